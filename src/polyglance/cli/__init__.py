@@ -1,0 +1,44 @@
+"""The command line. Heavy imports happen inside the commands, so that --help answers at once."""
+
+import sys
+
+import typer
+
+from polyglance.errors import PolyglanceError
+
+app = typer.Typer(
+    name="polyglance",
+    help="Find pictures with words, and words with pictures, in every language.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from polyglance import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True),
+) -> None:
+    """Find pictures with words, and words with pictures, in every language."""
+
+
+def main() -> None:
+    """Entry point: user errors are one sentence on stderr and exit code 2."""
+    try:
+        app()
+    except PolyglanceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)

@@ -1,0 +1,169 @@
+"""The native dataset: photographs with captions by language and kind.
+
+On disk it is a folder with `captions.jsonl.gz` (or `captions.jsonl`), one photograph a line,
+`{"image": file, "split": name, "captions": {language: {kind: [text, …]}}}`, and `images/`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import read_jsonl, write_jsonl_gz
+from polyglance.registry import nearest
+
+Captions = dict[str, dict[str, list[str]]]
+"""language → kind → texts"""
+
+KINDS = ("independent", "translation", "machine")
+"""In order of preference for evaluation; folders may hold other kinds too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Photo:
+    """One photograph: file name below `images/`, split, and its captions."""
+
+    image: str
+    split: str
+    captions: Captions
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionTable:
+    """Captions as columns. `photo[i]` is the index in the dataset of caption i's photograph."""
+
+    texts: list[str]
+    photo: np.ndarray  # [n] int64
+    languages: list[str]
+    kinds: list[str]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Photographs in file order. `images` is the folder that holds them."""
+
+    photos: list[Photo]
+    images: Path
+    name: str
+    root: Path | None = None
+    _splits: dict[str, "Dataset"] = field(default_factory=dict, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.photos)
+
+    def path(self, photo: Photo) -> Path:
+        """Where the photograph's file is."""
+        return self.images / photo.image
+
+    def paths(self) -> list[Path]:
+        """All files, in the order of `photos`."""
+        return [self.path(photo) for photo in self.photos]
+
+    @property
+    def splits(self) -> list[str]:
+        """Names of the splits, in order of first appearance."""
+        return list(dict.fromkeys(photo.split for photo in self.photos))
+
+    @property
+    def languages(self) -> list[str]:
+        """All languages with at least one caption, sorted."""
+        return sorted({code for photo in self.photos for code in photo.captions})
+
+    def split(self, name: str) -> "Dataset":
+        """The photographs of one split; a missing split is a user's error."""
+        if name not in self._splits:
+            photos = [photo for photo in self.photos if photo.split == name]
+            if not photos:
+                hint = nearest(name, self.splits)
+                raise PolyglanceError(f"{self.name}: there is no split '{name}'{hint}")
+            self._splits[name] = Dataset(photos, self.images, self.name, self.root)
+        return self._splits[name]
+
+    def captions(
+        self, languages: Sequence[str] | None = None, kinds: Sequence[str] | None = None
+    ) -> CaptionTable:
+        """Captions of the given languages and kinds (all by default), photograph by photograph."""
+        for code in languages or ():
+            if code not in self.languages:
+                hint = nearest(code, self.languages)
+                raise PolyglanceError(f"{self.name}: no captions in language '{code}'{hint}")
+        table = CaptionTable([], np.empty(0, np.int64), [], [])
+        photo_of: list[int] = []
+        for index, photo in enumerate(self.photos):
+            for code in languages or sorted(photo.captions):
+                for kind, texts in photo.captions.get(code, {}).items():
+                    if kinds is None or kind in kinds:
+                        table.texts.extend(texts)
+                        table.languages.extend([code] * len(texts))
+                        table.kinds.extend([kind] * len(texts))
+                        photo_of.extend([index] * len(texts))
+        return CaptionTable(
+            table.texts, np.array(photo_of, np.int64), table.languages, table.kinds
+        )
+
+    def best_kind(self, language: str) -> str:
+        """The kind a language is judged on: `independent` where it has it, else what there is."""
+        present = {kind for photo in self.photos for kind in photo.captions.get(language, {})}
+        ranked = [kind for kind in KINDS if kind in present] + sorted(present - set(KINDS))
+        if not ranked:
+            hint = nearest(language, self.languages)
+            raise PolyglanceError(f"{self.name}: no captions in language '{language}'{hint}")
+        return ranked[0]
+
+
+def caption_file(folder: Path) -> Path:
+    """The folder's caption file, gzipped or plain."""
+    for name in ("captions.jsonl.gz", "captions.jsonl"):
+        if (folder / name).is_file():
+            return folder / name
+    raise PolyglanceError(
+        f"{folder}: not a dataset folder, it has no captions.jsonl.gz "
+        "(convert other layouts with 'polyglance data convert')"
+    )
+
+
+def load_folder(folder: Path) -> Dataset:
+    """Read a native dataset folder; every malformed line is named."""
+    path = caption_file(folder)
+    photos = [_photo(value, f"{path}, line {number}") for number, value in read_jsonl(path)]
+    if not photos:
+        raise PolyglanceError(f"{path}: the file holds no photographs")
+    return Dataset(photos, folder / "images", folder.name or str(folder), folder)
+
+
+def save_folder(folder: Path, photos: Iterable[Photo]) -> None:
+    """Write `captions.jsonl.gz` of a native dataset folder, atomically."""
+    rows = ({"image": p.image, "split": p.split, "captions": p.captions} for p in photos)
+    write_jsonl_gz(folder / "captions.jsonl.gz", rows)
+
+
+def _photo(value: Any, where: str) -> Photo:
+    if not isinstance(value, dict):
+        raise PolyglanceError(f"{where}: expected an object with image, split and captions")
+    for name in ("image", "split"):
+        if not isinstance(value.get(name), str) or not value[name]:
+            raise PolyglanceError(f"{where}: field '{name}' must be a non-empty string")
+    return Photo(value["image"], value["split"], check_captions(value.get("captions"), where))
+
+
+def check_captions(value: Any, where: str) -> Captions:
+    """Check the {language: {kind: [text, …]}} form; texts without any content are errors."""
+    if not isinstance(value, dict):
+        raise PolyglanceError(f"{where}: field 'captions' must be {{language: {{kind: [text]}}}}")
+    for code, kinds in value.items():
+        if not isinstance(kinds, dict):
+            raise PolyglanceError(f"{where}: captions.{code} must be {{kind: [text, …]}}")
+        for kind, texts in kinds.items():
+            if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
+                raise PolyglanceError(f"{where}: captions.{code}.{kind} must be a list of texts")
+            if any(not text.strip() for text in texts):
+                raise PolyglanceError(
+                    f"{where}: captions.{code}.{kind} holds an empty caption; remove it"
+                )
+    return value

@@ -1,0 +1,97 @@
+"""Writing files so that a kill never leaves half of one, and reading them with line numbers."""
+
+import contextlib
+import gzip
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from polyglance.errors import PolyglanceError
+
+
+@contextlib.contextmanager
+def atomic(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
+    """Open a temporary file beside `path` and move it there when the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    encoding = None if "b" in mode else "utf-8"
+    try:
+        with os.fdopen(descriptor, mode, encoding=encoding) as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value` as indented JSON, atomically."""
+    with atomic(path, "w") as handle:
+        json.dump(value, handle, ensure_ascii=False, indent=2)
+        handle.write("\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; a missing or malformed one is a user's error."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PolyglanceError(f"{path}: no such file") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise PolyglanceError(f"{path}: not valid JSON ({error})") from None
+
+
+def open_text(path: Path) -> IO[str]:
+    """Open a UTF-8 text file for reading, gunzipping `.gz` on the way."""
+    if not path.is_file():
+        raise PolyglanceError(f"{path}: no such file")
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8")
+    return path.open(encoding="utf-8")
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line without its newline) of a text or `.gz` file."""
+    number = 0
+    try:
+        with open_text(path) as handle:
+            for number, line in enumerate(handle, 1):
+                yield number, line.rstrip("\r\n")
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+        where = f"{path}, after line {number}"
+        raise PolyglanceError(f"{where}: the file is damaged or not UTF-8 ({error})") from None
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield (line number, value) of a JSON-lines file; blank lines are passed over."""
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line)
+        except json.JSONDecodeError as error:
+            raise PolyglanceError(f"{path}, line {number}: not valid JSON ({error.msg})") from None
+
+
+def write_jsonl_gz(path: Path, rows: Iterable[Any]) -> None:
+    """Write rows as gzipped JSON lines, atomically and without a time stamp."""
+    with atomic(path) as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as handle:
+        for row in rows:
+            handle.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+
+
+def cache_dir(override: Path | None = None) -> Path:
+    """Where derived data lives: `override`, $POLYGLANCE_CACHE, or the XDG cache folder."""
+    if override is not None:
+        return override
+    if named := os.environ.get("POLYGLANCE_CACHE"):
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "polyglance"

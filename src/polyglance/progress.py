@@ -1,0 +1,100 @@
+"""Progress for anything that takes more than two seconds: a bar on a terminal, lines in a log."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+T = TypeVar("T")
+LOG_EVERY_SECONDS = 15.0
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:.1f} {task.fields['unit']}/s")
+
+
+class Bar:
+    """A progress bar with rate and time left; on a pipe, a line now and then.
+
+    >>> with Bar("squares", total=3, show=False) as bar:
+    ...     bar.advance(3, note="done")
+    """
+
+    def __init__(
+        self, description: str, total: int, unit: str = "it", show: bool | None = None
+    ) -> None:
+        self.description, self.total, self.unit = description, total, unit
+        self._console = Console(stderr=True)
+        self.show = True if show is None else show
+        self._live: Progress | None = None
+        self._done, self._note = 0, ""
+        self._start = self._last = time.monotonic()
+
+    def __enter__(self) -> "Bar":
+        if self.show and self._console.is_terminal:
+            self._live = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                _Rate(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}"),
+                console=self._console,
+            )
+            self._task = self._live.add_task(
+                self.description, total=self.total, unit=self.unit, note=""
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+        elif self.show and kind is None and time.monotonic() - self._start > 2:
+            self._log()
+
+    def advance(self, steps: int = 1, note: str | None = None) -> None:
+        """Move on by `steps`; `note` replaces the text at the bar's end."""
+        self._done += steps
+        self._note = self._note if note is None else note
+        if self._live is not None:
+            self._live.update(self._task, advance=steps, note=self._note)
+        elif self.show and time.monotonic() - self._last > LOG_EVERY_SECONDS:
+            self._log()
+
+    def _log(self) -> None:
+        self._last = time.monotonic()
+        rate = self._done / max(self._last - self._start, 1e-9)
+        left = (self.total - self._done) / rate if rate else 0.0
+        text = f"{self.description} {self._done}/{self.total} {rate:.1f} {self.unit}/s"
+        print(f"{text}, {left:.0f} s left {self._note}".rstrip(), file=sys.stderr, flush=True)
+
+
+def track(
+    items: Iterable[T], description: str, total: int, unit: str = "it", show: bool | None = None
+) -> Iterator[T]:
+    """Yield from `items` while showing a `Bar`."""
+    with Bar(description, total, unit, show) as bar:
+        for item in items:
+            yield item
+            bar.advance()
