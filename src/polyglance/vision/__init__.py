@@ -1,0 +1,5 @@
+"""Pictures become vectors."""
+
+from polyglance.vision.store import FeatureStore
+
+__all__ = ["FeatureStore"]

@@ -1,0 +1,269 @@
+"""The feature store: a folder of float16 vectors that grows by appending.
+
+`vectors.f16` is a flat [total, dim] array, `index.jsonl` has a line {"key", "start", "count"} for
+each image, `meta.json` says what the vectors are. Vectors reach the disk before the lines that
+point at them, so after a kill the files hold a valid prefix and perhaps a torn tail: readers do
+not look at the tail and the next writer cuts it off.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import read_json, write_json
+
+Form = Literal["global", "set"]
+
+VECTORS, INDEX, META, LOCK = "vectors.f16", "index.jsonl", "meta.json", "lock"
+DTYPE = np.dtype("<f2")
+FLUSH_BYTES = 16 << 20
+LARGEST = float(np.finfo(np.float16).max)
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What the vectors of a store are: one per key ("global") or several ("set")."""
+
+    dim: int
+    form: Form
+    extractor: str
+    dtype: str = "float16"
+
+
+class FeatureStore:
+    """Vectors by key, memory-mapped; any number of readers, writers take turns.
+
+    >>> import tempfile
+    >>> with FeatureStore.create(Path(tempfile.mkdtemp()) / "s", 2, "global", "example") as store:
+    ...     store.append("a.jpg", np.array([[1.0, 2.0]]))
+    >>> store.get("a.jpg").tolist()
+    [[1.0, 2.0]]
+    """
+
+    def __init__(self, folder: Path, meta: Meta) -> None:
+        self.folder, self.meta = folder, meta
+        self._index: dict[str, tuple[int, int]] = {}
+        self._total = self._offset = 0
+        self._pending: dict[str, np.ndarray] = {}
+        self._pending_bytes = 0
+        self._map: np.ndarray = np.empty((0, meta.dim), DTYPE)
+        self.refresh()
+
+    @classmethod
+    def create(cls, folder: Path, dim: int, form: Form, extractor: str) -> "FeatureStore":
+        """Make an empty store; a folder that already holds one is an error."""
+        if (folder / META).exists():
+            raise PolyglanceError(f"{folder}: a feature store already exists; remove it first")
+        if dim < 1 or form not in ("global", "set"):
+            raise PolyglanceError(f"{folder}: cannot store form '{form}' of dimension {dim}")
+        with _writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in (VECTORS, INDEX):
+                (folder / name).touch()
+            meta = Meta(dim, form, extractor)
+            write_json(folder / META, asdict(meta))
+        return cls(folder, meta)
+
+    @classmethod
+    def open(cls, folder: Path) -> "FeatureStore":
+        """Open an existing store for reading and appending."""
+        if not (folder / META).is_file():
+            raise PolyglanceError(f"{folder}: not a feature store, it has no {META}")
+        return cls(folder, _meta(read_json(folder / META), folder / META))
+
+    @classmethod
+    def open_or_create(cls, folder: Path, dim: int, form: Form, extractor: str) -> "FeatureStore":
+        """Open the store, or make it; one that holds something else is an error."""
+        if not (folder / META).is_file():
+            return cls.create(folder, dim, form, extractor)
+        store = cls.open(folder)
+        if (wanted := Meta(dim, form, extractor)) != store.meta:
+            raise PolyglanceError(
+                f"{folder}: holds {_describe(store.meta)}, not {_describe(wanted)}; "
+                "remove the folder or choose another"
+            )
+        return store
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        return self.meta.dim
+
+    @property
+    def form(self) -> Form:
+        """ "global" (one vector per key) or "set" (one or more)."""
+        return self.meta.form
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """All flushed vectors, [total, dim] float16, memory-mapped and read-only."""
+        if len(self._map) != self._total:
+            shape = (self._total, self.dim)
+            self._map = np.memmap(self.folder / VECTORS, DTYPE, mode="r", shape=shape)
+        return self._map
+
+    def __len__(self) -> int:
+        return len(self._index) + len(self._pending)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._index or key in self._pending
+
+    def keys(self) -> list[str]:
+        """All keys, in the order they were appended."""
+        return [*self._index, *self._pending]
+
+    def get(self, key: str) -> np.ndarray:
+        """The vectors of one key, [count, dim] float16."""
+        start, count = self.rows([key])
+        return self.vectors[start[0] : start[0] + count[0]]
+
+    def rows(self, keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Where keys are in `vectors`: (start, count), both [n] int64; flushes what is pending."""
+        self.flush()
+        try:
+            found = np.array([self._index[key] for key in keys], np.int64).reshape(-1, 2)
+        except KeyError as error:
+            raise PolyglanceError(f"{self.folder}: no features for '{error.args[0]}'") from None
+        return found[:, 0], found[:, 1]
+
+    def append(self, key: str, vectors: np.ndarray) -> None:
+        """Add the vectors [n, dim] of a new key; they are on disk after `flush`."""
+        if key in self:
+            raise PolyglanceError(f"{self.folder}: '{key}' is already stored")
+        self._pending[key] = stored = check_vectors(key, vectors, self.meta)
+        self._pending_bytes += stored.nbytes
+        if self._pending_bytes >= FLUSH_BYTES:
+            self.flush()
+
+    def append_many(self, items: Iterable[tuple[str, np.ndarray]]) -> None:
+        """Add (key, vectors [n, dim]) pairs and flush."""
+        for key, vectors in items:
+            self.append(key, vectors)
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what is pending. Keys that another process stored meanwhile are dropped."""
+        if not self._pending:
+            return
+        with _writing(self.folder):
+            self.refresh()
+            fresh = {k: v for k, v in self._pending.items() if k not in self._index}
+            lines, start = [], self._total
+            for key, vectors in fresh.items():
+                row = {"key": key, "start": start, "count": len(vectors)}
+                lines.append(json.dumps(row) + "\n")
+                start += len(vectors)
+            _write_at(self.folder / VECTORS, self._row_bytes * self._total, fresh.values())
+            _write_at(self.folder / INDEX, self._offset, [line.encode() for line in lines])
+            self._pending, self._pending_bytes = {}, 0
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Read the index lines that were added since the last look; a torn tail is left out."""
+        try:
+            available = (self.folder / VECTORS).stat().st_size // self._row_bytes
+            with (self.folder / INDEX).open("rb") as handle:
+                handle.seek(self._offset)
+                tail = handle.read()
+        except OSError as error:
+            raise PolyglanceError(
+                f"{self.folder}: the feature store is damaged ({error.strerror}); remove it"
+            ) from None
+        for line in tail.splitlines(keepends=True):
+            row = _index_row(line, self._total, available, self.form)
+            if row is None or row[0] in self._index:
+                break
+            self._index[row[0]] = (self._total, row[1])
+            self._total += row[1]
+            self._offset += len(line)
+
+    @property
+    def _row_bytes(self) -> int:
+        return self.dim * DTYPE.itemsize
+
+    def __enter__(self) -> "FeatureStore":
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.flush()
+
+
+def check_vectors(key: str, vectors: np.ndarray, meta: Meta) -> np.ndarray:
+    """`vectors` as contiguous float16 [n, dim], or an error that names the key."""
+    values = np.asarray(vectors)
+    if values.ndim != 2 or values.shape[1] != meta.dim or not len(values):
+        raise PolyglanceError(
+            f"'{key}': features of shape {values.shape} do not fit a store of [n, {meta.dim}]"
+        )
+    if meta.form == "global" and len(values) != 1:
+        raise PolyglanceError(f"'{key}': a global feature is one vector, not {len(values)}")
+    if not np.isfinite(values).all():
+        raise PolyglanceError(f"'{key}': the features hold NaN or infinity")
+    if (largest := float(np.abs(values).max())) > LARGEST:
+        raise PolyglanceError(
+            f"'{key}': a feature of {largest:g} is beyond float16 ({LARGEST:g}); scale them down"
+        )
+    return np.ascontiguousarray(values, DTYPE)
+
+
+def _index_row(line: bytes, start: int, available: int, form: Form) -> tuple[str, int] | None:
+    """(key, count) of a line that continues the store at row `start`; None for anything else."""
+    try:
+        row = json.loads(line) if line.endswith(b"\n") else None
+    except ValueError:
+        return None
+    if not isinstance(row, dict) or row.get("start") != start:
+        return None
+    key, count = row.get("key"), row.get("count")
+    if not isinstance(key, str) or type(count) is not int or count < 1:
+        return None
+    if start + count > available or (form == "global" and count != 1):
+        return None
+    return key, count
+
+
+def _meta(value: Any, path: Path) -> Meta:
+    try:
+        meta = Meta(int(value["dim"]), value["form"], str(value["extractor"]), value["dtype"])
+    except (KeyError, TypeError, ValueError):
+        raise PolyglanceError(f"{path}: needs dim, form, extractor and dtype") from None
+    if meta.dim < 1 or meta.form not in ("global", "set") or meta.dtype != "float16":
+        raise PolyglanceError(f"{path}: dim, form or dtype is not one this version reads")
+    return meta
+
+
+def _describe(meta: Meta) -> str:
+    return f"'{meta.extractor}' ({meta.form}, dimension {meta.dim})"
+
+
+def _write_at(path: Path, offset: int, blocks: Iterable[Any]) -> None:
+    """Cut the file at `offset`, write the blocks there and wait for the disk."""
+    with path.open("r+b") as handle:
+        handle.truncate(offset)
+        handle.seek(offset)
+        for block in blocks:
+            handle.write(block)
+        handle.flush()
+        os.fsync(handle.fileno())
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock; a full disk or missing permission is a user's error."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / LOCK).open("a") as handle:
+            with contextlib.suppress(ImportError):  # no fcntl on Windows
+                import fcntl
+
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        raise PolyglanceError(f"{folder}: cannot write features ({error.strerror})") from None
