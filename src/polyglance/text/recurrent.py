@@ -1,0 +1,135 @@
+"""A GRU over packed sentences with a hand-written backward pass.
+
+It has the parameters, initialisation and results of `torch.nn.GRU` on packed sequences, and is
+faster on a CPU for three reasons: distinct words are projected once, not once per occurrence;
+no step computes padding; and the weight gradients of all steps are one matrix product.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Packing(NamedTuple):
+    """Time-major order of a batch without padding.
+
+    Sentences sorted by length (longest first); step t holds the first `sizes[t]` of them.
+    """
+
+    sizes: list[int]
+    starts: list[int]
+    order: Tensor  # [B] sentence at sorted position
+    flat: Tensor  # [total] index into the [B·T] padded batch, in packed order
+    last: Tensor  # [B] packed row of each sentence's last token, in original order
+
+
+def pack(lengths: Tensor, width: int) -> Packing:
+    """Plan the packed order of sentences with `lengths` [B] ≥ 1, padded to `width`."""
+    order = torch.argsort(lengths, descending=True, stable=True)
+    steps = torch.arange(int(lengths.max()))
+    active = lengths[order].unsqueeze(0) > steps.unsqueeze(1)  # [T, B]
+    sizes = active.sum(1)
+    starts = torch.cumsum(sizes, 0) - sizes
+    flat = (order.unsqueeze(0) * width + steps.unsqueeze(1))[active]
+    position = torch.argsort(order)
+    last = starts[lengths - 1] + position
+    return Packing(sizes.tolist(), starts.tolist(), order, flat, last)
+
+
+class _Direction(torch.autograd.Function):
+    """One direction of a GRU over packed input gates [total, 3H]."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, gates: Tensor, weight: Tensor, bias: Tensor, packing: Packing, reverse: bool
+    ) -> Tensor:
+        total, hidden = gates.shape[0], weight.shape[1]
+        state = gates.new_zeros(packing.sizes[0], hidden)
+        previous = gates.new_empty(total, hidden)
+        outputs = gates.new_empty(total, hidden)
+        reset_update = gates[:, : 2 * hidden].clone()  # becomes σ of the gates
+        candidate = gates[:, 2 * hidden :].clone()  # becomes tanh of the candidate
+        recurrent = gates.new_empty(total, hidden)  # the candidate's recurrent part
+        transposed = weight.t()
+        steps = range(len(packing.sizes))
+        for t in reversed(steps) if reverse else steps:
+            size = packing.sizes[t]
+            rows = slice(packing.starts[t], packing.starts[t] + size)
+            h = state[:size]
+            previous[rows] = h
+            product = torch.addmm(bias, h, transposed)
+            ru = reset_update[rows].add_(product[:, : 2 * hidden]).sigmoid_()
+            recurrent[rows] = product[:, 2 * hidden :]
+            n = candidate[rows].addcmul_(ru[:, :hidden], recurrent[rows]).tanh_()
+            torch.lerp(n, h, ru[:, hidden:], out=outputs[rows])
+            state[:size] = outputs[rows]
+        ctx.packing, ctx.reverse = packing, reverse
+        ctx.save_for_backward(weight, previous, reset_update, candidate, recurrent)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        weight, previous, reset_update, candidate, recurrent = ctx.saved_tensors
+        hidden = weight.shape[1]
+        packing: Packing = ctx.packing
+        reset, update = reset_update[:, :hidden], reset_update[:, hidden:]
+        # Factors that do not depend on the incoming gradient, for all steps at once.
+        to_candidate = (1 - update) * (1 - candidate * candidate)
+        to_update = (previous - candidate) * update * (1 - update)
+        to_reset = recurrent * reset * (1 - reset)
+        gate_grads = weight.new_empty(previous.shape[0], 3 * hidden)  # as W_hh sees them
+        input_candidate = torch.empty_like(previous)
+        state_grad = weight.new_zeros(packing.sizes[0], hidden)
+        steps = range(len(packing.sizes))
+        for t in steps if ctx.reverse else reversed(steps):
+            size = packing.sizes[t]
+            rows = slice(packing.starts[t], packing.starts[t] + size)
+            grad = state_grad[:size].add_(grads[0][rows])
+            candidate_grad = torch.mul(grad, to_candidate[rows], out=input_candidate[rows])
+            step = gate_grads[rows]
+            torch.mul(candidate_grad, to_reset[rows], out=step[:, :hidden])
+            torch.mul(grad, to_update[rows], out=step[:, hidden : 2 * hidden])
+            torch.mul(candidate_grad, reset[rows], out=step[:, 2 * hidden :])
+            state_grad[:size] = torch.addmm(grad * update[rows], step, weight)
+        input_grads = torch.cat([gate_grads[:, : 2 * hidden], input_candidate], 1)
+        return input_grads, gate_grads.t() @ previous, gate_grads.sum(0), None, None
+
+
+class PackedGRU(nn.GRU):
+    """One-layer GRU or BiGRU over distinct word vectors and where they occur.
+
+    >>> gru = PackedGRU(4, 3, bidirectional=True)
+    >>> words, index = torch.randn(5, 4), torch.tensor([[0, 1, 2], [3, 4, 0]])
+    >>> gru.encode(words, index, torch.tensor([3, 2]))[0].shape
+    torch.Size([5, 6])
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, bidirectional: bool = False) -> None:
+        super().__init__(input_size, hidden_size, batch_first=True, bidirectional=bidirectional)
+
+    def encode(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Packing]:
+        """States of all real tokens.
+
+        Args:
+            words: [U, input] vectors of the distinct words of the batch.
+            index: [B, T] which of them stands where; entries past a sentence's length are ignored.
+            lengths: [B] at least 1.
+
+        Returns:
+            states [total, hidden·directions] in the packed order, and that order.
+        """
+        packing = pack(lengths, index.shape[1])
+        occurrences = index.reshape(-1)[packing.flat]
+        suffixes = ["l0", "l0_reverse"] if self.bidirectional else ["l0"]
+        states = []
+        for suffix in suffixes:
+            weight_ih, weight_hh, bias_ih, bias_hh = (
+                getattr(self, f"{name}_{suffix}")
+                for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            )
+            gates = torch.addmm(bias_ih, words, weight_ih.t()).index_select(0, occurrences)
+            states.append(
+                _Direction.apply(gates, weight_hh, bias_hh, packing, suffix == "l0_reverse")
+            )
+        return torch.cat(states, 1) if len(states) > 1 else states[0], packing

@@ -1,0 +1,165 @@
+"""Words as numbers. Build from training captions only, or the evaluation leaks."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+
+PAD, START, END, UNKNOWN = 0, 1, 2, 3
+SPECIALS = ("<pad>", "<start>", "<end>", "<unk>")
+Scope = Literal["pooled", "per-language"]
+
+
+class Ragged(NamedTuple):
+    """Sequences laid end to end: sequence i is `flat[offsets[i] : offsets[i + 1]]`."""
+
+    flat: np.ndarray  # [total] int32
+    offsets: np.ndarray  # [n + 1] int64
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Lengths of the sequences, [n] int64."""
+        return np.diff(self.offsets)
+
+
+class Vocabulary:
+    """Ids of words: `<pad>` 0, `<start>` 1, `<end>` 2, `<unk>` 3, then the words in order.
+
+    >>> v = Vocabulary.build({"en": [["a", "dog"], ["a", "cat"]]}, threshold=2)
+    >>> v.encode(["a", "dog"])
+    [1, 4, 3, 2]
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words: tuple[str, ...] = (*SPECIALS, *words)
+        self._ids = {word: index for index, word in enumerate(self.words)}
+        if len(self._ids) != len(self.words):
+            twice = next(word for word, n in Counter(self.words).items() if n > 1)
+            raise PolyglanceError(f"the vocabulary holds the word '{twice}' twice")
+
+    @classmethod
+    def build(
+        cls,
+        tokens_by_language: Mapping[str, Iterable[Sequence[str]]],
+        threshold: int = 4,
+        scope: Scope = "pooled",
+    ) -> "Vocabulary":
+        """Words seen at least `threshold` times, by falling count, then alphabetically.
+
+        `pooled` counts a word over all languages (mulisera's training code); `per-language`
+        keeps a word that reaches the threshold in at least one language (the paper's count).
+        """
+        counts = {code: count(tokens) for code, tokens in tokens_by_language.items()}
+        pooled: Counter[str] = Counter()
+        for one in counts.values():
+            pooled.update(one)
+        parts = [pooled] if scope == "pooled" else list(counts.values())
+        kept = {word for part in parts for word, n in part.items() if n >= threshold}
+        return cls(_ordered(pooled, kept))
+
+    @classmethod
+    def build_tables(
+        cls, tokens_by_language: Mapping[str, Iterable[Sequence[str]]], threshold: int = 4
+    ) -> dict[str, "Vocabulary"]:
+        """One vocabulary per language, each with its own ids from 0 (MULE, SMALR)."""
+        items = tokens_by_language.items()
+        return {code: cls.build({code: tokens}, threshold) for code, tokens in items}
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.words == other.words
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def id(self, word: str) -> int:
+        """The word's id, or that of `<unk>`."""
+        return self._ids.get(word, UNKNOWN)
+
+    def encode(
+        self, tokens: Sequence[str], max_length: int | None = None, ends: bool = True
+    ) -> list[int]:
+        """Ids of the tokens, between `<start>` and `<end>` if `ends`.
+
+        `max_length` bounds the whole result; tokens are cut from the back, the ends are kept.
+        """
+        room = _room(max_length, ends)
+        ids = [self._ids.get(token, UNKNOWN) for token in tokens[:room]]
+        return [START, *ids, END] if ends else ids
+
+    def encode_many(
+        self, tokens: Sequence[Sequence[str]], max_length: int | None = None, ends: bool = True
+    ) -> Ragged:
+        """`encode` of every token list, laid end to end."""
+        room, extra = _room(max_length, ends), 2 if ends else 0
+        get = self._ids.get
+        cut = tokens if room is None else [one[:room] for one in tokens]
+        lengths = np.fromiter(map(len, cut), np.int64, len(cut))
+        offsets = np.concatenate([[0], np.cumsum(lengths + extra)]).astype(np.int64)
+        ids = (get(token, UNKNOWN) for token in chain.from_iterable(cut))
+        flat = np.empty(offsets[-1], np.int32)
+        inner = np.ones(len(flat), bool)
+        if ends:
+            inner[offsets[:-1]] = inner[offsets[1:] - 1] = False
+            flat[offsets[:-1]], flat[offsets[1:] - 1] = START, END
+        flat[inner] = np.fromiter(ids, np.int32, int(lengths.sum()))
+        return Ragged(flat, offsets)
+
+    def decode(self, ids: Iterable[int], specials: bool = False) -> list[str]:
+        """The words of ids; `<pad>`, `<start>` and `<end>` only with `specials`."""
+        return [self.words[i] for i in map(int, ids) if specials or i >= UNKNOWN]
+
+    def unknown_rate(self, tokens: Iterable[Sequence[str]]) -> float:
+        """Share of running tokens that are `<unk>`; 0 where there are no tokens."""
+        counts = count(tokens)
+        unknown = sum(n for word, n in counts.items() if word not in self._ids)
+        return unknown / max(counts.total(), 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON value from which `from_json` restores the vocabulary."""
+        return {"specials": list(SPECIALS), "words": list(self.words[len(SPECIALS) :])}
+
+    @classmethod
+    def from_json(cls, value: Any, where: str = "vocabulary") -> "Vocabulary":
+        """The inverse of `to_json`; `where` names the file in the error."""
+        words = value.get("words") if isinstance(value, dict) else None
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise PolyglanceError(f"{where}: field 'words' must be a list of words")
+        if tuple(value.get("specials", SPECIALS)) != SPECIALS:
+            raise PolyglanceError(f"{where}: field 'specials' must be {list(SPECIALS)}")
+        return cls(words)
+
+
+def count(tokens: Iterable[Sequence[str]]) -> Counter[str]:
+    """How often each word occurs."""
+    return Counter(chain.from_iterable(tokens))
+
+
+def jaccard(a: Collection[str], b: Collection[str]) -> float:
+    """Overlap |a ∩ b| / |a ∪ b| of two word sets; 0 for two empty ones.
+
+    >>> jaccard(["a", "dog"], ["a", "hund"])
+    0.3333333333333333
+    """
+    first, second = set(a), set(b)
+    return len(first & second) / max(len(first | second), 1)
+
+
+def _ordered(counts: Counter[str], kept: set[str]) -> list[str]:
+    return sorted(kept - set(SPECIALS), key=lambda word: (-counts[word], word))
+
+
+def _room(max_length: int | None, ends: bool) -> int | None:
+    if max_length is None:
+        return None
+    if max_length < (3 if ends else 1):
+        raise PolyglanceError(f"max_length {max_length} leaves no room for a word")
+    return max_length - 2 if ends else max_length
