@@ -103,9 +103,7 @@ class Dataset:
                         table.languages.extend([code] * len(texts))
                         table.kinds.extend([kind] * len(texts))
                         photo_of.extend([index] * len(texts))
-        return CaptionTable(
-            table.texts, np.array(photo_of, np.int64), table.languages, table.kinds
-        )
+        return CaptionTable(table.texts, np.array(photo_of, np.int64), table.languages, table.kinds)
 
     def best_kind(self, language: str) -> str:
         """The kind a language is judged on: `independent` where it has it, else what there is."""

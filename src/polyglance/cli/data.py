@@ -1,0 +1,187 @@
+"""`polyglance data`: look at datasets, convert them, generate one."""
+
+import dataclasses
+import enum
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.data.convert import Features
+    from polyglance.data.info import Report
+
+data_app = typer.Typer(
+    name="data", help="Look at datasets, convert them, generate one.", no_args_is_help=True
+)
+
+
+class Images(enum.StrEnum):
+    """How pictures get into a dataset folder."""
+
+    symlink = "symlink"
+    link = "link"
+    copy = "copy"
+
+
+@data_app.command()
+def info(
+    source: Annotated[str, typer.Argument(metavar="DIR", help="folder, table or 'generated'")],
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="do not decode the pictures")] = False,
+) -> None:
+    """Count captions by split, language and kind; find missing, broken and leaked pictures."""
+    from polyglance.data import load_dataset
+    from polyglance.data.info import inspect_dataset
+
+    report = inspect_dataset(load_dataset(source), decode=not fast)
+    if as_json:
+        values = dataclasses.asdict(report) | {"sound": report.sound}
+        typer.echo(json.dumps(values, ensure_ascii=False, indent=2))
+    else:
+        _print_report(report)
+
+
+@data_app.command()
+def layouts() -> None:
+    """List the layouts that `convert` reads, with their options."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from polyglance.data.convert import CONVERTERS, options_of, summary
+
+    table = Table("layout", "what it reads", "options")
+    for name in CONVERTERS:
+        converter = CONVERTERS.get(name)
+        options = [f"{key}={value}" for key, value in options_of(converter).items()]
+        table.add_row(name, summary(converter), "\n".join(options))
+    Console().print(table)
+
+
+@data_app.command()
+def convert(
+    layout: Annotated[str, typer.Argument(help="a layout that 'data layouts' lists")],
+    source: Annotated[Path, typer.Argument(help="the folder or file in that layout")],
+    out: Annotated[Path, typer.Argument(help="the dataset folder to write")],
+    pictures: Annotated[Path | None, typer.Option(help="folder that holds the pictures")] = None,
+    images: Annotated[Images, typer.Option(help="how they get into OUT")] = Images.symlink,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", metavar="NAME=VALUE", help="of the layout")
+    ] = None,
+    skip_missing: Annotated[
+        bool, typer.Option("--skip-missing", help="leave out photographs without a picture")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="convert a dataset again")] = False,
+) -> None:
+    """Convert a dataset from its original layout into a dataset folder."""
+    from polyglance.data import convert as conversions
+
+    converter = conversions.CONVERTERS.get(layout)
+    options = conversions.parse_options(converter, layout, option or ())
+    if not source.exists():
+        raise PolyglanceError(f"{source}: no such file or folder")
+    result = converter(source, pictures, **options)
+    if result.photos:
+        result = conversions.drop_missing(result) if skip_missing else result
+        conversions.write_folder(out, result, images.value, force, _write_store)
+    else:
+        for features in result.features:
+            result.notes += conversions.write_features(out, features, _write_store, force)
+    for note in result.notes:
+        typer.echo(f"note: {note}", err=True)
+    typer.echo(_summary(out, result.photos, result.sources, result.features))
+
+
+@data_app.command()
+def generate(
+    out: Annotated[Path, typer.Argument(help="the dataset folder to write")],
+    photos: Annotated[int, typer.Option(min=3, help="number of pictures")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="seed of the world")] = 0,
+) -> None:
+    """Write the generated picture world, with captions in ten languages, as a dataset folder."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise PolyglanceError(f"{out}: exists and is not empty; choose another folder")
+    from polyglance.data.generated import write_generated
+
+    write_generated(out, photos, seed)
+    typer.echo(f"{out}: {photos} pictures")
+
+
+def _write_store(folder: Path, features: "Features") -> None:
+    from polyglance.progress import track
+    from polyglance.vision.store import FeatureStore
+
+    extractor = f"imported/{features.name}"
+    with FeatureStore.create(folder, features.dim, features.form, extractor) as store:
+        for key, vectors in track(features.items(), "features", features.total, "images"):
+            store.append(key, vectors)
+
+
+def _summary(out: Path, photos: list[Any], sources: dict[str, Path], features: list[Any]) -> str:
+    parts = []
+    if photos:
+        captions = sum(len(t) for p in photos for k in p.captions.values() for t in k.values())
+        languages = sorted({code for photo in photos for code in photo.captions})
+        parts = [
+            f"{len(photos)} photographs",
+            f"{captions} captions ({', '.join(languages)})",
+            f"{len(sources)} pictures",
+        ]
+    parts += [f"features imported/{f.name} of dimension {f.dim}" for f in features]
+    return f"{out}: {', '.join(parts)}"
+
+
+def _print_report(report: "Report") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table("split", "language", "kind", title=f"{report.name} (captions)")
+    for heading in ("photographs", "captions", "per photograph"):
+        table.add_column(heading, justify="right")
+    for row in report.counts:
+        span = str(row.least) if row.least == row.most else f"{row.least}–{row.most}"
+        table.add_row(row.split, row.language, row.kind, str(row.photos), str(row.captions), span)
+    console.print(table)
+    total = ", ".join(f"{count} {split}" for split, count in report.photos.items())
+    console.print(f"photographs: {total}", markup=False, highlight=False)
+    for line in _findings(report):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _findings(report: "Report") -> list[str]:
+    if not report.has_images:
+        found = ["pictures: none, the dataset has no images folder"]
+    else:
+        found = [_some("missing pictures", report.missing)]
+        if report.decoded:
+            broken = [f"{name} ({why})" for name, why in report.broken.items()]
+            found.append(_some("broken pictures", broken))
+        else:
+            found.append("broken pictures: not looked for (--fast)")
+    found.append(_some("pictures in several splits (leakage)", _groups(report.leaked)))
+    found.append(_some("pictures several times in a split", _groups(report.repeated)))
+    found.append(_some("photographs without captions", report.uncaptioned))
+    for split, languages in report.without.items():
+        found.append(f"languages without captions in {split}: {', '.join(languages)}")
+    if report.shared_captions:
+        shared = ", ".join(f"{code} {count}" for code, count in report.shared_captions.items())
+        found.append(f"note: captions that occur in several splits: {shared}")
+    return found
+
+
+def _groups(groups: list[dict[str, list[str]]]) -> list[str]:
+    return [
+        " = ".join(f"{split}/{name}" for split, names in group.items() for name in names)
+        for group in groups
+    ]
+
+
+def _some(title: str, items: list[str], most: int = 5) -> str:
+    if not items:
+        return f"{title}: none"
+    rest = f" and {len(items) - most} more" if len(items) > most else ""
+    return f"{title}: {len(items)}: {'; '.join(items[:most])}{rest}"

@@ -1,0 +1,40 @@
+"""From the layouts that datasets come in to the native folder; one file a layout."""
+
+from polyglance.data.convert import (
+    butd,
+    coco,
+    coco_cn,
+    flickr8k,
+    flickr8k_cn,
+    karpathy,
+    multi30k,
+    precomp,
+    table,
+    xtd10,
+)
+from polyglance.data.convert.common import CONVERTERS, Conversion, Converter, Features
+from polyglance.data.convert.options import options_of, parse_options, summary
+from polyglance.data.convert.write import drop_missing, write_features, write_folder
+
+__all__ = [
+    "CONVERTERS",
+    "Conversion",
+    "Converter",
+    "Features",
+    "butd",
+    "coco",
+    "coco_cn",
+    "drop_missing",
+    "flickr8k",
+    "flickr8k_cn",
+    "karpathy",
+    "multi30k",
+    "options_of",
+    "parse_options",
+    "precomp",
+    "summary",
+    "table",
+    "write_features",
+    "write_folder",
+    "xtd10",
+]

@@ -1,0 +1,116 @@
+"""Bottom-up attention regions: the TSV of generate_tsv.py, or a folder of one file an image."""
+
+import base64
+import binascii
+import csv
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from polyglance.data.convert.common import CONVERTERS, Conversion, Features
+from polyglance.errors import PolyglanceError
+from polyglance.files import open_text
+
+FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
+KEYS = ("features", "feat", "x", "feats", "arr_0")
+MAX_FIELD = 1 << 30
+
+
+@CONVERTERS.register("butd")
+def convert_butd(source: Path, images: Path | None = None, *, name: str = "butd") -> Conversion:
+    """Region features (BUTD TSV, or a folder of .npz/.npy) into an existing dataset.
+
+    They are stored under `name`; any number of boxes. Image ids find their pictures by file
+    name, by name without extension, by COCO number or by Flickr id.
+    """
+    read = _tsv_items if source.is_file() else _folder_items
+    total = _count(source)
+    first = next(read(source), None)
+    if first is None:
+        raise PolyglanceError(f"{source}: holds no features (.tsv, .npz or .npy)")
+    form: Literal["global", "set"] = "global" if _flat(source) else "set"
+    return Conversion(
+        features=[Features(name, first[1].shape[1], form, total, lambda: read(source))]
+    )
+
+
+def _flat(source: Path) -> bool:
+    """Whether a folder holds one vector an image, as `cocobu_fc` does."""
+    path = None if source.is_file() else _files(source)[0]
+    return path is not None and path.suffix == ".npy" and np.load(path, mmap_mode="r").ndim == 1
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise PolyglanceError(f"{folder}: no such file or folder")
+    return sorted(path for path in folder.rglob("*") if path.suffix in (".npz", ".npy", ".tsv"))
+
+
+def _count(source: Path) -> int:
+    return 0 if source.is_file() else sum(path.suffix != ".tsv" for path in _files(source))
+
+
+def _folder_items(folder: Path) -> Iterator[tuple[str, np.ndarray]]:
+    for path in _files(folder):
+        if path.suffix == ".tsv":
+            yield from _tsv_items(path)
+        else:
+            yield path.stem, _array(path)
+
+
+def _array(path: Path) -> np.ndarray:
+    """[n, dim] of an .npy or .npz; extract_feature_to_npz.py transposes what it calls `x`."""
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return _shaped(loaded, path)
+        with loaded:
+            key = next((key for key in KEYS if key in loaded), None)
+            if key is None:
+                raise PolyglanceError(f"{path}: holds none of {', '.join(KEYS)}")
+            value = _shaped(loaded[key], path)
+            boxes = next((loaded[name] for name in ("bbox", "boxes") if name in loaded), None)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise PolyglanceError(f"{path}: not a readable array ({error})") from None
+    if boxes is not None and boxes.ndim == 2 and len(boxes) in value.shape:
+        return value if len(value) == len(boxes) else value.T
+    return value.T if key == "x" and boxes is None else value
+
+
+def _shaped(value: np.ndarray, path: Path) -> np.ndarray:
+    if value.dtype.kind != "f" or value.ndim not in (1, 2) or not value.size:
+        raise PolyglanceError(f"{path}: expected floats of [n, dim], found {value.shape}")
+    return np.atleast_2d(value)
+
+
+def _tsv_items(path: Path) -> Iterator[tuple[str, np.ndarray]]:
+    limit = csv.field_size_limit(MAX_FIELD)
+    seen: set[str] = set()
+    try:
+        with open_text(path) as handle:
+            for number, cells in enumerate(csv.reader(handle, delimiter="\t"), 1):
+                if cells and cells[0] not in seen and cells != list(FIELDS):
+                    seen.add(cells[0])
+                    yield cells[0], _regions(cells, f"{path}, line {number}")
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise PolyglanceError(f"{path}: not a table of features ({error})") from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _regions(cells: list[str], where: str) -> np.ndarray:
+    if len(cells) != len(FIELDS):
+        raise PolyglanceError(f"{where}: expected the fields {', '.join(FIELDS)}")
+    text = re.sub(r"^b'(.*)'$", r"\1", cells[5])  # written with Python 3's str(bytes)
+    try:
+        count = int(cells[3])
+        values = np.frombuffer(base64.b64decode(text, validate=True), "<f4")
+        return values.reshape(count, len(values) // count)
+    except (ValueError, binascii.Error, ZeroDivisionError) as error:
+        raise PolyglanceError(
+            f"{where}: features are not base64 of {cells[3]} × float32 vectors ({error})"
+        ) from None

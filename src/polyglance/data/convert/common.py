@@ -1,0 +1,158 @@
+"""What the converters share: the result of a conversion, text lines, finding pictures."""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from polyglance.data.dataset import Photo
+from polyglance.errors import PolyglanceError
+from polyglance.files import open_text
+from polyglance.registry import Registry
+
+
+@dataclass(frozen=True)
+class Features:
+    """Image features to import: `items` yields (image name or id, vectors [n, dim])."""
+
+    name: str
+    dim: int
+    form: Literal["global", "set"]
+    total: int
+    items: Callable[[], Iterator[tuple[str, np.ndarray]]]
+
+
+@dataclass
+class Conversion:
+    """What a converter found. Without photographs, its features go to an existing dataset."""
+
+    photos: list[Photo] = field(default_factory=list)
+    sources: dict[str, Path] = field(default_factory=dict)
+    """Image name → the file it is; empty where the pictures are not at hand."""
+    features: list[Features] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+Converter = Callable[..., Conversion]
+"""(source, images, *, options) → Conversion: reads `source` in its original layout."""
+
+CONVERTERS: Registry[Converter] = Registry("layout")
+
+
+class Builder:
+    """Collects captions by image and split, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self._photos: dict[tuple[str, str], Photo] = {}
+
+    def add(self, image: str, split: str, language: str, kind: str, text: str) -> None:
+        """Add one caption; the photograph is made on its first one."""
+        photo = self._photos.setdefault((split, image), Photo(image, split, {}))
+        photo.captions.setdefault(language, {}).setdefault(kind, []).append(text)
+
+    def finish(self, images: Path | None, source: Path, notes: Iterable[str] = ()) -> Conversion:
+        """The conversion, with the pictures that are in `images`."""
+        photos = list(self._photos.values())
+        if not photos:
+            raise PolyglanceError(f"{source}: no captions found")
+        found, missing = find_images([photo.image for photo in photos], images)
+        return Conversion(photos, found, [], [*notes, *missing])
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (number from 1, stripped line) of a text or `.gz` file; BOM and CR LF are taken off.
+
+    Only a line feed ends a line: parallel files must not be put out of step by the stray
+    carriage returns and Unicode separators that captions hold.
+    """
+    number = 0
+    try:
+        with open_text(path) as handle:
+            handle.reconfigure(newline="\n")  # type: ignore[attr-defined]
+            for number, line in enumerate(handle, 1):
+                yield number, (line.removeprefix("\ufeff") if number == 1 else line).strip()
+    except (UnicodeDecodeError, EOFError, OSError) as error:
+        where = f"{path}, after line {number}"
+        raise PolyglanceError(f"{where}: the file is damaged or not UTF-8 ({error})") from None
+
+
+def caption(text: str, where: str) -> str:
+    """A caption as one line of text. Python's b'…' is decoded (spec §7.2); empty is an error."""
+    if re.fullmatch(r"b'.*'|b\".*\"", text, re.DOTALL):
+        try:
+            text = ast.literal_eval(text).decode("utf-8")
+        except (SyntaxError, ValueError):
+            raise PolyglanceError(
+                f"{where}: the caption is Python bytes, not text; save it as UTF-8 text"
+            ) from None
+    text = re.sub(r"\s*[\r\n\t]\s*", " ", text).strip()
+    if not text:
+        raise PolyglanceError(f"{where}: the caption is empty")
+    return text
+
+
+def keyed_captions(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (image, tag, caption, where) of lines `image#tag#0 caption`; the tag may be absent."""
+    for number, line in lines(path):
+        if not line:
+            continue
+        where = f"{path}, line {number}"
+        match = re.match(r"(\S+?)(?:#(\w+))?#(\d+)\s+(.*\S)", line)
+        if not match:
+            raise PolyglanceError(f"{where}: expected 'image#number', white space and a caption")
+        yield match[1], match[2] or "", caption(match[4], where), where
+
+
+def image_list(path: Path) -> list[str]:
+    """The image names of a list, one a line; what follows a `#` is no part of the name."""
+    return [line.split("#")[0].strip() for _, line in lines(path) if line]
+
+
+def find_images(names: Iterable[str], folder: Path | None) -> tuple[dict[str, Path], list[str]]:
+    """Find pictures anywhere below a folder: (name → absolute file, notes on missing ones).
+
+    A name of digits also finds the file whose name starts with these digits and `_`: Flickr8k
+    and Flickr30K name one photograph 1000268201_693b08cb0e.jpg and 1000268201.jpg.
+    """
+    if folder is None:
+        return {}, []
+    if not folder.is_dir():
+        raise PolyglanceError(f"{folder}: no such folder of pictures")
+    files = sorted(path for path in folder.resolve().rglob("*") if path.is_file())
+    index = {_flickr_id(path): path for path in files} | {path.name: path for path in files}
+    found, missing = {}, []
+    for name in dict.fromkeys(names):
+        if file := index.get(Path(name).name) or index.get(Path(name).stem):
+            found[name] = file
+        else:
+            missing.append(name)
+    if not found:
+        raise PolyglanceError(
+            f"{folder}: holds none of the {len(missing)} pictures (the first is '{missing[0]}')"
+        )
+    note = f"{len(missing)} pictures are not in {folder} (the first is '{missing[0]}')"
+    return found, [note] if missing else []
+
+
+def _flickr_id(path: Path) -> str:
+    head, separator, _ = path.stem.partition("_")
+    return head if separator and head.isdigit() else path.name
+
+
+def existing(folder: Path, *names: str) -> Path:
+    """The first of `names` that is in the folder; none is an error that lists them."""
+    for name in names:
+        if (folder / name).exists():
+            return folder / name
+    raise PolyglanceError(f"{folder}: there is no {' or '.join(names)}")
+
+
+def one_of(name: str, value: str, *allowed: str) -> str:
+    """`value`, which must be one of the allowed ones."""
+    if value not in allowed:
+        raise PolyglanceError(f"option {name} must be one of {', '.join(allowed)}, not '{value}'")
+    return value

@@ -1,0 +1,95 @@
+"""Multi30K as its git repository lays it out (github.com/multi30k/dataset)."""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from polyglance.data.convert.common import (
+    CONVERTERS,
+    Builder,
+    Conversion,
+    caption,
+    image_list,
+    lines,
+    one_of,
+)
+from polyglance.errors import PolyglanceError
+
+NATIVE = {"test_2016_flickr": "test", "test_2016": "test"}
+"""Task 1 and task 2 name the same 1,000 test images differently."""
+PATTERNS = {
+    "raw": r"(?P<split>\w+)(?:\.\d)?\.(?P<language>[a-z]{2,3})(?:\.gz)?",
+    "tok": r"(?P<split>\w+)\.lc\.norm\.tok(?:\.\d)?\.(?P<language>[a-z]{2,3})(?:\.gz)?",
+}
+Files = dict[str, dict[str, list[Path]]]
+"""split → language → files, in the order of their numbers"""
+
+
+@CONVERTERS.register("multi30k")
+def convert_multi30k(
+    source: Path, images: Path | None = None, *, text: str = "raw", tasks: str = "1,2"
+) -> Conversion:
+    """Multi30K checkout: task 1 as translations, task 2 as independent captions.
+
+    `text` is `raw` (sentences) or `tok` (lower-cased, normalised Moses tokens, with their escapes
+    such as &apos; as the papers used them). `tasks` is 1, 2 or 1,2.
+    """
+    one_of("text", text, *PATTERNS)
+    root = source / "data" if (source / "data").is_dir() else source
+    builder = Builder()
+    for task in one_of("tasks", tasks, "1", "2", "1,2", "2,1").split(","):
+        folder = root / f"task{task}"
+        for split, languages in _files(folder / text, PATTERNS[text]).items():
+            names = _names(root, task, split)
+            for language, paths in languages.items():
+                kind = "translation" if task == "1" else "independent"
+                for path in paths:
+                    _add(builder, path, names, NATIVE.get(split, split), language, kind)
+    return builder.finish(images, source)
+
+
+def _files(folder: Path, pattern: str) -> Files:
+    if not folder.is_dir():
+        raise PolyglanceError(
+            f"{folder}: no such folder; give a checkout of github.com/multi30k/dataset"
+        )
+    found: Files = defaultdict(lambda: defaultdict(list))
+    for path in sorted(folder.iterdir()):
+        if match := re.fullmatch(pattern, path.name):
+            found[match["split"]][match["language"]].append(path)
+    if not found:
+        raise PolyglanceError(f"{folder}: holds no caption files such as train.en.gz")
+    order = ["train", "val", *NATIVE, *sorted(found)]
+    return {split: found[split] for split in sorted(found, key=order.index)}
+
+
+def _names(root: Path, task: str, split: str) -> tuple[Path, list[str]]:
+    """The split's image list. Either task's serves both: their lines are in the same order."""
+    flickr = split if split != "test_2016" else "test_2016_flickr"
+    comparable = split.removesuffix("_flickr") if split == "test_2016_flickr" else split
+    lists = {
+        "1": root / "task1" / "image_splits" / f"{flickr}.txt",
+        "2": root / "task2" / "image_splits" / f"{comparable}_images.txt",
+    }
+    for path in (lists[task], *lists.values()):
+        if path.is_file():
+            return path, image_list(path)
+    raise PolyglanceError(f"{lists['1']}: no such file, nor {lists['2']}: the images have no names")
+
+
+def _add(
+    builder: Builder,
+    path: Path,
+    names: tuple[Path, list[str]],
+    split: str,
+    language: str,
+    kind: str,
+) -> None:
+    rows = list(lines(path))
+    if len(rows) != len(names[1]):
+        raise PolyglanceError(
+            f"{path} has {len(rows)} lines but {names[0]} has {len(names[1])}; "
+            "they must correspond line by line"
+        )
+    for (number, line), image in zip(rows, names[1], strict=True):
+        builder.add(image, split, language, kind, caption(line, f"{path}, line {number}"))

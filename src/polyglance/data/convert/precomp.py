@@ -1,0 +1,172 @@
+"""Precomputed features and captions of vsepp, SCAN, VSRN and LIWE.
+
+`train_ims.npy` holds [n, dim] or [n, regions, dim], `train_caps.txt` its captions in order, the
+same number for every image. Some files repeat an image's row for each of its captions.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from polyglance.data.convert.common import (
+    CONVERTERS,
+    Builder,
+    Conversion,
+    Features,
+    caption,
+    image_list,
+    lines,
+)
+from polyglance.data.table import split_name
+from polyglance.errors import PolyglanceError
+
+REPEATS = 5
+CHUNK_ROWS = 256
+LENGTHS = ("lens", "lengths", "ims_lens", "ims_lengths")
+
+
+@CONVERTERS.register("precomp")
+def convert_precomp(
+    source: Path,
+    images: Path | None = None,
+    *,
+    language: str = "en",
+    name: str = "precomp",
+    captions_per_image: int = 0,
+) -> Conversion:
+    """vsepp/SCAN/VSRN folders: *_ims.npy and *_caps.txt (or *_caps.de.txt), dev as val.
+
+    Pictures are absent; the features are imported under `name`. Images take their names from
+    *_ids.txt where it is there. `captions_per_image` is found out unless given. Regions of
+    padded sets are cut to *_lens.npy where it is there.
+    """
+    builder, parts = Builder(), []
+    arrays = sorted(source.glob("*_ims.npy"))
+    if not arrays:
+        raise PolyglanceError(f"{source}: there is no *_ims.npy")
+    for path in arrays:
+        split = path.name.removesuffix("_ims.npy")
+        rows = _open(path)
+        texts = _captions(source, split, language)
+        step = _rows_per_image(rows, path, texts, captions_per_image)
+        names = _names(source, split, len(rows) // step)
+        for code, (file, found) in texts.items():
+            _add(builder, names, split_name(split), code, found, (file, path))
+        parts.append((names, rows, step, _lengths(source, split, rows, step)))
+    if len({(rows.ndim, rows.shape[-1]) for _, rows, *_ in parts}) > 1:
+        shapes = ", ".join(f"{p.name} {_open(p).shape}" for p in arrays)
+        raise PolyglanceError(f"{source}: the arrays differ in dimension: {shapes}")
+
+    def items() -> Iterator[tuple[str, np.ndarray]]:
+        for part in parts:
+            yield from _vectors(*part)
+
+    first = parts[0][1]
+    total = sum(len(names) for names, *_ in parts)
+    form: Literal["global", "set"] = "global" if first.ndim == 2 else "set"
+    conversion = builder.finish(images, source)
+    conversion.features.append(Features(name, first.shape[-1], form, total, items))
+    return conversion
+
+
+def _open(path: Path) -> np.ndarray:
+    try:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise PolyglanceError(f"{path}: not a readable .npy array ({error})") from None
+    if rows.ndim not in (2, 3) or not len(rows) or rows.dtype.kind != "f":
+        raise PolyglanceError(
+            f"{path}: expected floats of [n, dim] or [n, regions, dim], "
+            f"found {rows.dtype} of {rows.shape}"
+        )
+    return rows
+
+
+def _captions(source: Path, split: str, language: str) -> dict[str, tuple[Path, list[str]]]:
+    found = {}
+    for path in sorted(source.glob(f"{split}_caps*.txt")):
+        if match := re.fullmatch(rf"{re.escape(split)}_caps(?:\.([a-z]{{2,3}}))?\.txt", path.name):
+            texts = [caption(text, f"{path}, line {number}") for number, text in lines(path)]
+            found[match[1] or language] = (path, texts)
+    if not found:
+        raise PolyglanceError(f"{source}: there is no {split}_caps.txt for {split}_ims.npy")
+    return found
+
+
+def _rows_per_image(
+    rows: np.ndarray, path: Path, texts: dict[str, tuple[Path, list[str]]], wanted: int
+) -> int:
+    """How often an image's row is repeated: 1, or its number of captions."""
+    same = any(len(found) == len(rows) for _, found in texts.values())
+    if not same or wanted == 1:
+        return 1
+    repeats = wanted or REPEATS
+    if len(rows) % repeats == 0 and _repeated(rows, repeats):
+        return repeats
+    if wanted:
+        raise PolyglanceError(f"{path}: rows are not repeated {wanted} times for each image")
+    return 1
+
+
+def _repeated(rows: np.ndarray, repeats: int) -> bool:
+    for start in range(0, len(rows), CHUNK_ROWS * repeats):
+        chunk = np.asarray(rows[start : start + CHUNK_ROWS * repeats])
+        blocks = chunk.reshape(-1, repeats, *chunk.shape[1:])
+        if not (blocks == blocks[:, :1]).all():
+            return False
+    return True
+
+
+def _names(source: Path, split: str, count: int) -> list[str]:
+    path = source / f"{split}_ids.txt"
+    if path.is_file():
+        listed = image_list(path)
+        if len(listed) % count == 0 and len(set(listed)) == count:
+            return [f"{split}-{identity}" for identity in listed[:: len(listed) // count]]
+    return [f"{split}-{index:06d}" for index in range(count)]
+
+
+def _add(
+    builder: Builder,
+    names: list[str],
+    split: str,
+    language: str,
+    texts: list[str],
+    files: tuple[Path, Path],
+) -> None:
+    per_image, rest = divmod(len(texts), len(names))
+    if rest or not per_image:
+        raise PolyglanceError(
+            f"{files[0]} has {len(texts)} captions for {len(names)} images of {files[1]}; "
+            "it must be the same number for every image"
+        )
+    for index, text in enumerate(texts):
+        builder.add(names[index // per_image], split, language, "independent", text)
+
+
+def _lengths(source: Path, split: str, rows: np.ndarray, step: int) -> np.ndarray | None:
+    for suffix in LENGTHS:
+        path = source / f"{split}_{suffix}.npy"
+        if path.is_file() and rows.ndim == 3:
+            counts = np.load(path, allow_pickle=False).reshape(-1)
+            counts = counts[::step] if len(counts) == len(rows) else counts
+            if len(counts) != len(rows) // step or counts.min() < 1 or counts.max() > rows.shape[1]:
+                raise PolyglanceError(
+                    f"{path}: needs a number from 1 to {rows.shape[1]} for each image"
+                )
+            return counts
+    return None
+
+
+def _vectors(
+    names: list[str], rows: np.ndarray, step: int, lengths: np.ndarray | None
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Read the mapped array a few rows at a time: it may be far larger than memory (§7.7)."""
+    for start in range(0, len(names), CHUNK_ROWS):
+        chunk = np.array(rows[start * step : (start + CHUNK_ROWS) * step : step])
+        for offset, value in enumerate(chunk):
+            count = None if lengths is None else int(lengths[start + offset])
+            yield names[start + offset], np.atleast_2d(value)[:count]

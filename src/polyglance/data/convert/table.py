@@ -1,0 +1,41 @@
+"""A CSV, TSV or Parquet of path, caption, language as a dataset folder."""
+
+import hashlib
+from pathlib import Path, PurePosixPath
+
+from polyglance.data.convert.common import CONVERTERS, Conversion, find_images
+from polyglance.data.dataset import Dataset, Photo
+from polyglance.data.table import load_table
+
+
+@CONVERTERS.register("table")
+def convert_table(source: Path, images: Path | None = None, *, language: str = "") -> Conversion:
+    """CSV, TSV or Parquet with the columns path, caption, language (and split, kind).
+
+    `language` is the language of a table that has no column for it.
+    """
+    table = load_table(source, language or None)
+    names = {photo.image: _inside(photo.image) for photo in table.photos}
+    photos = [Photo(names[photo.image], photo.split, photo.captions) for photo in table.photos]
+    if images is None:
+        sources, notes = _beside(table, names)
+    else:
+        sources, notes = find_images(names.values(), images)
+    return Conversion(photos, sources, [], notes)
+
+
+def _beside(table: Dataset, names: dict[str, str]) -> tuple[dict[str, Path], list[str]]:
+    """The pictures where the table says they are."""
+    files = {names[photo.image]: table.path(photo).absolute() for photo in table.photos}
+    missing = [name for name, file in files.items() if not file.is_file()]
+    note = f"{len(missing)} pictures of the table do not exist (the first is '{{}}')"
+    found = {name: file for name, file in files.items() if name not in set(missing)}
+    return found, [note.format(files[missing[0]])] if missing else []
+
+
+def _inside(path: str) -> str:
+    """A name below `images/`; a path that leads elsewhere becomes its hash and file name."""
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or ":" in path:
+        return f"{hashlib.blake2b(path.encode(), digest_size=4).hexdigest()}_{pure.name}"
+    return path

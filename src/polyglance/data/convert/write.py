@@ -1,0 +1,171 @@
+"""Writing a conversion as a dataset folder, whole or not at all."""
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+import numpy as np
+
+from polyglance.data.convert.common import Conversion, Features
+from polyglance.data.dataset import Photo, load_folder, save_folder
+from polyglance.errors import PolyglanceError
+from polyglance.progress import track
+
+ImageMode = Literal["symlink", "link", "copy"]
+StoreWriter = Callable[[Path, Features], None]
+"""Writes features as a store into an absent folder; lives in `vision`, above this package."""
+
+
+def write_folder(
+    out: Path,
+    conversion: Conversion,
+    images: ImageMode = "symlink",
+    force: bool = False,
+    write_store: StoreWriter | None = None,
+) -> None:
+    """Write `captions.jsonl.gz`, `images/` and `features/` of a conversion.
+
+    `out` must be absent or empty. With `force` a dataset that is there gets the new captions and
+    pictures; pictures that are files of their own, not links, are never overwritten.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        if not force or not (out / "captions.jsonl.gz").is_file():
+            hint = "" if force else ", or --force to convert a dataset again"
+            raise PolyglanceError(f"{out}: exists and is not empty; choose another folder{hint}")
+        _fill(out, conversion, images, write_store)
+        return
+    with _staged(out) as staging:
+        _fill(staging, conversion, images, write_store)
+
+
+def write_features(
+    dataset: Path, features: Features, write_store: StoreWriter, force: bool = False
+) -> list[str]:
+    """Import features into a dataset folder; returns notes on images without features."""
+    target = dataset / "features" / features.name
+    if target.exists() and not force:
+        raise PolyglanceError(f"{target}: exists; give another -o name=…, or --force to replace it")
+    names = list(dict.fromkeys(photo.image for photo in load_folder(dataset).photos))
+    matched = match_names(names)
+    seen: set[str] = set()
+    unknown = 0
+
+    def items() -> Iterator[tuple[str, np.ndarray]]:
+        nonlocal unknown
+        for identity, vectors in features.items():
+            image = matched.get(identity) or matched.get(_number(identity))
+            if image is None or image in seen:
+                unknown += 1
+                continue
+            seen.add(image)
+            yield image, vectors
+
+    known = Features(features.name, features.dim, features.form, len(names), items)
+    with _staged(target) as staging:
+        write_store(staging, known)
+        if not seen:
+            raise PolyglanceError(
+                f"{dataset}: none of the {unknown} image ids of the features is one of its images"
+            )
+    notes = []
+    if unknown:
+        notes.append(f"{unknown} features belong to no image of the dataset and were left out")
+    if missing := [name for name in names if name not in seen]:
+        notes.append(f"{len(missing)} images have no features (the first is '{missing[0]}')")
+    return notes
+
+
+def match_names(names: Iterable[str]) -> dict[str, str]:
+    """What may stand for an image → the image: its name, its stem, its COCO or Flickr number.
+
+    >>> match_names(["COCO_val2014_000000000042.jpg"])["42"]
+    'COCO_val2014_000000000042.jpg'
+    """
+    numbers: dict[str, str | None] = {}
+    exact: dict[str, str] = {}
+    for name in names:
+        path = PurePosixPath(name)
+        exact |= {name: name, path.name: name, path.stem: name}
+        number = _number(path.stem)
+        if number:
+            numbers[number] = None if number in numbers else name
+    return {number: name for number, name in numbers.items() if name} | exact
+
+
+def _number(text: str) -> str:
+    """The number of a COCO or Flickr name without leading zeros, or nothing.
+
+    >>> _number("COCO_val2014_000000000042"), _number("1000268201_693b08cb0e"), _number("a1")
+    ('42', '1000268201', '')
+    """
+    match = re.fullmatch(r"(?:COCO_\w+?_)?0*(\d+)|0*(\d+)_[0-9a-f]+", PurePosixPath(text).stem)
+    return (match[1] or match[2]) if match else ""
+
+
+def drop_missing(conversion: Conversion) -> Conversion:
+    """The conversion without the photographs whose picture was not found."""
+    kept = [photo for photo in conversion.photos if photo.image in conversion.sources]
+    if not kept:
+        raise PolyglanceError("no photograph has its picture; give the folder with --pictures")
+    left = len(conversion.photos) - len(kept)
+    notes = [*conversion.notes, f"{left} photographs without a picture were left out"]
+    return Conversion(kept, conversion.sources, conversion.features, notes)
+
+
+def _fill(
+    folder: Path, conversion: Conversion, images: ImageMode, write_store: StoreWriter | None
+) -> None:
+    _check_names(conversion.photos)
+    sources = conversion.sources
+    for name in track(sources, "pictures", len(sources), "pictures"):
+        _place(sources[name], folder / "images" / name, images)
+    for features in conversion.features if write_store else ():
+        target = folder / "features" / features.name
+        with _staged(target) as staging:
+            write_store(staging, features)  # type: ignore[misc]
+    save_folder(folder, conversion.photos)
+
+
+def _check_names(photos: list[Photo]) -> None:
+    for photo in photos:
+        path = PurePosixPath(photo.image)
+        if path.is_absolute() or ".." in path.parts:
+            raise PolyglanceError(f"'{photo.image}': not a name below images/")
+
+
+def _place(source: Path, target: Path, mode: ImageMode) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_symlink():
+            target.unlink()
+        if target.exists():
+            return
+        if mode == "symlink":
+            target.symlink_to(source.absolute())
+        elif mode == "link":
+            os.link(source, target)
+        else:
+            shutil.copyfile(source, target)
+    except OSError as error:
+        raise PolyglanceError(f"{target}: cannot {mode} {source} there ({error})") from None
+
+
+@contextlib.contextmanager
+def _staged(target: Path) -> Iterator[Path]:
+    """A folder beside `target` that takes its place when the block succeeds."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    holder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        staging = holder / "new"
+        staging.mkdir()
+        yield staging
+        if target.exists():
+            target.rename(holder / "old")
+        staging.rename(target)
+    finally:
+        shutil.rmtree(holder, ignore_errors=True)

@@ -1,0 +1,53 @@
+"""XTD10 (github.com/adobe-research/Cross-lingual-Test-Dataset-XTD10), a test set on COCO."""
+
+from pathlib import Path
+
+from polyglance.data.convert.common import (
+    CONVERTERS,
+    Builder,
+    Conversion,
+    caption,
+    image_list,
+    lines,
+)
+from polyglance.data.table import language_code
+from polyglance.errors import PolyglanceError
+
+CODES = {"jp": "ja"}
+
+
+@CONVERTERS.register("xtd10")
+def convert_xtd10(source: Path, images: Path | None = None, *, split: str = "test") -> Conversion:
+    """XTD10: 1,000 COCO images, one caption in each language, all in split test.
+
+    Japanese is from STAIR, so independent; English is what the others were translated from.
+    """
+    names = _one(source, "test_image_names.txt")
+    listed = image_list(names)
+    files = sorted(source.rglob("test_1kcaptions_*.txt"))
+    if not files:
+        raise PolyglanceError(f"{source}: there is no test_1kcaptions_LANGUAGE.txt")
+    builder = Builder()
+    for language, path in {_language(path): path for path in reversed(files)}.items():
+        rows = list(lines(path))
+        if len(rows) != len(listed):
+            raise PolyglanceError(
+                f"{path} has {len(rows)} lines but {names} has {len(listed)}; "
+                "they must correspond line by line"
+            )
+        kind = "independent" if language == "ja" else "translation"
+        for (number, line), image in zip(rows, listed, strict=True):
+            builder.add(image, split, language, kind, caption(line, f"{path}, line {number}"))
+    return builder.finish(images, source)
+
+
+def _language(path: Path) -> str:
+    code = path.stem.removeprefix("test_1kcaptions_")
+    return CODES.get(code, language_code(code))
+
+
+def _one(source: Path, name: str) -> Path:
+    found = sorted(source.rglob(name))
+    if not found:
+        raise PolyglanceError(f"{source}: there is no {name}; give a checkout of XTD10")
+    return found[0]

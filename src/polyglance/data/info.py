@@ -1,0 +1,173 @@
+"""What a dataset holds and what is wrong with it: counts, missing and broken files, leakage."""
+
+import hashlib
+import os
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from polyglance.data.dataset import Dataset
+from polyglance.progress import track
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Captions of one split, language and kind; `least` and `most` are per photograph."""
+
+    split: str
+    language: str
+    kind: str
+    photos: int
+    captions: int
+    least: int
+    most: int
+
+
+@dataclass
+class Report:
+    """The findings of `inspect_dataset`; every list is empty for a sound dataset."""
+
+    name: str
+    photos: dict[str, int]
+    """split → photographs"""
+    counts: list[Count]
+    has_images: bool
+    decoded: bool
+    missing: list[str] = field(default_factory=list)
+    broken: dict[str, str] = field(default_factory=dict)
+    """image → why it cannot be decoded"""
+    leaked: list[dict[str, list[str]]] = field(default_factory=list)
+    """one entry a picture that is in several splits: split → names"""
+    repeated: list[dict[str, list[str]]] = field(default_factory=list)
+    """one entry a picture that is several times in one split: split → names"""
+    shared_captions: dict[str, int] = field(default_factory=dict)
+    """language → texts that occur in more than one split"""
+    without: dict[str, list[str]] = field(default_factory=dict)
+    """split → languages of the dataset that have no caption there"""
+    uncaptioned: list[str] = field(default_factory=list)
+    """photographs without any caption"""
+
+    @property
+    def sound(self) -> bool:
+        """No missing, broken, leaked or repeated picture."""
+        return not (self.missing or self.broken or self.leaked or self.repeated)
+
+
+def inspect_dataset(
+    dataset: Dataset, decode: bool = True, workers: int | None = None, show: bool | None = None
+) -> Report:
+    """Count captions and check pictures; `decode` reads every one of them to its end."""
+    report = Report(
+        dataset.name,
+        {split: len(dataset.split(split)) for split in dataset.splits},
+        count_captions(dataset),
+        dataset.images.is_dir(),
+        decode and dataset.images.is_dir(),
+    )
+    _check_captions(dataset, report)
+    files = {photo.image: dataset.path(photo) for photo in dataset.photos}
+    if report.has_images:
+        report.missing = [name for name, path in files.items() if not path.is_file()]
+        files = {name: path for name, path in files.items() if path.is_file()}
+        if decode:
+            report.broken = find_broken(files, workers, show)
+    _check_copies(dataset, files if report.has_images else {}, report)
+    return report
+
+
+def count_captions(dataset: Dataset) -> list[Count]:
+    """One row for each split, language and kind that has captions, in this order."""
+    sizes: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for photo in dataset.photos:
+        for language, kinds in photo.captions.items():
+            for kind, texts in kinds.items():
+                if texts:
+                    sizes[photo.split, language, kind].append(len(texts))
+    order = {split: place for place, split in enumerate(dataset.splits)}
+    keys = sorted(sizes, key=lambda key: (order[key[0]], key[1:]))
+    return [
+        Count(*key, len(sizes[key]), sum(sizes[key]), min(sizes[key]), max(sizes[key]))
+        for key in keys
+    ]
+
+
+def find_broken(
+    files: dict[str, Path], workers: int | None = None, show: bool | None = None
+) -> dict[str, str]:
+    """Decode every file in parallel; image → reason for those that fail."""
+    with warnings.catch_warnings(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        warnings.simplefilter("ignore")
+        reasons = track(
+            pool.map(_decode_error, files.values()), "decoding", len(files), "images", show
+        )
+        return {name: why for name, why in zip(files, reasons, strict=True) if why}
+
+
+def _decode_error(path: Path) -> str:
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            # Scaled JPEG decoding still reads the stream to its end, at a fraction of the cost.
+            image.draft("RGB", (64, 64))
+            image.load()
+    except Exception as error:  # decoders of damaged files raise anything
+        return f"{type(error).__name__}: {error}".replace(str(path), path.name)
+    return ""
+
+
+def find_copies(files: dict[str, Path]) -> list[list[str]]:
+    """Groups of names whose files have the same content; only files of equal size are read."""
+    sizes: dict[int, list[str]] = defaultdict(list)
+    for name, path in files.items():
+        sizes[path.stat().st_size].append(name)
+    contents: dict[bytes, list[str]] = defaultdict(list)
+    for names in sizes.values():
+        for name in names if len(names) > 1 else ():
+            contents[hashlib.blake2b(files[name].read_bytes()).digest()].append(name)
+    return [names for names in contents.values() if len(names) > 1]
+
+
+def _check_captions(dataset: Dataset, report: Report) -> None:
+    splits_of: dict[tuple[str, str], set[str]] = defaultdict(set)
+    table = dataset.captions()
+    for text, index, language in zip(table.texts, table.photo, table.languages, strict=True):
+        splits_of[language, text].add(dataset.photos[index].split)
+    shared: dict[str, int] = defaultdict(int)
+    present: dict[str, set[str]] = defaultdict(set)
+    for (language, _), splits in splits_of.items():
+        shared[language] += len(splits) > 1
+        present[language] |= splits
+    report.shared_captions = {code: count for code, count in sorted(shared.items()) if count}
+    for split in dataset.splits:
+        without = [code for code in dataset.languages if split not in present[code]]
+        if without:
+            report.without[split] = without
+    captioned = set(table.photo.tolist())
+    report.uncaptioned = [p.image for i, p in enumerate(dataset.photos) if i not in captioned]
+
+
+def _check_copies(dataset: Dataset, files: dict[str, Path], report: Report) -> None:
+    splits_of: dict[str, list[str]] = defaultdict(list)
+    for photo in dataset.photos:
+        splits_of[photo.image].append(photo.split)
+    copies = find_copies(files)
+    grouped = {name for names in copies for name in names}
+    singles = [[name] for name in splits_of if name not in grouped]
+    for names in (*copies, *singles):
+        by_split = _by_split(names, splits_of)
+        if len(by_split) > 1:
+            report.leaked.append(by_split)
+        if twice := {split: found for split, found in by_split.items() if len(found) > 1}:
+            report.repeated.append(twice)
+
+
+def _by_split(names: Iterable[str], splits_of: dict[str, list[str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        for split in splits_of[name]:
+            found[split].append(name)
+    return dict(found)

@@ -1,0 +1,230 @@
+"""Captions in a table: CSV, TSV or Parquet with the columns path, caption and language.
+
+`split` and `kind` are optional columns. Without `split`, an image's split follows from a hash of
+its path, so that it stays where it is when rows are added.
+"""
+
+import csv
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from polyglance.data.dataset import Captions, Dataset, Photo
+from polyglance.errors import PolyglanceError
+
+COLUMNS = {
+    "path": (
+        *("path", "image", "image_path", "img_path", "filepath", "file_path", "filename"),
+        *("file_name", "image_file", "image_name", "file", "img", "photo", "picture"),
+    ),
+    "caption": ("caption", "text", "sentence", "title", "description"),
+    "language": ("language", "lang", "locale", "language_code", "lang_code"),
+    "split": ("split", "subset", "partition"),
+    "kind": ("kind", "caption_kind"),
+}
+"""The name of a column, then the synonyms that are accepted, first match first."""
+
+SPLITS = {"dev": "val", "valid": "val", "validation": "val", "training": "train", "testing": "test"}
+DELIMITERS = ",\t;|"
+
+Row = tuple[int, dict[str, Any]]
+"""Line (CSV) or row (Parquet) from 1, and its cells by column."""
+
+
+def load_table(path: Path, language: str | None = None) -> Dataset:
+    """Read a CSV, TSV or Parquet file as a dataset; image paths are relative to its folder.
+
+    `language` is the language of every caption of a table that has no column for it.
+    """
+    if not path.is_file():
+        raise PolyglanceError(f"{path}: no such file")
+    rows = _parquet_rows(path) if path.suffix.lower() == ".parquet" else _csv_rows(path)
+    noun = "row" if path.suffix.lower() == ".parquet" else "line"
+    photos = _photos(rows, path, noun, language)
+    if not photos:
+        raise PolyglanceError(f"{path}: the table has a header but no rows")
+    return Dataset(photos, path.parent, path.stem, path.parent)
+
+
+def hash_splits(names: Iterable[str]) -> dict[str, str]:
+    """Image → split, about 90 % train, 5 % val, 5 % test, from a hash of the name alone.
+
+    A split that stays empty among three or more images gets the image whose hash is nearest to
+    it, so only tables of a few dozen images can see an image move when others are added.
+    """
+    place = {name: _unit_hash(name) for name in names}
+    splits = {name: _split_at(value) for name, value in place.items()}
+    for missing in ("val", "test", "train") if len(splits) >= 3 else ():
+        if missing not in splits.values():
+            largest = Counter(splits.values()).most_common(1)[0][0]
+            donors = sorted((place[name], name) for name in splits if splits[name] == largest)
+            splits[donors[0 if missing == "train" else -1][1]] = missing
+    return splits
+
+
+def language_code(value: str) -> str:
+    """The primary language of a code or locale.
+
+    >>> language_code("pt_BR"), language_code("EN")
+    ('pt', 'en')
+    """
+    return value.strip().lower().replace("_", "-").split("-")[0]
+
+
+def split_name(value: str) -> str:
+    """The native name of a split.
+
+    >>> split_name("Validation")
+    'val'
+    """
+    name = value.strip().lower()
+    return SPLITS.get(name, name)
+
+
+def _unit_hash(name: str) -> float:
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64
+
+
+def _split_at(value: float) -> str:
+    return "train" if value < 0.9 else "val" if value < 0.95 else "test"
+
+
+def find_columns(header: Sequence[str]) -> dict[str, int]:
+    """Column → position in the header, by name or synonym, whatever the case."""
+    names = [name.strip().lower().replace(" ", "_") for name in header]
+    found = {}
+    for column, synonyms in COLUMNS.items():
+        places = [names.index(name) for name in synonyms if name in names]
+        if places:
+            found[column] = places[0]
+    return found
+
+
+def _check_columns(path: Path, columns: dict[str, int], header: Sequence[str]) -> None:
+    for column in ("path", "caption"):
+        if column not in columns:
+            others = ", ".join(COLUMNS[column][1:5])
+            raise PolyglanceError(
+                f"{path}: there is no column '{column}' (nor {others}); "
+                f"the columns are: {', '.join(header)}"
+            )
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    with path.open("rb") as raw:
+        start = raw.read(2)
+    encoding = "utf-16" if start in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        with path.open(encoding=encoding, newline="") as handle:
+            first = handle.readline()
+            if not first.strip():
+                raise PolyglanceError(f"{path}: the first line must name the columns")
+            handle.seek(0)
+            reader = csv.reader(handle, delimiter=_delimiter(first), strict=True)
+            header = next(reader)
+            columns = find_columns(header)
+            _check_columns(path, columns, header)
+            for cells in reader:
+                if cells:
+                    where = f"{path}, line {reader.line_num}"
+                    yield reader.line_num, _cells(cells, columns, len(header), where)
+    except csv.Error as error:
+        raise PolyglanceError(
+            f"{path}, line {reader.line_num}: {error}; check the quotes"
+        ) from None
+    except UnicodeError as error:
+        raise PolyglanceError(f"{path}: not UTF-8 ({error}); save the table as UTF-8") from None
+
+
+def _cells(cells: list[str], columns: dict[str, int], width: int, where: str) -> dict[str, Any]:
+    if len(cells) > width:
+        raise PolyglanceError(
+            f"{where}: {len(cells)} cells under {width} columns; quote texts with separators"
+        )
+    return {name: cells[i] if i < len(cells) else "" for name, i in columns.items()}
+
+
+def _delimiter(header: str) -> str:
+    def known(delimiter: str) -> int:
+        return len(find_columns(next(csv.reader([header.rstrip("\r\n")], delimiter=delimiter))))
+
+    return max(DELIMITERS, key=known)
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise PolyglanceError(
+            f"{path}: reading Parquet needs pyarrow; pip install 'polyglance[train]'"
+        ) from None
+    try:
+        with pq.ParquetFile(path) as file:
+            header = file.schema_arrow.names
+            columns = find_columns(header)
+            _check_columns(path, columns, header)
+            names = {name: header[i] for name, i in columns.items()}
+            number = 0
+            for batch in file.iter_batches(columns=list(names.values())):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield number, {name: values[source] for name, source in names.items()}
+    except pa.ArrowException as error:
+        raise PolyglanceError(f"{path}: not a readable Parquet file ({error})") from None
+
+
+def _photos(rows: Iterable[Row], path: Path, noun: str, language: str | None) -> list[Photo]:
+    captions: dict[str, Captions] = {}
+    splits: dict[str, tuple[str, int]] = {}
+    for number, cells in rows:
+        where = f"{path}, {noun} {number}"
+        image = _image(cells["path"], where)
+        kinds = captions.setdefault(image, {}).setdefault(
+            _language(cells, language, path, where), {}
+        )
+        texts = kinds.setdefault(_text(cells.get("kind"), "kind", where, "independent"), [])
+        texts.extend(_texts(cells["caption"], where))
+        if "split" in cells:
+            split = split_name(_text(cells["split"], "split", where))
+            first, line = splits.setdefault(image, (split, number))
+            if first != split:
+                raise PolyglanceError(
+                    f"{where}: '{image}' is in split '{split}' here but in '{first}' in {noun} "
+                    f"{line}; give each image one split"
+                )
+    chosen = {image: split for image, (split, _) in splits.items()} or hash_splits(captions)
+    return [Photo(image, chosen[image], found) for image, found in captions.items()]
+
+
+def _image(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise PolyglanceError(f"{where}: column 'path' must hold the path of an image file")
+    text = _text(value, "path", where).replace("\\", "/")
+    return str(PurePosixPath(text))
+
+
+def _language(cells: dict[str, Any], default: str | None, path: Path, where: str) -> str:
+    if "language" in cells:
+        return language_code(_text(cells["language"], "language", where))
+    if default is None:
+        raise PolyglanceError(
+            f"{path}: there is no column 'language' (nor lang, locale); add one with codes such "
+            "as en or de, or run 'polyglance data convert table TABLE OUT -o language=en'"
+        )
+    return language_code(default)
+
+
+def _texts(value: Any, where: str) -> list[str]:
+    values = value if isinstance(value, list) and value else [value]
+    return [_text(text, "caption", where) for text in values]
+
+
+def _text(value: Any, column: str, where: str, default: str | None = None) -> str:
+    text = value.strip() if isinstance(value, str) else ""
+    if text or default is not None:
+        return text or str(default)
+    raise PolyglanceError(f"{where}: the {column} is empty; fill it in or remove the row")
