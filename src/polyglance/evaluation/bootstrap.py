@@ -1,0 +1,132 @@
+"""Bootstrap intervals and paired tests over photographs.
+
+A photograph is resampled together with its captions in every language, so that five captions of
+one image are not taken for five independent observations, and so that averages over languages
+and differences between runs come from the same draws. The gallery stays as it is.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from polyglance.evaluation.metrics import KS, Metrics, fold_metrics, fold_slices
+from polyglance.evaluation.ranks import Ranks
+
+HEADLINE = (
+    *(f"image_to_text.r{k}" for k in KS),
+    *(f"text_to_image.r{k}" for k in KS),
+    "rsum",
+    "mr",
+)
+"""The numbers that get an interval, in the order of `headline`."""
+
+DRAWS_AT_A_TIME = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an evaluation observed: ranks, and where they belong.
+
+    `photo` [N] numbers the images by their photograph in the split, `caption_image` [M] the
+    captions by their row in `photo`.
+    """
+
+    ranks: Ranks
+    caption_image: np.ndarray
+    photo: np.ndarray
+    folds: int = 1
+
+    def metrics(self) -> Metrics:
+        """Metrics, averaged over the folds."""
+        return fold_metrics(self.ranks, self.caption_image, self.folds)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Second run minus first: observed, 95 % interval, two-sided p-value."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def headline(metrics: Metrics) -> np.ndarray:
+    """The six recalls, rsum and mR [8]."""
+    return np.array([*metrics.recalls, metrics.rsum, metrics.mr])
+
+
+def bootstrap(
+    outcomes: Sequence[Outcome], photos: int, rounds: int = 1000, seed: int = 0
+) -> np.ndarray:
+    """Headline numbers [outcome, round, 8] of `rounds` resamples of `photos` photographs.
+
+    Where a resample holds none of a (tiny) fold's photographs, the observed number stands in.
+    """
+    folds = [list(_hits_per_image(outcome)) for outcome in outcomes]
+    parts = []
+    for weights in _resamples(photos, rounds, seed):
+        parts.append([np.mean([_recalls(weights, *f) for f in fold], axis=0) for fold in folds])
+    recalls = np.concatenate(parts, axis=1)  # [outcome, round, 6]
+    rsum = recalls.sum(axis=2, keepdims=True)
+    return np.concatenate([recalls, rsum, rsum / 6], axis=2)
+
+
+def interval(samples: np.ndarray, level: float = 0.95) -> np.ndarray:
+    """Percentile interval [2, …] of samples [round, …]."""
+    tail = 50 * (1 - level)
+    return np.percentile(samples, [tail, 100 - tail], axis=0)
+
+
+def paired(first: np.ndarray, second: np.ndarray, observed: float) -> Difference:
+    """Test two runs on the same draws: samples [round] of each, and the observed difference.
+
+    p is twice the smaller share of resampled differences on one side of zero, at most 1 and
+    never below 1 / (rounds + 1).
+
+    >>> paired(np.zeros(99), np.zeros(99), 0.0).p
+    1.0
+    """
+    differences = second - first
+    sides = (np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0))
+    p = min(1.0, 2 * (min(sides) + 1) / (len(differences) + 1))
+    low, high = interval(differences)
+    return Difference(float(observed), float(low), float(high), p)
+
+
+def _resamples(photos: int, rounds: int, seed: int) -> Iterator[np.ndarray]:
+    """Blocks [r, photos] of how often each photograph was drawn."""
+    generator = np.random.default_rng(seed)
+    block = max(1, DRAWS_AT_A_TIME // photos)
+    for start in range(0, rounds, block):
+        r = min(block, rounds - start)
+        draws = generator.integers(photos, size=(r, photos)) + photos * np.arange(r)[:, None]
+        counts = np.bincount(draws.ravel(), minlength=r * photos)
+        yield counts.reshape(r, photos).astype(np.float32)
+
+
+def _hits_per_image(outcome: Outcome) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """(photo, hits, queries) of each fold; hits and queries are [n, 6], by recall."""
+    image_ranks, text_ranks = outcome.ranks.image_to_text, outcome.ranks.text_to_image
+    size = len(image_ranks)
+    captions = np.bincount(outcome.caption_image, minlength=size)
+    by_caption = [np.bincount(outcome.caption_image, text_ranks < k, size) for k in KS]
+    hits = np.stack([*(image_ranks < k for k in KS), *by_caption], axis=1)
+    queries = np.stack([np.ones(size)] * 3 + [captions] * 3, axis=1)
+    for fold in fold_slices(size, outcome.folds):
+        yield outcome.photo[fold], hits[fold], queries[fold]
+
+
+def _recalls(
+    weights: np.ndarray, photo: np.ndarray, hits: np.ndarray, queries: np.ndarray
+) -> np.ndarray:
+    """Recalls in percent [r, 6] of weighted images."""
+    drawn = weights[:, photo]
+    found, asked = drawn @ hits.astype(np.float32), drawn @ queries.astype(np.float32)
+    observed = hits.sum(axis=0) / queries.sum(axis=0)
+    return 100.0 * np.where(asked > 0, found / np.maximum(asked, 1), observed)

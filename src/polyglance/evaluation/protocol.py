@@ -1,0 +1,235 @@
+"""Evaluate a model on a split: encode, rank, measure, per language."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation.bootstrap import Outcome
+from polyglance.evaluation.metrics import rank_folds
+from polyglance.evaluation.report import LanguageResult, Report, summarise
+from polyglance.evaluation.similarity import Score, dot, normalise, scores
+from polyglance.evaluation.strict import strict_folds
+from polyglance.progress import Bar
+
+TEXTS_AT_A_TIME = 4096
+
+
+class Encoder(Protocol):
+    """What an evaluation needs of a model.
+
+    It may also have `languages`, the languages it was trained on, and `similarity`
+    ("cosine", the default, or "order") or a `score(images, captions)` of its own.
+    """
+
+    def encode_text(
+        self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
+    ) -> np.ndarray:
+        """Vectors [n, D]; `language` is None for one that the model does not know."""
+
+    def encode_dataset(
+        self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
+    ) -> np.ndarray:
+        """Vectors [N, D] of the photographs; NaN rows for those that could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Captions:
+    """The captions a language is judged on. `photo` [M] numbers the split's photographs."""
+
+    language: str
+    kinds: tuple[str, ...]
+    texts: list[str]
+    photo: np.ndarray
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A language ready to be ranked: vectors prepared for `score`, and what they stand for.
+
+    `photo` [N] numbers the gallery's images by photograph, `caption_image` [M] the captions by
+    row of `images`.
+    """
+
+    source: Captions
+    photo: np.ndarray
+    images: np.ndarray
+    captions: np.ndarray
+    caption_image: np.ndarray
+    score: Score
+
+
+def evaluate(
+    model: Encoder,
+    dataset: Dataset,
+    split: str = "test",
+    languages: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+    folds: int = 1,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    name: str = "model",
+    cache: Path | None = None,
+    strict: bool = False,
+    keep_copies: bool = False,
+    on_language: Callable[[Encoded], None] | None = None,
+    show_progress: bool | None = None,
+) -> Report:
+    """Judge `model` on every language of a split, or on those named.
+
+    A language is judged on its independent captions where it has them, else on what there is;
+    `kinds` overrides that. Its gallery is the photographs that have such captions and could be
+    read. A caption that one photograph has twice counts once unless `keep_copies` (Appendix A:
+    replicated captions leave the recalls as they are). `bootstrap` resamples give the
+    intervals, 0 none. `on_language` sees the vectors of each language, for exports.
+    """
+    part = dataset.split(split)
+    chosen = choose_captions(part, languages, kinds, keep_copies)
+    images = np.asarray(model.encode_dataset(part, cache=cache, show_progress=show_progress))
+    if images.ndim != 2 or len(images) != len(part):
+        raise PolyglanceError(
+            f"the model gave images of shape {images.shape} for {len(part)} photographs"
+        )
+    readable = np.isfinite(images).all(axis=1)
+    if not readable.any():
+        raise PolyglanceError(f"{part.name}: none of the pictures of split '{split}' can be read")
+    known = getattr(model, "languages", None)
+    results = []
+    steps = 2 * sum(len(captions.texts) for captions in chosen)
+    with Bar("evaluating", steps, "steps", show_progress) as bar:
+        for captions in chosen:
+            knows = known is None or captions.language in known
+            encoded = _encode(model, captions, images, readable, knows, bar)
+            results.append(_result(encoded, folds, knows, strict, bar))
+            if on_language is not None:
+                on_language(encoded)
+    unreadable = [
+        photo.image for photo, fine in zip(part.photos, readable, strict=True) if not fine
+    ]
+    return summarise(
+        Report(
+            name,
+            dataset.name,
+            split,
+            _similarity(model)[0],
+            [photo.image for photo in part.photos],
+            unreadable,
+            results,
+            {},
+            folds,
+            bootstrap,
+            seed,
+        )
+    )
+
+
+def choose_captions(
+    part: Dataset,
+    languages: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+    keep_copies: bool = False,
+) -> list[Captions]:
+    """The captions each language is judged on; a language asked for without any is an error."""
+    chosen = []
+    for language in dict.fromkeys(languages or part.languages):
+        used = tuple(kinds) if kinds else (part.best_kind(language),)
+        captions = _distinct(part.captions([language], used), keep_copies)
+        if captions is not None:
+            chosen.append(captions)
+        elif languages:
+            raise PolyglanceError(
+                f"{part.name}: language '{language}' has no captions of kind {', '.join(used)} "
+                "in this split; choose others with --kinds"
+            )
+    if not chosen:
+        raise PolyglanceError(f"{part.name}: this split has no captions of {_wanted(kinds)}")
+    return chosen
+
+
+def _wanted(kinds: Sequence[str] | None) -> str:
+    return f"kind {', '.join(kinds)}" if kinds else "any language"
+
+
+def _distinct(table: CaptionTable, keep_copies: bool) -> Captions | None:
+    if not len(table):
+        return None
+    pairs = list(zip(table.photo.tolist(), table.texts, strict=True))
+    first = list(range(len(pairs)))
+    if not keep_copies:
+        first = list({pair: i for i, pair in reversed(list(enumerate(pairs)))}.values())[::-1]
+    kinds = tuple(dict.fromkeys(table.kinds))
+    texts = [table.texts[i] for i in first]
+    return Captions(table.languages[0], kinds, texts, table.photo[first], len(pairs) - len(first))
+
+
+def _encode(
+    model: Encoder,
+    captions: Captions,
+    images: np.ndarray,
+    readable: np.ndarray,
+    knows: bool,
+    bar: Bar,
+) -> Encoded:
+    """Vectors of one language, without the photographs that could not be read."""
+    kept = np.flatnonzero(readable[captions.photo])
+    if not len(kept):
+        raise PolyglanceError(
+            f"language '{captions.language}': none of its pictures can be read; "
+            "leave it out with --languages"
+        )
+    texts = [captions.texts[i] for i in kept]
+    language = captions.language if knows else None
+    parts = []
+    for start in range(0, len(texts), TEXTS_AT_A_TIME):
+        batch = texts[start : start + TEXTS_AT_A_TIME]
+        parts.append(np.asarray(model.encode_text(batch, language, show_progress=False)))
+        bar.advance(len(batch), note=captions.language)
+    bar.advance(2 * (len(captions.texts) - len(kept)))
+    vectors = np.concatenate(parts)
+    _check(vectors, images, len(texts), captions.language)
+    photo, caption_image = np.unique(captions.photo[kept], return_inverse=True)
+    _, prepare, score = _similarity(model)
+    source = Captions(
+        captions.language, captions.kinds, texts, captions.photo[kept], captions.copies
+    )
+    return Encoded(source, photo, prepare(images[photo]), prepare(vectors), caption_image, score)
+
+
+def _check(vectors: np.ndarray, images: np.ndarray, count: int, language: str) -> None:
+    if vectors.shape != (count, images.shape[1]):
+        raise PolyglanceError(
+            f"the model gave captions of shape {vectors.shape} for images of shape {images.shape}; "
+            "both need one dimension"
+        )
+    if not np.isfinite(vectors).all():
+        raise PolyglanceError(
+            f"language '{language}': the model gave a caption a vector that is not finite; "
+            "has its training diverged?"
+        )
+
+
+def _result(encoded: Encoded, folds: int, known: bool, strict: bool, bar: Bar) -> LanguageResult:
+    images, captions, owner = encoded.images, encoded.captions, encoded.caption_image
+    ranks = rank_folds(images, captions, owner, folds, encoded.score, bar.advance)
+    recalls = strict_folds(images, captions, owner, folds, encoded.score) if strict else None
+    source, outcome = encoded.source, Outcome(ranks, owner, encoded.photo, folds)
+    return LanguageResult(source.language, source.kinds, outcome, known, source.copies, recalls)
+
+
+def _similarity(model: Any) -> tuple[str, Callable[[np.ndarray], np.ndarray], Score]:
+    """Name, preparation of the vectors, and score of a model."""
+    name = getattr(model, "similarity", None)
+    if not isinstance(name, str) and callable(getattr(model, "score", None)):
+        return "own", _float32, model.score
+    if name in (None, "cosine"):
+        return "cosine", normalise, dot
+    return str(name), _float32, scores.get(str(name))
+
+
+def _float32(vectors: np.ndarray) -> np.ndarray:
+    return np.asarray(vectors, np.float32)
