@@ -18,8 +18,10 @@ EXTENSIONS = frozenset((*_COMMON, *_RARE))
 MAX_PIXELS = 100_000_000
 """Largest picture decoded, 300 MB of RGB; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
 
-# Sizes are judged by MAX_PIXELS below, with a reason instead of a warning in the progress bar.
+# Sizes are judged by MAX_PIXELS, and damaged metadata says nothing about the pixels: neither
+# should write into the progress bar.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+warnings.filterwarnings("ignore", "Corrupt EXIF data|Truncated File Read", UserWarning)
 
 
 class ImageProblem(PolyglanceError):
