@@ -124,9 +124,11 @@ def find_images(names: Iterable[str], folder: Path | None) -> tuple[dict[str, Pa
         raise PolyglanceError(f"{folder}: no such folder of pictures")
     files = sorted(path for path in folder.resolve().rglob("*") if path.is_file())
     index = {_flickr_id(path): path for path in files} | {path.name: path for path in files}
+    index |= {path.relative_to(folder.resolve()).as_posix(): path for path in files}
     found, missing = {}, []
     for name in dict.fromkeys(names):
-        if file := index.get(Path(name).name) or index.get(Path(name).stem):
+        keys = (name, Path(name).name, Path(name).stem)
+        if file := next((index[key] for key in keys if key in index), None):
             found[name] = file
         else:
             missing.append(name)
@@ -134,8 +136,9 @@ def find_images(names: Iterable[str], folder: Path | None) -> tuple[dict[str, Pa
         raise PolyglanceError(
             f"{folder}: holds none of the {len(missing)} pictures (the first is '{missing[0]}')"
         )
-    note = f"{len(missing)} pictures are not in {folder} (the first is '{missing[0]}')"
-    return found, [note] if missing else []
+    if not missing:
+        return found, []
+    return found, [f"{len(missing)} pictures are not in {folder} (the first is '{missing[0]}')"]
 
 
 def _flickr_id(path: Path) -> str:

@@ -112,8 +112,9 @@ def _rows_per_image(
 
 
 def _repeated(rows: np.ndarray, repeats: int) -> bool:
-    for start in range(0, len(rows), CHUNK_ROWS * repeats):
-        chunk = np.asarray(rows[start : start + CHUNK_ROWS * repeats])
+    size = max(CHUNK_ROWS // repeats, 1) * repeats
+    for start in range(0, len(rows), size):
+        chunk = np.asarray(rows[start : start + size])
         blocks = chunk.reshape(-1, repeats, *chunk.shape[1:])
         if not (blocks == blocks[:, :1]).all():
             return False
