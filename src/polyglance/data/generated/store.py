@@ -1,0 +1,99 @@
+"""Rendering the world into a native dataset folder, and loading it from the cache."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+from polyglance.data.dataset import Dataset, Photo, load_folder, save_folder
+from polyglance.data.generated.captions import caption
+from polyglance.data.generated.scenes import make_scene, split_of
+from polyglance.errors import PolyglanceError
+from polyglance.files import cache_dir
+from polyglance.progress import Bar
+from polyglance.registry import nearest
+
+VERSION = 1
+"""Part of the cache folder's name: raise it whenever a caption or a pixel changes."""
+
+DEFAULTS = {"photos": 1000, "seed": 0}
+
+
+def write_generated(folder: Path, photos: int, seed: int) -> None:
+    """Write `photos` scenes of the world `seed` as a dataset folder, all of it or nothing."""
+    if (folder / "captions.jsonl.gz").exists():
+        raise PolyglanceError(f"{folder}: there is a dataset already; give another folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        _write(part, photos, seed)
+        part.chmod(0o755)
+        _move(part, folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def load_generated(source: str) -> Dataset:
+    """The world named `generated` or `generated:photos=500,seed=3`, rendered on first use."""
+    options = parse_source(source)
+    photos, seed = options["photos"], options["seed"]
+    folder = cache_dir() / "generated" / f"v{VERSION}-{photos}-{seed}"
+    if not (folder / "captions.jsonl.gz").is_file():
+        try:
+            write_generated(folder, photos, seed)
+        except PolyglanceError:
+            if not (folder / "captions.jsonl.gz").is_file():
+                raise
+    return replace(load_folder(folder), name=source)
+
+
+def parse_source(source: str) -> dict[str, int]:
+    """The options of a source string.
+
+    >>> parse_source("generated:seed=3")
+    {'photos': 1000, 'seed': 3}
+    """
+    options = dict(DEFAULTS)
+    _, _, text = source.partition(":")
+    for part in filter(None, text.split(",")):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if name not in DEFAULTS:
+            hint = nearest(name, list(DEFAULTS))
+            raise PolyglanceError(f"'{source}': unknown option '{name}'{hint}")
+        if not (value.isascii() and value.isdigit()):
+            raise PolyglanceError(
+                f"'{source}': {name} must be a whole number, for example {name}={DEFAULTS[name]}"
+            )
+        options[name] = int(value)
+    if not options["photos"]:
+        raise PolyglanceError(f"'{source}': photos must be at least 1")
+    return options
+
+
+def _write(folder: Path, photos: int, seed: int) -> None:
+    from polyglance.data.generated.drawing import render
+
+    (folder / "images").mkdir()
+    rows = []
+    with Bar("rendering", photos, "photos") as bar:
+        for index in range(photos):
+            scene, name = make_scene(seed, index), f"{index:06d}.jpg"
+            picture = render(scene, Random(f"{seed}/picture/{index}"))
+            picture.save(folder / "images" / name, quality=90)
+            rows.append(Photo(name, split_of(index), caption(scene, seed, index)))
+            bar.advance()
+    save_folder(folder, rows)
+
+
+def _move(part: Path, folder: Path) -> None:
+    """Rename; where another process was first, its folder, equal to ours, stays."""
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            folder.rmdir()
+        os.rename(part, folder)
+    except OSError:
+        if not (folder / "captions.jsonl.gz").is_file():
+            raise PolyglanceError(f"{folder}: the folder is in use; empty it") from None
