@@ -1,6 +1,6 @@
 """Pictures become vectors."""
 
-from polyglance.vision.extract import extract, extract_many, load_features
+from polyglance.vision.extract import extract_many, load_features
 from polyglance.vision.features import Features
 from polyglance.vision.images import ImageProblem, list_images, read_image
 from polyglance.vision.store import FeatureStore
@@ -9,7 +9,6 @@ __all__ = [
     "FeatureStore",
     "Features",
     "ImageProblem",
-    "extract",
     "extract_many",
     "list_images",
     "load_features",

@@ -46,23 +46,26 @@ class LiteBackbone:
 
     def _load(self) -> Network:
         if self.engine == "torch" or not _importable("onnxruntime"):
-            return eager(self.lite)
+            return eager(grid_module(self.lite))
         path = self.cache / "backbones" / f"{self.identity}.onnx"
-        if not path.is_file():
-            try:
-                model = export(self.lite)
-            except ImportError:  # without the onnx package torch cannot export
-                return eager(self.lite)
-            with atomic(path) as handle:
-                handle.write(model)
-        return session(path.read_bytes())
+        if path.is_file():
+            return session(path.read_bytes())
+        module = grid_module(self.lite)
+        original = eager(module)
+        try:
+            model = export(module, self.lite.size)
+        except ImportError:  # without the onnx package torch cannot export
+            return original
+        converted = session(model)
+        check_equal(self.lite.name, converted, original, self.lite.size)
+        with atomic(path) as handle:
+            handle.write(model)
+        return converted
 
 
-def eager(lite: Lite) -> Network:
-    """The network as torch runs it."""
+def eager(module: Any) -> Network:
+    """A torch module as it is."""
     import torch
-
-    module = _module(lite)
 
     def run(pixels: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
@@ -71,33 +74,35 @@ def eager(lite: Lite) -> Network:
     return run
 
 
-def export(lite: Lite) -> bytes:
-    """The network as ONNX; refused where it differs from torch's by more than TOLERANCE."""
+def export(module: Any, size: int) -> bytes:
+    """A torch module as ONNX, for any batch size."""
     import torch
 
     batch = {0: "batch"}
-    example = torch.zeros(2, 3, lite.size, lite.size)
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")  # the exporter announces its own deprecation
         path = Path(folder, "grid.onnx")
         torch.onnx.export(
-            _module(lite),
-            (example,),
+            module,
+            (torch.zeros(2, 3, size, size),),
             path,
             dynamo=False,
             input_names=["pixels"],
             output_names=["grid"],
             dynamic_axes={"pixels": batch, "grid": batch},
         )
-        model = path.read_bytes()
-    pixels = np.random.default_rng(0).normal(size=(3, *example.shape[1:])).astype(np.float32)
-    difference = np.abs(session(model)(pixels) - eager(lite)(pixels)).max()
+        return path.read_bytes()
+
+
+def check_equal(name: str, converted: Network, original: Network, size: int) -> None:
+    """Refuse a conversion that differs by more than TOLERANCE on random input."""
+    pixels = np.random.default_rng(0).normal(size=(3, 3, size, size)).astype(np.float32)
+    difference = np.abs(converted(pixels) - original(pixels)).max()
     if not difference < TOLERANCE:
         raise PolyglanceError(
-            f"{lite.name}: the ONNX conversion differs from torch by {difference:g}; "
+            f"{name}: the ONNX conversion differs from torch by {difference:g}; "
             "uninstall onnxruntime to run it in torch"
         )
-    return model
 
 
 def session(model: bytes) -> Network:
@@ -110,7 +115,7 @@ def session(model: bytes) -> Network:
     return lambda pixels: running.run(None, {"pixels": pixels})[0]
 
 
-def _module(lite: Lite) -> Any:
+def grid_module(lite: Lite) -> Any:
     """A torch module in evaluation mode whose forward pass gives the grid."""
     try:
         import torch
