@@ -1,0 +1,60 @@
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from polyglance.data.dataset import Dataset, Photo
+
+
+class FakeModel:
+    """A vector for each photograph; a text "IMAGE words" gets that image's plus seeded noise."""
+
+    similarity = "cosine"
+
+    def __init__(self, images, languages=None, noise=0.0, seed=0):
+        self.images, self.noise, self.seed = images, noise, seed
+        self.asked = []
+        if languages is not None:
+            self.languages = languages
+
+    def encode_dataset(self, dataset, cache=None, show_progress=None):
+        return np.stack([self.images[photo.image] for photo in dataset.photos])
+
+    def encode_text(self, texts, language=None, *, show_progress=None):
+        self.asked.append(language)
+        vectors = []
+        for text in texts:
+            image = text.split(" ")[0]
+            generator = np.random.default_rng([self.seed, crc32(text.encode())])
+            vector = np.nan_to_num(self.images[image])
+            vectors.append(vector + self.noise * generator.standard_normal(vector.shape))
+        return np.array(vectors, np.float32)
+
+
+def make_dataset(count=12, counts=None, kind="independent"):
+    """`count` test photographs; `counts` says how many captions each language has on each."""
+    photos = []
+    for i in range(count):
+        name = f"{i}.jpg"
+        captions = {
+            language: {kind: [f"{name} {language}{n}" for n in range(number)]}
+            for language, number in (counts or {"en": 5}).items()
+        }
+        photos.append(Photo(name, "test", captions))
+    return Dataset(photos, images=Path("images"), name="toy")
+
+
+def make_vectors(dataset, dimension=6, seed=0):
+    generator = np.random.default_rng(seed)
+    return {
+        photo.image: generator.standard_normal(dimension).astype(np.float32)
+        for photo in dataset.photos
+    }
+
+
+@pytest.fixture
+def toy():
+    """A dataset of five English and one German caption a photograph, and a good model."""
+    dataset = make_dataset(counts={"en": 5, "de": 1})
+    return dataset, FakeModel(make_vectors(dataset), languages=["en", "de"], noise=0.6)
