@@ -1,6 +1,6 @@
 """Pictures and captions come in."""
 
-from polyglance.data.dataset import CaptionTable, Captions, Dataset, Photo, load_folder, save_folder
+from polyglance.data.dataset import Captions, CaptionTable, Dataset, Photo, load_folder, save_folder
 from polyglance.data.load import load_dataset
 
 __all__ = [

@@ -1,0 +1,6 @@
+"""Named systems as data."""
+
+from polyglance.recipes.load import check_recipe, load_recipe, recipe_names
+from polyglance.recipes.schema import Recipe
+
+__all__ = ["Recipe", "check_recipe", "load_recipe", "recipe_names"]

@@ -1,0 +1,229 @@
+"""`Model`: what users load, encode with and save."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from polyglance.data.dataset import Dataset
+from polyglance.errors import PolyglanceError
+from polyglance.files import atomic, read_json, write_json
+from polyglance.models.two_tower import TwoTower
+from polyglance.progress import Bar
+from polyglance.recipes import Recipe, check_recipe
+from polyglance.text import Ragged, Vocabulary, pad, tokenize_many
+from polyglance.vision.extract import extract, load_features
+from polyglance.vision.features import Features
+
+CONFIG, VOCABULARY, WEIGHTS = "model.json", "vocabulary.json", "model.safetensors"
+FORMAT = 1
+
+
+class Model:
+    """A trained model: pictures and sentences become points of one space.
+
+    `Model.load(folder).encode_text(["a dog", "ein Hund"])` gives float32 [2, D], normalised.
+    """
+
+    def __init__(
+        self, recipe: Recipe, vocabulary: Vocabulary, feature_dim: int, languages: Sequence[str]
+    ) -> None:
+        self.recipe = recipe
+        self.vocabulary = vocabulary
+        self.feature_dim = feature_dim
+        self.languages = sorted(languages)
+        self.network = TwoTower(recipe, feature_dim, len(vocabulary))
+
+    @property
+    def similarity(self) -> str:
+        """ "cosine" or "order"."""
+        return self.recipe.joint.similarity
+
+    @property
+    def dim(self) -> int:
+        """Size of the joint space."""
+        return self.recipe.joint.dim
+
+    def parameters(self) -> dict[str, int]:
+        """Trainable numbers of each part."""
+        parts = {"words": self.network.text.words, "text": self.network.text}
+        sizes = {name: _size(part) for name, part in parts.items()}
+        sizes["text"] -= sizes["words"]
+        return {"image": _size(self.network.image), **sizes, "all": _size(self.network)}
+
+    def tokens(self, texts: Sequence[str], languages: Sequence[str] | str | None = None) -> Ragged:
+        """Word ids of texts; one without any word is an error that names it."""
+        recipe = self.recipe.text
+        tokens = tokenize_many(texts, languages, recipe.tokenizer)
+        for text, found in zip(texts, tokens, strict=True):
+            if not found:
+                raise PolyglanceError(f"the text {text!r} has no words to look for")
+        return self.vocabulary.encode_many(tokens, recipe.max_length, recipe.ends)
+
+    def encode_text(
+        self,
+        texts: Sequence[str] | str,
+        language: str | None = None,
+        batch_size: int = 256,
+        show_progress: bool | None = None,
+    ) -> np.ndarray:
+        """Points of texts, float32 [n, D]. Without a language the script decides on words."""
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        return self.encode_tokens(self.tokens(texts, language), batch_size, show_progress)
+
+    def encode_tokens(
+        self, tokens: Ragged, batch_size: int = 256, show_progress: bool | None = False
+    ) -> np.ndarray:
+        """Points of word ids, float32 [n, D]; sorted by length inside, so no step is wasted."""
+        result = np.empty((len(tokens.lengths), self.dim), np.float32)
+        order = np.argsort(-tokens.lengths, kind="stable")
+        with self._inference(), Bar("text", len(order), "texts", show_progress) as bar:
+            for start in range(0, len(order), batch_size):
+                rows = order[start : start + batch_size]
+                ids, lengths = (torch.from_numpy(part) for part in pad(*tokens, rows))
+                result[rows] = self.network.embed_text(ids, lengths).numpy()
+                bar.advance(len(rows))
+        return result
+
+    def encode_images(
+        self,
+        paths: Sequence[str | Path],
+        cache: Path | None = None,
+        show_progress: bool | None = None,
+    ) -> np.ndarray:
+        """Points of picture files, float32 [n, D]; an unreadable picture is an error."""
+        if self.recipe.image.feature.startswith("imported/"):
+            raise PolyglanceError(
+                f"this model was trained on '{self.recipe.image.feature}', which cannot be "
+                "computed from pictures; train on an extractor such as efficientnet-lite2/global"
+            )
+        feature, files = self.recipe.image.feature, [Path(path) for path in paths]
+        found = extract(files, feature, cache, show_progress=show_progress, skip_broken=False)
+        return self.encode_features(found, np.arange(len(found)))
+
+    def encode_dataset(
+        self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
+    ) -> np.ndarray:
+        """Points of a dataset's photographs, float32 [N, D]; NaN where one cannot be read."""
+        features = load_features(
+            dataset, self.recipe.image.feature, cache, show_progress=show_progress
+        )
+        result = np.full((len(dataset), self.dim), np.nan, np.float32)
+        rows = np.flatnonzero(features.available)
+        result[rows] = self.encode_features(features, rows)
+        return result
+
+    def encode_features(
+        self, features: Features, rows: np.ndarray, batch_size: int = 512
+    ) -> np.ndarray:
+        """Points of the images `rows` of `features`, float32 [len(rows), D]."""
+        self.check_features(features)
+        result = np.empty((len(rows), self.dim), np.float32)
+        with self._inference():
+            for start in range(0, len(rows), batch_size):
+                batch = to_tensors(features, rows[start : start + batch_size])
+                result[start : start + batch_size] = self.network.embed_images(*batch).numpy()
+        return result
+
+    def check_features(self, features: Features) -> None:
+        """Features of another size than the model's are an error."""
+        if features.dim != self.feature_dim:
+            raise PolyglanceError(
+                f"the model takes features of size {self.feature_dim} "
+                f"({self.recipe.image.feature}), and '{features.name}' has size {features.dim}"
+            )
+
+    def save(self, folder: Path, **facts: Any) -> None:
+        """Write model.json, vocabulary.json and model.safetensors; `facts` go to model.json."""
+        self.save_config(folder, **facts)
+        self.save_weights(folder)
+
+    def save_config(self, folder: Path, **facts: Any) -> None:
+        """Write what does not change in training."""
+        from polyglance import __version__
+
+        write_json(folder / VOCABULARY, self.vocabulary.to_json())
+        config = {
+            "format": FORMAT,
+            "version": __version__,
+            "languages": self.languages,
+            "feature_dim": self.feature_dim,
+            "recipe": self.recipe.model_dump(mode="json"),
+            **facts,
+        }
+        write_json(folder / CONFIG, config)
+
+    def save_weights(self, folder: Path) -> None:
+        """Write the weights alone, atomically."""
+        from safetensors.torch import save
+
+        state = {name: value.contiguous() for name, value in self.network.state_dict().items()}
+        with atomic(folder / WEIGHTS) as handle:
+            handle.write(save(state, {"format": "pt"}))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Model":
+        """Read a model folder, such as the RUN of `polyglance train`."""
+        folder = Path(folder)
+        if not (folder / CONFIG).is_file():
+            raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}")
+        model = cls.from_config(folder)
+        model.load_weights(folder)
+        return model
+
+    @classmethod
+    def from_config(cls, folder: Path) -> "Model":
+        """The model of a folder with fresh weights."""
+        config = read_json(folder / CONFIG)
+        where = str(folder / CONFIG)
+        if not isinstance(config, dict) or config.get("format") != FORMAT:
+            raise PolyglanceError(f"{where}: not a model of format {FORMAT}; train it again")
+        vocabulary = Vocabulary.from_json(read_json(folder / VOCABULARY), str(folder / VOCABULARY))
+        recipe = check_recipe(config["recipe"], where)
+        return cls(recipe, vocabulary, config["feature_dim"], config["languages"])
+
+    def load_weights(self, folder: Path) -> None:
+        """Read the weights of a folder into this model."""
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        path = folder / WEIGHTS
+        if not path.is_file():
+            raise PolyglanceError(f"{path}: no weights yet; the training has not evaluated once")
+        try:
+            self.network.load_state_dict(load_file(path))
+        except (SafetensorError, RuntimeError) as error:
+            reason = str(error).splitlines()[0]
+            raise PolyglanceError(f"{path}: the weights do not fit ({reason})") from None
+
+    def _inference(self) -> "_Inference":
+        return _Inference(self.network)
+
+
+def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]:
+    """Features of images as the tower takes them: ([n, F],) or ([n, K, F], lengths [n])."""
+    gathered = features.gather(rows)
+    parts = gathered if isinstance(gathered, tuple) else (gathered,)
+    return tuple(torch.from_numpy(part) for part in parts)
+
+
+def _size(module: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+class _Inference:
+    """Evaluation mode without gradients; training mode comes back afterwards."""
+
+    def __init__(self, network: torch.nn.Module) -> None:
+        self._network, self._mode = network, torch.inference_mode()
+
+    def __enter__(self) -> None:
+        self._was_training = self._network.training
+        self._network.eval()
+        self._mode.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._mode.__exit__(*error)
+        self._network.train(self._was_training)

@@ -1,0 +1,26 @@
+"""Scores between images and captions, differentiable (spec §2.2)."""
+
+import torch
+from torch import Tensor
+
+EPSILON = 1e-8
+
+
+def l2(vectors: Tensor) -> Tensor:
+    """Rows at length one; ε as in vse_infty and lavse, where mulisera divides by zero."""
+    return vectors / (vectors.norm(dim=-1, keepdim=True) + EPSILON)
+
+
+def cosine_scores(images: Tensor, captions: Tensor) -> Tensor:
+    """[N, D], [M, D], both normalised → [N, M]."""
+    return images @ captions.t()
+
+
+def order_scores(images: Tensor, captions: Tensor) -> Tensor:
+    """−‖[s − im]+‖₂ of non-negative vectors: [N, D], [M, D] → [N, M].
+
+    A caption is more abstract than its image, so it should lie below it in every dimension.
+    """
+    violation = (captions[None, :, :] - images[:, None, :]).clamp(min=0)  # [N, M, D]
+    # The root's gradient is infinite at 0, where a pair has no violation at all.
+    return -torch.sqrt(violation.pow(2).sum(2) + EPSILON**2)

@@ -1,0 +1,40 @@
+"""Two towers that meet in one space."""
+
+from torch import Tensor, nn
+
+from polyglance.errors import PolyglanceError
+from polyglance.models.similarity import cosine_scores, l2, order_scores
+from polyglance.recipes import Recipe
+from polyglance.text.tower import TextTower
+from polyglance.vision.tower import ImageTower
+
+
+class TwoTower(nn.Module):
+    """An image tower and a text tower with a similarity."""
+
+    def __init__(self, recipe: Recipe, feature_dim: int, vocabulary: int) -> None:
+        super().__init__()
+        self.similarity = recipe.joint.similarity
+        self.image = ImageTower(recipe.image, feature_dim, recipe.joint.dim)
+        self.text = TextTower(recipe.text, vocabulary, recipe.joint.dim)
+        if self.text.size != recipe.joint.dim:
+            raise PolyglanceError(
+                f"recipe {recipe.name}: the text tower gives {self.text.size} numbers and "
+                f"joint.dim is {recipe.joint.dim}; make them equal or set text.projection=true"
+            )
+
+    def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Features [B, F], or sets [B, K, F] with lengths → points [B, D] of the space."""
+        return self._place(self.image(features, lengths))
+
+    def embed_text(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Word ids [B, T] with lengths → points [B, D] of the space."""
+        return self._place(self.text(ids, lengths))
+
+    def scores(self, images: Tensor, captions: Tensor) -> Tensor:
+        """Points [N, D], [M, D] → scores [N, M], higher is closer."""
+        return (order_scores if self.similarity == "order" else cosine_scores)(images, captions)
+
+    def _place(self, vectors: Tensor) -> Tensor:
+        placed = l2(vectors)
+        return placed.abs() if self.similarity == "order" else placed

@@ -1,0 +1,85 @@
+"""The objective that a recipe names: a loss with its settings and, where it learns, parameters."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from polyglance.objectives.hinge import max_of_hinges, sum_of_hinges
+from polyglance.objectives.infonce import info_nce
+from polyglance.recipes.schema import LossRecipe
+from polyglance.registry import Registry
+
+SMALLEST_TEMPERATURE = 0.01
+"""CLIP bounds 1/temperature by 100."""
+
+
+class Objective(nn.Module):
+    """Maps a batch's scores [B, B] to a loss; knows its value when the model has collapsed."""
+
+    def __init__(self, recipe: LossRecipe) -> None:
+        super().__init__()
+        self.recipe = recipe
+
+    def forward(self, scores: Tensor, image: Tensor, epoch: int) -> Tensor:
+        """Loss of scores [B, B] whose columns belong to `image` [B], in epoch `epoch` from 0."""
+        ignore = same_image(image) if self.recipe.mask_same_image else None
+        return self.loss(scores, ignore, epoch)
+
+    def loss(self, scores: Tensor, ignore: Tensor | None, epoch: int) -> Tensor:
+        """The loss itself; `ignore` [B, B] marks pairs that are not negatives."""
+        raise TypeError("an objective defines loss()")
+
+    def collapsed_value(self, batch: int, epoch: int) -> float:
+        """The loss of `batch` pairs when all scores are equal."""
+        equal = torch.zeros(batch, batch)
+        with torch.no_grad():
+            return float(self(equal, torch.arange(batch), epoch))
+
+
+objectives: Registry[type[Objective]] = Registry("loss")
+
+
+def build_objective(recipe: LossRecipe) -> Objective:
+    """The objective of a recipe's loss section."""
+    return objectives.get(recipe.name)(recipe)
+
+
+def same_image(image: Tensor) -> Tensor:
+    """[B, B] bool: rows and columns that belong to one photograph."""
+    return image[:, None] == image[None, :]
+
+
+@objectives.register("sum-hinge")
+class SumHinge(Objective):
+    """VSE0, and the warm-up of others."""
+
+    def loss(self, scores: Tensor, ignore: Tensor | None, epoch: int) -> Tensor:
+        return self._reduce(sum_of_hinges(scores, self.recipe.margin, ignore), len(scores))
+
+    def _reduce(self, total: Tensor, batch: int) -> Tensor:
+        return total if self.recipe.reduction == "sum" else total / batch
+
+
+@objectives.register("max-hinge")
+class MaxHinge(SumHinge):
+    """VSE++; the first `warmup_epochs` epochs use all negatives."""
+
+    def loss(self, scores: Tensor, ignore: Tensor | None, epoch: int) -> Tensor:
+        if epoch < self.recipe.warmup_epochs:
+            return super().loss(scores, ignore, epoch)
+        return self._reduce(max_of_hinges(scores, self.recipe.margin, ignore), len(scores))
+
+
+@objectives.register("infonce")
+class InfoNCE(Objective):
+    """Symmetric softmax with a learned temperature."""
+
+    def __init__(self, recipe: LossRecipe) -> None:
+        super().__init__(recipe)
+        start = torch.tensor(math.log(recipe.temperature))
+        self.log_temperature = nn.Parameter(start, requires_grad=recipe.learn_temperature)
+
+    def loss(self, scores: Tensor, ignore: Tensor | None, epoch: int) -> Tensor:
+        temperature = self.log_temperature.exp().clamp(min=SMALLEST_TEMPERATURE)
+        return info_nce(scores, temperature, ignore)

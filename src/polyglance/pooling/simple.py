@@ -1,0 +1,40 @@
+"""Poolings without parameters."""
+
+import torch
+from torch import Tensor
+
+from polyglance.pooling.base import Pooling, poolings, valid
+
+
+@poolings.register("mean")
+class MeanPool(Pooling):
+    """Average of the valid vectors."""
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        mask = valid(vectors, lengths).unsqueeze(2)
+        return vectors.masked_fill(~mask, 0).sum(1) / lengths.unsqueeze(1)
+
+
+@poolings.register("max")
+class MaxPool(Pooling):
+    """Largest value of every dimension over the valid vectors."""
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        mask = valid(vectors, lengths).unsqueeze(2)
+        return vectors.masked_fill(~mask, torch.finfo(vectors.dtype).min).amax(1)
+
+
+@poolings.register("last")
+class LastPool(Pooling):
+    """The last valid vector: a GRU's final state."""
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        return vectors[torch.arange(len(vectors), device=vectors.device), lengths - 1]
+
+
+@poolings.register("first")
+class FirstPool(Pooling):
+    """The first vector: a transformer's CLS, or a BiGRU's first state."""
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        return vectors[:, 0]
