@@ -47,7 +47,7 @@ class Moses:
         if code not in self._tools:
             self._tools[code] = _moses(code)
         normaliser, tokenizer = self._tools[code]
-        return tokenizer.tokenize(normaliser.normalize(text).lower(), escape=True)
+        return tokenizer.tokenize(normaliser.normalize(text.lower()), escape=True)
 
 
 @tokenizers.register("moses+treebank")

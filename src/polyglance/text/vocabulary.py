@@ -36,8 +36,9 @@ class Vocabulary:
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words: tuple[str, ...] = (*SPECIALS, *words)
-        self._ids = {word: index for index, word in enumerate(self.words)}
-        if len(self._ids) != len(self.words):
+        # A caption that says "<pad>" means the word, not the padding.
+        self._ids = {w: i for i, w in enumerate(self.words) if i > UNKNOWN}
+        if len(set(self.words)) != len(self.words):
             twice = next(word for word, n in Counter(self.words).items() if n > 1)
             raise PolyglanceError(f"the vocabulary holds the word '{twice}' twice")
 
@@ -59,6 +60,11 @@ class Vocabulary:
             pooled.update(one)
         parts = [pooled] if scope == "pooled" else list(counts.values())
         kept = {word for part in parts for word, n in part.items() if n >= threshold}
+        if not kept:
+            raise PolyglanceError(
+                f"no word occurs {threshold} times in the training captions; "
+                "lower the vocabulary's threshold or add captions"
+            )
         return cls(_ordered(pooled, kept))
 
     @classmethod
