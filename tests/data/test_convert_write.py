@@ -15,6 +15,7 @@ from polyglance.data.convert import (
 )
 from polyglance.data.convert.common import find_images
 from polyglance.data.convert.table import convert_table
+from polyglance.data.convert.write import ImageMode
 from polyglance.errors import PolyglanceError
 
 
@@ -30,7 +31,7 @@ def conversion(tmp_path: Path) -> Conversion:
 
 
 @pytest.mark.parametrize("mode", ["symlink", "link", "copy"])
-def test_pictures_arrive(tmp_path: Path, conversion: Conversion, mode: str) -> None:
+def test_pictures_arrive(tmp_path: Path, conversion: Conversion, mode: ImageMode) -> None:
     out = tmp_path / "out"
     write_folder(out, conversion, mode)
     dataset = load_folder(out)

@@ -116,6 +116,7 @@ def _check_columns(path: Path, columns: dict[str, int], header: Sequence[str]) -
 def _csv_rows(path: Path) -> Iterator[Row]:
     with path.open("rb") as raw:
         start = raw.read(2)
+    reader: Any = None
     encoding = "utf-16" if start in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         with path.open(encoding=encoding, newline="") as handle:
@@ -132,9 +133,8 @@ def _csv_rows(path: Path) -> Iterator[Row]:
                     where = f"{path}, line {reader.line_num}"
                     yield reader.line_num, _cells(cells, columns, len(header), where)
     except csv.Error as error:
-        raise PolyglanceError(
-            f"{path}, line {reader.line_num}: {error}; check the quotes"
-        ) from None
+        number = reader.line_num if reader else 1
+        raise PolyglanceError(f"{path}, line {number}: {error}; check the quotes") from None
     except UnicodeError as error:
         raise PolyglanceError(f"{path}: not UTF-8 ({error}); save the table as UTF-8") from None
 
@@ -173,7 +173,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
                 for values in batch.to_pylist():
                     number += 1
                     yield number, {name: values[source] for name, source in names.items()}
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
         raise PolyglanceError(f"{path}: not a readable Parquet file ({error})") from None
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, caption, one_of
+from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, caption, one_of, steps
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json
 
@@ -38,7 +38,7 @@ def convert_coco(
         files = _image_names(value.get("images") or [], path)
         code = language or ("ja" if re.match("stair|yj", path.name) else "en")
         used = Counter[str]()
-        for number, entry in enumerate(value["annotations"]):
+        for number, entry in enumerate(steps(value["annotations"], "captions")):
             where = f"{path}, annotations[{number}]"
             try:
                 identity, sentence = entry["image_id"], str(entry[field])

@@ -2,17 +2,20 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from polyglance.data.dataset import Photo
 from polyglance.errors import PolyglanceError
 from polyglance.files import open_text
+from polyglance.progress import Bar
 from polyglance.registry import Registry
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -82,17 +85,26 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def caption(text: str, where: str) -> str:
     """A caption as one line of text. Python's b'…' is decoded (spec §7.2); empty is an error."""
-    if re.fullmatch(r"b'.*'|b\".*\"", text, re.DOTALL):
+    if text[:2] in ("b'", 'b"') and text[-1] == text[1] and len(text) > 2:
         try:
             text = ast.literal_eval(text).decode("utf-8")
         except (SyntaxError, ValueError):
             raise PolyglanceError(
                 f"{where}: the caption is Python bytes, not text; save it as UTF-8 text"
             ) from None
-    text = re.sub(r"\s*[\r\n\t]\s*", " ", text).strip()
+    text = re.sub(r"\s*[\r\n\t]\s*", " ", text.strip())
     if not text:
         raise PolyglanceError(f"{where}: the caption is empty")
     return text
+
+
+def steps(items: Collection[T], noun: str) -> Iterator[T]:
+    """Yield from many small items with progress that costs nothing."""
+    with Bar("converting", len(items), noun) as bar:
+        for number, item in enumerate(items, 1):
+            yield item
+            if number % 1000 == 0:
+                bar.advance(1000)
 
 
 def keyed_captions(path: Path) -> Iterator[tuple[str, str, str, str]]:

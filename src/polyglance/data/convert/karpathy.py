@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, caption, one_of
+from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, caption, one_of, steps
 from polyglance.data.table import split_name
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json
@@ -30,7 +30,7 @@ def convert_karpathy(
     if not isinstance(entries, list):
         raise PolyglanceError(f"{path}: not Karpathy's layout, it has no list 'images'")
     builder = Builder()
-    for number, entry in enumerate(entries):
+    for number, entry in enumerate(steps(entries, "images")):
         where = f"{path}, images[{number}]"
         try:
             image, split = entry["filename"], split_name(entry["split"])

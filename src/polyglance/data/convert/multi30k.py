@@ -14,6 +14,7 @@ from polyglance.data.convert.common import (
     one_of,
 )
 from polyglance.errors import PolyglanceError
+from polyglance.progress import track
 
 NATIVE = {"test_2016_flickr": "test", "test_2016": "test"}
 """Task 1 and task 2 name the same 1,000 test images differently."""
@@ -36,15 +37,17 @@ def convert_multi30k(
     """
     one_of("text", text, *PATTERNS)
     root = source / "data" if (source / "data").is_dir() else source
-    builder = Builder()
+    jobs = []
     for task in one_of("tasks", tasks, "1", "2", "1,2", "2,1").split(","):
         folder = root / f"task{task}"
         for split, languages in _files(folder / text, PATTERNS[text]).items():
             names = _names(root, task, split)
             for language, paths in languages.items():
                 kind = "translation" if task == "1" else "independent"
-                for path in paths:
-                    _add(builder, path, names, NATIVE.get(split, split), language, kind)
+                jobs += [(path, names, NATIVE.get(split, split), language, kind) for path in paths]
+    builder = Builder()
+    for job in track(jobs, "reading", len(jobs), "files"):
+        _add(builder, *job)
     return builder.finish(images, source)
 
 

@@ -43,8 +43,8 @@ def convert_precomp(
     *_ids.txt where it is there. `captions_per_image` is found out unless given. Regions of
     padded sets are cut to *_lens.npy where it is there.
     """
-    builder, parts = Builder(), []
-    arrays = sorted(source.glob("*_ims.npy"))
+    builder, parts, shapes = Builder(), [], {}
+    arrays = sorted(source.glob("*_ims.npy"), key=lambda path: (path.name[:5] != "train", path))
     if not arrays:
         raise PolyglanceError(f"{source}: there is no *_ims.npy")
     for path in arrays:
@@ -55,20 +55,22 @@ def convert_precomp(
         names = _names(source, split, len(rows) // step)
         for code, (file, found) in texts.items():
             _add(builder, names, split_name(split), code, found, (file, path))
-        parts.append((names, rows, step, _lengths(source, split, rows, step)))
-    if len({(rows.ndim, rows.shape[-1]) for _, rows, *_ in parts}) > 1:
-        shapes = ", ".join(f"{p.name} {_open(p).shape}" for p in arrays)
-        raise PolyglanceError(f"{source}: the arrays differ in dimension: {shapes}")
+        parts.append((names, path, step, _lengths(source, split, rows, step)))
+        shapes[path.name] = rows.shape
+    kinds = {(len(shape), shape[-1]) for shape in shapes.values()}
+    if len(kinds) > 1:
+        described = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise PolyglanceError(f"{source}: the arrays differ in dimension: {described}")
+    rank, dim = kinds.pop()
 
     def items() -> Iterator[tuple[str, np.ndarray]]:
         for part in parts:
             yield from _vectors(*part)
 
-    first = parts[0][1]
     total = sum(len(names) for names, *_ in parts)
-    form: Literal["global", "set"] = "global" if first.ndim == 2 else "set"
+    form: Literal["global", "set"] = "global" if rank == 2 else "set"
     conversion = builder.finish(images, source)
-    conversion.features.append(Features(name, first.shape[-1], form, total, items))
+    conversion.features.append(Features(name, dim, form, total, items))
     return conversion
 
 
@@ -163,11 +165,11 @@ def _lengths(source: Path, split: str, rows: np.ndarray, step: int) -> np.ndarra
 
 
 def _vectors(
-    names: list[str], rows: np.ndarray, step: int, lengths: np.ndarray | None
+    names: list[str], path: Path, step: int, lengths: np.ndarray | None
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Read the mapped array a few rows at a time: it may be far larger than memory (§7.7)."""
+    """Read a few rows at a time, mapping them anew: the array may exceed memory (spec §7.7)."""
     for start in range(0, len(names), CHUNK_ROWS):
-        chunk = np.array(rows[start * step : (start + CHUNK_ROWS) * step : step])
+        chunk = np.array(_open(path)[start * step : (start + CHUNK_ROWS) * step : step])
         for offset, value in enumerate(chunk):
             count = None if lengths is None else int(lengths[start + offset])
             yield names[start + offset], np.atleast_2d(value)[:count]
