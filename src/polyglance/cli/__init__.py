@@ -4,6 +4,10 @@ import sys
 
 import typer
 
+from polyglance.cli.data import data_app
+from polyglance.cli.evaluate import evaluate_command
+from polyglance.cli.features import features_command
+from polyglance.cli.train import train_command
 from polyglance.errors import PolyglanceError
 
 app = typer.Typer(
@@ -28,6 +32,12 @@ def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True),
 ) -> None:
     """Find pictures with words, and words with pictures, in every language."""
+
+
+app.add_typer(data_app, name="data")
+app.command("features")(features_command)
+app.command("train")(train_command)
+app.command("evaluate")(evaluate_command)
 
 
 def main() -> None:

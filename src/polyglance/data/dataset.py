@@ -29,6 +29,8 @@ class Photo:
     image: str
     split: str
     captions: Captions
+    line: int = field(default=0, compare=False)
+    """Where the caption file has it, from 1; 0 where there is no such file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,12 @@ class Dataset:
     def path(self, photo: Photo) -> Path:
         """Where the photograph's file is."""
         return self.images / photo.image
+
+    def where(self, photo: Photo) -> str:
+        """The photograph's place as an error names it: file and line."""
+        if self.root is None or not photo.line:
+            return f"{self.name}, photograph {photo.image}"
+        return f"{caption_file(self.root)}, line {photo.line}"
 
     def paths(self) -> list[Path]:
         """All files, in the order of `photos`."""
@@ -129,7 +137,7 @@ def caption_file(folder: Path) -> Path:
 def load_folder(folder: Path) -> Dataset:
     """Read a native dataset folder; every malformed line is named."""
     path = caption_file(folder)
-    photos = [_photo(value, f"{path}, line {number}") for number, value in read_jsonl(path)]
+    photos = [_photo(value, path, number) for number, value in read_jsonl(path)]
     if not photos:
         raise PolyglanceError(f"{path}: the file holds no photographs")
     return Dataset(photos, folder / "images", folder.name or str(folder), folder)
@@ -141,13 +149,15 @@ def save_folder(folder: Path, photos: Iterable[Photo]) -> None:
     write_jsonl_gz(folder / "captions.jsonl.gz", rows)
 
 
-def _photo(value: Any, where: str) -> Photo:
+def _photo(value: Any, path: Path, line: int) -> Photo:
+    where = f"{path}, line {line}"
     if not isinstance(value, dict):
         raise PolyglanceError(f"{where}: expected an object with image, split and captions")
     for name in ("image", "split"):
         if not isinstance(value.get(name), str) or not value[name]:
             raise PolyglanceError(f"{where}: field '{name}' must be a non-empty string")
-    return Photo(value["image"], value["split"], check_captions(value.get("captions"), where))
+    captions = check_captions(value.get("captions"), where)
+    return Photo(value["image"], value["split"], captions, line)
 
 
 def check_captions(value: Any, where: str) -> Captions:

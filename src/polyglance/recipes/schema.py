@@ -16,6 +16,8 @@ class DataRecipe(Part):
 
     languages: list[str] | None = Field(None, description="codes; null is all of the dataset")
     kinds: list[str] | None = Field(None, description="caption kinds; null is all")
+    train_split: str = "train"
+    validation_split: str = "val"
 
 
 class ImageRecipe(Part):

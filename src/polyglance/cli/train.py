@@ -1,0 +1,46 @@
+"""polyglance train"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def train_command(
+    recipe: Annotated[str, typer.Argument(help="a recipe's name or a YAML file")],
+    data: Annotated[str, typer.Option(help="dataset folder, CSV/Parquet, or 'generated'")],
+    out: Annotated[Path, typer.Option(help="folder of the run, made by this command")],
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", help="path=value, such as training.lr=1e-3")
+    ] = None,
+    languages: Annotated[str | None, typer.Option(help="only these, such as en,de")] = None,
+    seed: Annotated[int | None, typer.Option(help="short for --set training.seed=…")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="go on with a killed run")] = False,
+    cache: Annotated[Path | None, typer.Option(help="where features are kept")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads")] = None,
+) -> None:
+    """Train a recipe on photographs with captions."""
+    from polyglance.data import load_dataset
+    from polyglance.recipes import load_recipe
+
+    changes = list(overrides or [])
+    if languages is not None:
+        changes.append(f"data.languages=[{languages}]")
+    if seed is not None:
+        changes.append(f"training.seed={seed}")
+    chosen = load_recipe(recipe, changes)
+    dataset = load_dataset(data)
+
+    import torch
+
+    from polyglance.training import train
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    result = train(chosen, dataset, out, resume, cache)
+    done = result.progress
+    best = next(e for e in done.evaluations if e["update"] == done.best_update)
+    typer.echo(f"{done.finished}; {done.update} updates in {done.seconds:.0f} s")
+    recalls = " ".join(f"{code} {value:.1f}" for code, value in best["mr"].items())
+    typer.echo(f"best at update {done.best_update}: mean rsum {done.best:.1f}, mR {recalls}")
+    typer.echo(f"model: {out}")

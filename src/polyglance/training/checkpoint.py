@@ -1,0 +1,80 @@
+"""Resumable checkpoints: one safetensors file, no pickle, written atomically."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import atomic
+
+FILE = "checkpoint.safetensors"
+GENERATOR = "generator"
+
+
+@dataclass
+class Progress:
+    """How far a run has come. `batch` counts the updates done in `epoch`."""
+
+    epoch: int = 0
+    batch: int = 0
+    update: int = 0
+    best: float = float("-inf")
+    best_update: int = 0
+    stale: int = 0
+    collapsed: int = 0
+    seconds: float = 0.0
+    finished: str = ""
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+
+
+def save_checkpoint(
+    folder: Path, modules: dict[str, nn.Module], optimizer: torch.optim.Optimizer, done: Progress
+) -> None:
+    """Write everything that the next update depends on."""
+    from safetensors.torch import save
+
+    tensors: dict[str, Tensor] = {GENERATOR: torch.get_rng_state()}
+    for name, module in modules.items():
+        tensors |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+    for index, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
+    contiguous = {name: value.contiguous() for name, value in tensors.items()}
+    with atomic(folder / FILE) as handle:
+        handle.write(save(contiguous, {"progress": json.dumps(asdict(done))}))
+
+
+def load_checkpoint(
+    folder: Path, modules: dict[str, nn.Module], optimizer: torch.optim.Optimizer
+) -> Progress:
+    """Restore what `save_checkpoint` wrote into the given objects and torch's generator."""
+    from safetensors import SafetensorError, safe_open
+
+    path = folder / FILE
+    try:
+        with safe_open(path, framework="pt") as handle:
+            tensors = {name: handle.get_tensor(name) for name in handle.keys()}  # noqa: SIM118
+            progress = Progress(**json.loads(handle.metadata()["progress"]))
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        raise PolyglanceError(f"{path}: not a checkpoint of this version ({error})") from None
+    for name, module in modules.items():
+        prefix = f"{name}."
+        part = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+        module.load_state_dict(part)
+    optimizer.load_state_dict(_optimizer_state(optimizer, tensors))
+    torch.set_rng_state(tensors[GENERATOR])
+    return progress
+
+
+def _optimizer_state(
+    optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
+) -> dict[str, Any]:
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        if name.startswith("optimizer."):
+            _, index, key = name.split(".", 2)
+            state.setdefault(int(index), {})[key] = value
+    return {"state": state, "param_groups": optimizer.state_dict()["param_groups"]}

@@ -1,0 +1,36 @@
+"""Noticing that a model has collapsed: every pair scores the same, and no gradient is left."""
+
+from polyglance.errors import PolyglanceError
+
+NEAR = 0.02
+"""How near, relatively, the loss is to that of equal scores."""
+
+FLAT = 0.01
+"""Deviation of the scores below which they count as equal."""
+
+
+class CollapseDetector:
+    """Counts consecutive updates whose loss is that of equal scores (spec §7.4).
+
+    Max-of-hinges from a cold start often sits at 2·α·B; left alone it may stay there for ever.
+    """
+
+    def __init__(self, patience: int = 300) -> None:
+        self.patience = patience
+        self.count = 0
+
+    def update(self, loss: float, collapsed: float, deviation: float) -> bool:
+        """Whether the last `patience` updates, this one included, were all collapsed."""
+        flat = deviation < FLAT and abs(loss - collapsed) <= NEAR * max(abs(collapsed), 1e-12)
+        self.count = self.count + 1 if flat else 0
+        return self.count >= self.patience
+
+
+def collapse_error(loss: float, collapsed: float, updates: int) -> PolyglanceError:
+    """What to tell the user."""
+    return PolyglanceError(
+        f"training has collapsed: for {updates} updates the loss ({loss:.2f}) has been that of a "
+        f"model that scores every pair alike ({collapsed:.2f}); start with all negatives "
+        "(--set loss.warmup_epochs=1), use --set loss.name=infonce, or lower training.lr; "
+        "--set training.collapse=warn goes on regardless"
+    )

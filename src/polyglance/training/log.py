@@ -1,0 +1,79 @@
+"""Metrics of a run: JSON lines, TensorBoard, and a picture of the curves."""
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+from polyglance.files import atomic, read_jsonl
+
+FILE = "metrics.jsonl"
+
+
+class RunLog:
+    """Appends to metrics.jsonl and TensorBoard; lines past the resumed update are dropped."""
+
+    def __init__(self, folder: Path, resumed_at: int = 0) -> None:
+        self.path = folder / FILE
+        kept = []
+        if self.path.is_file():
+            rows = (row for _, row in read_jsonl(_without_torn_line(self.path)))
+            kept = [row for row in rows if row["update"] <= resumed_at]
+        with atomic(self.path, "w") as handle:
+            handle.writelines(json.dumps(row) + "\n" for row in kept)
+        self._board: Any = None
+        if importlib.util.find_spec("tensorboard") is not None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=resumed_at + 1)
+
+    def write(self, update: int, **values: Any) -> None:
+        """Log values of one update; numbers, or {language: number}."""
+        with self.path.open("a", encoding="utf-8") as handle:
+            handle.write(json.dumps({"update": update, **values}) + "\n")
+        if self._board is None:
+            return
+        for name, value in values.items():
+            parts = value if isinstance(value, dict) else {"": value}
+            for key, number in parts.items():
+                if isinstance(number, int | float):
+                    self._board.add_scalar(f"{name}/{key}".rstrip("/"), number, update)
+
+    def close(self) -> None:
+        """Flush TensorBoard's file."""
+        if self._board is not None:
+            self._board.close()
+
+
+def _without_torn_line(path: Path) -> Path:
+    """Cut a last line that a kill left without its newline."""
+    data = path.read_bytes()
+    end = data.rfind(b"\n") + 1
+    if end != len(data):
+        with atomic(path) as handle:
+            handle.write(data[:end])
+    return path
+
+
+def draw_curve(folder: Path) -> None:
+    """Draw curve.png from metrics.jsonl: the loss, and mR per language on validation."""
+    if importlib.util.find_spec("matplotlib") is None:
+        return
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = [row for _, row in read_jsonl(folder / FILE)]
+    losses = [(row["update"], row["loss"]) for row in rows if "loss" in row]
+    judged = [(row["update"], row["mr"]) for row in rows if "mr" in row]
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot(*zip(*losses, strict=True), linewidth=1) if losses else None
+    left.set(xlabel="updates", ylabel="training loss", yscale="log")
+    for code in sorted({code for _, mr in judged for code in mr}):
+        points = [(update, mr[code]) for update, mr in judged if code in mr]
+        right.plot(*zip(*points, strict=True), marker="o", markersize=3, linewidth=1, label=code)
+    right.set(xlabel="updates", ylabel="mR on validation (%)")
+    if judged:
+        right.legend(ncols=2, fontsize="x-small")
+    with atomic(folder / "curve.png") as handle:
+        FigureCanvasAgg(figure).print_png(handle)

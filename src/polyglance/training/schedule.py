@@ -1,0 +1,22 @@
+"""Learning rates over a run."""
+
+import math
+
+from polyglance.recipes.schema import TrainingRecipe
+
+
+def learning_rate(recipe: TrainingRecipe, update: int, updates_per_epoch: int) -> float:
+    """The rate of update `update`, counted from 0.
+
+    >>> step = TrainingRecipe(lr=1.0, schedule="step", decay_every=2, decay=0.1)
+    >>> [round(learning_rate(step, u, 10), 3) for u in (0, 19, 20, 40)]
+    [1.0, 1.0, 0.1, 0.01]
+    """
+    rate = recipe.lr * min(1.0, (update + 1) / max(recipe.warmup_updates, 1))
+    if recipe.schedule == "step":
+        return rate * recipe.decay ** (update // updates_per_epoch // recipe.decay_every)
+    if recipe.schedule == "cosine":
+        progress = update / (recipe.epochs * updates_per_epoch)
+        wave = (1 + math.cos(math.pi * progress)) / 2
+        return rate * (recipe.decay + (1 - recipe.decay) * wave)
+    return rate
