@@ -117,3 +117,11 @@ def test_generate_refuses_a_full_folder(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("")
     with pytest.raises(PolyglanceError, match="exists and is not empty"):
         run("generate", tmp_path)
+
+
+def test_generate_writes_a_sound_dataset(tmp_path: Path) -> None:
+    out = tmp_path / "world"
+    assert run("generate", out, "--photos", 12, "--seed", 1).strip() == f"{out}: 12 pictures"
+    report = json.loads(run("info", out, "--json"))
+    assert report["sound"] is True
+    assert sum(report["photos"].values()) == 12
