@@ -77,6 +77,20 @@ def test_export_happens_once_and_silently(exported, monkeypatch, capsys):
     assert capsys.readouterr().out == ""
 
 
+@needs("efficientnet-lite0")
+def test_a_damaged_conversion_is_made_again(tmp_path, monkeypatch):
+    backbone = LiteBackbone(LITE0, tmp_path)
+    (tmp_path / "backbones").mkdir()
+    (tmp_path / "backbones" / f"{backbone.identity}.onnx").write_bytes(b"damaged")
+
+    def called(_lite):
+        raise InterruptedError
+
+    monkeypatch.setattr("polyglance.vision.lite.grid_module", called)
+    with pytest.raises(InterruptedError):
+        backbone(np.zeros((1, 3, 224, 224), np.float32))
+
+
 def test_a_wrong_conversion_is_refused():
     check_equal("x", lambda p: p, lambda p: p + 5e-4, 4)
     for wrong in (2e-3, np.nan):

@@ -1,10 +1,11 @@
 """Networks of timm, torchvision and transformers, when the user has them and their weights."""
 
+import contextlib
 import hashlib
 import importlib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,10 @@ class TorchBackbone:
         module: Any,
         preprocessing: Preprocessing,
         run: Callable[[Any], Features],
+        unused: Collection[str] = (),
     ) -> None:
         self.module, self.preprocessing, self._run = module.eval(), preprocessing, run
-        self.identity = f"{slug(name)}-{fingerprint(module, preprocessing)}"
+        self.identity = f"{slug(name)}-{fingerprint(module, preprocessing, unused)}"
         self._dims: tuple[int, int] | None = None
 
     def dims(self) -> tuple[int, int]:
@@ -79,10 +81,15 @@ def as_encoded(pooled: Any, features: Any) -> Encoded:
     return Encoded(pooled.float().numpy(), grid.float().numpy())
 
 
-def fingerprint(module: Any, preprocessing: Preprocessing) -> str:
-    """A hash of weights and preprocessing, so that changed weights get a store of their own."""
+def fingerprint(module: Any, preprocessing: Preprocessing, unused: Collection[str] = ()) -> str:
+    """A hash of preprocessing and weights but the unused ones.
+
+    Changed weights so get a store of their own.
+    """
     digest = hashlib.blake2b(repr(preprocessing).encode(), digest_size=6)
     for name, tensor in module.state_dict().items():
+        if any(key.endswith(name) for key in unused):
+            continue
         digest.update(name.encode())
         digest.update(tensor.detach().cpu().contiguous().float().numpy().tobytes())
     return digest.hexdigest()
@@ -172,13 +179,15 @@ def _open_transformers(folder: Path) -> TorchBackbone:
     preprocessing = _processor(folder)
 
     def load() -> Any:
-        return transformers.AutoModel.from_pretrained(
-            folder, local_files_only=True, output_loading_info=True
-        )
+        with _quiet(transformers.utils.logging):
+            return transformers.AutoModel.from_pretrained(
+                folder, local_files_only=True, output_loading_info=True
+            )
 
     module, info = _loading(f"transformers:{folder}", load)
     # The pooler of a checkpoint without one is random, and so is not used below.
-    if lost := sorted(key for key in info["missing_keys"] if "pooler" not in key):
+    missing = sorted(info["missing_keys"])
+    if lost := [key for key in missing if "pooler" not in key]:
         raise PolyglanceError(f"transformers:{folder}: the weights lack '{lost[0]}'")
     module = getattr(module, "vision_model", module)
     return TorchBackbone(
@@ -186,7 +195,21 @@ def _open_transformers(folder: Path) -> TorchBackbone:
         module,
         preprocessing,
         lambda pixels: (None, module(pixel_values=pixels).last_hidden_state),
+        unused=missing,
     )
+
+
+@contextlib.contextmanager
+def _quiet(logging: Any) -> Iterator[None]:
+    """Without the progress bars and reports of transformers."""
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        logging.enable_progress_bar()
 
 
 def _processor(folder: Path) -> Preprocessing:
@@ -199,6 +222,8 @@ def _processor(folder: Path) -> Preprocessing:
         size = config["size"] if isinstance(config["size"], dict) else {"height": config["size"]}
         resize = int(size.get("shortest_edge") or size["height"])
         squash = "shortest_edge" not in size
+        if squash and int(size.get("width", resize)) != resize:
+            raise ValueError("the input is not square")
         crop = resize
         if config.get("do_center_crop") and not squash:
             crop = config.get("crop_size", resize)

@@ -56,12 +56,12 @@ def extract_many(
         raise PolyglanceError(f"batch size {batch_size}: must be at least 1")
     folder = cache_dir(cache)
     parsed = [parse_feature(name) for name in features]
+    backbones = {name: open_backbone(name, folder) for name, _ in parsed}
     keys, problems = _content_keys(paths, show_progress)
     if problems and not skip_broken:
         raise ImageProblem(*next(iter(problems.items())))
     found: dict[str, Features] = {}
-    for extractor in dict.fromkeys(name for name, _ in parsed):
-        backbone = open_backbone(extractor, folder)
+    for extractor, backbone in backbones.items():
         forms = list(dict.fromkeys(form for name, form in parsed if name == extractor))
         stores = _open_stores(backbone, forms, folder)
         run = _Run(backbone, stores, batch_size, show_progress, skip_broken)

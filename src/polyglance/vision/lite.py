@@ -49,7 +49,8 @@ class LiteBackbone:
             return eager(grid_module(self.lite))
         path = self.cache / "backbones" / f"{self.identity}.onnx"
         if path.is_file():
-            return session(path.read_bytes())
+            with contextlib.suppress(Exception):  # a damaged file is converted again
+                return session(path.read_bytes())
         module = grid_module(self.lite)
         original = eager(module)
         try:
