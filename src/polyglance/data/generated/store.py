@@ -24,8 +24,10 @@ DEFAULTS = {"photos": 1000, "seed": 0}
 
 def write_generated(folder: Path, photos: int, seed: int) -> None:
     """Write `photos` scenes of the world `seed` as a dataset folder, all of it or nothing."""
-    if (folder / "captions.jsonl.gz").exists():
-        raise PolyglanceError(f"{folder}: there is a dataset already; give another folder")
+    if photos < 1:
+        raise PolyglanceError(f"cannot generate {photos} photos; ask for at least 1")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise PolyglanceError(f"{folder}: exists and is not empty; give a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
@@ -68,8 +70,6 @@ def parse_source(source: str) -> dict[str, int]:
                 f"'{source}': {name} must be a whole number, for example {name}={DEFAULTS[name]}"
             )
         options[name] = int(value)
-    if not options["photos"]:
-        raise PolyglanceError(f"'{source}': photos must be at least 1")
     return options
 
 

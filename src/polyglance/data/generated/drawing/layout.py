@@ -60,8 +60,8 @@ def _unit(group: Group, width: float, height: float) -> float:
     wide, high = EXTENT[group.noun]
     if group.action in ("sleep", "swim"):
         wide = max(wide, 1.15)
-    if group.action in ("jump", "run"):
-        wide, high = wide + 0.2, high + 0.18
+    if group.action in ("jump", "run", "eat"):
+        wide, high = wide + 0.25, high + 0.18
     share, largest = _SIZE[group.size]
     return min(share * min(width / wide, height / high), largest)
 

@@ -32,7 +32,7 @@ LANGUAGE = Language(
     phrase,
     plural_verb(VERBS),
     relations=entries("""
-        left to the left of|left of; right to the right of|right of; above above
+        left to the left of|on the left of; right to the right of|on the right of; above above
         below below; front in front of; behind behind; next next to|beside; on on|on top of
         under under|underneath
     """),

@@ -19,7 +19,7 @@ purple 紫色の
 SIZES = {"big": "大きな", "small": "小さな"}
 VERBS = entries("""
 be いる; be:thing ある; run 走っている; sit 座っている; sleep 眠っている|寝ている
-jump 跳んでいる|ジャンプしている; eat 餌を食べている
+jump 跳びはねている|ジャンプしている; eat 餌を食べている
 eat:person 食事をしている|何かを食べている; swim 泳いでいる; fly 飛んでいる
 """)
 PARTICLES = {None: "に", "sit": "に", "run": "を", "swim": "を", "fly": "を"}

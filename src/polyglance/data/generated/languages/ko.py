@@ -19,7 +19,7 @@ purple 보라색
 """)
 SIZES = {"big": "큰", "small": "작은"}
 VERBS = entries("""
-be 있다; run 달리고 있다|뛰고 있다; sit 앉아 있다; sleep 자고 있다|잠을 자고 있다
+be 있다; run 달리고 있다|달려가고 있다; sit 앉아 있다; sleep 자고 있다|잠을 자고 있다
 jump 뛰어오르고 있다|점프하고 있다; eat 먹이를 먹고 있다; eat:person 음식을 먹고 있다
 swim 헤엄치고 있다; fly 날고 있다
 """)

@@ -23,12 +23,12 @@ fly 飞翔
 
 
 def phrase(mention: Mention, case: str) -> str:
-    """两只红色的大狗, 一个穿红衣服的男人."""
+    """两只红色的大狗, 一个穿红色衣服的男人."""
     classifier, noun = NOUNS[mention.noun]
     number = "这" if mention.definite else NUMBERS[mention.count - 1]
     colour = COLOURS.get(mention.colour or "", "")
     if colour:
-        colour = f"穿{colour}衣服的" if kind(mention.noun) == "person" else f"{colour}色的"
+        colour = f"穿{colour}色衣服的" if kind(mention.noun) == "person" else f"{colour}色的"
     return number + classifier + colour + SIZES.get(mention.size or "", "") + noun
 
 
@@ -42,7 +42,7 @@ LANGUAGE = Language(
     phrase,
     lambda message: verb_forms(VERBS, message)[0],
     relations=entries("""
-left 左边|左侧; right 右边|右侧; above 上方; below 下方; front 前面|前方; behind 后面|后方
+left 左边|左侧; right 右边|右侧; above 的上方; below 的下方; front 前面|前方; behind 后面|后方
 next 旁边; on 上面; under 下面
 """),
     places=entries("""
