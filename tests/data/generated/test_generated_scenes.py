@@ -93,7 +93,7 @@ def _holds(relation: str, first: list[Spot], second: list[Spot], order: list[Spo
         return max(s.x for s in first) < min(s.x for s in second)
     if relation in ("above", "on"):
         return max(s.y for s in first) < min(s.y for s in second)
-    nearer = min(s.y for s in first) > max(s.y for s in second) - 0.2
+    nearer = min(s.y for s in first) > max(s.y for s in second)
     return nearer and order.index(first[0]) > order.index(second[0])
 
 

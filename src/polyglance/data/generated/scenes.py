@@ -27,6 +27,13 @@ CYCLE = 10
 VARIANTS = 4
 _COUNTS = (1, 1, 1, 1, 1, 2, 2, 3, 4, 5)
 _STILL = ("sit", "sleep", "eat")
+_FITTING = {
+    "left": (NOUNS, NOUNS, (5, 5)),
+    "above": (FLOATING, NOUNS, (5, 5)),
+    "front": (NOUNS, LARGE, (3, 1)),
+    "on": (SITTERS, SUPPORTS, (2, 1)),
+}
+"""For each relation the nouns that can stand in it, and how many of each at most."""
 
 
 def split_of(index: int) -> str:
@@ -58,46 +65,40 @@ def _single(shared: Random, own: Random, variant: int) -> Scene:
 
 
 def _pair(shared: Random, own: Random, variant: int) -> Scene:
-    nouns = shared.sample(NOUNS, 2)
+    nouns, counts, relations = _base(shared)
     colours = shared.sample(list(COLOURS), 2)
-    counts = shared.choices(_COUNTS, k=2)
-    relations = _two_relations(shared, *zip(nouns, counts, strict=True))
     if variant % 2:
         colours.reverse()
     relation = relations[variant // 2]
-    groups = tuple(
-        _related(Group(*parts), role, own)
-        for parts, role in zip(
-            zip(nouns, colours, counts, strict=True), (relation, INVERSE[relation]), strict=True
-        )
-    )
+    parts = zip(nouns, colours, counts, strict=True)
+    roles = (relation, INVERSE[relation])
+    groups = tuple(_related(Group(*p), role, own) for p, role in zip(parts, roles, strict=True))
     return Scene(groups, relation, _place(own, groups))
+
+
+def _base(rng: Random) -> tuple[list[str], list[int], tuple[str, str]]:
+    """What a family shares: two nouns, their counts, and two relations they can stand in."""
+    relation = rng.choice(list(_FITTING))
+    firsts, seconds, most = _FITTING[relation]
+    first = rng.choice(firsts)
+    nouns = [first, rng.choice([noun for noun in seconds if noun != first])]
+    counts = [min(rng.choice(_COUNTS), limit) for limit in most]
+    mirrored = all(noun in group for noun, group in zip(nouns, (seconds, firsts), strict=True))
+    if mirrored and counts[::-1] == [min(*pair) for pair in zip(counts[::-1], most, strict=True)]:
+        relations = (relation, INVERSE[relation])
+    else:
+        relations = (relation, rng.choice(("left", "right")))
+    if rng.random() < 0.5:
+        return nouns, counts, relations
+    return nouns[::-1], counts[::-1], (INVERSE[relations[0]], INVERSE[relations[1]])
 
 
 def _related(group: Group, relation: str, rng: Random) -> Group:
     """Size and action, such that nothing big hides a small thing behind it."""
     group = _sized(group, rng)
-    if (relation, group.size) in (("front", "big"), ("behind", "small")):
+    if (relation, group.size) in (("front", "big"), ("behind", "small"), ("under", "small")):
         group = replace(group, size=None)
     return replace(group, action=_act(rng, _allowed(group.noun, relation)))
-
-
-def _two_relations(rng: Random, first: tuple[str, int], second: tuple[str, int]) -> tuple[str, str]:
-    special = [r for r in ("above", "front", "on") if _fits(r, first, second)]
-    special += [INVERSE[r] for r in ("above", "front", "on") if _fits(r, second, first)]
-    one = rng.choice(special) if special and rng.random() < 0.85 else rng.choice(("left", "right"))
-    if one in ("left", "right") or INVERSE[one] in special:
-        return one, INVERSE[one]
-    return one, rng.choice(("left", "right"))
-
-
-def _fits(relation: str, first: tuple[str, int], second: tuple[str, int]) -> bool:
-    (noun, count), (other, others) = first, second
-    if relation == "above":
-        return noun in FLOATING
-    if relation == "on":
-        return noun in SITTERS and count <= 2 and other in SUPPORTS and others == 1
-    return other in LARGE and others == 1 and count <= 3
 
 
 def _allowed(noun: str, relation: str) -> tuple[str, ...]:

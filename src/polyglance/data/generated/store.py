@@ -16,7 +16,7 @@ from polyglance.files import cache_dir
 from polyglance.progress import Bar
 from polyglance.registry import nearest
 
-VERSION = 1
+VERSION = 2
 """Part of the cache folder's name: raise it whenever a caption or a pixel changes."""
 
 DEFAULTS = {"photos": 1000, "seed": 0}

@@ -11,7 +11,6 @@ Box = tuple[float, float, float, float]
 _SIDES: dict[str, tuple[Box, Box]] = {
     "left": ((0.02, 0.3, 0.48, 0.95), (0.52, 0.3, 0.98, 0.95)),
     "above": ((0.12, 0.02, 0.88, 0.42), (0.12, 0.54, 0.88, 0.96)),
-    "front": ((0.26, 0.6, 0.74, 0.97), (0.1, 0.16, 0.9, 0.76)),
 }
 _MIRROR = {"right": "left", "below": "above", "behind": "front", "under": "on"}
 _SIZE = {"small": (0.55, 0.2), None: (0.8, 0.36), "big": (1.0, 0.56)}
@@ -51,8 +50,10 @@ def place_members(scene: Scene, rng: Random) -> list[Spot]:
         groups, relation = (groups[1], groups[0]), _MIRROR[relation]
     if relation == "on":
         return _stack(groups[0], groups[1], rng)
-    near, far = _SIDES[relation]
-    return _fill(groups[1], far, rng) + _fill(groups[0], near, rng)
+    if relation == "front":
+        return _overlap(groups[0], groups[1], rng)
+    first, second = _SIDES[relation]
+    return _fill(groups[1], second, rng) + _fill(groups[0], first, rng)
 
 
 def _unit(group: Group, width: float, height: float) -> float:
@@ -89,14 +90,26 @@ def _fill(group: Group, box: Box, rng: Random) -> list[Spot]:
     return spots
 
 
+def _row(group: Group, x: float, y: float, unit: float, width: float) -> list[Spot]:
+    offsets = [(column - (group.count - 1) / 2) * width for column in range(group.count)]
+    return [Spot(group, x + offset, y, unit) for offset in offsets]
+
+
 def _stack(upper: Group, support: Group, rng: Random) -> list[Spot]:
-    base = max(0.3, _unit(support, 0.7, 0.5)) * rng.uniform(0.94, 1.0)
-    x, y = 0.5 + rng.uniform(-0.06, 0.06), 0.94 - rng.uniform(0, 0.04)
-    top = y - _TOPS[support.noun] * base
-    room = base * (0.62 if support.noun != "boat" else 0.9) * (1.25 if upper.count > 1 else 1.0)
-    unit = _unit(upper, room / upper.count, 0.4)
-    spots = [Spot(support, x, y, base)]
-    for column in range(upper.count):
-        offset = (column - (upper.count - 1) / 2) * room / upper.count
-        spots.append(Spot(upper, x + offset, top, unit))
-    return spots
+    base = max(0.42, _unit(support, 0.7, 0.55)) * rng.uniform(0.94, 1.0)
+    x, y = 0.5 + rng.uniform(-0.08, 0.08), 0.95 - rng.uniform(0, 0.05)
+    width = base * (0.85 if upper.count == 1 else 0.55)
+    unit = _unit(upper, width, 0.4)
+    on_top = _row(upper, x, y - _TOPS[support.noun] * base, unit, width)
+    return [Spot(support, x, y, base), *on_top]
+
+
+def _overlap(near: Group, far: Group, rng: Random) -> list[Spot]:
+    """The near ones cover some of the far one's foot, a little to one side of it."""
+    width = min(0.4, 0.8 / near.count)
+    unit = _unit(near, width, 0.36) * rng.uniform(0.92, 1.0)
+    x, y = 0.5 + rng.uniform(-0.06, 0.06), 0.96 - rng.uniform(0, 0.04)
+    behind = y - 0.7 * unit * EXTENT[near.noun][1]
+    base = max(0.36, _unit(far, 0.9, behind - 0.05))
+    aside = rng.choice((-0.12, 0.12)) if near.count == 1 else 0.0
+    return [Spot(far, x, behind, base), *_row(near, x + aside, y, unit, width)]
