@@ -79,7 +79,7 @@ def test_unreadable_pictures_are_left_out_and_named(toy):
     assert report.unreadable == ["3.jpg"]
     assert 3 not in report["en"].outcome.photo
     assert len(report["en"].outcome.caption_image) == 55
-    assert "1 pictures could not be read: 3.jpg" in report_rows(report).notes
+    assert "left out, not readable: 1 (3.jpg)" in report_rows(report).notes
 
 
 def test_no_readable_picture(toy):

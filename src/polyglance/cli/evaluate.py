@@ -183,11 +183,11 @@ def _tables(
 def _print(tables: list["Rows"]) -> None:
     from rich.console import Console
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=160)
-    for table in tables:
-        console.print(table.rich())
+    for rows in tables:
+        console, table = Console(), rows.rich()
+        # Numbers cut to "4…" are worse than a line that the terminal folds.
+        console.width = max(console.width, Console(width=1000).measure(table).maximum)
+        console.print(table)
 
 
 def _write_json(path: Path, reports: list["Report"], extra: dict[str, Any], ranks: bool) -> None:

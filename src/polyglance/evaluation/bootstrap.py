@@ -87,7 +87,7 @@ def paired(first: np.ndarray, second: np.ndarray, observed: float) -> Difference
     """Test two runs on the same draws: samples [round] of each, and the observed difference.
 
     p is twice the smaller share of resampled differences on one side of zero, at most 1 and
-    never below 1 / (rounds + 1).
+    never below 2 / (rounds + 1).
 
     >>> paired(np.zeros(99), np.zeros(99), 0.0).p
     1.0

@@ -10,7 +10,7 @@ import numpy as np
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.bootstrap import Outcome
-from polyglance.evaluation.metrics import rank_folds
+from polyglance.evaluation.metrics import fold_slices, rank_folds
 from polyglance.evaluation.report import LanguageResult, Report, summarise
 from polyglance.evaluation.similarity import Score, dot, normalise, scores
 from polyglance.evaluation.strict import strict_folds
@@ -90,6 +90,8 @@ def evaluate(
     """
     part = dataset.split(split)
     chosen = choose_captions(part, languages, kinds, keep_copies)
+    for captions in chosen:
+        fold_slices(len(np.unique(captions.photo)), folds)  # fails before the work
     images = np.asarray(model.encode_dataset(part, cache=cache, show_progress=show_progress))
     if images.ndim != 2 or len(images) != len(part):
         raise PolyglanceError(

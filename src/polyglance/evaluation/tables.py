@@ -32,7 +32,8 @@ class Rows:
         """For the terminal: numbers to the right, averages below a rule."""
         notes = "\n".join(map(escape, self.notes)) or None
         table = Table(title=escape(self.title), caption=notes, box=SIMPLE_HEAD, pad_edge=False)
-        table.caption_justify, table.collapse_padding = "left", True
+        table.title_justify = table.caption_justify = "left"
+        table.padding = 0
         for i, name in enumerate(self.header):
             table.add_column(escape(name), justify="right" if i else "left", no_wrap=True)
         for i, row in enumerate(self.rows):
@@ -50,7 +51,7 @@ class Rows:
 
 def report_rows(report: Report) -> Rows:
     """One line per language, then the averages."""
-    header = ["", "kind", "images", "captions", *RECALLS, "medR", "rsum", "mR"]
+    header = ["", "kind", "img", "capt", *RECALLS, "medR", "rsum", "mR"]
     rows = []
     for result in report.results:
         name = result.language + ("" if result.known else "†")
@@ -110,7 +111,12 @@ def _numbers(metrics: Metrics, intervals: Intervals) -> list[str]:
         low, high = intervals["mr"]
         mr += f" ±{(high - low) / 2:.1f}"
     recalls = [f"{recall:.1f}" for recall in metrics.recalls]
-    return [*recalls, "/".join(f"{median:g}" for median in medians), f"{metrics.rsum:.1f}", mr]
+    return [
+        *recalls,
+        "/".join(f"{round(median, 1):g}" for median in medians),
+        f"{metrics.rsum:.1f}",
+        mr,
+    ]
 
 
 def _notes(report: Report) -> list[str]:
@@ -123,7 +129,7 @@ def _notes(report: Report) -> list[str]:
         notes.append(f"{copies} captions that a photograph has twice were counted once")
     if report.unreadable:
         names = ", ".join(report.unreadable[:3]) + (" …" if len(report.unreadable) > 3 else "")
-        notes.append(f"{len(report.unreadable)} pictures could not be read: {names}")
+        notes.append(f"left out, not readable: {len(report.unreadable)} ({names})")
     return notes
 
 
