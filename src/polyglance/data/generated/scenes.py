@@ -83,14 +83,12 @@ def _base(rng: Random) -> tuple[list[str], list[int], tuple[str, str]]:
     first = rng.choice(firsts)
     nouns = [first, rng.choice([noun for noun in seconds if noun != first])]
     counts = [min(rng.choice(_COUNTS), limit) for limit in most]
-    mirrored = all(noun in group for noun, group in zip(nouns, (seconds, firsts), strict=True))
-    if mirrored and counts[::-1] == [min(*pair) for pair in zip(counts[::-1], most, strict=True)]:
-        relations = (relation, INVERSE[relation])
-    else:
-        relations = (relation, rng.choice(("left", "right")))
+    mirrored = nouns[0] in seconds and nouns[1] in firsts
+    mirrored = mirrored and counts[0] <= most[1] and counts[1] <= most[0]
+    other = INVERSE[relation] if mirrored else rng.choice(("left", "right"))
     if rng.random() < 0.5:
-        return nouns, counts, relations
-    return nouns[::-1], counts[::-1], (INVERSE[relations[0]], INVERSE[relations[1]])
+        return nouns, counts, (relation, other)
+    return nouns[::-1], counts[::-1], (INVERSE[relation], INVERSE[other])
 
 
 def _related(group: Group, relation: str, rng: Random) -> Group:

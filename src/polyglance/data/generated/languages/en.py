@@ -2,6 +2,7 @@
 
 from polyglance.data.generated.messages import Mention
 from polyglance.data.generated.realise import Language, entries, plural_verb, table, words
+from polyglance.data.generated.world import kind
 
 NOUNS = table("""
 man man men; woman woman women; girl girl girls; boy boy boys; dog dog dogs; cat cat cats
@@ -19,7 +20,7 @@ eat is eating/are eating; swim is swimming/are swimming; fly is flying/are flyin
 
 def phrase(mention: Mention, case: str) -> str:
     """Numeral or article, size, colour, noun: two big red dogs, a man in red."""
-    person = mention.noun in ("man", "woman", "girl", "boy")
+    person = kind(mention.noun) == "person"
     colour = mention.colour or ""
     noun = NOUNS[mention.noun][mention.count > 1]
     core = words(mention.size or "", "" if person else colour, noun)

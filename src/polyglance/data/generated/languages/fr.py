@@ -16,10 +16,10 @@ kite m cerf-volant cerfs-volants
 """)
 NUMBERS = ("", "deux", "trois", "quatre", "cinq", "plusieurs")
 ADJECTIVES = table("""
-red rouge rouge; blue bleu bleue; green vert verte; yellow jaune jaune; white blanc blanche
+red rouge rouge; brown marron marron; blue bleu bleue; green vert verte; yellow jaune jaune; white blanc blanche
 black noir noire; purple violet violette; big grand grande; small petit petite
 """)
-"""masculine, feminine; the plural adds -s. Brown, `marron`, never changes."""
+"""masculine, feminine; the plural adds -s, but `marron` never changes"""
 
 VERBS = entries("""
 be est/sont|se trouve/se trouvent; run court/courent
@@ -34,16 +34,15 @@ def phrase(mention: Mention, case: str) -> str:
     many, person = mention.count > 1, kind(mention.noun) == "person"
 
     def agree(name: str | None) -> str:
-        if name is None or name == "brown":
-            return "marron" if name else ""
-        return ADJECTIVES[name][gender == "f"] + ("s" if many else "")
+        if name is None:
+            return ""
+        form = ADJECTIVES[name][gender == "f"]
+        return form + ("s" if many and form != "marron" else "")
 
     core = words(agree(mention.size), plural if many else singular)
-    if person:
-        base = agree(mention.colour) if mention.colour == "brown" else ""
-        base = base or (ADJECTIVES[mention.colour][0] if mention.colour else "")
-        core = words(core, f"en {base}" if base else "")
-    else:
+    if person and mention.colour:
+        core += f" en {ADJECTIVES[mention.colour][0]}"
+    elif not person:
         core = words(core, agree(mention.colour))
     if many:
         return words(NUMBERS[mention.count - 1], core)
