@@ -16,7 +16,8 @@ kite m cerf-volant cerfs-volants
 """)
 NUMBERS = ("", "deux", "trois", "quatre", "cinq", "plusieurs")
 ADJECTIVES = table("""
-red rouge rouge; brown marron marron; blue bleu bleue; green vert verte; yellow jaune jaune; white blanc blanche
+red rouge rouge; brown marron marron; blue bleu bleue; green vert verte; yellow jaune jaune
+white blanc blanche
 black noir noire; purple violet violette; big grand grande; small petit petite
 """)
 """masculine, feminine; the plural adds -s, but `marron` never changes"""
