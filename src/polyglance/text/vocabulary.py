@@ -139,7 +139,7 @@ class Vocabulary:
         words = value.get("words") if isinstance(value, dict) else None
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise PolyglanceError(f"{where}: field 'words' must be a list of words")
-        if tuple(value.get("specials", SPECIALS)) != SPECIALS:
+        if value.get("specials", list(SPECIALS)) != list(SPECIALS):
             raise PolyglanceError(f"{where}: field 'specials' must be {list(SPECIALS)}")
         return cls(words)
 

@@ -23,7 +23,7 @@ _WORD = regex.compile(
     rf"|(?:\d+(?:[.,:]\d+)+|[\p{{L}}\p{{N}}]){_INNER}*(?:['·]{_INNER}+)*"
     r"|\p{Regional_Indicator}{2}|\p{Extended_Pictographic}"
 )
-# What `_WORD` amounts to on plain text, ten times as fast.
+# What `_WORD` amounts to on plain text, four times as fast.
 _PLAIN_WORD = re.compile(r"\d+(?:[.,:]\d+)+[^\W_]*|[^\W_]+")
 
 
