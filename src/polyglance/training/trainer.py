@@ -25,6 +25,7 @@ from polyglance.training.schedule import learning_rate
 from polyglance.training.validation import Validation
 
 CHECKPOINT_SECONDS = 60.0
+DRAW_SECONDS = 20.0
 LOG_EVERY = 50
 
 
@@ -51,6 +52,7 @@ def train(
     _check_folder(out, recipe, dataset, resume)
     dataset.split(recipe.data.validation_split)
     torch.manual_seed(recipe.training.seed)
+    objective = build_objective(recipe.loss)
     model, data = prepare(recipe, dataset, cache, show_progress)
     validation = Validation(model, dataset, recipe.data.validation_split, cache)
     if not validation.judged:
@@ -59,23 +61,24 @@ def train(
             f"{', '.join(model.languages)}, so there is nothing to judge the training by"
         )
     model.save_config(out, data=dataset.name, captions=len(data), parameters=model.parameters())
-    return _Trainer(model, data, validation, out, show_progress).run()
+    return _Trainer(model, objective, data, validation, out, show_progress).run()
 
 
 class _Trainer:
     def __init__(
         self,
         model: Model,
+        objective: Objective,
         data: TrainingData,
         validation: Validation,
         out: Path,
         show_progress: bool | None,
     ) -> None:
-        self.model, self.data, self.validation = model, data, validation
+        self.model, self.objective = model, objective
+        self.data, self.validation = data, validation
         self.out, self.show_progress = out, show_progress
         self.recipe = model.recipe.training
-        self.objective: Objective = build_objective(model.recipe.loss)
-        self.modules = {"model": model.network, "objective": self.objective}
+        self.modules = {"model": model.network, "objective": objective}
         self.weights = [p for m in self.modules.values() for p in m.parameters() if p.requires_grad]
         kind = torch.optim.AdamW if self.recipe.optimizer == "adamw" else torch.optim.Adam
         self.optimizer = kind(
@@ -88,7 +91,8 @@ class _Trainer:
         self.detector = CollapseDetector()
         self.detector.count = self.done.collapsed
         self.log = RunLog(out, self.done.update)
-        self.saved_at = self.started = time.monotonic() - self.done.seconds
+        self.started = time.monotonic() - self.done.seconds
+        self.saved_at = self.drawn_at = time.monotonic()
 
     def run(self) -> Result:
         """Train until the epochs are over or the patience is."""
@@ -197,7 +201,9 @@ class _Trainer:
         row = {"epoch": self.done.epoch, "rsum": round(rsum, 3), "mr": mr}
         self.done.evaluations.append({"update": self.done.update, **row})
         self.log.write(self.done.update, **row)
-        draw_curve(self.out)
+        if time.monotonic() - self.drawn_at > DRAW_SECONDS:
+            draw_curve(self.out)
+            self.drawn_at = time.monotonic()
         self._checkpoint()
 
     def _note(self, loss: float) -> str:

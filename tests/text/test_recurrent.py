@@ -1,0 +1,48 @@
+"""PackedGRU against torch.nn.GRU on packed sequences."""
+
+import pytest
+import torch
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from polyglance.text.recurrent import PackedGRU, pack
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("lengths", [[5, 2, 3, 1], [1], [4, 4, 4], [1, 6]])
+def test_states_and_gradients_equal_those_of_torch(both: bool, lengths: list[int]) -> None:
+    torch.manual_seed(0)
+    gru = PackedGRU(6, 4, both).double()
+    size = torch.tensor(lengths)
+    words = torch.randn(9, 6, dtype=torch.double, requires_grad=True)
+    index = torch.randint(0, 9, (len(lengths), max(lengths)))
+    states, packing = gru.encode(words, index, size)
+
+    packed = pack_padded_sequence(words[index], size, batch_first=True, enforce_sorted=False)
+    padded, _ = pad_packed_sequence(torch.nn.GRU.forward(gru, packed)[0], batch_first=True)
+    reference = padded.flatten(0, 1)[packing.flat]
+    torch.testing.assert_close(states, reference)
+    last = padded[torch.arange(len(lengths)), size - 1]
+    torch.testing.assert_close(states[packing.last], last)
+
+    weights = torch.randn_like(states)
+    inputs = [words, *gru.parameters()]
+    ours = torch.autograd.grad((states * weights).sum(), inputs)
+    theirs = torch.autograd.grad((reference * weights).sum(), inputs)
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other)
+
+
+def test_packed_order_by_hand() -> None:
+    packing = pack(torch.tensor([1, 3, 2]), width=3)
+    assert packing.sizes == [3, 2, 1]
+    assert packing.starts == [0, 3, 5]
+    # Step 0 holds sentences 1, 2, 0 (longest first), step 1 sentences 1, 2, step 2 sentence 1.
+    assert packing.flat.tolist() == [3, 6, 0, 4, 7, 5]
+    assert packing.last.tolist() == [2, 5, 4]
+
+
+def test_same_parameters_as_torch() -> None:
+    assert (
+        PackedGRU(6, 4, True).state_dict().keys()
+        == torch.nn.GRU(6, 4, bidirectional=True).state_dict().keys()
+    )
