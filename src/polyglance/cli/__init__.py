@@ -5,8 +5,11 @@ import sys
 import typer
 
 from polyglance.cli.data import data_app
+from polyglance.cli.demo import demo_command
 from polyglance.cli.evaluate import evaluate_command
 from polyglance.cli.features import features_command
+from polyglance.cli.recipes import recipes_app
+from polyglance.cli.search import search_command
 from polyglance.cli.train import train_command
 from polyglance.errors import PolyglanceError
 
@@ -38,6 +41,9 @@ app.add_typer(data_app, name="data")
 app.command("features")(features_command)
 app.command("train")(train_command)
 app.command("evaluate")(evaluate_command)
+app.command("search")(search_command)
+app.add_typer(recipes_app, name="recipes")
+app.command("demo")(demo_command)
 
 
 def main() -> None:

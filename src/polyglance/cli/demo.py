@@ -1,0 +1,237 @@
+"""`polyglance demo`: data, features, training, evaluation and a contact sheet in one go."""
+
+import shlex
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.data import Dataset, Photo
+    from polyglance.models import Model
+    from polyglance.recipes import Recipe
+    from polyglance.search import Gallery, Query
+    from polyglance.search.sheet import Row
+
+SMALL = (
+    "image.hidden=512",
+    "text.words=128",
+    "text.hidden=128",
+    "joint.dim=256",
+    "training.batch_size=128",
+    "training.warmup_updates=50",
+)
+"""Changes to the recipe `nce` that train in under a minute and still learn the small world."""
+
+MARK, RUN, JSON, TABLE, SHEET = "demo.json", "model", "results.json", "results.md", "sheet.png"
+SHOWN = 8
+
+
+def demo_command(
+    out: Annotated[Path, typer.Option(help="Folder for the model, the table and the sheet.")],
+    data: Annotated[
+        str, typer.Option(help="Dataset folder, CSV/TSV/Parquet, or 'generated'.")
+    ] = "generated",
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training captions.")] = 4,
+    cache: Annotated[
+        Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
+    ] = None,
+) -> None:
+    """Train a small multilingual model, judge it, and let every language find a picture."""
+    from polyglance.recipes import load_recipe
+
+    started = time.monotonic()
+    recipe = load_recipe("nce", [*SMALL, f"training.epochs={epochs}"])
+    _check_folder(out)
+    dataset = _data(data)
+    judged = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
+    _features(dataset, recipe, cache)
+    model = _train(recipe, dataset, data, out, cache)
+    _evaluate(model, dataset, judged.photos[0].split, out, cache)
+    _sheet(model, judged, out, cache)
+    _goodbye(out, data, time.monotonic() - started)
+
+
+def _headline(number: int, text: str) -> None:
+    typer.secho(f"{number}/5 {text}", bold=True)
+
+
+def _check_folder(out: Path) -> None:
+    """Only a folder that this command made, or an empty one, is written to."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PolyglanceError(f"{out}: cannot be made ({error.strerror})") from None
+    if any(out.iterdir()) and not (out / MARK).is_file():
+        raise PolyglanceError(f"{out}: the folder is not empty and not a demo's; choose another")
+
+
+def _data(source: str) -> "Dataset":
+    from polyglance.data import load_dataset
+
+    dataset = load_dataset(source)
+    captions = len(dataset.captions())
+    _headline(
+        1,
+        f"Data: {source}, {len(dataset):,} pictures with {captions:,} captions in "
+        f"{len(dataset.languages)} languages ({' '.join(dataset.languages)})",
+    )
+    return dataset
+
+
+def _features(dataset: "Dataset", recipe: "Recipe", cache: Path | None) -> None:
+    from polyglance.vision.extract import load_features
+
+    _headline(2, f"Features: {recipe.image.feature} of every picture")
+    features = load_features(dataset, recipe.image.feature, cache)
+    ready, new = int(features.available.sum()), features.computed
+    line = f"{ready:,} pictures ready, {new:,} computed"
+    typer.echo(f"    {line} in {features.seconds:.0f} s" if new else f"    {line}")
+    for path, reason in features.problems:
+        typer.echo(f"    skipped {path}: {reason}", err=True)
+
+
+def _train(
+    recipe: "Recipe", dataset: "Dataset", source: str, out: Path, cache: Path | None
+) -> "Model":
+    """Train afresh, or go on where the same demo was killed."""
+    from polyglance.files import write_json
+    from polyglance.training import train
+
+    mark: dict[str, Any] = {"data": source, "recipe": recipe.model_dump(mode="json")}
+    resume = _unfinished(out, mark)
+    if not resume:
+        _remove(out)
+    write_json(out / MARK, {**mark, "trained": False})
+    epochs = recipe.training.epochs
+    again = ", going on with the run that is there" if resume else ""
+    _headline(3, f"Training: recipe nce, made small, {epochs} epochs{again}")
+    result = train(recipe, dataset, out / RUN, resume, cache)
+    done, size = result.progress, result.model.parameters()["all"]
+    typer.echo(
+        f"    {size / 1e6:.1f} M parameters, {done.update:,} updates in {done.seconds:.0f} s"
+    )
+    write_json(out / MARK, {**mark, "trained": True})
+    return result.model
+
+
+def _unfinished(out: Path, mark: dict[str, Any]) -> bool:
+    from polyglance.files import read_json
+
+    if not (out / MARK).is_file() or not (out / RUN / "model.json").is_file():
+        return False
+    return bool(read_json(out / MARK) == {**mark, "trained": False})
+
+
+def _remove(out: Path) -> None:
+    """Remove what an earlier demo made, and nothing else."""
+    if (out / RUN).is_dir():
+        shutil.rmtree(out / RUN)
+    for name in (JSON, TABLE, SHEET):
+        (out / name).unlink(missing_ok=True)
+
+
+def _evaluate(
+    model: "Model", dataset: "Dataset", split: str, out: Path, cache: Path | None
+) -> None:
+    from rich.console import Console
+
+    from polyglance.evaluation import evaluate
+    from polyglance.evaluation.tables import report_rows
+    from polyglance.files import atomic, write_json
+
+    _headline(4, f"Evaluation: every language on split '{split}'")
+    report = evaluate(model, dataset, split, name="demo", cache=cache)
+    rows = report_rows(report)
+    console, table = Console(), rows.rich()
+    console.width = max(console.width, Console(width=1000).measure(table).maximum)
+    console.print(table)
+    write_json(out / JSON, report.as_dict(False))
+    with atomic(out / TABLE, "w") as handle:
+        handle.write(rows.markdown())
+
+
+def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> None:
+    from polyglance.search import gallery_of_dataset
+    from polyglance.search.sheet import write_sheet
+
+    gallery = gallery_of_dataset(model, part, cache)
+    photo, queries = choose_queries(model, part, set(gallery.paths))
+    _headline(5, f"Contact sheet: the picture {photo.image} described in {len(queries)} languages")
+    rows = find_rows(model, gallery, queries, part.path(photo))
+    found = sum(row.note is None for row in rows)
+    typer.echo(f"    {found} of {len(rows)} languages find it among their first {SHOWN}")
+    title = f"One picture of {len(gallery):,}, asked for in {len(queries)} languages; it is framed"
+    write_sheet(out / SHEET, rows, title)
+
+
+def choose_queries(
+    model: "Model", part: "Dataset", readable: set[Path]
+) -> tuple["Photo", list["Query"]]:
+    """The first photograph described in the most languages, and these descriptions.
+
+    They are translations of one sentence where the data has such, else each language's best kind.
+    """
+    translated = len(part.captions(kinds=["translation"])) > 0
+    best: tuple[Photo, list[Query]] | None = None
+    for photo in part.photos:
+        if part.path(photo) not in readable:
+            continue
+        queries = _queries(model, part, photo, translated)
+        if queries and (best is None or len(queries) > len(best[1])):
+            best = photo, queries
+    if best is None:
+        raise PolyglanceError(f"{part.name}: no picture has a caption with words the model knows")
+    return best
+
+
+def _queries(model: "Model", part: "Dataset", photo: "Photo", translated: bool) -> list["Query"]:
+    from polyglance.search import check_query
+
+    queries = []
+    for code in sorted(set(photo.captions) & set(model.languages)):
+        kind = "translation" if translated else part.best_kind(code)
+        try:
+            queries += [check_query(model, text, code) for text in photo.captions[code][kind][:1]]
+        except (KeyError, PolyglanceError):  # not in this kind, or of unknown words alone
+            continue
+    return queries
+
+
+def find_rows(
+    model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
+) -> list["Row"]:
+    """A row of the sheet for each query; one that misses the right picture says its rank."""
+    from polyglance.search import search
+    from polyglance.search.sheet import Row
+
+    rows = []
+    for query, hits in zip(queries, search(model, gallery, queries, len(gallery)), strict=True):
+        rank = next(hit.rank for hit in hits if hit.path == right)
+        note = f"the right picture has rank {rank}" if rank > SHOWN else None
+        rows.append(Row(query.text, hits[:SHOWN], query.language, {right}, note))
+    return rows
+
+
+def _goodbye(out: Path, data: str, seconds: float) -> None:
+    run = shlex.quote(str(out / RUN))
+    lines = [
+        "",
+        f"done in {seconds:.0f} s",
+        f"  model  {out / RUN}",
+        f"  table  {out / TABLE} and {out / JSON}",
+        f"  sheet  {out / SHEET}",
+        "",
+        "next, with your own pictures:",
+        f'  polyglance search {run} PICTURES "a red house" --sheet found.png',
+        "  polyglance train nce --data captions.csv --out my-model   "
+        "(a table of path, caption, language)",
+        "  polyglance evaluate my-model --data captions.csv",
+    ]
+    if data.partition(":")[0] == "generated":
+        lines += ["", "This model has seen drawings only; train on photographs to search them."]
+    typer.echo("\n".join(lines))

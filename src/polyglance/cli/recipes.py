@@ -1,0 +1,168 @@
+"""`polyglance recipes`: the named systems, what they are and what they may say."""
+
+import sys
+from fnmatch import fnmatch
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.recipes import Recipe
+
+WORDS, FEATURES = 10_000, 1280
+"""Size of the vocabulary and of an image feature for which parameters are counted."""
+
+
+class _ListFirst(TyperGroup):
+    """`recipes` and `recipes 'vse*'` stand for `recipes list …`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and not args[0].startswith("-")):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+recipes_app = typer.Typer(cls=_ListFirst, help="The named systems: list, show, fields.")
+
+
+@recipes_app.command("list")
+def list_command(
+    pattern: Annotated[str, typer.Argument(help="Wildcard, such as 'vse*'.")] = "*",
+) -> None:
+    """List recipes with paper, parameters and one line each (also: 'recipes PATTERN')."""
+    from polyglance.recipes import load_recipe, recipe_names
+
+    names = [name for name in recipe_names() if fnmatch(name, pattern)]
+    if not names:
+        there = ", ".join(recipe_names())
+        raise PolyglanceError(f"no recipe matches '{pattern}'; there are: {there}")
+    rows = []
+    for name in names:
+        recipe = load_recipe(name)
+        millions = f"{count_parameters(recipe) / 1e6:.1f} M"
+        rows.append([recipe.name, millions, recipe.summary, recipe.paper])
+    caption = (
+        f"parameters: trainable numbers with a vocabulary of {WORDS:,} words and image features "
+        f"of size {FEATURES}"
+    )
+    _print_table(["name", "parameters", "what it is", "paper"], rows, caption)
+
+
+@recipes_app.command("show")
+def show_command(
+    name: Annotated[str, typer.Argument(help="A recipe's name or a YAML file.")],
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", help="path=value, such as training.lr=1e-3")
+    ] = None,
+) -> None:
+    """Print the resolved recipe as YAML, which is a recipe file again."""
+    import yaml
+
+    from polyglance.recipes import load_recipe
+
+    recipe = load_recipe(name, overrides or [])
+    values = recipe.model_dump(mode="json")
+    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
+    typer.echo(text, nl=False)
+
+
+@recipes_app.command("fields")
+def fields_command(
+    pattern: Annotated[str, typer.Argument(help="Wildcard, such as 'training.*'.")] = "*",
+) -> None:
+    """List every field that --set can change: path, type, default, meaning."""
+    rows = [row for row in field_rows() if fnmatch(row[0], pattern)]
+    if not rows:
+        from polyglance.registry import nearest
+
+        hint = nearest(pattern, [row[0] for row in field_rows()])
+        raise PolyglanceError(f"no field matches '{pattern}'{hint}")
+    _print_table(["field", "type", "default", "meaning"], rows)
+
+
+def count_parameters(recipe: "Recipe", words: int = WORDS, features: int = FEATURES) -> int:
+    """Trainable numbers of the recipe's towers, by arithmetic: importing torch takes seconds."""
+    image, text, dim = recipe.image, recipe.text, recipe.joint.dim
+    head = [features, dim] if image.head == "linear" else [features, image.hidden, dim]
+    total = sum(a * b + b for a, b in pairwise(head))
+    directions = 2 if text.encoder == "bigru" else 1
+    # Three gates, each with weights for the input and the state, and two biases.
+    total += directions * 3 * text.hidden * (text.words + text.hidden + 2)
+    total += words * text.words
+    if text.projection:
+        wide = text.hidden * (directions if text.directions == "concatenate" else 1)
+        total += wide * dim + dim
+    return total
+
+
+def field_rows() -> list[list[str]]:
+    """Path, type, default and meaning of every field of the schema."""
+    from polyglance.recipes import Recipe
+
+    return list(_rows(Recipe, ""))
+
+
+def _rows(model: Any, prefix: str) -> Any:
+    from pydantic import BaseModel
+    from pydantic_core import PydanticUndefined
+
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _rows(kind, f"{prefix}{name}.")
+            continue
+        default = "required" if field.default is PydanticUndefined else _text(field.default)
+        limits = ", ".join(filter(None, map(_limit, field.metadata)))
+        shown = f"{_type(kind)} {limits}".strip()
+        yield [f"{prefix}{name}", shown, default, field.description or ""]
+
+
+def _type(kind: Any) -> str:
+    from types import NoneType, UnionType
+    from typing import Literal, Union, get_args, get_origin
+
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(_type(part) for part in get_args(kind))
+    if get_origin(kind) is Literal:
+        return " or ".join(map(str, get_args(kind)))
+    if get_origin(kind) in (list, tuple, dict):
+        return f"{kind.__origin__.__name__} of {', '.join(map(_type, get_args(kind)))}"
+    names = {str: "text", int: "whole number", float: "number", bool: "true or false"}
+    return "null" if kind is NoneType else names.get(kind, getattr(kind, "__name__", str(kind)))
+
+
+def _limit(rule: Any) -> str:
+    signs = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
+    return ", ".join(f"{s} {getattr(rule, n)}" for n, s in signs.items() if hasattr(rule, n))
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    return str(value)
+
+
+def _print_table(header: list[str], rows: list[list[str]], caption: str | None = None) -> None:
+    """A table that folds to the terminal, or tab-separated lines on a pipe."""
+    if not sys.stdout.isatty():
+        for row in [header, *rows]:
+            typer.echo("\t".join(row))
+        if caption is not None:
+            typer.echo(f"# {caption}")
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=caption, caption_justify="left")
+    for i, name in enumerate(header):
+        numeric = name in ("parameters", "default")
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=i == 0)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)

@@ -1,0 +1,74 @@
+"""The first font that has all characters of a text and can lay it out."""
+
+import contextlib
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+
+from PIL import ImageFont, features
+
+from polyglance.errors import PolyglanceError
+from polyglance.search.fonts.find import Face, own_faces, system_faces
+
+MISSING = "\U0010ffff"
+"""Never a character, so its picture is the font's mark for a missing one."""
+
+# Scripts that are not legible letter by letter from left to right: they need libraqm.
+_SHAPED = re.compile(
+    "ARABIC HEBREW SYRIAC THAANA NKO DEVANAGARI BENGALI GURMUKHI GUJARATI ORIYA TAMIL TELUGU "
+    "KANNADA MALAYALAM SINHALA THAI LAO TIBETAN MYANMAR KHMER MONGOLIAN".replace(" ", "|")
+)
+
+
+def font_for(
+    text: str, size: int, extra: Sequence[Path] = ()
+) -> ImageFont.FreeTypeFont | ImageFont.ImageFont | None:
+    """A font that shows all of `text`, those of `extra` first; None where there is none."""
+    if needs_shaping(text) and not features.check("raqm"):
+        return None
+    named = [(path, 0) for path in extra]
+    for face in chain(named, own_faces(), system_faces(text)):
+        font = _open(face, size, face in named)
+        if font is not None and can_show(font, text):
+            return font
+    plain = ImageFont.load_default(size)
+    return plain if can_show(plain, text) else None
+
+
+def can_show(font: ImageFont.FreeTypeFont | ImageFont.ImageFont, text: str) -> bool:
+    """Whether the font has a glyph for every visible character of `text`."""
+    if not isinstance(font, ImageFont.FreeTypeFont):
+        return text.isascii()
+    return all(_has(font, c) for c in set(text) if unicodedata.category(c)[0] not in "ZC")
+
+
+def needs_shaping(text: str) -> bool:
+    """Whether letters of `text` join, stack or run from right to left."""
+    return any(_SHAPED.match(unicodedata.name(c, "")) for c in set(text) if c > "\u0300")
+
+
+@lru_cache(maxsize=64)
+def _open(face: Face, size: int, named: bool = False) -> ImageFont.FreeTypeFont | None:
+    path, index = face
+    try:
+        font = ImageFont.truetype(str(path), size, index)
+    except OSError as error:
+        if named:
+            raise PolyglanceError(f"{path}: not a font that can be read ({error})") from None
+        return None
+    with contextlib.suppress(OSError, NotImplementedError, ValueError):
+        font.set_variation_by_name("Regular")  # a variable font may open at its thinnest
+    return font
+
+
+@lru_cache(maxsize=4096)
+def _has(font: ImageFont.FreeTypeFont, character: str) -> bool:
+    return _picture(font, character) != _picture(font, MISSING)
+
+
+def _picture(font: ImageFont.FreeTypeFont, character: str) -> tuple[tuple[int, int], bytes]:
+    mask = font.getmask(character, mode="1")
+    return mask.size, bytes(mask)

@@ -1,0 +1,76 @@
+"""The pictures that a search ranks: their points in the joint space."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyglance.data.dataset import Dataset
+from polyglance.errors import PolyglanceError
+from polyglance.vision.extract import extract, load_features
+from polyglance.vision.features import Features
+
+if TYPE_CHECKING:
+    from polyglance.models import Model
+
+Problems = list[tuple[Path, str]]
+"""Pictures that could not be read, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gallery:
+    """Readable pictures in the order of their paths, with `vectors` float32 [N, D]."""
+
+    paths: list[Path]
+    vectors: np.ndarray
+    problems: Problems
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+def gallery_of_files(
+    model: "Model",
+    paths: Sequence[str | Path],
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> Gallery:
+    """Encode picture files; those that cannot be read are listed in `problems`."""
+    feature = model.recipe.image.feature
+    if feature.startswith("imported/"):
+        raise PolyglanceError(
+            f"this model was trained on '{feature}', which cannot be computed from pictures; "
+            "search the dataset folder that holds these features"
+        )
+    files = sorted({Path(path) for path in paths}, key=Path.as_posix)
+    if not files:
+        raise PolyglanceError("there are no pictures to search")
+    return _encode(model, files, extract(files, feature, cache, show_progress=show_progress))
+
+
+def gallery_of_dataset(
+    model: "Model",
+    dataset: Dataset,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> Gallery:
+    """Encode a dataset's photographs, from imported features where the model takes those."""
+    feature = model.recipe.image.feature
+    if not feature.startswith("imported/"):
+        return gallery_of_files(model, dataset.paths(), cache, show_progress)
+    return _encode(model, dataset.paths(), load_features(dataset, feature, cache))
+
+
+def _encode(model: "Model", files: list[Path], features: Features) -> Gallery:
+    rows = np.flatnonzero(features.available)
+    if not len(rows):
+        path, reason = features.problems[0]
+        raise PolyglanceError(f"no picture could be read (the first: {path}, {reason})")
+    first = {files[row]: row for row in reversed(rows)}
+    paths = sorted(first, key=Path.as_posix)
+    vectors = model.encode_features(features, np.array([first[path] for path in paths]))
+    if not np.isfinite(vectors).all():
+        raise PolyglanceError("the model gave a picture a vector that is not finite; train again")
+    return Gallery(paths, vectors, list(features.problems))

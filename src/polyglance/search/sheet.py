@@ -1,0 +1,155 @@
+"""The contact sheet: a row for each query with the pictures it finds."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont, ImageOps, features
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import atomic
+from polyglance.search.exact import Hit
+from polyglance.search.fonts import font_for, language_name, script_name
+from polyglance.search.fonts.choose import needs_shaping
+from polyglance.search.wrap import wrap
+from polyglance.vision.images import ImageProblem, read_image
+
+CELL = 160
+GAP = 14
+MARGIN = 28
+LABEL, TEXT = 280, 264
+FRAME = 5
+SCORE_HEIGHT = 26
+TITLE_HEIGHT = 62
+ROW = CELL + SCORE_HEIGHT + 20
+
+PAPER, INK, FAINT, RULE, MAT = "#ffffff", "#1c2430", "#6b7684", "#e3e7ec", "#eef1f4"
+RIGHT = "#1a9c4b"
+
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A query with what it found. Pictures in `correct` get a green frame."""
+
+    text: str
+    hits: Sequence[Hit]
+    language: str | None = None
+    correct: Collection[Path] = field(default_factory=frozenset)
+    note: str | None = None
+
+
+def write_sheet(
+    path: Path, rows: Sequence[Row], title: str | None = None, fonts: Sequence[Path] = ()
+) -> None:
+    """Draw the rows and write them as PNG, atomically; `fonts` are tried before others."""
+    sheet = draw_sheet(rows, title, fonts)
+    with atomic(path) as handle:
+        sheet.save(handle, "PNG", optimize=True)
+
+
+def draw_sheet(
+    rows: Sequence[Row], title: str | None = None, fonts: Sequence[Path] = ()
+) -> Image.Image:
+    """The rows below each other; a text that no font can show is named, not drawn as boxes."""
+    if not rows:
+        raise PolyglanceError("a contact sheet needs at least one query")
+    columns = max(len(row.hits) for row in rows)
+    top = MARGIN + (TITLE_HEIGHT if title else 0)
+    width, height = sheet_size(len(rows), columns, bool(title))
+    sheet = Image.new("RGB", (width, height), PAPER)
+    draw = ImageDraw.Draw(sheet)
+    if title:
+        _text(draw, (MARGIN, MARGIN), title, 26, INK, fonts)
+    for number, row in enumerate(rows):
+        y = top + number * ROW
+        draw.line([(MARGIN, y), (width - MARGIN, y)], fill=RULE, width=1)
+        _draw_label(draw, row, y + 10, fonts)
+        for column, hit in enumerate(row.hits):
+            _draw_hit(sheet, draw, hit, cell_origin(number, column, bool(title)), row)
+    return sheet
+
+
+def sheet_size(rows: int, columns: int, titled: bool) -> tuple[int, int]:
+    """Width and height in pixels."""
+    width = 2 * MARGIN + LABEL + FRAME + columns * (CELL + GAP)
+    return width, 2 * MARGIN + (TITLE_HEIGHT if titled else 0) + rows * ROW
+
+
+def cell_origin(row: int, column: int, titled: bool) -> tuple[int, int]:
+    """Left upper corner of a picture's square."""
+    x = MARGIN + LABEL + GAP + column * (CELL + GAP)
+    return x, MARGIN + (TITLE_HEIGHT if titled else 0) + row * ROW + 10
+
+
+def _draw_hit(
+    sheet: Image.Image, draw: ImageDraw.ImageDraw, hit: Hit, origin: tuple[int, int], row: Row
+) -> None:
+    x, y = origin
+    right = hit.path in row.correct
+    try:
+        picture = ImageOps.contain(read_image(hit.path, CELL), (CELL, CELL), Image.Resampling.BOX)
+    except ImageProblem:  # the search read it, but it may have gone since
+        picture = Image.new("RGB", (CELL, CELL), MAT)
+    draw.rectangle([x, y, x + CELL - 1, y + CELL - 1], fill=MAT)
+    sheet.paste(picture, (x + (CELL - picture.width) // 2, y + (CELL - picture.height) // 2))
+    if right:
+        box = [x - FRAME, y - FRAME, x + CELL - 1 + FRAME, y + CELL - 1 + FRAME]
+        draw.rectangle(box, outline=RIGHT, width=FRAME)
+    font = font_for(f"{hit.score:.3f}", 14)
+    place = (x + CELL // 2, y + CELL + FRAME + 4)
+    draw.text(place, f"{hit.score:.3f}", RIGHT if right else FAINT, font, anchor="ma")
+
+
+def _draw_label(draw: ImageDraw.ImageDraw, row: Row, y: int, fonts: Sequence[Path]) -> None:
+    """Language, query and note, from the top of the row downwards."""
+    if row.language is not None:
+        name = language_name(row.language)
+        shown = row.language if name == row.language else f"{name} · {row.language}"
+        _text(draw, (MARGIN, y), shown, 14, FAINT, fonts)
+        y += 24
+    size = 19
+    font = font_for(row.text, size, fonts)
+    text, ink = row.text, INK
+    if font is None:
+        text, ink, size = f"({script_name(row.text)} text: no font for it here)", FAINT, 15
+        font = font_for(text, size)
+    y = _lines(draw, y, text, font, size, ink, 4 if row.note else 6, row.language)
+    if row.note:
+        _lines(draw, y + 6, row.note, font_for(row.note, 14, fonts), 14, FAINT, 2)
+
+
+def _lines(
+    draw: ImageDraw.ImageDraw,
+    y: int,
+    text: str,
+    font: Font | None,
+    size: int,
+    ink: str,
+    most: int,
+    language: str | None = None,
+) -> int:
+    """Draw wrapped lines and return where they end; Hebrew and Arabic stand on the right."""
+    # The language chooses the forms of Chinese characters, where Pillow can tell the font.
+    code = language if features.check("raqm") else None
+    from_right = needs_shaping(text) and script_name(text) in {"Arabic", "Hebrew"}
+    lines = wrap(text, TEXT, lambda part: draw.textlength(part, font, language=code), most)
+    for line in lines:
+        x, anchor = (MARGIN + TEXT, "rs") if from_right else (MARGIN, "ls")
+        draw.text((x, y + size), line, ink, font, anchor=anchor, language=code)
+        y += round(size * 1.4)
+    return y
+
+
+def _text(
+    draw: ImageDraw.ImageDraw,
+    place: tuple[int, int],
+    text: str,
+    size: int,
+    ink: str,
+    fonts: Sequence[Path],
+) -> None:
+    font = font_for(text, size, fonts)
+    if font is not None:
+        draw.text(place, text, ink, font)

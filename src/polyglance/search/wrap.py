@@ -1,0 +1,45 @@
+"""Breaking a text into lines of a width in pixels."""
+
+import re
+from collections.abc import Callable
+
+# Chinese and Japanese break between any two characters, other scripts at spaces.
+_PIECES = re.compile(
+    "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff][\u3001\u3002\uff01\uff0c\uff1a\uff1f]*"
+    "|[^\\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|\\s+"
+)
+
+
+def wrap(text: str, width: float, measure: Callable[[str], float], most: int) -> list[str]:
+    """Lines no wider than `width` where words allow; at most `most`, the last cut with "…".
+
+    >>> wrap("a dog on a sofa", 6, len, 5)
+    ['a dog', 'on a', 'sofa']
+    """
+    lines = [""]
+    for piece in _split(" ".join(text.split()), width, measure):
+        if lines[-1] and measure((lines[-1] + piece).rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece if lines[-1] or not piece.isspace() else ""
+    lines = [line.strip() for line in lines if line.strip()]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], _cut(lines[most - 1], width, measure)]
+    return lines
+
+
+def _split(text: str, width: float, measure: Callable[[str], float]) -> list[str]:
+    """Pieces between which a line may break; a word wider than a line is cut up."""
+    pieces = []
+    for piece in _PIECES.findall(text):
+        while len(piece) > 1 and measure(piece) > width:
+            fits = next((n for n in range(len(piece) - 1, 1, -1) if measure(piece[:n]) <= width), 1)
+            pieces.append(piece[:fits])
+            piece = piece[fits:]
+        pieces.append(piece)
+    return pieces
+
+
+def _cut(line: str, width: float, measure: Callable[[str], float]) -> str:
+    while line and measure(line + "…") > width:
+        line = line[:-1]
+    return line.rstrip() + "…"
