@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from polyglance.search.sheet import Row
 
 SMALL = (
-    "image.hidden=512",
     "text.words=128",
     "text.hidden=128",
     "joint.dim=256",
@@ -109,7 +108,7 @@ def _train(
     write_json(out / MARK, {**mark, "trained": False})
     epochs = recipe.training.epochs
     again = ", going on with the run that is there" if resume else ""
-    _headline(3, f"Training: recipe nce, made small, {epochs} epochs{again}")
+    _headline(3, f"Training: recipe nce, made small, {epochs} epoch{'s' * (epochs > 1)}{again}")
     result = train(recipe, dataset, out / RUN, resume, cache)
     done, size = result.progress, result.model.parameters()["all"]
     typer.echo(

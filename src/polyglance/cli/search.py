@@ -171,8 +171,16 @@ def _write_json(target: str, value: dict[str, Any]) -> None:
 def _write_sheet(
     path: Path, queries: Sequence["Query"], found: Sequence[Sequence["Hit"]], fonts: list[Path]
 ) -> None:
+    from polyglance.search.fonts import font_for
     from polyglance.search.sheet import Row, write_sheet
 
+    for query in queries:
+        if font_for(query.text, 19, fonts) is None:
+            typer.echo(
+                f"note: no font here shows '{query.text}' on the sheet; install one, such as "
+                "Noto Sans, or name it with --font",
+                err=True,
+            )
     pairs = zip(queries, found, strict=True)
     write_sheet(path, [Row(query.text, hits, query.language) for query, hits in pairs], None, fonts)
     typer.echo(f"contact sheet: {path}", err=True)

@@ -89,7 +89,9 @@ def _draw_hit(
     x, y = origin
     right = hit.path in row.correct
     try:
-        picture = ImageOps.contain(read_image(hit.path, CELL), (CELL, CELL), Image.Resampling.BOX)
+        picture = ImageOps.contain(
+            read_image(hit.path, CELL), (CELL, CELL), Image.Resampling.LANCZOS
+        )
     except ImageProblem:  # the search read it, but it may have gone since
         picture = Image.new("RGB", (CELL, CELL), MAT)
     draw.rectangle([x, y, x + CELL - 1, y + CELL - 1], fill=MAT)

@@ -1,0 +1,133 @@
+import json
+
+import pytest
+from PIL import Image
+
+from polyglance.cli import demo
+from polyglance.data import Photo, load_dataset, load_folder, save_folder
+from polyglance.errors import PolyglanceError
+from polyglance.files import read_json, write_json
+from polyglance.models import Model
+from polyglance.search import gallery_of_dataset
+from polyglance.search.sheet import sheet_size
+
+WORLD = "generated:photos=40"
+MADE = ["demo.json", "model", "results.json", "results.md", "sheet.png"]
+
+
+@pytest.fixture
+def made(thumbnails, run, tmp_path):
+    """A demo of one epoch on forty pictures, and what it printed."""
+    out = tmp_path / "out"
+    return out, run("demo", "--out", out, "--data", WORLD, "--epochs", "1").stdout
+
+
+def test_it_makes_a_model_a_table_and_a_sheet(made):
+    out, printed = made
+    assert sorted(path.name for path in out.iterdir()) == MADE
+    headlines = [line for line in printed.splitlines() if line[1:3] == "/5"]
+    assert [line[0] for line in headlines] == list("12345")
+    assert all(str(out / name) in printed for name in MADE[1:])
+    assert len(Model.load(out / "model").languages) == 10
+    assert len(read_json(out / "results.json")["languages"]) == 10
+    assert "| zh | independent |" in (out / "results.md").read_text()
+    with Image.open(out / "sheet.png") as image:
+        assert image.size == sheet_size(10, 4, True)
+
+
+def test_a_second_run_replaces_its_own_files_alone(made, run):
+    out, _ = made
+    (out / "mine.txt").write_text("keep")
+    weights = (out / "model" / "model.safetensors").read_bytes()
+    (out / "model" / "model.safetensors").write_bytes(b"")
+    (out / "sheet.png").unlink()
+    printed = run("demo", "--out", out, "--data", WORLD, "--epochs", "1").stdout
+    assert "going on" not in printed
+    assert sorted(path.name for path in out.iterdir()) == sorted([*MADE, "mine.txt"])
+    assert (out / "model" / "model.safetensors").read_bytes() == weights
+
+
+def test_a_killed_run_goes_on(made, run):
+    out, _ = made
+    log = (out / "model" / "model.safetensors").stat().st_mtime_ns
+    write_json(out / "demo.json", {**read_json(out / "demo.json"), "trained": False})
+    printed = run("demo", "--out", out, "--data", WORLD, "--epochs", "1").stdout
+    assert "going on with the run that is there" in printed
+    assert (out / "model" / "model.safetensors").stat().st_mtime_ns == log
+    write_json(out / "demo.json", {**read_json(out / "demo.json"), "trained": False})
+    assert "going on" not in run("demo", "--out", out, "--data", WORLD, "--epochs", "2").stdout
+
+
+def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
+    (tmp_path / "model").mkdir()
+    with pytest.raises(PolyglanceError, match="not empty and not a demo's"):
+        run("demo", "--out", tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PolyglanceError, match="file: cannot be made"):
+        run("demo", "--out", tmp_path / "file")
+
+
+def test_one_photograph_in_its_languages(made):
+    model, part = Model.load(made[0] / "model"), load_dataset(WORLD).split("test")
+    readable = set(part.paths())
+    photo, queries = demo.choose_queries(model, part, readable)
+    assert photo == part.photos[0]
+    texts = {query.language: query.text for query in queries}
+    assert texts == {code: kinds["translation"][0] for code, kinds in photo.captions.items()}
+    photo, _ = demo.choose_queries(model, part, readable - {part.path(photo)})
+    assert photo == part.photos[1]
+
+
+def test_languages_without_a_translation_are_left_out(made, tmp_path):
+    model = Model.load(made[0] / "model")
+    photos = [
+        Photo("1.jpg", "test", {"en": {"translation": ["qqq www"]}}),
+        Photo("2.jpg", "test", {"en": {"translation": ["a house"]}}),
+        Photo("3.jpg", "test", {"en": {"translation": ["a house"]}, "xx": {"translation": ["a"]}}),
+        Photo(
+            "4.jpg",
+            "test",
+            {"en": {"translation": ["a red dog"]}, "de": {"independent": ["ein Haus"]}},
+        ),
+    ]
+    save_folder(tmp_path / "few", photos)
+    part = load_folder(tmp_path / "few")
+    photo, queries = demo.choose_queries(model, part, set(part.paths()))
+    assert (photo.image, [query.text for query in queries]) == ("2.jpg", ["a house"])
+    save_folder(tmp_path / "few", [photos[0]])
+    part = load_folder(tmp_path / "few")
+    with pytest.raises(PolyglanceError, match="no picture has a caption with words"):
+        demo.choose_queries(model, part, set(part.paths()))
+
+
+def test_a_row_that_misses_says_the_rank(made, monkeypatch):
+    model, part = Model.load(made[0] / "model"), load_dataset(WORLD)
+    gallery = gallery_of_dataset(model, part)
+    _, queries = demo.choose_queries(model, part, set(gallery.paths))
+    ranked = demo.find_rows(model, gallery, queries[:1], gallery.paths[0])[0].hits
+    first = demo.find_rows(model, gallery, queries[:1], ranked[0].path)[0]
+    assert first.note is None
+    assert first.correct == {ranked[0].path}
+    monkeypatch.setattr(demo, "SHOWN", 2)
+    third = demo.find_rows(model, gallery, queries[:1], ranked[2].path)[0]
+    assert third.note == "the right picture has rank 3"
+    assert list(third.hits) == list(ranked[:2])
+
+
+@pytest.mark.slow
+def test_demo_and_search_as_programs(shell, tmp_path):
+    """The real network, from an empty cache, in separate processes."""
+    cache = {"POLYGLANCE_CACHE": str(tmp_path / "cache")}
+    world = "generated:photos=60"
+    finished = shell("demo", "--out", "out", "--data", world, "--epochs", "2", **cache)
+    assert finished.returncode == 0, finished.stderr
+    results = read_json(tmp_path / "out" / "results.json")
+    assert len(results["languages"]) == 10
+    question = ["ein roter Hund", "一只狗", "--top", "3", "--json", "-"]
+    finished = shell("search", "out/model", world, *question, "--sheet", "s.png", **cache)
+    assert finished.returncode == 0, finished.stderr
+    value = json.loads(finished.stdout)
+    assert value["pictures"] == 60
+    assert [len(query["hits"]) for query in value["queries"]] == [3, 3]
+    with Image.open(tmp_path / "s.png") as image:
+        assert image.size == sheet_size(2, 3, False)

@@ -1,0 +1,132 @@
+import pytest
+import torch
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from polyglance.cli import app
+from polyglance.cli.recipes import FEATURES, WORDS, count_parameters, field_rows
+from polyglance.errors import PolyglanceError
+from polyglance.models.two_tower import TwoTower
+from polyglance.recipes import load_recipe, recipe_names
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, ["recipes", *arguments])
+    if isinstance(result.exception, PolyglanceError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def rows(*arguments):
+    lines = run(*arguments).splitlines()
+    return [line.split("\t") for line in lines[1:] if not line.startswith("#")]
+
+
+def built(recipe, words, features):
+    with torch.device("meta"):
+        network = TwoTower(recipe, features, words)
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_parameters_are_those_of_the_network(name):
+    recipe = load_recipe(name)
+    assert count_parameters(recipe) == built(recipe, WORDS, FEATURES)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from(["linear", "mlp"]),
+    st.sampled_from(["gru", "bigru"]),
+    st.sampled_from(["average", "concatenate"]),
+    st.lists(st.integers(1, 20), min_size=6, max_size=6),
+)
+def test_parameters_of_any_sizes(head, encoder, directions, sizes):
+    changes = [f"image.head={head}", f"text.encoder={encoder}", f"text.directions={directions}"]
+    paths = ["image.hidden", "text.words", "text.hidden", "joint.dim"]
+    changes += [f"{path}={size}" for path, size in zip(paths, sizes, strict=False)]
+    recipe = load_recipe("vsepp", [*changes, "text.projection=true"])
+    assert count_parameters(recipe, *sizes[4:]) == built(recipe, *sizes[4:])
+
+
+def test_list_names_all_recipes_with_paper_and_summary():
+    listed = rows()
+    assert [row[0] for row in listed] == recipe_names()
+    vsepp = next(row for row in listed if row[0] == "vsepp")
+    recipe = load_recipe("vsepp")
+    millions = f"{count_parameters(recipe) / 1e6:.1f} M"
+    assert vsepp == ["vsepp", millions, recipe.summary, recipe.paper]
+    assert "# parameters: trainable numbers with a vocabulary of 10,000 words" in run()
+
+
+def test_wildcards():
+    assert [row[0] for row in rows("vse*")] == ["vse0", "vsepp"]
+    assert rows("list", "vse*") == rows("vse*")
+    with pytest.raises(PolyglanceError, match=r"no recipe matches 'zzz\*'; there are: .*vsepp"):
+        run("zzz*")
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_what_show_prints_is_the_same_recipe(name, tmp_path):
+    changes = ["training.lr=1e-5", "data.languages=[en, de]", "text.dropout=0.25"]
+    options = [part for change in changes for part in ("--set", change)]
+    file = tmp_path / "mine.yaml"
+    file.write_text(run("show", name, *options), encoding="utf-8")
+    assert load_recipe(str(file)) == load_recipe(name, changes)
+    assert run("show", str(file)) == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["vsep"], "unknown recipe 'vsep' .did you mean 'vsepp'"),
+        (["nce", "--set", "trainig.lr=1"], "unknown field 'trainig' .did you mean 'training'"),
+        (["nce", "--set", "training.l_r=1"], "unknown field 'training.l_r' .did you mean 'lr'"),
+        (["nce", "--set", "training.lr=-1"], "'training.lr': .* greater than 0"),
+        (["nce", "--set", "training.lr"], "expected path=value"),
+        (["nce", "--set", "name.x=1"], "'name' is a value"),
+        (["missing.yaml"], "missing.yaml: no such recipe file"),
+    ],
+)
+def test_mistakes_in_show(arguments, message):
+    with pytest.raises(PolyglanceError, match=message):
+        run("show", *arguments)
+
+
+def test_fields_are_all_of_a_recipe_with_their_defaults():
+    value = load_recipe("vsepp").model_dump(mode="json")
+    leaves = [
+        f"{section}.{name}" if isinstance(fields, dict) else section
+        for section, fields in value.items()
+        for name in (fields if isinstance(fields, dict) else [""])
+    ]
+    assert [row[0] for row in field_rows()] == leaves
+    assert rows("fields") == field_rows()
+
+
+@pytest.mark.parametrize("row", [row for row in field_rows() if row[2] != "required"])
+def test_a_default_can_be_set_as_it_is_shown(row):
+    path, _, default, _ = row
+    section, name = path.split(".")
+    shown = getattr(getattr(load_recipe("order", [f"{path}={default}"]), section), name)
+    assert shown == yaml.safe_load(default) or str(shown) == default
+
+
+def test_types_and_limits_of_fields():
+    table = {row[0]: row[1:3] for row in field_rows()}
+    assert table["text.encoder"] == ["gru or bigru", "gru"]
+    assert table["text.dropout"] == ["number ≥ 0, < 1", "0.0"]
+    assert table["text.ends"] == ["true or false", "true"]
+    assert table["data.languages"] == ["list of text or null", "null"]
+    assert table["name"] == ["text", "required"]
+
+
+def test_fields_by_wildcard():
+    assert [row[0] for row in rows("fields", "joint.*")] == ["joint.dim", "joint.similarity"]
+    with pytest.raises(
+        PolyglanceError, match=r"no field matches 'trainig.lr' .did you mean 'train"
+    ):
+        run("fields", "trainig.lr")

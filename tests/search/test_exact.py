@@ -1,0 +1,150 @@
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyglance.data import load_folder
+from polyglance.errors import PolyglanceError
+from polyglance.models import Model
+from polyglance.recipes import load_recipe
+from polyglance.search import (
+    Hit,
+    check_queries,
+    gallery_of_dataset,
+    gallery_of_files,
+    search,
+    search_images,
+)
+from polyglance.search.exact import best_first
+from polyglance.text import Vocabulary
+
+SCORES = st.lists(st.integers(-3, 3), min_size=1, max_size=40)
+
+
+@given(SCORES, st.integers(1, 50))
+def test_best_first_is_a_sort_with_ties_by_index(values, top):
+    array = np.array(values, np.float32) / 3
+    expected = sorted(range(len(values)), key=lambda i: (-values[i], i))[:top]
+    assert best_first(array, top).tolist() == expected
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=40), st.integers(1, 9))
+def test_best_first_is_a_sort_of_rounded_scores(values, top):
+    rounded = np.round(np.array(values, np.float64), 6)
+    expected = sorted(range(len(values)), key=lambda i: (-rounded[i], i))[:top]
+    assert best_first(np.array(values, np.float32), top).tolist() == expected
+
+
+@pytest.mark.parametrize("recipe", ["nce", "order"])
+def test_search_equals_brute_force(make_model, pictures, recipe):
+    model = make_model(recipe)
+    queries = ["red dog", "roter hund", "a dog"]
+    found = search_images(model, pictures, queries, top=5)
+    images, texts = model.encode_images(pictures), model.encode_text(queries)
+    for row, hits in enumerate(found):
+        if recipe == "order":
+            scores = [-np.linalg.norm(np.maximum(texts[row] - image, 0)) for image in images]
+        else:
+            scores = [float(np.dot(texts[row], image)) for image in images]
+        order = sorted(range(len(pictures)), key=lambda i: -scores[i])[:5]
+        assert [hit.path for hit in hits] == [pictures[i] for i in order]
+        assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5]
+        assert [hit.score for hit in hits] == pytest.approx([scores[i] for i in order], abs=2e-6)
+
+
+def test_copies_of_a_picture_are_ties_in_the_order_of_paths(model, pictures, tmp_path):
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    names = ["b.png", "a.png", "d.png", "c.png"]
+    for name in names:
+        shutil.copy(pictures[0], folder / name)
+    paths = [folder / name for name in names] + pictures[1:]
+    hits = search_images(model, paths, "dog", top=len(paths))[0]
+    copies = [hit for hit in hits if hit.path.parent == folder]
+    assert [hit.path.name for hit in copies] == ["a.png", "b.png", "c.png", "d.png"]
+    assert len({hit.score for hit in copies}) == 1
+    assert copies[-1].rank - copies[0].rank == 3
+
+
+def test_top_larger_than_the_gallery_gives_all(model, pictures):
+    hits = search_images(model, pictures, "dog", top=1000)[0]
+    assert sorted(hit.path for hit in hits) == sorted(pictures)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_path_given_twice_is_found_once(model, pictures):
+    hits = search_images(model, [*pictures, *map(str, pictures)], "dog", top=1000)[0]
+    assert len(hits) == len(pictures)
+
+
+def test_broken_pictures_are_skipped_by_name(model, pictures):
+    broken = pictures[0].parent / "broken.jpg"
+    broken.write_bytes(b"no picture")
+    missing = pictures[0].parent / "missing.jpg"
+    expected = search_images(model, pictures, "dog", top=4)
+    with pytest.warns(UserWarning, match="skipped") as told:
+        found = search_images(model, [broken, *pictures, missing], "dog", top=4)
+    assert found == expected
+    messages = [str(warning.message) for warning in told]
+    assert f"{broken}: skipped, not an image that can be read" in messages
+    assert f"{missing}: skipped, no such file" in messages
+
+
+def test_nothing_to_search(model, tmp_path):
+    with pytest.raises(PolyglanceError, match="no pictures to search"):
+        search_images(model, [], "dog")
+    with pytest.raises(PolyglanceError, match=r"no picture could be read .*gone\.png, no such"):
+        search_images(model, [tmp_path / "gone.png"], "dog")
+
+
+def test_unknown_words_are_told(model, pictures):
+    with pytest.warns(UserWarning, match="does not know 2 of the 3 words of 'dog qux cat': qux"):
+        search_images(model, pictures, "dog qux cat")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(search_images(model, pictures, "A red dog!")[0]) == 10
+
+
+@pytest.mark.parametrize(
+    ("query", "languages", "message"),
+    [
+        ("qux, zap", None, r"none of the words of 'qux, zap' \(qux, zap\).*languages: de, en"),
+        ("…", None, "'…' has no words"),
+        ("", None, "'' has no words"),
+        ("dog", "dee", r"not trained on language 'dee' \(did you mean 'de'"),
+        (["dog", "hund"], ["en"], "2 queries were given with 1 languages"),
+        ([], None, "there is no query"),
+    ],
+)
+def test_bad_queries(model, pictures, query, languages, message):
+    with pytest.raises(PolyglanceError, match=message):
+        search_images(model, pictures, query, languages)
+
+
+def test_top_below_one(model, pictures):
+    gallery = gallery_of_files(model, pictures)
+    with pytest.raises(PolyglanceError, match="top 0"):
+        search(model, gallery, check_queries(model, "dog"), 0)
+
+
+def test_imported_features_are_searched_in_their_dataset(toy):
+    recipe = load_recipe("nce", ["image.feature=imported/toy", "joint.dim=8", "text.hidden=8"])
+    model = Model(recipe, Vocabulary(["red", "dog"]), 16, ["en"])
+    dataset = load_folder(toy)
+    gallery = gallery_of_dataset(model, dataset)
+    assert gallery.paths == dataset.paths()
+    assert np.allclose(gallery.vectors, model.encode_dataset(dataset), atol=1e-6)
+    hit = search(model, gallery, check_queries(model, "red dog"), 1)[0][0]
+    scores = gallery.vectors @ model.encode_text("red dog")[0]
+    assert hit == Hit(gallery.paths[int(scores.argmax())], round(float(scores.max()), 6), 1)
+    with pytest.raises(PolyglanceError, match=r"imported/toy.*search the dataset folder"):
+        gallery_of_files(model, dataset.paths())
+
+
+def test_a_diverged_model_is_an_error(model, pictures):
+    model.network.image.mean.fill_(float("nan"))
+    with pytest.raises(PolyglanceError, match="not finite"):
+        gallery_of_files(model, pictures)
