@@ -25,15 +25,17 @@ class Thumbnails:
         return Encoded(small.reshape(len(small), -1), None)
 
 
-@pytest.fixture
-def thumbnails(monkeypatch, tmp_path):
+@pytest.fixture(scope="module")
+def thumbnails(tmp_path_factory):
     """Makes thumbnails the feature behind every extractor name, in a fresh cache."""
     backbone = Thumbnails()
-    monkeypatch.setattr("polyglance.vision.extract.open_backbone", lambda _name, _cache: backbone)
-    monkeypatch.setenv("POLYGLANCE_CACHE", str(tmp_path / "cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("polyglance.vision.extract.open_backbone", lambda _name, _cache: backbone)
+        patch.setenv("POLYGLANCE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def run():
     """Runs a command in this process and returns its result; user errors are raised."""
 

@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 from PIL import Image
@@ -15,11 +16,17 @@ WORLD = "generated:photos=40"
 MADE = ["demo.json", "model", "results.json", "results.md", "sheet.png"]
 
 
-@pytest.fixture
-def made(thumbnails, run, tmp_path):
+@pytest.fixture(scope="module")
+def made(thumbnails, run, tmp_path_factory):
     """A demo of one epoch on forty pictures, and what it printed."""
-    out = tmp_path / "out"
+    out = tmp_path_factory.mktemp("demo") / "out"
     return out, run("demo", "--out", out, "--data", WORLD, "--epochs", "1").stdout
+
+
+@pytest.fixture
+def copy(made, tmp_path):
+    """A copy of that demo's folder, to be changed."""
+    return shutil.copytree(made[0], tmp_path / "copy")
 
 
 def test_it_makes_a_model_a_table_and_a_sheet(made):
@@ -35,27 +42,34 @@ def test_it_makes_a_model_a_table_and_a_sheet(made):
         assert image.size == sheet_size(10, 4, True)
 
 
-def test_a_second_run_replaces_its_own_files_alone(made, run):
-    out, _ = made
-    (out / "mine.txt").write_text("keep")
-    weights = (out / "model" / "model.safetensors").read_bytes()
-    (out / "model" / "model.safetensors").write_bytes(b"")
-    (out / "sheet.png").unlink()
-    printed = run("demo", "--out", out, "--data", WORLD, "--epochs", "1").stdout
+def test_a_second_run_replaces_its_own_files_alone(copy, run):
+    (copy / "mine.txt").write_text("keep")
+    weights = (copy / "model" / "model.safetensors").read_bytes()
+    (copy / "model" / "model.safetensors").write_bytes(b"")
+    (copy / "sheet.png").unlink()
+    printed = run("demo", "--out", copy, "--data", WORLD, "--epochs", "1").stdout
     assert "going on" not in printed
-    assert sorted(path.name for path in out.iterdir()) == sorted([*MADE, "mine.txt"])
-    assert (out / "model" / "model.safetensors").read_bytes() == weights
+    assert sorted(path.name for path in copy.iterdir()) == sorted([*MADE, "mine.txt"])
+    assert (copy / "model" / "model.safetensors").read_bytes() == weights
 
 
-def test_a_killed_run_goes_on(made, run):
-    out, _ = made
-    log = (out / "model" / "model.safetensors").stat().st_mtime_ns
-    write_json(out / "demo.json", {**read_json(out / "demo.json"), "trained": False})
-    printed = run("demo", "--out", out, "--data", WORLD, "--epochs", "1").stdout
+def test_a_killed_run_goes_on(copy, run):
+    written = (copy / "model" / "model.safetensors").stat().st_mtime_ns
+    write_json(copy / "demo.json", {**read_json(copy / "demo.json"), "trained": False})
+    printed = run("demo", "--out", copy, "--data", WORLD, "--epochs", "1").stdout
     assert "going on with the run that is there" in printed
-    assert (out / "model" / "model.safetensors").stat().st_mtime_ns == log
-    write_json(out / "demo.json", {**read_json(out / "demo.json"), "trained": False})
-    assert "going on" not in run("demo", "--out", out, "--data", WORLD, "--epochs", "2").stdout
+    assert (copy / "model" / "model.safetensors").stat().st_mtime_ns == written
+
+
+def test_a_killed_run_of_another_recipe_is_replaced(copy):
+    mark = {**read_json(copy / "demo.json"), "trained": False}
+    write_json(copy / "demo.json", mark)
+    same = {"data": mark["data"], "recipe": mark["recipe"]}
+    assert demo._unfinished(copy, same)
+    assert not demo._unfinished(copy, {**same, "data": "other"})
+    assert not demo._unfinished(copy, {**same, "recipe": {}})
+    (copy / "model" / "model.json").unlink()
+    assert not demo._unfinished(copy, same)
 
 
 def test_a_folder_of_something_else_is_left_alone(run, tmp_path):

@@ -124,6 +124,13 @@ def test_bad_queries(model, pictures, query, languages, message):
         search_images(model, pictures, query, languages)
 
 
+def test_words_past_the_longest_sentence_do_not_count(make_model):
+    for changes in (["text.ends=true", "text.max_length=4"], ["text.max_length=3"]):
+        query = check_queries(make_model("nce", *changes), "red qux dog zap")[0]
+        expected = ("red", "qux", "dog")[: 2 if len(changes) == 2 else 3]
+        assert (query.words, query.unknown) == (expected, ("qux",))
+
+
 def test_top_below_one(model, pictures):
     gallery = gallery_of_files(model, pictures)
     with pytest.raises(PolyglanceError, match="top 0"):
