@@ -47,7 +47,7 @@ def list_command(
         rows.append([recipe.name, millions, recipe.summary, recipe.paper])
     caption = (
         f"parameters: trainable numbers with a vocabulary of {WORDS:,} words and image features "
-        f"of size {FEATURES}"
+        f"of size {FEATURES}; of one language where each has a tower of its own"
     )
     _print_table(["name", "parameters", "what it is", "paper"], rows, caption)
 
@@ -130,7 +130,8 @@ def _type(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " or ".join(map(str, get_args(kind)))
     if get_origin(kind) in (list, tuple, dict):
-        return f"{kind.__origin__.__name__} of {', '.join(map(_type, get_args(kind)))}"
+        noun = {list: "list of", tuple: "list of", dict: "mapping of"}[get_origin(kind)]
+        return f"{noun} {' to '.join(map(_type, get_args(kind)))}"
     names = {str: "text", int: "whole number", float: "number", bool: "true or false"}
     return "null" if kind is NoneType else names.get(kind, getattr(kind, "__name__", str(kind)))
 
