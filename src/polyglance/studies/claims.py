@@ -1,0 +1,100 @@
+"""Whether the paper's claims hold here."""
+
+from dataclasses import dataclass
+
+from polyglance.evaluation.bootstrap import Difference
+from polyglance.studies.check import comparisons
+from polyglance.studies.plan import X
+from polyglance.studies.results import Cell, Results, compare_cells, paper_gap
+from polyglance.studies.schema import Claim
+
+LEVEL = 0.05
+HOLDS = "holds"
+FAILS = "does not hold"
+OPEN = "no significant difference"
+PARTLY = "holds in part"
+UNTESTED = "not tested"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One comparison of a claim, over the columns (and x-values) that both rows fill."""
+
+    better: str
+    sign: str
+    other: str
+    verdict: str
+    columns: tuple[str, ...] = ()
+    difference: Difference | None = None
+    each: tuple[tuple[str, Difference], ...] = ()
+    paper: float | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim with its verdict and the evidence for it."""
+
+    claim: Claim
+    verdict: str
+    evidence: list[Evidence]
+
+
+def judge(results: Results) -> list[Verdict]:
+    """A verdict on every claim of the study."""
+    found = []
+    for claim in results.plan.study.claims:
+        evidence = [_compare(results, claim, *parts) for parts in comparisons(claim)]
+        found.append(Verdict(claim, _joint([item.verdict for item in evidence]), evidence))
+    return found
+
+
+def verdict_of(change: Difference) -> str:
+    """A significant difference in the claimed direction, in the other, or none."""
+    if change.p >= LEVEL:
+        return OPEN
+    return HOLDS if change.difference > 0 else FAILS
+
+
+def _joint(verdicts: list[str]) -> str:
+    if len(set(verdicts)) == 1:
+        return verdicts[0]
+    for worst in (UNTESTED, FAILS):
+        if worst in verdicts:
+            return worst
+    return PARTLY
+
+
+def _compare(results: Results, claim: Claim, better: str, sign: str, other: str) -> Evidence:
+    pairs, names = _pairs(results, claim, better, other)
+    change = compare_cells(pairs) if pairs else None
+    if change is None:
+        return Evidence(better, sign, other, UNTESTED)
+    each = []
+    if len(pairs) > 1:
+        alone = [(name, compare_cells([pair])) for name, pair in zip(names, pairs, strict=True)]
+        each = [(name, test) for name, test in alone if test is not None]
+    gaps = [gap for pair in pairs if (gap := paper_gap(*pair)) is not None]
+    paper = sum(gaps) / len(gaps) if len(gaps) == len(pairs) else None
+    verdict = verdict_of(change)
+    return Evidence(better, sign, other, verdict, tuple(names), change, tuple(each), paper)
+
+
+def _pairs(
+    results: Results, claim: Claim, better: str, other: str
+) -> tuple[list[tuple[Cell, Cell]], list[str]]:
+    """Cells of both rows, at every x and in every column where both have numbers."""
+    pairs, names = [], []
+    lines = [line for line in results.plan.lines if line.row.name in (better, other)]
+    xs: list[X] = [x for x in dict.fromkeys(line.x for line in lines) if x is not None]
+    for x in xs or [None]:
+        first, second = results.line(better, x), results.line(other, x)
+        if first is None or second is None:
+            continue
+        for column in results.plan.columns:
+            if claim.columns is not None and column.title not in claim.columns:
+                continue
+            pair = results.cell(first, column), results.cell(second, column)
+            if pair[0].tested and pair[1].tested:
+                pairs.append(pair)
+                names.append(column.title if x is None else f"{column.title} at {x}")
+    return pairs, names

@@ -1,0 +1,128 @@
+"""Running what a plan lacks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import cache_dir
+from polyglance.registry import nearest
+from polyglance.studies.fingerprint import IMPORTED
+from polyglance.studies.plan import Facts, Plan, Run
+from polyglance.studies.pool import FAILED, START, Pool, threads_for
+from polyglance.studies.store import MISTAKE, RunFolder
+from polyglance.studies.times import Estimate, StudyBar
+from polyglance.studies.worker import Task
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run a study."""
+
+    data: str
+    runs: Path
+    jobs: int = 1
+    rows: str = "*"
+    retry: bool = False
+    cache: Path | None = None
+    show_progress: bool | None = None
+
+    def folder(self, run: Run) -> RunFolder:
+        return RunFolder(self.runs / run.key)
+
+
+def default_runs(cache: Path | None = None) -> Path:
+    """Where runs are kept unless the user says otherwise; all studies share them."""
+    return cache_dir(cache) / "studies" / "runs"
+
+
+def wanted(plan: Plan, options: Options) -> list[Run]:
+    """The runs of the rows chosen with --rows."""
+    names = [row.name for row in plan.study.all_rows if fnmatch(row.name, options.rows)]
+    if not names:
+        rows = [row.name for row in plan.study.all_rows]
+        raise PolyglanceError(f"no row matches '{options.rows}'{nearest(options.rows, rows)}")
+    return [run for run in plan.runs.values() if run.rows & set(names)]
+
+
+def pending(plan: Plan, options: Options) -> list[Run]:
+    """The runs still to be trained or judged; remembered mistakes only with `retry`."""
+    split = plan.study.evaluation.split
+    todo = []
+    for run in wanted(plan, options):
+        folder = options.folder(run)
+        failure = None if options.retry else folder.failure()
+        remembered = failure is not None and failure["kind"] == MISTAKE
+        if not remembered and not folder.complete(split, run.needs):
+            todo.append(run)
+    return todo
+
+
+def estimate(plan: Plan, options: Options) -> Estimate:
+    """What the plan's finished runs say about durations."""
+    known = Estimate()
+    for run in plan.runs.values():
+        if facts := options.folder(run).facts():
+            known.add(run.kin, facts["seconds"])
+    return known
+
+
+def execute(plan: Plan, facts: Facts, options: Options) -> dict[str, str]:
+    """Run what is missing; key → reason of the wanted runs that failed, now or before."""
+    runs = wanted(plan, options)
+    todo = pending(plan, options)
+    if todo:
+        _extract(todo, facts, options)
+        _run(todo, len(runs) - len(todo), plan, options)
+    failures = {run.key: options.folder(run).failure() for run in runs}
+    return {key: failure["reason"] for key, failure in failures.items() if failure is not None}
+
+
+def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options) -> None:
+    tasks = [_task(run, plan, options) for run in todo]
+    for run in todo:
+        folder = options.folder(run)
+        folder.describe(run.recipe, run.labels, options.data)
+        folder.forget_failure()
+    known = estimate(plan, options)
+    jobs = min(options.jobs, len(todo))
+    with (
+        StudyBar(todo, done, jobs, known, options.show_progress) as bar,
+        Pool(tasks, options.jobs) as pool,
+    ):
+        for event in pool.events():
+            if event is None:
+                bar.tick()
+            elif event[1] == START:
+                bar.start(todo[event[0]])
+            else:
+                bar.end(todo[event[0]], event[1].removeprefix(FAILED))
+
+
+def _task(run: Run, plan: Plan, options: Options) -> Task:
+    path = Path(options.data)
+    return Task(
+        folder=str((options.runs / run.key).absolute()),
+        recipe=run.recipe.model_dump(mode="json"),
+        data=str(path.absolute()) if path.exists() else options.data,
+        split=plan.study.evaluation.split,
+        needs=sorted(run.needs, key=lambda need: (need[0] or (), need[1])),
+        cache=None if options.cache is None else str(options.cache.absolute()),
+        threads=threads_for(options.jobs),
+    )
+
+
+def _extract(todo: Sequence[Run], facts: Facts, options: Options) -> None:
+    """Compute features once, before workers would do it side by side."""
+    names = dict.fromkeys(run.recipe.image.feature for run in todo)
+    extracted = [name for name in names if not name.startswith(IMPORTED)]
+    if not extracted:
+        return
+    from polyglance.vision.extract import load_features
+
+    for name in extracted:
+        try:
+            load_features(facts.dataset, name, options.cache, show_progress=options.show_progress)
+        except PolyglanceError:
+            continue  # the runs that need it will each say why

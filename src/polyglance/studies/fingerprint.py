@@ -1,0 +1,80 @@
+"""What a run depends on, as a hash: the resolved recipe and the content of the data."""
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from polyglance.data.dataset import Dataset
+from polyglance.recipes import Recipe
+from polyglance.vision.store import INDEX, META, VECTORS
+
+RUN_FORMAT = 1
+"""Raised when a change of the package makes old runs wrong, so that they are trained again."""
+
+SAMPLE = 1 << 20
+IMPORTED = "imported/"
+
+
+def digest(value: Any) -> str:
+    """A stable hash of a JSON value."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def dataset_fingerprint(dataset: Dataset) -> str:
+    """A hash of the photographs' names, splits and captions, in their order, and of more text."""
+    total = hashlib.sha256()
+    for photo in dataset.photos:
+        total.update(digest([photo.image, photo.split, photo.captions]).encode())
+    if dataset.root is not None:
+        for path in sorted(dataset.root.glob("text-only.jsonl*")):
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def nameless(recipe: Recipe) -> Recipe:
+    """The recipe without the words that change nothing, as runs are stored."""
+    return recipe.model_copy(update={"name": "study", "paper": "", "summary": ""})
+
+
+def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
+    """The identity of a run (spec of issue 3: recipe, its seed, and the data's fingerprint).
+
+    Defaults are left out, so that a field that later versions add leaves old runs valid.
+    """
+    value = {
+        "format": RUN_FORMAT,
+        "recipe": nameless(recipe).model_dump(mode="json", exclude_defaults=True),
+        "data": data,
+    }
+    if dataset is not None and recipe.image.feature.startswith(IMPORTED):
+        value["features"] = _imported(dataset, recipe.image.feature.removeprefix(IMPORTED))
+    return digest(value)[:24]
+
+
+def kin_key(recipe: Recipe, data: str) -> str:
+    """The same for all seeds of a run: what its duration is estimated from."""
+    training = recipe.training.model_copy(update={"seed": 0})
+    return run_key(recipe.model_copy(update={"training": training}), data)
+
+
+def _imported(dataset: Dataset, name: str) -> str | None:
+    """Imported features are the data's own; extracted ones follow from the pictures."""
+    folder = None if dataset.root is None else dataset.root / "features" / name
+    if folder is None or not (folder / META).is_file():
+        return None
+    return _store_digest(folder, (folder / VECTORS).stat().st_size)
+
+
+@lru_cache(maxsize=64)
+def _store_digest(folder: Path, size: int) -> str:
+    total = hashlib.sha256(str(size).encode())
+    for name in (META, INDEX):
+        total.update((folder / name).read_bytes())
+    with (folder / VECTORS).open("rb") as handle:
+        total.update(handle.read(SAMPLE))
+        handle.seek(max(0, size - SAMPLE))
+        total.update(handle.read(SAMPLE))
+    return total.hexdigest()

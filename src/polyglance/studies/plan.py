@@ -1,0 +1,231 @@
+"""From a study to runs: rows × x-values × seeds, identical ones once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+
+from polyglance.data.dataset import Dataset
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation.report import HUMAN_KINDS
+from polyglance.recipes import Recipe, load_recipe
+from polyglance.registry import nearest
+from polyglance.studies.fingerprint import dataset_fingerprint, kin_key, nameless, run_key
+from polyglance.studies.overrides import assign, for_language
+from polyglance.studies.schema import Column, Profile, Row, Study, Training
+
+X = int | float | str | None
+Need = tuple[tuple[str, ...] | None, str]
+"""Kinds (None: the language's best) and language to judge a run on."""
+
+
+@dataclass
+class Run:
+    """One training with one seed, shared by all rows that need it."""
+
+    key: str
+    kin: str
+    recipe: Recipe
+    labels: list[str] = field(default_factory=list)
+    rows: set[str] = field(default_factory=set)
+    needs: set[Need] = field(default_factory=set)
+
+    @property
+    def label(self) -> str:
+        more = f" (+{len(self.labels) - 1})" if len(self.labels) > 1 else ""
+        return self.labels[0] + more
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row at one x: which run fills which language, for each seed."""
+
+    row: Row
+    x: X
+    sources: list[dict[str, str]]
+    """By seed: language → key of the run."""
+
+    @property
+    def title(self) -> str:
+        return self.row.title if self.x is None else f"{self.row.title}, {self.x}"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a plan needs to know of the data: split languages, those of people's captions."""
+
+    dataset: Dataset
+    fingerprint: str
+    languages: list[str]
+    human: list[str]
+
+    @classmethod
+    def of(cls, dataset: Dataset, split: str) -> "Facts":
+        part = dataset.split(split)
+        human = [code for code in part.languages if part.best_kind(code) in HUMAN_KINDS]
+        return cls(dataset, dataset_fingerprint(dataset), part.languages, human)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a study at one profile runs and shows."""
+
+    study: Study
+    profile: Profile
+    profile_name: str
+    seeds: int
+    columns: list[Column]
+    lines: list[Line]
+    runs: dict[str, Run]
+    missing: list[str]
+    """Languages of columns that the data lacks."""
+
+    def members(self, column: Column, row: Row, facts: Facts) -> list[str]:
+        """The languages that a column averages over."""
+        if column.language is not None:
+            return [column.language]
+        chosen = self.study.evaluation.languages or facts.languages
+        if column.average == "all":
+            return [code for code in chosen if code in facts.languages]
+        kinds = kinds_of(self.study, row, column)
+        if kinds is not None:
+            return list(chosen) if set(kinds) <= HUMAN_KINDS else []
+        return [code for code in chosen if code in facts.human]
+
+
+def pick_profile(study: Study, name: str) -> Profile:
+    """A profile by name."""
+    if name not in study.profiles:
+        raise PolyglanceError(f"unknown profile '{name}'{nearest(name, list(study.profiles))}")
+    return study.profiles[name]
+
+
+def make_plan(
+    study: Study,
+    profile: str = "standard",
+    facts: Facts | None = None,
+    seeds: int | None = None,
+    overrides: Sequence[str] = (),
+) -> Plan:
+    """All runs of a study; without `facts` of the data only their number is meaningful."""
+    chosen = pick_profile(study, profile)
+    count = seeds or chosen.seeds
+    columns, missing = _columns(study, facts)
+    plan = Plan(study, chosen, profile, count, columns, [], {}, missing)
+    for row in study.all_rows:
+        for x in _xs(study, chosen, row):
+            sources: list[dict[str, str]] = [{} for _ in range(count)]
+            for training, language in _trainings(row, facts):
+                for seed in range(count):
+                    recipe = _resolve(study, chosen, row, training, language, x, seed, overrides)
+                    run = _add(plan.runs, recipe, facts)
+                    _describe(run, row, x, language, seed)
+                    for code in _fills(plan, row, training, recipe, facts):
+                        sources[seed].setdefault(code, run.key)
+            plan.lines.append(Line(row, x, sources))
+    if facts is not None:
+        _collect_needs(plan, facts)
+    return plan
+
+
+def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
+    """The kinds a cell is judged on: the column's, the row's or the study's."""
+    kinds = column.kinds or row.evaluation.kinds or study.evaluation.kinds
+    return tuple(kinds) if kinds else None
+
+
+def _columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]]:
+    if facts is None:
+        return list(study.columns), []
+    present = study.evaluation.languages or facts.languages
+    found: list[Column] = []
+    missing: list[str] = []
+    for column in study.columns:
+        if column.language == "*":
+            found += [_for(column, code) for code in present if code in facts.languages]
+        elif column.language is None or column.language in facts.languages:
+            found.append(column)
+        elif column.language not in missing:
+            missing.append(column.language)
+    if not found:
+        there = ", ".join(facts.languages)
+        raise PolyglanceError(
+            f"{facts.dataset.name}: none of the study's languages ({', '.join(missing)}) has "
+            f"captions in split '{study.evaluation.split}', only {there}"
+        )
+    return found, missing
+
+
+def _for(column: Column, language: str) -> Column:
+    name = column.name.replace("*", language)
+    return column.model_copy(update={"language": language, "name": name})
+
+
+def _xs(study: Study, profile: Profile, row: Row) -> list[X]:
+    if study.curve is None or not row.curve:
+        return [None]
+    return list(profile.x or study.curve.values)
+
+
+def _trainings(row: Row, facts: Facts | None) -> Iterable[tuple[Training, str | None]]:
+    if row.each:
+        for code in row.each:
+            if facts is None or code in facts.languages:
+                yield Training(languages=[code]), code
+    else:
+        for training in row.runs or [Training()]:
+            yield training, None
+
+
+def _resolve(
+    study: Study,
+    profile: Profile,
+    row: Row,
+    training: Training,
+    language: str | None,
+    x: X,
+    seed: int,
+    last: Sequence[str],
+) -> Recipe:
+    """A recipe with all changes; later ones win, the most special last."""
+    special = [c for name, own in profile.rows.items() if fnmatch(row.name, name) for c in own]
+    changes = [*study.overrides, *profile.overrides, *row.overrides, *training.overrides, *special]
+    if x is not None and study.curve is not None:
+        changes.append(assign(study.curve.path, x))
+    changes = for_language([*changes, *last, f"training.seed={seed}"], language)
+    try:
+        return nameless(load_recipe(training.recipe or row.recipe or "", changes))
+    except PolyglanceError as error:
+        raise PolyglanceError(f"study row '{row.name}': {error}") from None
+
+
+def _add(runs: dict[str, Run], recipe: Recipe, facts: Facts | None) -> Run:
+    data = facts.fingerprint if facts else ""
+    key = run_key(recipe, data, facts.dataset if facts else None)
+    return runs.setdefault(key, Run(key, kin_key(recipe, data), recipe))
+
+
+def _describe(run: Run, row: Row, x: X, language: str | None, seed: int) -> None:
+    parts = [row.name, language, None if x is None else str(x), f"seed {seed}"]
+    run.labels.append(", ".join(part for part in parts if part))
+    run.rows.add(row.name)
+
+
+def _fills(
+    plan: Plan, row: Row, training: Training, recipe: Recipe, facts: Facts | None
+) -> list[str]:
+    """Languages whose columns a run fills: those named, else those that it is trained on."""
+    if facts is None:
+        return []
+    wanted = [code for c in plan.columns for code in plan.members(c, row, facts)]
+    limits = [training.languages or recipe.data.languages, row.evaluation.languages]
+    return [c for c in dict.fromkeys(wanted) if all(not limit or c in limit for limit in limits)]
+
+
+def _collect_needs(plan: Plan, facts: Facts) -> None:
+    for line in plan.lines:
+        for column in plan.columns:
+            kinds = kinds_of(plan.study, line.row, column)
+            for code in plan.members(column, line.row, facts):
+                for source in line.sources:
+                    if code in source:
+                        plan.runs[source[code]].needs.add((kinds, code))

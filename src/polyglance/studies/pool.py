@@ -1,0 +1,126 @@
+"""Worker processes that take tasks until there are none; one that dies is replaced."""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from polyglance.studies.store import CRASH, RunFolder
+from polyglance.studies.worker import Task
+
+TICK_SECONDS = 0.5
+
+Event = tuple[int, str]
+"""Position of a task, and "start", "" (done) or "failed: reason"."""
+
+START, FAILED = "start", "failed: "
+
+
+class Pool:
+    """`jobs` processes; leaving the block ends them at once, their checkpoints stay."""
+
+    def __init__(self, tasks: Sequence[Task], jobs: int) -> None:
+        self.tasks, self.jobs = tasks, min(jobs, len(tasks))
+        self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._processes: dict[int, subprocess.Popen[str]] = {}
+        self._lock, self._closed = threading.Lock(), False
+
+    def __enter__(self) -> "Pool":
+        for position in range(len(self.tasks)):
+            self._todo.put(position)
+        for slot in range(self.jobs):
+            threading.Thread(target=self._serve, args=(slot,), daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._closed = True
+            processes = list(self._processes.values())
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+
+    def events(self) -> Iterator[Event | None]:
+        """Starts and ends of tasks as they happen, None now and then, until all have ended."""
+        left = len(self.tasks)
+        while left:
+            try:
+                position, event = self._events.get(timeout=TICK_SECONDS)
+            except queue.Empty:
+                yield None
+                continue
+            left -= event != START
+            yield position, event
+
+    def _serve(self, slot: int) -> None:
+        while True:
+            try:
+                position = self._todo.get_nowait()
+            except queue.Empty:
+                return
+            self._events.put((position, START))
+            reason = self._ask(slot, self.tasks[position])
+            if self._closed:
+                return
+            self._events.put((position, f"{FAILED}{reason}" if reason else ""))
+
+    def _ask(self, slot: int, task: Task) -> str:
+        process = self._process(slot)
+        if process is None or process.stdin is None or process.stdout is None:
+            return "the study was stopped"
+        try:
+            process.stdin.write(task.to_json() + "\n")
+            process.stdin.flush()
+            reply = process.stdout.readline()
+        except (BrokenPipeError, ValueError):
+            reply = ""
+        if reply:
+            return str(json.loads(reply)["reason"])
+        return "" if self._closed else self._died(slot, task)
+
+    def _process(self, slot: int) -> "subprocess.Popen[str] | None":
+        with self._lock:
+            if self._closed:
+                return None
+            if slot not in self._processes:
+                self._processes[slot] = subprocess.Popen(
+                    [sys.executable, "-m", "polyglance.studies.worker"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    # Ctrl-C is for the parent, which ends its workers in order.
+                    start_new_session=True,
+                )
+            return self._processes[slot]
+
+    def _died(self, slot: int, task: Task) -> str:
+        with self._lock:
+            code = self._processes.pop(slot).wait()
+        how = f"by signal {-code}" if code < 0 else f"with code {code}"
+        reason = (
+            f"the worker process ended {how}, perhaps for want of memory; "
+            "the same command goes on from its last checkpoint"
+        )
+        RunFolder(Path(task.folder)).fail(reason, CRASH)
+        return reason
+
+
+def threads_for(jobs: int) -> int:
+    """Threads of each worker: OMP_NUM_THREADS, or the cores shared evenly."""
+    named = os.environ.get("OMP_NUM_THREADS", "")
+    if named.isdigit() and int(named):
+        return int(named)
+    return max(1, cores() // jobs)
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,213 @@
+"""The numbers of a study: cells from stored ranks, differences, chance."""
+
+from dataclasses import dataclass
+from math import comb
+from pathlib import Path
+
+import numpy as np
+
+from polyglance.evaluation import Outcome, load_report
+from polyglance.evaluation.bootstrap import HEADLINE, Difference, bootstrap
+from polyglance.evaluation.metrics import Direction, chance
+from polyglance.studies.execute import Options
+from polyglance.studies.plan import Facts, Line, Need, Plan, kinds_of
+from polyglance.studies.schema import Column
+from polyglance.studies.statistics import ROUNDS, SEED, Series, average, difference
+
+SIDES = {"i2t": "image_to_text", "t2i": "text_to_image"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A line's number in a column, with the paper's and what chance would give."""
+
+    column: Column
+    seeds: tuple[int, ...] = ()
+    series: Series | None = None
+    paper: float | None = None
+    chance: float | None = None
+
+    @property
+    def tested(self) -> bool:
+        """Median ranks have no resamples."""
+        return self.series is not None and self.series.samples.size > 0
+
+
+@dataclass(frozen=True)
+class Test:
+    """A line against its reference in a column, or in the mean of all (`column` None)."""
+
+    line: Line
+    reference: Line
+    column: Column | None
+    difference: Difference
+    paper: float | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """All cells by line and column, and tests against the reference rows."""
+
+    plan: Plan
+    cells: list[list[Cell]]
+    tests: list[Test]
+
+    def line(self, row: str, x: object) -> Line | None:
+        """The line of a row at an x; one that does not depend on x stands at every x."""
+        lines = [line for line in self.plan.lines if line.row.name == row]
+        return next((line for line in lines if line.x in (x, None)), None)
+
+    def cell(self, line: Line, column: Column) -> Cell:
+        return self.cells[self.plan.lines.index(line)][self.plan.columns.index(column)]
+
+
+def collect(plan: Plan, facts: Facts, options: Options) -> Results:
+    """Read what has been judged so far, and test every line against its reference."""
+    outcomes = _outcomes(plan, options)
+    photos = len(facts.dataset.split(plan.study.evaluation.split))
+    found = list(outcomes.values())
+    drawn = bootstrap(found, photos, ROUNDS, SEED) if found else np.empty(0)
+    samples = dict(zip(outcomes, drawn, strict=True))
+    cells = [
+        [_cell(plan, line, column, facts, outcomes, samples) for column in plan.columns]
+        for line in plan.lines
+    ]
+    results = Results(plan, cells, [])
+    for line in plan.lines:
+        results.tests.extend(_tests(results, line))
+    return results
+
+
+def _outcomes(plan: Plan, options: Options) -> dict[tuple[str, Need], Outcome]:
+    """Stored ranks by run and need."""
+    found = {}
+    for run in plan.runs.values():
+        folder = options.folder(run)
+        for need in run.needs:
+            path: Path = folder.result(plan.study.evaluation.split, need)
+            if folder.done and path.is_file():
+                found[run.key, need] = load_report(path).results[0].outcome
+    return found
+
+
+def _cell(
+    plan: Plan,
+    line: Line,
+    column: Column,
+    facts: Facts,
+    outcomes: dict[tuple[str, Need], Outcome],
+    samples: dict[tuple[str, Need], np.ndarray],
+) -> Cell:
+    members = plan.members(column, line.row, facts)
+    kinds = kinds_of(plan.study, line.row, column)
+    parts: dict[int, Series] = {}
+    chances: list[float] = []
+    for seed, source in enumerate(line.sources):
+        keys = [(source.get(code, ""), (kinds, code)) for code in members]
+        if not keys or any(key not in outcomes for key in keys):
+            continue
+        series = [_series(outcomes[key], samples[key], column) for key in keys]
+        parts[seed] = average(series)
+        expected = [chance_level(outcomes[key].caption_image, column) for key in keys]
+        chances = [value for value in expected if value is not None]
+    paper = figure(plan, line, column)
+    if not parts:
+        return Cell(column, paper=paper)
+    joint = Series(
+        np.concatenate([part.values for part in parts.values()]),
+        np.concatenate([part.samples for part in parts.values()]),
+    )
+    level = float(np.mean(chances)) if chances else None
+    return Cell(column, tuple(parts), joint, paper, level)
+
+
+def _series(outcome: Outcome, samples: np.ndarray, column: Column) -> Series:
+    """One run's number [1] and its resamples [1, R]; those of a median rank are empty."""
+    measured = outcome.metrics()
+    if column.metric == "medr":
+        return Series(np.array([_side(measured, column).median_rank]), np.empty((1, 0)))
+    if column.direction is None:
+        value, prefix = getattr(measured, column.metric), ""
+    else:
+        value = getattr(_side(measured, column), column.metric)
+        prefix = f"{SIDES[column.direction]}."
+    return Series(np.array([value]), samples[None, :, HEADLINE.index(prefix + column.metric)])
+
+
+def _side(measured: object, column: Column) -> Direction:
+    side: Direction = getattr(measured, SIDES[column.direction or ""])
+    return side
+
+
+def figure(plan: Plan, line: Line, column: Column) -> float | None:
+    """The paper's number."""
+    paper = line.row.paper
+    if isinstance(paper, list):
+        titles = [c.title for c in plan.study.columns]
+        return paper[titles.index(column.title)]
+    value = paper.get(column.title)
+    return value.get(str(line.x)) if isinstance(value, dict) else value
+
+
+def chance_level(caption_image: np.ndarray, column: Column) -> float | None:
+    """What a random order is expected to reach; None for median ranks."""
+    if column.metric == "medr":
+        return None
+    if column.direction is None:
+        return chance(caption_image) * (6 if column.metric == "rsum" else 1)
+    counts, k = np.bincount(caption_image), int(column.metric[1:])
+    if column.direction == "t2i":
+        return 100 * min(1.0, k / len(counts))
+    total = int(counts.sum())
+    draws = min(k, total)
+    missed = [comb(total - int(n), draws) / comb(total, draws) for n in counts]
+    return 100 * (1 - float(np.mean(missed)))
+
+
+def _tests(results: Results, line: Line) -> list[Test]:
+    name = results.plan.study.reference(line.row)
+    reference = None if name is None else results.line(name, line.x)
+    if reference is None:
+        return []
+    tests = []
+    pairs = []
+    for column in results.plan.columns:
+        own, other = results.cell(line, column), results.cell(reference, column)
+        if own.series is None or other.series is None or not (own.tested and other.tested):
+            continue
+        pairs.append((own, other))
+        change = difference(other.series, own.series)
+        tests.append(Test(line, reference, column, change, paper_gap(own, other)))
+    if len(pairs) > 1:
+        joint = compare_cells(pairs)
+        papers = [t.paper for t in tests if t.paper is not None]
+        paper = float(np.mean(papers)) if len(papers) == len(tests) else None
+        if joint is not None:
+            tests.append(Test(line, reference, None, joint, paper))
+    return tests
+
+
+def paper_gap(own: Cell, other: Cell) -> float | None:
+    """The paper's difference, where it has both numbers."""
+    if own.paper is None or other.paper is None:
+        return None
+    return own.paper - other.paper
+
+
+def compare_cells(pairs: list[tuple[Cell, Cell]]) -> Difference | None:
+    """The mean difference (first minus second of each pair) over cells, on their common seeds."""
+    sides = []
+    for cells in zip(*pairs, strict=True):
+        common = set.intersection(*(set(cell.seeds) for cell in cells))
+        parts = [_only(cell, common) for cell in cells]
+        if not common:
+            return None
+        sides.append(average(parts))
+    return difference(sides[1], sides[0])
+
+
+def _only(cell: Cell, seeds: set[int]) -> Series:
+    keep = [i for i, seed in enumerate(cell.seeds) if seed in seeds]
+    if cell.series is None:
+        return Series(np.empty(0), np.empty((0, 0)))
+    return Series(cell.series.values[keep], cell.series.samples[keep])

@@ -1,0 +1,189 @@
+"""What a study file may say: a paper's table as data."""
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from polyglance.recipes.schema import Part
+from polyglance.studies.overrides import flatten
+
+Figure = float | dict[str, float]
+"""The paper's number in a column, or by x-value of the curve."""
+
+
+class Evaluation(Part):
+    """What to judge on."""
+
+    split: str = "test"
+    kinds: list[str] | None = Field(None, description="caption kinds; null is each language's best")
+    languages: list[str] | None = Field(None, description="null is those of the columns")
+
+
+class RowEvaluation(Part):
+    """What a row is judged on where it differs from the study."""
+
+    kinds: list[str] | None = None
+    languages: list[str] | None = Field(None, description="the row fills only these columns")
+
+
+class Changes(Part):
+    """Something with overrides: `[path=value, …]`, or a mapping, dotted or nested."""
+
+    overrides: list[str] = Field([])
+
+    @field_validator("overrides", mode="before")
+    @classmethod
+    def _flat(cls, value: Any) -> Any:
+        return flatten(value) if isinstance(value, dict) else value
+
+
+class Training(Changes):
+    """One training of a row that has several."""
+
+    recipe: str | None = Field(None, description="null is the row's")
+    languages: list[str] | None = Field(None, description="the columns that it fills")
+
+
+class Row(Changes):
+    """A line of the table: a recipe with changes, or several, each for some languages."""
+
+    name: str = Field(min_length=1, description="unique; claims and comparisons use it")
+    label: str = Field("", description="what the table shows; by default the name")
+    note: str = ""
+    recipe: str | None = None
+    runs: list[Training] = Field([])
+    each: list[str] = Field([], description="one training per language; $language stands for it")
+    evaluation: RowEvaluation = RowEvaluation()
+    paper: dict[str, Figure] | list[float | None] = Field(
+        {}, description="by column, or all in the columns' order"
+    )
+    baseline: bool = Field(False, description="rows of its section are compared with it")
+    compare_to: str | None = None
+    curve: bool = Field(True, description="false: the row does not depend on the curve's x")
+
+    @property
+    def title(self) -> str:
+        return self.label or self.name
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Row":
+        if self.runs and self.each:
+            raise ValueError("give 'runs' or 'each', not both")
+        if self.recipe is None and not (self.runs and all(run.recipe for run in self.runs)):
+            raise ValueError("a recipe is missing")
+        return self
+
+
+class Section(Part):
+    """Rows under a heading of their own."""
+
+    title: str
+    note: str = ""
+    rows: list[Row] = Field(min_length=1)
+
+
+class Column(Part):
+    """A number per row. `language: "*"` stands for every language of the data."""
+
+    name: str = Field("", description="by default from language, direction and metric")
+    language: str | None = None
+    average: Literal["human", "all"] | None = None
+    metric: Literal["r1", "r5", "r10", "medr", "mr", "rsum"] = "mr"
+    direction: Literal["i2t", "t2i"] | None = None
+    kinds: list[str] | None = Field(None, description="null is the row's, then the study's")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Column":
+        if (self.language is None) == (self.average is None):
+            raise ValueError("give 'language' or 'average', one of them")
+        both = self.metric in ("mr", "rsum")
+        if both and self.direction:
+            raise ValueError(f"{self.metric} is over both directions; leave out 'direction'")
+        if not both and not self.direction:
+            raise ValueError(f"{self.metric} needs 'direction', i2t or t2i")
+        return self
+
+    @property
+    def title(self) -> str:
+        return self.name or f"{self.language or self.average} {self.measure}"
+
+    @property
+    def measure(self) -> str:
+        """Direction and metric as papers write them."""
+        arrow = {"i2t": "I→T ", "t2i": "T→I ", None: ""}[self.direction]
+        names = {"r1": "R@1", "r5": "R@5", "r10": "R@10", "medr": "medR", "mr": "mR"}
+        return arrow + names.get(self.metric, self.metric)
+
+
+class Curve(Part):
+    """Every row is trained at each x: a figure's curves."""
+
+    path: str = Field(description="the recipe's field that x is")
+    values: list[int | float | str] = Field(min_length=1)
+    label: str = ""
+    log: bool = False
+
+
+class Claim(Part):
+    """A statement of the paper, and the comparisons that it means, such as `a > b`."""
+
+    text: str
+    compare: list[str] = Field(min_length=1, description="'row > row' or 'row >= row'")
+    columns: list[str] | None = Field(None, description="null is all that both rows fill")
+
+
+class Profile(Changes):
+    """A size at which to run the whole study."""
+
+    note: str = Field("", description="said in the report: sizes, and how they differ")
+    seeds: int = Field(3, ge=1)
+    rows: dict[str, list[str]] = Field({}, description="further overrides by wildcard of row names")
+    x: list[int | float | str] | None = Field(None, description="the curve's values here")
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _flat_rows(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {k: flatten(v) if isinstance(v, dict) else v for k, v in value.items()}
+
+
+class Study(Changes):
+    """A paper's table or figure."""
+
+    title: str
+    paper: str
+    note: str = ""
+    profiles: dict[str, Profile] = Field(min_length=1)
+    evaluation: Evaluation = Evaluation()
+    columns: list[Column] = Field(min_length=1)
+    rows: list[Row] = Field([])
+    sections: list[Section] = Field([])
+    curve: Curve | None = None
+    claims: list[Claim] = Field([])
+
+    @model_validator(mode="after")
+    def _rows_or_sections(self) -> "Study":
+        if bool(self.rows) == bool(self.sections):
+            raise ValueError("give 'rows' or 'sections', one of them")
+        return self
+
+    @property
+    def parts(self) -> list[Section]:
+        """The sections; one without a title where the study has plain rows."""
+        return self.sections or [Section(title="", rows=self.rows)]
+
+    @property
+    def all_rows(self) -> list[Row]:
+        return [row for part in self.parts for row in part.rows]
+
+    def row(self, name: str) -> Row:
+        return next(row for row in self.all_rows if row.name == name)
+
+    def reference(self, row: Row) -> str | None:
+        """The row that `row` is compared with: its own choice, or a baseline."""
+        if row.compare_to or row.baseline:
+            return row.compare_to
+        own = next(part for part in self.parts if row in part.rows).rows
+        found = [other.name for other in (*own, *self.all_rows) if other.baseline]
+        return found[0] if found else None

@@ -1,0 +1,113 @@
+"""How long runs take, from those that have ended, and the bar that tells it."""
+
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from polyglance.studies.plan import Run
+
+RESTART_SECONDS = 2.0
+"""Loading data and model, judging: what a run takes besides its training."""
+
+
+class Estimate:
+    """Seconds of a run: those of its other seeds, else the mean of all that have ended."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, list[float]] = {}
+
+    def add(self, kin: str, seconds: float) -> None:
+        self._seconds.setdefault(kin, []).append(seconds)
+
+    def of(self, kin: str) -> float | None:
+        known = self._seconds.get(kin) or [s for own in self._seconds.values() for s in own]
+        return sum(known) / len(known) + RESTART_SECONDS if known else None
+
+    def total(self, runs: Iterable[Run], jobs: int) -> float | None:
+        """Wall-clock seconds of `runs`; None before the first has ended."""
+        parts = [self.of(run.kin) for run in runs]
+        return None if None in parts else sum(p for p in parts if p is not None) / jobs
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people.
+
+    >>> duration(42), duration(600), duration(8000)
+    ('42 s', '10 min', '2 h 13 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min"
+
+
+class StudyBar:
+    """One bar over all runs with the time left; on a pipe a line for each run that ends."""
+
+    def __init__(
+        self, todo: Sequence[Run], done: int, jobs: int, estimate: Estimate, show: bool | None
+    ) -> None:
+        self.todo, self.jobs, self.estimate = list(todo), jobs, estimate
+        self.total, self.ended = done + len(todo), done
+        self._left = {run.key: run for run in todo}
+        self._running: dict[str, float] = {}
+        self.show = show is not False
+        self._console = Console(stderr=True)
+        self._live: Progress | None = None
+
+    def __enter__(self) -> "StudyBar":
+        if self.show and self._console.is_terminal:
+            columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            note = TextColumn("{task.description}")
+            self._live = Progress(*columns, note, console=self._console)
+            self._task = self._live.add_task("", total=self.total, completed=self.ended)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def start(self, run: Run) -> None:
+        self._running[run.key] = time.monotonic()
+        self.tick()
+
+    def end(self, run: Run, reason: str = "") -> None:
+        """Count a run as ended; its reason where it failed."""
+        seconds = time.monotonic() - self._running.pop(run.key)
+        if not reason:
+            self.estimate.add(run.kin, max(0.0, seconds - RESTART_SECONDS))
+        del self._left[run.key]
+        self.ended += 1
+        how = f"FAILED: {reason}" if reason else f"done in {duration(seconds)}"
+        if self._live is not None:
+            self._live.console.print(f"{run.label}: {how}", highlight=False, markup=False)
+            self._live.update(self._task, completed=self.ended)
+        elif self.show:
+            text = f"[{self.ended}/{self.total}] {run.label}: {how}{self.time_left()}"
+            print(text, file=sys.stderr, flush=True)
+        self.tick()
+
+    def tick(self) -> None:
+        """Renew the time left and what is running."""
+        if self._live is None:
+            return
+        names = "; ".join(self._left[key].label for key in self._running if key in self._left)
+        self._live.update(self._task, description=f"{names}{self.time_left()}")
+
+    def time_left(self) -> str:
+        total = self.estimate.total(self._left.values(), self.jobs)
+        if total is None or not self._left:
+            return ""
+        now = time.monotonic()
+        spent = sum(now - started for started in self._running.values()) / self.jobs
+        return f", about {duration(max(1.0, total - spent))} left"

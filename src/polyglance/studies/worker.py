@@ -1,0 +1,166 @@
+"""A process that trains and judges runs, one after the other, as its parent asks.
+
+Each line on stdin is a task, each line on stdout its outcome; what a run prints goes to its log.
+When the parent dies, however it dies, stdin ends and so does the worker.
+"""
+
+import json
+import os
+import queue
+import shutil
+import sys
+import threading
+import traceback
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from polyglance.data import Dataset, load_dataset
+from polyglance.errors import PolyglanceError
+from polyglance.files import read_json, write_json
+from polyglance.recipes import Recipe, check_recipe
+from polyglance.studies.plan import Need
+from polyglance.studies.store import CRASH, MISTAKE, RunFolder
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to do for one run."""
+
+    folder: str
+    recipe: dict[str, Any]
+    data: str
+    split: str
+    needs: list[Need]
+    cache: str | None = None
+    threads: int = 1
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Task":
+        value = json.loads(text)
+        needs = [(tuple(kinds) if kinds else None, code) for kinds, code in value.pop("needs")]
+        return cls(needs=needs, **value)
+
+
+def perform(task: Task) -> str:
+    """Train what is not trained, judge what is not judged; the reason of a failure, or ""."""
+    folder = RunFolder(Path(task.folder))
+    with folder.locked():
+        try:
+            _train(task, folder)
+            _judge(task, folder)
+        except PolyglanceError as error:
+            folder.fail(str(error), MISTAKE)
+            return str(error)
+        except Exception as error:
+            traceback.print_exc()
+            reason = f"{type(error).__name__}: {error} (see log.txt of run {folder.path.name})"
+            folder.fail(reason, CRASH)
+            return reason
+        folder.forget_failure()
+    return ""
+
+
+def _train(task: Task, folder: RunFolder) -> None:
+    if folder.done:
+        return
+    import torch
+
+    from polyglance.training import train
+    from polyglance.training.checkpoint import FILE
+
+    torch.set_num_threads(task.threads)
+    recipe, dataset = check_recipe(task.recipe, "study run"), _dataset(task.data)
+    _clear_unless_resumable(folder.model, recipe, dataset)
+    result = train(recipe, dataset, folder.model, resume=True, cache=_path(task.cache))
+    done = result.progress
+    folder.finish(
+        {
+            "finished": done.finished,
+            "updates": done.update,
+            "best_update": done.best_update,
+            "seconds": round(done.seconds, 3),
+            "parameters": result.model.parameters()["all"],
+            "threads": task.threads,
+        }
+    )
+    # Optimiser states are three times the size of the weights that evaluations need.
+    (folder.model / FILE).unlink(missing_ok=True)
+
+
+def _clear_unless_resumable(model: Path, recipe: Recipe, dataset: Dataset) -> None:
+    """Start afresh where an older version, or a kill in the first second, left a run behind."""
+    if not model.exists():
+        return
+    try:
+        saved = read_json(model / "model.json")
+        fits = saved["recipe"] == recipe.model_dump(mode="json") and saved["data"] == dataset.name
+    except (PolyglanceError, KeyError, TypeError):
+        fits = False
+    if not fits:
+        shutil.rmtree(model)
+
+
+def _judge(task: Task, folder: RunFolder) -> None:
+    lacking = folder.lacking(task.split, set(task.needs))
+    if not lacking:
+        return
+    from polyglance.evaluation import evaluate
+    from polyglance.models import Model
+
+    model, dataset = Model.load(folder.model), _dataset(task.data)
+    for kinds in dict.fromkeys(kinds for kinds, _ in lacking):
+        languages = [code for own, code in lacking if own == kinds]
+        name, cache = folder.path.name, _path(task.cache)
+        report = evaluate(
+            model, dataset, task.split, languages, kinds, bootstrap=0, name=name, cache=cache
+        )
+        for result in report.results:
+            path = folder.result(task.split, (kinds, result.language))
+            single = replace(report, results=[result], averages={})
+            write_json(path, single.as_dict(ranks=True))
+
+
+@lru_cache(maxsize=1)
+def _dataset(source: str) -> Dataset:
+    return load_dataset(source)
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)
+
+
+def main() -> None:
+    """Serve until stdin ends."""
+    replies = os.fdopen(os.dup(1), "w")
+    tasks: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
+    while True:
+        task = Task.from_json(tasks.get())
+        _log_to(RunFolder(Path(task.folder)).log)
+        reason = perform(task)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        print(json.dumps({"reason": reason}), file=replies, flush=True)
+
+
+def _listen(tasks: "queue.Queue[str]") -> None:
+    for line in sys.stdin:
+        tasks.put(line)
+    os._exit(0)
+
+
+def _log_to(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+
+
+if __name__ == "__main__":
+    main()
