@@ -1,0 +1,158 @@
+"""`polyglance study`: a paper's table, run, resumed, cached and reported."""
+
+import shlex
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.studies.execute import Options
+    from polyglance.studies.plan import Facts, Plan
+
+
+def study_command(
+    name: Annotated[
+        str | None, typer.Argument(help="A study's name or a YAML file; see --list.")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Dataset folder, CSV/Parquet, or 'generated'.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for NAME.md, .html and .json.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Seeds 0 … N-1; by default the profile's.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time; they share the cores.")] = 1,
+    profile: Annotated[str, typer.Option(help="quick, standard or paper.")] = "standard",
+    runs: Annotated[
+        Path | None, typer.Option(help="Where runs are kept, for all studies (default: cache).")
+    ] = None,
+    rows: Annotated[str, typer.Option(help="Run only rows that match, such as 'bi*'.")] = "*",
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", help="path=value for every run of the study")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Try runs again that failed.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only print what would be run, and the time.")
+    ] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
+    cache: Annotated[Path | None, typer.Option(help="Cache folder for features and runs.")] = None,
+) -> None:
+    """Train and judge all rows of a paper's table; the same command goes on after a stop."""
+    if list_all:
+        _list_studies(name)
+        return
+    if name is None or data is None:
+        missing = "a study's name ('polyglance study --list' shows them)" if name is None else ""
+        raise PolyglanceError(f"give {missing or '--data, the photographs and captions'}")
+    if out is None and not plan:
+        raise PolyglanceError("give --out, the folder for the report")
+    from polyglance.data import load_dataset
+    from polyglance.studies import load_study, make_plan
+    from polyglance.studies.execute import Options, default_runs
+    from polyglance.studies.plan import Facts, pick_profile
+
+    study = load_study(name)
+    pick_profile(study, profile)
+    facts = Facts.of(load_dataset(data), study.evaluation.split)
+    planned = make_plan(study, profile, facts, seeds, overrides or [])
+    options = Options(data, runs or default_runs(cache), jobs, rows, retry, cache)
+    if plan:
+        _print_plan(planned, options)
+    elif out is not None:
+        _run(name, planned, facts, options, out, overrides or [])
+
+
+def _run(
+    name: str, plan: "Plan", facts: "Facts", options: "Options", out: Path, overrides: list[str]
+) -> None:
+    from polyglance.studies.execute import execute
+    from polyglance.studies.load import short_name
+    from polyglance.studies.report import make_document, write_report
+    from polyglance.studies.results import collect
+
+    _check_folder(out)
+    started = time.monotonic()
+    failed = execute(plan, facts, options)
+    results = collect(plan, facts, options)
+    command = _command(name, plan, options, out, overrides)
+    seconds = time.monotonic() - started
+    document = make_document(short_name(name), results, options, failed, command, seconds)
+    paths = write_report(document, out)
+    for verdict in document.verdicts:
+        typer.echo(f"{verdict.claim.text}: {verdict.verdict}")
+    typer.echo(f"report: {', '.join(map(str, paths))}")
+    if failed:
+        typer.echo(f"{len(failed)} of {len(plan.runs)} runs failed:", err=True)
+        for key, reason in failed.items():
+            typer.echo(f"  {plan.runs[key].label}: {reason}", err=True)
+        typer.echo("crashes are tried again by the same command, others with --retry", err=True)
+        raise typer.Exit(1)
+
+
+def _check_folder(out: Path) -> None:
+    """Fail before the work, not after it."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PolyglanceError(f"{out}: cannot be made ({error.strerror})") from None
+
+
+def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: list[str]) -> str:
+    from polyglance.studies.report.about import shown_path
+
+    words = ["polyglance", "study", shown_path(name), "--data", shown_path(options.data)]
+    words += ["--out", shown_path(str(out)), "--profile", plan.profile_name]
+    words += ["--seeds", str(plan.seeds), "--jobs", str(options.jobs)]
+    words += ["--rows", options.rows] if options.rows != "*" else []
+    words += [word for change in overrides for word in ("--set", change)]
+    return shlex.join(words)
+
+
+def _list_studies(pattern: str | None) -> None:
+    from fnmatch import fnmatch
+
+    from polyglance.cli.recipes import _print_table
+    from polyglance.studies import load_study, make_plan, study_names
+
+    rows = []
+    for name in study_names():
+        if pattern is None or fnmatch(name, pattern):
+            study = load_study(name)
+            counts = [f"{p} {len(make_plan(study, p).runs)}" for p in study.profiles]
+            rows.append([name, study.title, ", ".join(counts), study.paper])
+    if not rows:
+        raise PolyglanceError(
+            f"no study matches '{pattern}'; there are: {', '.join(study_names())}"
+        )
+    _print_table(["name", "what it is", "runs by profile", "paper"], rows)
+
+
+def _print_plan(plan: "Plan", options: "Options") -> None:
+    from polyglance.studies.execute import estimate, pending, wanted
+    from polyglance.studies.times import duration
+
+    # A dry run counts remembered failures as such, whatever --retry says.
+    remembered = {run.key for run in pending(plan, replace(options, retry=False))}
+    known = estimate(plan, options)
+    todo = pending(plan, options)
+    keys = {run.key for run in todo}
+    runs = wanted(plan, options)
+    for run in runs:
+        folder = options.folder(run)
+        if run.key in keys:
+            state = (
+                "to judge" if folder.done else "to resume" if folder.model.exists() else "to run"
+            )
+            state += " again" if run.key not in remembered else ""
+        else:
+            state = "cached" if folder.done else "failed"
+        seconds = known.of(run.kin) if run.key in keys and not folder.done else None
+        typer.echo("\t".join([state, run.label, "" if seconds is None else duration(seconds)]))
+    total = known.total([run for run in todo if not options.folder(run).done], options.jobs)
+    when = "no estimate before a run has ended" if total is None else f"about {duration(total)}"
+    typer.echo(f"{len(todo)} of {len(runs)} runs to do with {options.jobs} at a time: {when}")

@@ -1,0 +1,220 @@
+"""Pictures of a study: bars by column, curves against x."""
+
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polyglance.studies.plan import Line
+from polyglance.studies.report.tables import heading
+from polyglance.studies.results import Cell, Results
+from polyglance.studies.schema import Column, Row
+
+COLOURS = (
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"),
+    *("#6B6B6B", "#8C6D31", "#332288", "#AA4499", "#117733", "#882255"),
+)
+"""Okabe and Ito's, which most colour-blind people can tell apart, then Tol's."""
+
+INK, GRID = "#222222", "#dddddd"
+BARS_PER_INCH = 5.0
+STYLE: Any = {
+    "font.size": 9.5,
+    "axes.edgecolor": "#888888",
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "polyglance",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG, and what it shows in words."""
+
+    name: str
+    caption: str
+    svg: bytes
+
+
+def draw(results: Results) -> list[Picture]:
+    """The study's pictures; none before there are numbers."""
+    if not any(cell.series for row in results.cells for cell in row):
+        return []
+    from matplotlib import rc_context
+
+    with rc_context(STYLE):
+        if results.plan.study.curve is not None:
+            return [_curves(results)]
+        groups = _by_unit(results.plan.columns)
+        return [_bars(results, unit, columns) for unit, columns in groups.items()]
+
+
+def _by_unit(columns: Sequence[Column]) -> dict[str, list[Column]]:
+    """Columns that can share an axis."""
+    units = {"rsum": "rsum", "medr": "median rank"}
+    groups: dict[str, list[Column]] = {}
+    for column in columns:
+        groups.setdefault(units.get(column.metric, "recall (%)"), []).append(column)
+    return groups
+
+
+def _colours(results: Results) -> dict[str, str]:
+    names = [row.name for row in results.plan.study.all_rows]
+    return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+
+
+def _labels(results: Results) -> dict[str, str]:
+    """What the legend calls a row; the section goes first where labels repeat."""
+    rows = results.plan.study.all_rows
+    titles = [row.title for row in rows]
+    labels = {}
+    for part in results.plan.study.parts:
+        for row in part.rows:
+            twice = titles.count(row.title) > 1
+            prefix = part.title.partition(":")[0] or row.name
+            labels[row.name] = f"{prefix}: {row.title}" if twice else row.title
+    return labels
+
+
+def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
+    from matplotlib.figure import Figure
+
+    colours, labels = _colours(results), _labels(results)
+    lines = results.plan.lines
+    width = min(14.0, max(6.0, len(lines) * len(columns) / BARS_PER_INCH + len(columns) * 0.25))
+    figure = Figure(figsize=(width, 4.2), layout="constrained")
+    axes = figure.subplots()
+    step = 0.84 / len(lines)
+    for n, line in enumerate(lines):
+        for place, column in enumerate(columns):
+            x = place + (n - (len(lines) - 1) / 2) * step
+            label = labels[line.row.name] if place == 0 else None
+            _bar(axes, x, step * 0.92, results.cell(line, column), colours[line.row.name], label)
+    for place, column in enumerate(columns):
+        _chance(axes, place, [results.cell(line, column) for line in lines])
+    names = [_tick(column, columns) for column in columns]
+    axes.set_xticks(range(len(columns)), names)
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.55, len(columns) - 0.45)
+    measures = {column.measure for column in columns}
+    axes.set_ylabel(unit if len(measures) > 1 else measures.pop() + (" (%)" if "%" in unit else ""))
+    axes.grid(axis="y", color=GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+    _paper_key(axes, results)
+    _legend(figure, axes)
+    caption = f"{unit}: mean over seeds, whiskers ± one standard deviation, dotted line chance"
+    paper = any(c.paper is not None for row in results.cells for c in row)
+    caption += ", diamonds the paper's figures" if paper else ""
+    suffix = {"recall (%)": "bars", "median rank": "ranks"}.get(unit, unit)
+    return Picture(suffix, caption, _svg(figure))
+
+
+def _bar(axes: Any, x: float, width: float, cell: Cell, colour: str, label: str | None) -> None:
+    mean = math.nan if cell.series is None else cell.series.mean
+    axes.bar(x, mean, width, color=colour, label=label)
+    if cell.series is not None and cell.series.sd is not None:
+        axes.errorbar(x, mean, cell.series.sd, color=INK, capsize=2, linewidth=0.9)
+    if cell.paper is not None:
+        axes.plot(x, cell.paper, "D", color="white", markeredgecolor=INK, markersize=4.5)
+
+
+def _chance(axes: Any, place: int, cells: list[Cell]) -> None:
+    levels = [cell.chance for cell in cells if cell.chance is not None]
+    if levels:
+        axes.hlines(levels[0], place - 0.45, place + 0.45, INK, "dotted", linewidth=1.2)
+
+
+def _tick(column: Column, columns: list[Column]) -> str:
+    if len({other.measure for other in columns}) == 1:
+        return column.title
+    return heading(column).replace(" ", "\n", 1)
+
+
+def _paper_key(axes: Any, results: Results) -> None:
+    if any(cell.paper is not None for row in results.cells for cell in row):
+        style = {"color": "white", "markeredgecolor": INK, "markersize": 4.5}
+        axes.plot([], [], "D", label="paper", **style)
+
+
+def _legend(figure: Any, axes: Any) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    longest = max(map(len, labels), default=1)
+    columns = max(1, min(len(labels), int(figure.get_figwidth() * 12 / (longest + 6))))
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=9
+    )
+
+
+def _curves(results: Results) -> Picture:
+    from matplotlib.figure import Figure
+
+    plan = results.plan
+    assert plan.study.curve is not None
+    across = min(3, len(plan.columns))
+    down = math.ceil(len(plan.columns) / across)
+    figure = Figure(figsize=(3.9 * across + 0.6, 3.1 * down + 0.6), layout="constrained")
+    grid = figure.subplots(down, across, squeeze=False).ravel()
+    xs = list(dict.fromkeys(line.x for line in plan.lines if line.x is not None))
+    numeric = all(isinstance(x, int | float) for x in xs)
+    places = {x: float(x) if numeric else i for i, x in enumerate(xs)}
+    colours, labels = _colours(results), _labels(results)
+    for axes, column in zip(grid, plan.columns, strict=False):
+        for row in plan.study.all_rows:
+            own = [line for line in plan.lines if line.row.name == row.name]
+            _curve(axes, results, row, own, column, places, colours[row.name], labels[row.name])
+        if plan.study.curve.log:
+            axes.set_xscale("log")
+        axes.set_xticks(list(places.values()), [_short(x) for x in places])
+        axes.minorticks_off()
+        axes.set(title=heading(column), xlabel=plan.study.curve.label or plan.study.curve.path)
+        axes.title.set_fontsize(10)
+        axes.grid(color=GRID, linewidth=0.7)
+    for axes in grid[len(plan.columns) :]:
+        axes.set_visible(False)
+    _paper_key(grid[0], results)
+    _legend(figure, grid[0])
+    caption = "Mean over seeds against x, bands ± one standard deviation"
+    return Picture("curves", caption, _svg(figure))
+
+
+def _curve(
+    axes: Any,
+    results: Results,
+    row: Row,
+    lines: list[Line],
+    column: Column,
+    places: dict[Any, float],
+    colour: str,
+    label: str,
+) -> None:
+    cells = [(line.x, results.cell(line, column)) for line in lines]
+    drawn = [(x, cell.series) for x, cell in cells if cell.series is not None]
+    if not row.curve:
+        mean = drawn[0][1].mean if drawn else math.nan
+        axes.axhline(mean, color=colour, linestyle="dashed", linewidth=1.4, label=label)
+        return
+    at = [places[x] for x, _ in drawn]
+    means = [series.mean for _, series in drawn]
+    spreads = [series.sd or 0.0 for _, series in drawn]
+    axes.plot(at, means, "o-", color=colour, markersize=4, linewidth=1.6, label=label)
+    low = [m - s for m, s in zip(means, spreads, strict=True)]
+    high = [m + s for m, s in zip(means, spreads, strict=True)]
+    axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
+    for x, cell in cells:
+        if cell.paper is not None:
+            axes.plot(places[x], cell.paper, "D", color="white", markeredgecolor=colour, ms=5)
+
+
+def _short(x: object) -> str:
+    return f"{x:,}" if isinstance(x, int) else f"{x:g}" if isinstance(x, float) else str(x)
+
+
+def _svg(figure: Any) -> bytes:
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    buffer = io.BytesIO()
+    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": "polyglance"})
+    return buffer.getvalue()
