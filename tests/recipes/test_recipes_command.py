@@ -26,8 +26,9 @@ def rows(*arguments):
 
 
 def built(recipe, words, features):
+    sizes = {"en": words} if recipe.text.towers == "per-language" else words
     with torch.device("meta"):
-        network = TwoTower(recipe, features, words)
+        network = TwoTower(recipe, features, sizes)
     return sum(parameter.numel() for parameter in network.parameters())
 
 
@@ -42,10 +43,16 @@ def test_parameters_are_those_of_the_network(name):
     st.sampled_from(["linear", "mlp"]),
     st.sampled_from(["gru", "bigru"]),
     st.sampled_from(["average", "concatenate"]),
+    st.sampled_from(["shared", "per-language"]),
     st.lists(st.integers(1, 20), min_size=6, max_size=6),
 )
-def test_parameters_of_any_sizes(head, encoder, directions, sizes):
-    changes = [f"image.head={head}", f"text.encoder={encoder}", f"text.directions={directions}"]
+def test_parameters_of_any_sizes(head, encoder, directions, towers, sizes):
+    changes = [
+        f"text.towers={towers}",
+        f"image.head={head}",
+        f"text.encoder={encoder}",
+        f"text.directions={directions}",
+    ]
     paths = ["image.hidden", "text.words", "text.hidden", "joint.dim"]
     changes += [f"{path}={size}" for path, size in zip(paths, sizes, strict=False)]
     recipe = load_recipe("vsepp", [*changes, "text.projection=true"])

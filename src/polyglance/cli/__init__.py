@@ -55,8 +55,19 @@ def main() -> None:
     except PolyglanceError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("polyglance"):
+            raise
+        remedy = "install what training needs with: pip install 'polyglance[train]'"
+        print(f"error: the package '{error.name}' is missing; {remedy}", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)

@@ -14,6 +14,7 @@ from polyglance.models.two_tower import TwoTower
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.text import Ragged, Vocabulary, pad, tokenize_many
+from polyglance.text.vocabularies import Vocabularies
 from polyglance.vision.extract import extract, load_features
 from polyglance.vision.features import Features
 
@@ -28,13 +29,19 @@ class Model:
     """
 
     def __init__(
-        self, recipe: Recipe, vocabulary: Vocabulary, feature_dim: int, languages: Sequence[str]
+        self,
+        recipe: Recipe,
+        vocabulary: Vocabulary | Vocabularies,
+        feature_dim: int,
+        languages: Sequence[str],
     ) -> None:
         self.recipe = recipe
-        self.vocabulary = vocabulary
+        if isinstance(vocabulary, Vocabulary):
+            vocabulary = Vocabularies({"": vocabulary})
+        self.vocabularies = vocabulary
         self.feature_dim = feature_dim
         self.languages = sorted(languages)
-        self.network = TwoTower(recipe, feature_dim, len(vocabulary))
+        self.network = TwoTower(recipe, feature_dim, self.vocabularies.sizes())
 
     @property
     def similarity(self) -> str:
@@ -48,10 +55,10 @@ class Model:
 
     def parameters(self) -> dict[str, int]:
         """Trainable numbers of each part."""
-        parts = {"words": self.network.text.words, "text": self.network.text}
-        sizes = {name: _size(part) for name, part in parts.items()}
-        sizes["text"] -= sizes["words"]
-        return {"image": _size(self.network.image), **sizes, "all": _size(self.network)}
+        tables = (m for m in self.network.text.modules() if isinstance(m, torch.nn.Embedding))
+        words, image = sum(_size(table) for table in tables), _size(self.network.image)
+        text = _size(self.network.text) - words
+        return {"image": image, "words": words, "text": text, "all": image + words + text}
 
     def tokens(self, texts: Sequence[str], languages: Sequence[str] | str | None = None) -> Ragged:
         """Word ids of texts; one without any word is an error that names it."""
@@ -60,7 +67,8 @@ class Model:
         for text, found in zip(texts, tokens, strict=True):
             if not found:
                 raise PolyglanceError(f"the text {text!r} has no words to look for")
-        return self.vocabulary.encode_many(tokens, recipe.max_length, recipe.ends)
+        codes = languages if not isinstance(languages, str | None) else [languages] * len(texts)
+        return self.vocabularies.encode(recipe, tokens, codes)
 
     def encode_text(
         self,
@@ -71,10 +79,15 @@ class Model:
     ) -> np.ndarray:
         """Points of texts, float32 [n, D]. Without a language the script decides on words."""
         texts = [texts] if isinstance(texts, str) else list(texts)
-        return self.encode_tokens(self.tokens(texts, language), batch_size, show_progress)
+        tokens = self.tokens(texts, language)
+        return self.encode_tokens(tokens, language, batch_size, show_progress)
 
     def encode_tokens(
-        self, tokens: Ragged, batch_size: int = 256, show_progress: bool | None = False
+        self,
+        tokens: Ragged,
+        language: str | None = None,
+        batch_size: int = 256,
+        show_progress: bool | None = False,
     ) -> np.ndarray:
         """Points of word ids, float32 [n, D]; sorted by length inside, so no step is wasted."""
         result = np.empty((len(tokens.lengths), self.dim), np.float32)
@@ -83,7 +96,7 @@ class Model:
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
                 ids, lengths = (torch.from_numpy(part) for part in pad(*tokens, rows))
-                result[rows] = self.network.embed_text(ids, lengths).numpy()
+                result[rows] = self.network.embed_text(ids, lengths, language).numpy()
                 bar.advance(len(rows))
         return result
 
@@ -144,7 +157,7 @@ class Model:
         """Write what does not change in training."""
         from polyglance import __version__
 
-        write_json(folder / VOCABULARY, self.vocabulary.to_json())
+        write_json(folder / VOCABULARY, self.vocabularies.to_json())
         config = {
             "format": FORMAT,
             "version": __version__,
@@ -180,7 +193,8 @@ class Model:
         where = str(folder / CONFIG)
         if not isinstance(config, dict) or config.get("format") != FORMAT:
             raise PolyglanceError(f"{where}: not a model of format {FORMAT}; train it again")
-        vocabulary = Vocabulary.from_json(read_json(folder / VOCABULARY), str(folder / VOCABULARY))
+        path = folder / VOCABULARY
+        vocabulary = Vocabularies.from_json(read_json(path), str(path))
         recipe = check_recipe(config["recipe"], where)
         return cls(recipe, vocabulary, config["feature_dim"], config["languages"])
 

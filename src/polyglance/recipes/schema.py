@@ -12,92 +12,144 @@ class Part(BaseModel):
 
 
 class DataRecipe(Part):
-    """Which captions to train on."""
+    """Which captions to train on, and the conditions of Kádár et al. 2018 (§5–6)."""
 
     languages: list[str] | None = Field(None, description="codes; null is all of the dataset")
-    kinds: list[str] | None = Field(None, description="caption kinds; null is all")
-    train_split: str = "train"
-    validation_split: str = "val"
+    kinds: list[str] | dict[str, list[str]] | None = Field(
+        None, description="caption kinds, for all or by language; null is all"
+    )
+    train_split: str = Field("train", description="the split to train on")
+    validation_split: str = Field("val", description="the split that stopping is judged on")
+    complete: list[str] | None = Field(
+        None, description="keep photographs with captions in all of these languages"
+    )
+    photos: int | float | None = Field(
+        None, gt=0, description="training photographs, a number or a share; null is all"
+    )
+    assignment: Literal["shared", "disjoint"] = Field(
+        "shared", description="do languages caption the same photographs, or each its own part"
+    )
+    captions_per_image: int | None = Field(
+        None, ge=1, description="captions per photograph and language, drawn once; null is all"
+    )
 
 
 class ImageRecipe(Part):
     """The image tower: precomputed features → joint space."""
 
-    feature: str = "efficientnet-lite2/global"
+    feature: str = Field(
+        "efficientnet-lite2/global", description="EXTRACTOR/global, /grid, /gridN or imported/NAME"
+    )
     standardise: bool = Field(False, description="centre and scale features by training statistics")
-    head: Literal["linear", "mlp"] = "linear"
+    head: Literal["linear", "mlp"] = Field("linear", description="layers from feature to space")
     hidden: int = Field(1024, gt=0, description="hidden units of the mlp head")
-    dropout: float = Field(0.0, ge=0, lt=1)
+    dropout: float = Field(0.0, ge=0, lt=1, description="on features, and inside the mlp")
     pooling: str = Field("mean", description="how a set of vectors becomes one")
 
 
 class TextRecipe(Part):
     """The text tower: words → vectors → recurrent states → one vector."""
 
-    tokenizer: str = "words"
+    towers: Literal["shared", "per-language"] = Field(
+        "shared", description="one tower for all languages, or one with its own words for each"
+    )
+    tokenizer: str = Field("words", description="how captions are cut into words")
     threshold: int = Field(4, ge=1, description="a word must occur this often in training")
-    scope: Literal["pooled", "per-language"] = "pooled"
+    scope: Literal["pooled", "per-language"] = Field(
+        "pooled", description="count words over all languages, or within each"
+    )
     ends: bool = Field(True, description="put <start> and <end> around a caption")
-    max_length: int = Field(60, ge=3)
+    max_length: int = Field(60, ge=3, description="longer captions are cut, the ends counted in")
     words: int = Field(300, gt=0, description="size of a word vector")
-    word_dropout: float = Field(0.0, ge=0, lt=1)
-    encoder: Literal["gru", "bigru"] = "gru"
+    word_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on word vectors")
+    encoder: Literal["gru", "bigru"] = Field("gru", description="one direction or two")
     hidden: int = Field(1024, gt=0, description="size of a recurrent state, each direction")
-    directions: Literal["average", "concatenate"] = "average"
+    directions: Literal["average", "concatenate"] = Field(
+        "average", description="how the two directions of a bigru are joined"
+    )
     pooling: str = Field("last", description="how the states become one vector")
     projection: bool = Field(False, description="a linear layer from the pooled state to the space")
-    dropout: float = Field(0.0, ge=0, lt=1)
+    dropout: float = Field(0.0, ge=0, lt=1, description="on the pooled state")
 
 
 class JointRecipe(Part):
     """The space in which both meet."""
 
-    dim: int = Field(1024, gt=0)
-    similarity: Literal["cosine", "order"] = "cosine"
+    dim: int = Field(1024, gt=0, description="numbers of a point")
+    similarity: Literal["cosine", "order"] = Field(
+        "cosine", description="cosine, or order violation of non-negative points"
+    )
 
 
 class LossRecipe(Part):
     """The objective on the batch's score matrix."""
 
-    name: str = "max-hinge"
-    margin: float = Field(0.2, gt=0)
-    reduction: Literal["sum", "mean"] = "sum"
+    name: str = Field("max-hinge", description="max-hinge, sum-hinge or infonce")
+    margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
+    reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
     warmup_epochs: int = Field(0, ge=0, description="epochs of sum-hinge before max-hinge")
     temperature: float = Field(0.06, gt=0, description="initial temperature of infonce")
-    learn_temperature: bool = True
+    learn_temperature: bool = Field(True, description="whether infonce learns its temperature")
     mask_same_image: bool = Field(False, description="captions of one image are not negatives")
+
+
+class TasksRecipe(Part):
+    """What an update ranks: captions against images (c2i), or captions against captions (c2c)."""
+
+    sampling: Literal["union", "languages", "joint"] = Field(
+        "union",
+        description="batches of all captions, of one language drawn at random, "
+        "or of one caption in every language for the same photographs",
+    )
+    c2c: float = Field(
+        0.0, ge=0, description="share of updates that are c2c; with joint sampling, their weight"
+    )
+    text_only: bool = Field(False, description="c2c also on the folder's text-only.jsonl.gz")
+
+
+class CompatRecipe(Part):
+    """Behaviours of the authors' code that differ from their papers (spec §2.2); off."""
+
+    c2c_lengths: bool = Field(False, description="c2c captions get each other's lengths reversed")
+    halves: bool = Field(False, description="every language draws photographs on its own")
+    reshuffle_all: bool = Field(False, description="an exhausted language restarts all of them")
 
 
 class TrainingRecipe(Part):
     """Optimisation and stopping."""
 
-    epochs: int = Field(30, ge=1)
-    batch_size: int = Field(128, ge=2)
-    optimizer: Literal["adam", "adamw"] = "adam"
-    lr: float = Field(2e-4, gt=0)
-    weight_decay: float = Field(0.0, ge=0)
+    epochs: int = Field(30, ge=1, description="passes over the captions at most")
+    batch_size: int = Field(128, ge=2, description="captions of an update")
+    optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or with decoupled decay")
+    lr: float = Field(2e-4, gt=0, description="learning rate")
+    weight_decay: float = Field(0.0, ge=0, description="of all parameters")
     clip: float = Field(2.0, gt=0, description="largest norm of the gradient")
-    schedule: Literal["constant", "step", "cosine"] = "constant"
+    schedule: Literal["constant", "step", "cosine"] = Field(
+        "constant", description="of the learning rate"
+    )
     decay_every: int = Field(15, ge=1, description="epochs between steps of the step schedule")
     decay: float = Field(0.1, gt=0, le=1, description="factor of a step; floor of the cosine")
     warmup_updates: int = Field(0, ge=0, description="updates of linear growth to lr")
     evaluate_every: int | None = Field(None, ge=1, description="updates; null is every epoch")
     patience: int = Field(10, ge=1, description="evaluations without a better rsum before stopping")
+    primary: list[str] | None = Field(None, description="languages that rsum is taken over")
     buckets: int = Field(50, ge=1, description="batches sorted by length together; 1 is none")
-    drop_last: bool = False
-    collapse: Literal["stop", "warn"] = "stop"
-    seed: int = Field(0, ge=0)
+    drop_last: bool = Field(False, description="leave out an incomplete last batch")
+    collapse: Literal["stop", "warn"] = Field("stop", description="when all pairs score alike")
+    seed: int = Field(0, ge=0, description="of everything random")
 
 
 class Recipe(Part):
     """A named system."""
 
-    name: str
-    paper: str
-    summary: str
+    name: str = Field(description="what the recipe is called")
+    paper: str = Field(description="where it comes from")
+    summary: str = Field(description="one line")
     data: DataRecipe = DataRecipe()
     image: ImageRecipe = ImageRecipe()
     text: TextRecipe = TextRecipe()
     joint: JointRecipe = JointRecipe()
     loss: LossRecipe = LossRecipe()
+    tasks: TasksRecipe = TasksRecipe()
     training: TrainingRecipe = TrainingRecipe()
+    compat: CompatRecipe = CompatRecipe()

@@ -1,5 +1,7 @@
 """The text tower: word ids → word vectors → recurrent states → one vector."""
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 
@@ -26,8 +28,8 @@ class TextTower(nn.Module):
         self.projection = nn.Linear(size, dim) if recipe.projection else nn.Identity()
         self.size = dim if recipe.projection else size
 
-    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """ids [B, T], lengths [B] ≥ 1 → [B, size], not normalised."""
+    def forward(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
+        """ids [B, T], lengths [B] ≥ 1 → [B, size], not normalised; the language is not used."""
         distinct, index = torch.unique(ids, return_inverse=True)
         words = self.word_dropout(self.words(distinct))
         states, packing = self.gru.encode(words, index, lengths)
@@ -36,3 +38,26 @@ class TextTower(nn.Module):
         padded = states.new_zeros(ids.numel(), states.shape[1]).index_copy(0, packing.flat, states)
         pooled = self.pooling(padded.view(*ids.shape, -1), lengths)
         return self.projection(self.dropout(pooled))
+
+
+class LanguageTowers(nn.Module):
+    """A text tower of its own for every language (Gella et al. 2017)."""
+
+    def __init__(self, recipe: TextRecipe, vocabularies: Mapping[str, int], dim: int) -> None:
+        super().__init__()
+        towers = {code: TextTower(recipe, size, dim) for code, size in vocabularies.items()}
+        self.towers = nn.ModuleDict(towers)
+        self.size = next(iter(towers.values())).size
+
+    def forward(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
+        """ids [B, T] of one language, lengths [B] ≥ 1 → [B, size], not normalised."""
+        return self.towers[str(language)](ids, lengths)
+
+
+def build_text_tower(
+    recipe: TextRecipe, vocabularies: Mapping[str, int], dim: int
+) -> TextTower | LanguageTowers:
+    """The tower of a recipe; `vocabularies` has the words under "", or those of each language."""
+    if recipe.towers == "per-language":
+        return LanguageTowers(recipe, vocabularies, dim)
+    return TextTower(recipe, vocabularies[""], dim)

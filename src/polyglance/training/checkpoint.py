@@ -17,10 +17,8 @@ GENERATOR = "generator"
 
 @dataclass
 class Progress:
-    """How far a run has come. `batch` counts the updates done in `epoch`."""
+    """How far a run has come."""
 
-    epoch: int = 0
-    batch: int = 0
     update: int = 0
     best: float = float("-inf")
     best_update: int = 0

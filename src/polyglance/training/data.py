@@ -7,11 +7,14 @@ import numpy as np
 import torch
 
 from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.data.text_only import text_only_captions
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.models.model import to_tensors
 from polyglance.recipes import Recipe
-from polyglance.text import Ragged, Vocabulary, tokenize_many
+from polyglance.text import Ragged, tokenize_many
+from polyglance.text.vocabularies import Vocabularies
+from polyglance.training.conditions import select_captions
 from polyglance.vision.extract import load_features
 from polyglance.vision.features import Features
 
@@ -21,13 +24,17 @@ STATISTICS_FROM = 20_000
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Captions [n] as word ids, and `photo` [n], the row of each one's image in `features`."""
+    """Captions [n] as word ids, and `photo` [n], the row of each one's image in `features`.
+
+    The first `grounded` captions have photographs; the others are text-only tuples, whose
+    `photo` numbers go on behind those of the images.
+    """
 
     tokens: Ragged
     photo: np.ndarray
     features: Features
     languages: list[str]
-    """Language of each caption."""
+    grounded: int
 
     def __len__(self) -> int:
         return len(self.photo)
@@ -39,19 +46,51 @@ def prepare(
     """A fresh model for the dataset's training split, and that split ready to train on."""
     part = dataset.split(recipe.data.train_split)
     features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
-    table = part.captions(recipe.data.languages, recipe.data.kinds)
-    table = _readable(table, features, part)
+    table = _captions(recipe, part, features)
+    grounded = len(table)
+    if recipe.tasks.text_only:
+        table = _join(table, text_only_captions(dataset, table.languages, len(part)))
     tokens = tokenize_many(table.texts, table.languages, recipe.text.tokenizer, show_progress)
     _check_words(tokens, table, part)
     by_language: dict[str, list[list[str]]] = {}
     for code, found in zip(table.languages, tokens, strict=True):
         by_language.setdefault(code, []).append(found)
-    vocabulary = Vocabulary.build(by_language, recipe.text.threshold, recipe.text.scope)
+    vocabulary = Vocabularies.build(recipe.text, by_language)
     model = Model(recipe, vocabulary, features.dim, list(by_language))
     if recipe.image.standardise:
-        model.network.image.standardise(*_statistics(features, np.unique(table.photo)))
-    ids = vocabulary.encode_many(tokens, recipe.text.max_length, recipe.text.ends)
-    return model, TrainingData(ids, table.photo, features, table.languages)
+        photos = np.unique(table.photo[:grounded])
+        model.network.image.standardise(*_statistics(features, photos))
+    ids = vocabulary.encode(recipe.text, tokens, table.languages)
+    return model, TrainingData(ids, table.photo, features, table.languages, grounded)
+
+
+def _captions(recipe: Recipe, part: Dataset, features: Features) -> CaptionTable:
+    """The captions to train on: conditions first, then those whose photograph is readable."""
+    wanted = recipe.data.languages
+    every = sorted({*wanted, *(recipe.data.complete or ())}) if wanted else None
+    table = part.captions(every)
+    if wanted:
+        part.captions(wanted)
+    rows = select_captions(table, recipe.data, recipe.training.seed, recipe.compat.halves)
+    return _readable(_take(table, rows), features, part)
+
+
+def _take(table: CaptionTable, rows: np.ndarray) -> CaptionTable:
+    return CaptionTable(
+        [table.texts[i] for i in rows],
+        table.photo[rows],
+        [table.languages[i] for i in rows],
+        [table.kinds[i] for i in rows],
+    )
+
+
+def _join(first: CaptionTable, second: CaptionTable) -> CaptionTable:
+    return CaptionTable(
+        first.texts + second.texts,
+        np.concatenate([first.photo, second.photo]),
+        first.languages + second.languages,
+        first.kinds + second.kinds,
+    )
 
 
 def _readable(table: CaptionTable, features: Features, part: Dataset) -> CaptionTable:
@@ -67,20 +106,16 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
             f"{part.name}: none of the {len(part)} training pictures can be read "
             f"(the first, {path}: {reason}); put them into {part.images}"
         )
-    return CaptionTable(
-        [table.texts[i] for i in keep],
-        table.photo[keep],
-        [table.languages[i] for i in keep],
-        [table.kinds[i] for i in keep],
-    )
+    return _take(table, keep)
 
 
 def _check_words(tokens: list[list[str]], table: CaptionTable, part: Dataset) -> None:
     for row, found in enumerate(tokens):
         if not found:
-            photo = part.photos[table.photo[row]]
+            index = int(table.photo[row])
+            where = part.where(part.photos[index]) if index < len(part) else "text-only tuples"
             raise PolyglanceError(
-                f"{part.where(photo)}: captions.{table.languages[row]}.{table.kinds[row]} holds "
+                f"{where}: captions.{table.languages[row]}.{table.kinds[row]} holds "
                 f"{table.texts[row]!r}, which has no words; remove it"
             )
 

@@ -1,7 +1,6 @@
 """Training: seeded, resumable to the same bits, judged as it goes."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +15,12 @@ from polyglance.models.model import CONFIG, to_tensors
 from polyglance.objectives import Objective, build_objective
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe
-from polyglance.text import bucketed_batches, pad
+from polyglance.registry import nearest
+from polyglance.text import pad
 from polyglance.training import checkpoint
 from polyglance.training.collapse import CollapseDetector, collapse_error
 from polyglance.training.data import TrainingData, prepare
+from polyglance.training.feed import Feed, Term, build_feed
 from polyglance.training.log import RunLog, draw_curve
 from polyglance.training.schedule import learning_rate
 from polyglance.training.validation import Validation
@@ -55,13 +56,19 @@ def train(
     objective = build_objective(recipe.loss)
     model, data = prepare(recipe, dataset, cache, show_progress)
     validation = Validation(model, dataset, recipe.data.validation_split, cache)
+    if missing := sorted(set(recipe.training.primary or ()) - set(validation.judged)):
+        raise PolyglanceError(
+            f"training.primary: '{missing[0]}' is not a language that is trained and in split "
+            f"'{recipe.data.validation_split}'{nearest(missing[0], validation.judged)}"
+        )
     if not validation.judged:
         raise PolyglanceError(
             f"{dataset.name}: split '{recipe.data.validation_split}' has no captions in "
             f"{', '.join(model.languages)}, so there is nothing to judge the training by"
         )
+    feed = build_feed(recipe, data)
     model.save_config(out, data=dataset.name, captions=len(data), parameters=model.parameters())
-    return _Trainer(model, objective, data, validation, out, show_progress).run()
+    return _Trainer(model, objective, data, feed, validation, out, show_progress).run()
 
 
 class _Trainer:
@@ -70,13 +77,14 @@ class _Trainer:
         model: Model,
         objective: Objective,
         data: TrainingData,
+        feed: Feed,
         validation: Validation,
         out: Path,
         show_progress: bool | None,
     ) -> None:
         self.model, self.objective = model, objective
-        self.data, self.validation = data, validation
-        self.out, self.show_progress = out, show_progress
+        self.data, self.feed, self.validation = data, feed, validation
+        self.out, self.show = out, show_progress
         self.recipe = model.recipe.training
         self.modules = {"model": model.network, "objective": objective}
         self.weights = [p for m in self.modules.values() for p in m.parameters() if p.requires_grad]
@@ -84,7 +92,6 @@ class _Trainer:
         self.optimizer = kind(
             self.weights, lr=self.recipe.lr, weight_decay=self.recipe.weight_decay, fused=True
         )
-        self.updates_per_epoch = len(self._batches(0))
         self.done = checkpoint.Progress()
         if (out / checkpoint.FILE).is_file():
             self.done = checkpoint.load_checkpoint(out, self.modules, self.optimizer)
@@ -96,77 +103,87 @@ class _Trainer:
 
     def run(self) -> Result:
         """Train until the epochs are over or the patience is."""
-        total = self.recipe.epochs * self.updates_per_epoch * self.recipe.batch_size
+        updates = self.recipe.epochs * self.feed.updates_per_epoch
         self.model.network.train()
         try:
-            with Bar("training", total, "captions", self.show_progress) as bar:
+            with Bar("training", updates * self.recipe.batch_size, "captions", self.show) as bar:
                 bar.advance(self.done.update * self.recipe.batch_size)
-                while not self.done.finished:
-                    for rows in self._rest_of_epoch():
-                        self._update(rows, bar)
-                        if self.done.finished:
-                            break
-                    else:
-                        self._end_epoch()
+                for terms in self.feed.steps(self.done.update):
+                    if self.done.finished:
+                        break
+                    self._update(terms, bar)
+                    if self.done.update >= updates and not self.done.finished:
+                        self._finish(f"all {self.recipe.epochs} epochs done")
         finally:
             self.log.close()
         draw_curve(self.out)
         self.model.load_weights(self.out)
         return Result(self.model, self.done)
 
-    def _batches(self, epoch: int) -> list[np.ndarray]:
-        generator = np.random.default_rng([self.recipe.seed, epoch])
-        recipe, lengths = self.recipe, self.data.tokens.lengths
-        size, buckets = recipe.batch_size, recipe.buckets
-        return bucketed_batches(lengths, size, generator, buckets, recipe.drop_last)
+    @property
+    def epoch(self) -> int:
+        """Epochs completed."""
+        return self.done.update // self.feed.updates_per_epoch
 
-    def _rest_of_epoch(self) -> Iterator[np.ndarray]:
-        yield from self._batches(self.done.epoch)[self.done.batch :]
+    def _finish(self, reason: str) -> None:
+        self.done.finished = reason
+        if not self.done.evaluations or self.done.evaluations[-1]["update"] < self.done.update:
+            self._evaluate()
+        self._checkpoint()
 
-    def _end_epoch(self) -> None:
-        self.done.epoch, self.done.batch = self.done.epoch + 1, 0
-        if self.done.epoch >= self.recipe.epochs:
-            self.done.finished = f"all {self.recipe.epochs} epochs done"
-            self._checkpoint()
-
-    def _update(self, rows: np.ndarray, bar: Bar) -> None:
-        rate = learning_rate(self.recipe, self.done.update, self.updates_per_epoch)
+    def _update(self, terms: list[Term], bar: Bar) -> None:
+        rate = learning_rate(self.recipe, self.done.update, self.feed.updates_per_epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        loss, scores = self._loss(rows)
+        losses, collapsed, deviation = [], 0.0, 0.0
+        for term in terms:
+            loss, scores = self._loss(term)
+            losses.append(term.weight * loss)
+            collapsed += term.weight * self.objective.collapsed_value(len(scores), self.epoch)
+            deviation = max(deviation, float(scores.detach().std(correction=0)))
+        total = torch.stack(losses).sum() if len(losses) > 1 else losses[0]
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        total.backward()
         torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
         self.optimizer.step()
+        value = float(total.detach())
+        self._watch(value, collapsed, deviation)
+        note = self._note(value)
         self.done.update += 1
-        self.done.batch += 1
-        value = float(loss.detach())
-        self._watch(value, scores)
         if self.done.update % LOG_EVERY == 0:
             self._log_update(value, rate)
-        bar.advance(len(rows), note=self._note(value))
-        every = self.recipe.evaluate_every or self.updates_per_epoch
+        bar.advance(len(terms[0].captions), note=note)
+        every = self.recipe.evaluate_every or self.feed.updates_per_epoch
         if self.done.update % every == 0:
             self._evaluate()
         if time.monotonic() - self.saved_at > CHECKPOINT_SECONDS:
             self._checkpoint()
 
-    def _loss(self, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        ids, lengths = (torch.from_numpy(part) for part in pad(*self.data.tokens, rows))
-        photo = self.data.photo[rows]
-        images = self.model.network.embed_images(*to_tensors(self.data.features, photo))
-        captions = self.model.network.embed_text(ids, lengths)
+    def _loss(self, term: Term) -> tuple[torch.Tensor, torch.Tensor]:
+        photo = self.data.photo[term.captions]
+        if term.others is None:
+            images = self.model.network.embed_images(*to_tensors(self.data.features, photo))
+            captions = self._embed(term.captions)
+        else:
+            reverse = self.model.recipe.compat.c2c_lengths
+            images = self._embed(term.others, reverse)
+            captions = self._embed(term.captions, reverse)
         scores = self.model.network.scores(images, captions)
-        return self.objective(scores, torch.from_numpy(photo), self.done.epoch), scores
+        return self.objective(scores, torch.from_numpy(photo), self.epoch), scores
 
-    def _watch(self, loss: float, scores: torch.Tensor) -> None:
+    def _embed(self, rows: np.ndarray, reverse_lengths: bool = False) -> torch.Tensor:
+        ids, lengths = (torch.from_numpy(part) for part in pad(*self.data.tokens, rows))
+        if reverse_lengths:
+            lengths = reversed_lengths(lengths)
+        return self.model.network.embed_text(ids, lengths, self.data.languages[rows[0]])
+
+    def _watch(self, loss: float, collapsed: float, deviation: float) -> None:
         if not np.isfinite(loss):
             raise PolyglanceError(
                 f"the loss is {loss} after {self.done.update} updates: training has diverged; "
                 "lower training.lr or training.clip"
             )
-        collapsed = self.objective.collapsed_value(len(scores), self.done.epoch)
-        stuck = self.detector.update(loss, collapsed, float(scores.detach().std(correction=0)))
+        stuck = self.detector.update(loss, collapsed, deviation)
         self.done.collapsed = self.detector.count
         if stuck:
             error = collapse_error(loss, collapsed, self.detector.patience)
@@ -179,7 +196,7 @@ class _Trainer:
         speed = self.done.update * self.recipe.batch_size / seconds
         self.log.write(
             self.done.update,
-            epoch=self.done.epoch,
+            epoch=self._epoch_of_last(),
             loss=loss,
             lr=rate,
             captions_per_second=round(speed, 1),
@@ -188,17 +205,18 @@ class _Trainer:
     def _evaluate(self) -> None:
         report = self.validation.report()
         recalls = {result.language: result.metrics for result in report.results}
-        rsum = sum(metrics.rsum for metrics in recalls.values()) / len(recalls)
+        judged = self.recipe.primary or list(recalls)
+        rsum = sum(recalls[code].rsum for code in judged) / len(judged)
         improved = rsum > self.done.best
         if improved:
             self.done.best, self.done.best_update, self.done.stale = rsum, self.done.update, 0
             self.model.save_weights(self.out)
         else:
             self.done.stale += 1
-            if self.done.stale >= self.recipe.patience:
+            if self.done.stale >= self.recipe.patience and not self.done.finished:
                 self.done.finished = f"no better rsum in {self.recipe.patience} evaluations"
         mr = {code: round(metrics.mr, 3) for code, metrics in recalls.items()}
-        row = {"epoch": self.done.epoch, "rsum": round(rsum, 3), "mr": mr}
+        row = {"epoch": self._epoch_of_last(), "rsum": round(rsum, 3), "mr": mr}
         self.done.evaluations.append({"update": self.done.update, **row})
         self.log.write(self.done.update, **row)
         if time.monotonic() - self.drawn_at > DRAW_SECONDS:
@@ -206,8 +224,12 @@ class _Trainer:
             self.drawn_at = time.monotonic()
         self._checkpoint()
 
+    def _epoch_of_last(self) -> int:
+        """The epoch, from 0, of the update just made."""
+        return (self.done.update - 1) // self.feed.updates_per_epoch
+
     def _note(self, loss: float) -> str:
-        text = f"epoch {self.done.epoch + 1}/{self.recipe.epochs} loss {loss:.3f}"
+        text = f"epoch {self.epoch + 1}/{self.recipe.epochs} loss {loss:.3f}"
         if not self.done.evaluations:
             return text
         mr = self.done.evaluations[-1]["mr"]
@@ -217,6 +239,17 @@ class _Trainer:
         self.saved_at = time.monotonic()
         self.done.seconds = self.saved_at - self.started
         checkpoint.save_checkpoint(self.out, self.modules, self.optimizer, self.done)
+
+
+def reversed_lengths(lengths: torch.Tensor) -> torch.Tensor:
+    """The k-th shortest caption gets the length of the k-th longest (spec §2.2, bug 1).
+
+    >>> reversed_lengths(torch.tensor([2, 9, 5])).tolist()
+    [9, 2, 5]
+    """
+    swapped = torch.empty_like(lengths)
+    swapped[torch.argsort(lengths, stable=True)] = lengths.sort(descending=True).values
+    return swapped
 
 
 def _check_folder(out: Path, recipe: Recipe, dataset: Dataset, resume: bool) -> None:

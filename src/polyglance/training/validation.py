@@ -40,7 +40,7 @@ class Validation:
         key = (language, len(texts), texts[0])
         if key not in self._tokens:
             self._tokens[key] = self.model.tokens(texts, language)
-        return self.model.encode_tokens(self._tokens[key])
+        return self.model.encode_tokens(self._tokens[key], language)
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None

@@ -1,0 +1,5 @@
+"""`python -m polyglance`."""
+
+from polyglance.cli import main
+
+main()

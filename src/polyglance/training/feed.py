@@ -1,0 +1,191 @@
+"""Feeds: what every update of a run is made of, the same for the same seed from any start."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, count
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.recipes import Recipe
+from polyglance.text import bucketed_batches
+from polyglance.training.data import TrainingData
+from polyglance.training.pairs import caption_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One loss of an update: captions [B] against their images, or against other captions [B]."""
+
+    captions: np.ndarray
+    others: np.ndarray | None = None
+    weight: float = 1.0
+
+
+class Loader:
+    """Batches of rows of similar length; every pass is a new shuffle of its own seed."""
+
+    def __init__(self, rows: np.ndarray, lengths: np.ndarray, recipe: Recipe, stream: int) -> None:
+        self.rows, self.lengths = rows, lengths
+        self.recipe, self.stream = recipe.training, stream
+        self._pass = (-1, [np.empty(0, np.int64)])
+        self.batches_per_pass = len(self._batches(0))
+        if not self.batches_per_pass:
+            raise PolyglanceError(
+                f"{len(rows)} captions do not fill one batch of {recipe.training.batch_size}; "
+                "lower training.batch_size or set training.drop_last=false"
+            )
+
+    def batch(self, number: int, index: int) -> np.ndarray:
+        """Rows of batch `index` of pass `number`: [B], or [B, 2] where rows are pairs."""
+        if self._pass[0] != number:
+            self._pass = (number, self._batches(number))
+        return self.rows[self._pass[1][index]]
+
+    def _batches(self, number: int) -> list[np.ndarray]:
+        recipe = self.recipe
+        stream = [self.stream] if self.stream else []
+        generator = np.random.default_rng([recipe.seed, number, *stream])
+        size, buckets = recipe.batch_size, recipe.buckets
+        return bucketed_batches(self.lengths, size, generator, buckets, recipe.drop_last)
+
+
+class Feed(ABC):
+    """An endless sequence of updates. An epoch is as many as all c2i captions fill."""
+
+    updates_per_epoch: int
+
+    @abstractmethod
+    def steps(self, start: int) -> Iterator[list[Term]]:
+        """Updates from number `start` on, each as the terms of its loss."""
+
+
+def build_feed(recipe: Recipe, data: TrainingData) -> Feed:
+    """The feed of a recipe's task section."""
+    if recipe.text.towers == "per-language" and recipe.tasks.sampling == "union":
+        raise PolyglanceError(
+            "text.towers=per-language needs batches of one language: "
+            "set tasks.sampling=languages or joint"
+        )
+    if recipe.tasks.c2c and recipe.tasks.sampling == "union":
+        raise PolyglanceError("tasks.c2c needs tasks.sampling=languages or joint")
+    if recipe.tasks.text_only and not recipe.tasks.c2c:
+        raise PolyglanceError("tasks.text_only needs tasks.c2c above 0: it has no photographs")
+    kinds: dict[str, Callable[[Recipe, TrainingData], Feed]]
+    kinds = {"union": UnionFeed, "languages": LanguageFeed, "joint": JointFeed}
+    return kinds[recipe.tasks.sampling](recipe, data)
+
+
+class UnionFeed(Feed):
+    """All captions of all languages, shuffled together."""
+
+    def __init__(self, recipe: Recipe, data: TrainingData) -> None:
+        rows = np.arange(data.grounded)
+        self.loader = Loader(rows, data.tokens.lengths[rows], recipe, 0)
+        self.updates_per_epoch = self.loader.batches_per_pass
+
+    def steps(self, start: int) -> Iterator[list[Term]]:
+        for update in count(start):
+            yield [Term(self.loader.batch(*divmod(update, self.updates_per_epoch)))]
+
+
+class LanguageFeed(Feed):
+    """Kádár et al. 2018, Figure 2: draw a task; for c2i draw a language, each with its loader."""
+
+    def __init__(self, recipe: Recipe, data: TrainingData) -> None:
+        self.recipe = recipe
+        lengths, languages = data.tokens.lengths, np.array(data.languages)
+        codes = sorted(set(languages[: data.grounded].tolist()))
+        parts = [np.flatnonzero(languages[: data.grounded] == code) for code in codes]
+        self.loaders = [
+            Loader(rows, lengths[rows], recipe, 1 + index) for index, rows in enumerate(parts)
+        ]
+        self.updates_per_epoch = sum(loader.batches_per_pass for loader in self.loaders)
+        self.pairs: list[Loader] = []
+        if recipe.tasks.c2c:
+            self.pairs = _pair_loaders(recipe, data, lengths)
+
+    def steps(self, start: int) -> Iterator[list[Term]]:
+        generator = np.random.default_rng([self.recipe.training.seed, 202])
+        loaders = [*self.loaders, *self.pairs]
+        passes, places = [0] * len(loaders), [0] * len(loaders)
+        for update in count():
+            chosen = int(generator.integers(len(self.loaders)))
+            if generator.random() < self.recipe.tasks.c2c:
+                chosen = len(self.loaders) + int(generator.integers(len(self.pairs)))
+            if update >= start:
+                rows = loaders[chosen].batch(passes[chosen], places[chosen])
+                yield [Term(rows) if rows.ndim == 1 else Term(rows[:, 0], rows[:, 1])]
+            places[chosen] += 1
+            if places[chosen] == loaders[chosen].batches_per_pass:
+                again = range(len(self.loaders)) if self._restarts_all(chosen) else [chosen]
+                for index in again:
+                    passes[index], places[index] = passes[index] + 1, 0
+
+    def _restarts_all(self, chosen: int) -> bool:
+        return self.recipe.compat.reshuffle_all and chosen < len(self.loaders)
+
+
+class JointFeed(Feed):
+    """Gella et al. 2017: a batch of photographs, one random caption in each language.
+
+    Losses of all languages against the images are summed (Pivot); `tasks.c2c` weighs those of
+    all pairs of languages (Parallel).
+    """
+
+    def __init__(self, recipe: Recipe, data: TrainingData) -> None:
+        self.recipe = recipe
+        languages = np.array(data.languages[: data.grounded])
+        self.codes = sorted(set(languages.tolist()))
+        photo = data.photo[: data.grounded]
+        by_language = {code: np.flatnonzero(languages == code) for code in self.codes}
+        photos = np.unique(photo)
+        for rows in by_language.values():
+            photos = np.intersect1d(photos, photo[rows])
+        if not len(photos):
+            raise PolyglanceError(
+                f"tasks.sampling=joint: no photograph has captions in {', '.join(self.codes)}"
+            )
+        # Sorted by photograph, so that a photograph's captions are one run of rows.
+        self.rows = {c: r[np.argsort(photo[r], kind="stable")] for c, r in by_language.items()}
+        self.first = {c: np.searchsorted(photo[r], photos) for c, r in self.rows.items()}
+        self.count = {
+            c: np.searchsorted(photo[r], photos, side="right") - self.first[c]
+            for c, r in self.rows.items()
+        }
+        self.loader = Loader(np.arange(len(photos)), np.zeros(len(photos)), recipe, 303)
+        self.updates_per_epoch = self.loader.batches_per_pass
+
+    def steps(self, start: int) -> Iterator[list[Term]]:
+        for update in count(start):
+            photos = self.loader.batch(*divmod(update, self.updates_per_epoch))
+            generator = np.random.default_rng([self.recipe.training.seed, update, 404])
+            chosen = {}
+            for code in self.codes:
+                place = generator.integers(self.count[code][photos])
+                chosen[code] = self.rows[code][self.first[code][photos] + place]
+            terms = [Term(rows) for rows in chosen.values()]
+            if self.recipe.tasks.c2c:
+                weight = self.recipe.tasks.c2c
+                pairs = combinations(self.codes, 2)
+                terms += [Term(chosen[a], chosen[b], weight) for a, b in pairs]
+            yield terms
+
+
+def _pair_loaders(recipe: Recipe, data: TrainingData, lengths: np.ndarray) -> list[Loader]:
+    """Loaders of caption pairs: one over all, or one a pair of languages for separate towers."""
+    pairs = caption_pairs(data.photo, data.languages)
+    if not len(pairs):
+        raise PolyglanceError(
+            "tasks.c2c: no photograph has captions in two of the languages trained on"
+        )
+    codes = np.array(data.languages)
+    groups = [np.ones(len(pairs), bool)]
+    if recipe.text.towers == "per-language":
+        named = np.char.add(np.char.add(codes[pairs[:, 0]], " "), codes[pairs[:, 1]])
+        groups = [named == name for name in sorted(set(named.tolist()))]
+    return [
+        Loader(pairs[group], lengths[pairs[group]].max(1), recipe, 500 + index)
+        for index, group in enumerate(groups)
+    ]

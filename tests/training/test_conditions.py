@@ -1,0 +1,117 @@
+"""Data conditions: exact halves, kinds by language, captions drawn once."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyglance.data.dataset import CaptionTable
+from polyglance.errors import PolyglanceError
+from polyglance.recipes.schema import DataRecipe
+from polyglance.training.conditions import select_captions
+
+
+def table(photos: int = 40) -> CaptionTable:
+    """Per photograph 5 en and de independent captions, 1 translation in en, de, fr; cs on evens."""
+    rows = []
+    for photo in range(photos):
+        for code in ("en", "de"):
+            rows += [(photo, code, "independent")] * 5 + [(photo, code, "translation")]
+        rows += [(photo, "fr", "translation")]
+        rows += [(photo, "cs", "translation")] * (photo % 2 == 0)
+    numbers, codes, kinds = zip(*rows, strict=True)
+    return CaptionTable([""] * len(rows), np.array(numbers), list(codes), list(kinds))
+
+
+def photos_of(source: CaptionTable, rows: np.ndarray, code: str) -> set[int]:
+    return {int(source.photo[row]) for row in rows if source.languages[row] == code}
+
+
+def test_everything_by_default() -> None:
+    source = table()
+    assert select_captions(source, DataRecipe(), 0).tolist() == list(range(len(source)))
+
+
+@given(st.integers(0, 50))
+def test_overlap_is_the_same_half_and_disjoint_the_complement(seed: int) -> None:
+    source = table()
+    half = DataRecipe(kinds=["independent"], photos=0.5)
+    rows = select_captions(source, half, seed)
+    assert photos_of(source, rows, "en") == photos_of(source, rows, "de")
+    assert len(photos_of(source, rows, "en")) == 20
+    apart = half.model_copy(update={"assignment": "disjoint"})
+    rows = select_captions(source, apart, seed)
+    english, german = photos_of(source, rows, "en"), photos_of(source, rows, "de")
+    assert len(english) == len(german) == 20
+    assert not english & german
+
+
+def test_the_authors_halves_are_neither() -> None:
+    source, half = table(400), DataRecipe(kinds=["independent"], photos=0.5)
+    rows = select_captions(source, half, 0, own_photos=True)
+    shared = len(photos_of(source, rows, "en") & photos_of(source, rows, "de")) / 200
+    assert 0.4 < shared < 0.6
+
+
+def test_a_half_alone_is_the_half_of_both() -> None:
+    source = table()
+    both = select_captions(source, DataRecipe(kinds=["independent"], photos=0.5), 3)
+    english = CaptionTable(
+        source.texts,
+        source.photo,
+        [code if code == "en" else "xx" for code in source.languages],
+        source.kinds,
+    )
+    alone = select_captions(english, DataRecipe(kinds=["independent"], photos=0.5), 3)
+    assert photos_of(source, both, "en") == photos_of(english, alone, "en")
+
+
+def test_kinds_by_language() -> None:
+    source = table(2)
+    recipe = DataRecipe(kinds={"en": ["independent"], "de": ["translation"]})
+    rows = select_captions(source, recipe, 0)
+    counts = Counter((source.languages[r], source.kinds[r]) for r in rows)
+    assert counts == {
+        ("en", "independent"): 10,
+        ("de", "translation"): 2,
+        ("fr", "translation"): 2,
+        ("cs", "translation"): 1,
+    }
+
+
+def test_complete_photographs_have_every_language() -> None:
+    source = table(10)
+    rows = select_captions(source, DataRecipe(complete=["en", "cs"]), 0)
+    assert photos_of(source, rows, "en") == {0, 2, 4, 6, 8}
+
+
+@given(st.integers(1, 7), st.integers(0, 20))
+def test_captions_per_image(count: int, seed: int) -> None:
+    source = table(12)
+    rows = select_captions(source, DataRecipe(captions_per_image=count), seed)
+    sizes = Counter((int(source.photo[r]), source.languages[r]) for r in rows)
+    available = Counter(zip(source.photo.tolist(), source.languages, strict=True))
+    assert sizes == {key: min(count, n) for key, n in available.items()}
+    assert rows.tolist() == sorted(set(rows.tolist()))
+
+
+def test_drawn_captions_depend_on_the_seed() -> None:
+    source, one = table(), DataRecipe(captions_per_image=1)
+    first, again = select_captions(source, one, 0), select_captions(source, one, 0)
+    assert first.tolist() == again.tolist()
+    assert first.tolist() != select_captions(source, one, 1).tolist()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"photos": 41}, "cannot come from 40"),
+        ({"photos": 0.6, "assignment": "disjoint"}, "4 parts of 24"),
+        ({"complete": ["en", "ja"]}, "no photograph has captions in en, ja"),
+    ],
+)
+def test_impossible_conditions_are_told(fields: dict, message: str) -> None:
+    with pytest.raises(PolyglanceError, match=message):
+        select_captions(table(), DataRecipe(**fields), 0)
