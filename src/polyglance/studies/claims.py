@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from polyglance.evaluation.bootstrap import Difference
 from polyglance.studies.check import comparisons
 from polyglance.studies.plan import X
-from polyglance.studies.results import Cell, Results, compare_cells, paper_gap
+from polyglance.studies.results import Cell, Results, compare_cells, joint_columns, mean_gap
 from polyglance.studies.schema import Claim
 
 LEVEL = 0.05
@@ -73,10 +73,8 @@ def _compare(results: Results, claim: Claim, better: str, sign: str, other: str)
     if len(pairs) > 1:
         alone = [(name, compare_cells([pair])) for name, pair in zip(names, pairs, strict=True)]
         each = [(name, test) for name, test in alone if test is not None]
-    gaps = [gap for pair in pairs if (gap := paper_gap(*pair)) is not None]
-    paper = sum(gaps) / len(gaps) if len(gaps) == len(pairs) else None
-    verdict = verdict_of(change)
-    return Evidence(better, sign, other, verdict, tuple(names), change, tuple(each), paper)
+    found = tuple(names), change, tuple(each), mean_gap(pairs)
+    return Evidence(better, sign, other, verdict_of(change), *found)
 
 
 def _pairs(
@@ -84,15 +82,16 @@ def _pairs(
 ) -> tuple[list[tuple[Cell, Cell]], list[str]]:
     """Cells of both rows, at every x and in every column where both have numbers."""
     pairs, names = [], []
+    columns = joint_columns(results.plan.columns)
+    if claim.columns is not None:
+        columns = [column for column in results.plan.columns if column.title in claim.columns]
     lines = [line for line in results.plan.lines if line.row.name in (better, other)]
     xs: list[X] = [x for x in dict.fromkeys(line.x for line in lines) if x is not None]
     for x in xs or [None]:
         first, second = results.line(better, x), results.line(other, x)
         if first is None or second is None:
             continue
-        for column in results.plan.columns:
-            if claim.columns is not None and column.title not in claim.columns:
-                continue
+        for column in columns:
             pair = results.cell(first, column), results.cell(second, column)
             if pair[0].tested and pair[1].tested:
                 pairs.append(pair)

@@ -1,5 +1,6 @@
 """Running what a plan lacks."""
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -84,6 +85,8 @@ def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options) -> None:
     for run in todo:
         folder = options.folder(run)
         folder.describe(run.recipe, run.labels, options.data)
+        if options.retry and folder.failure() is not None and not folder.done:
+            shutil.rmtree(folder.model, ignore_errors=True)
         folder.forget_failure()
     known = estimate(plan, options)
     jobs = min(options.jobs, len(todo))

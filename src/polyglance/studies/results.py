@@ -169,21 +169,21 @@ def _tests(results: Results, line: Line) -> list[Test]:
     reference = None if name is None else results.line(name, line.x)
     if reference is None:
         return []
-    tests = []
+    tests: list[Test] = []
     pairs = []
+    joined = joint_columns(results.plan.columns)
     for column in results.plan.columns:
         own, other = results.cell(line, column), results.cell(reference, column)
         if own.series is None or other.series is None or not (own.tested and other.tested):
             continue
-        pairs.append((own, other))
+        if column in joined:
+            pairs.append((own, other))
         change = difference(other.series, own.series)
         tests.append(Test(line, reference, column, change, paper_gap(own, other)))
     if len(pairs) > 1:
         joint = compare_cells(pairs)
-        papers = [t.paper for t in tests if t.paper is not None]
-        paper = float(np.mean(papers)) if len(papers) == len(tests) else None
         if joint is not None:
-            tests.append(Test(line, reference, None, joint, paper))
+            tests.append(Test(line, reference, None, joint, mean_gap(pairs)))
     return tests
 
 
@@ -192,6 +192,20 @@ def paper_gap(own: Cell, other: Cell) -> float | None:
     if own.paper is None or other.paper is None:
         return None
     return own.paper - other.paper
+
+
+def mean_gap(pairs: list[tuple[Cell, Cell]]) -> float | None:
+    """The mean of the paper's differences, where it has them all."""
+    gaps = [gap for pair in pairs if (gap := paper_gap(*pair)) is not None]
+    return float(np.mean(gaps)) if gaps and len(gaps) == len(pairs) else None
+
+
+def joint_columns(columns: list[Column]) -> list[Column]:
+    """Columns whose mean means something: languages rather than averages, recalls not rsum."""
+    found = [column for column in columns if column.metric != "medr"]
+    for better in (lambda c: c.language is not None, lambda c: c.metric != "rsum"):
+        found = [column for column in found if better(column)] or found
+    return found
 
 
 def compare_cells(pairs: list[tuple[Cell, Cell]]) -> Difference | None:

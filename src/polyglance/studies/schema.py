@@ -180,6 +180,19 @@ class Study(Changes):
     def row(self, name: str) -> Row:
         return next(row for row in self.all_rows if row.name == name)
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """What texts and legends call a row; the section goes first where labels repeat."""
+        titles = [row.title for row in self.all_rows]
+        found = {}
+        for part in self.parts:
+            prefix = part.title.partition(":")[0]
+            for row in part.rows:
+                twice = titles.count(row.title) > 1
+                full = f"{prefix}: {row.title}" if prefix else row.name
+                found[row.name] = full if twice else row.title
+        return found
+
     def reference(self, row: Row) -> str | None:
         """The row that `row` is compared with: its own choice, or a baseline."""
         if row.compare_to or row.baseline:

@@ -36,9 +36,11 @@ class Estimate:
 def duration(seconds: float) -> str:
     """Seconds for people.
 
-    >>> duration(42), duration(600), duration(8000)
-    ('42 s', '10 min', '2 h 13 min')
+    >>> duration(0.31), duration(42), duration(600), duration(8000)
+    ('0.3 s', '42 s', '10 min', '2 h 13 min')
     """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
     if seconds < 100:
         return f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)

@@ -12,6 +12,7 @@ import sys
 import threading
 import traceback
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -142,7 +143,9 @@ def main() -> None:
     while True:
         task = Task.from_json(tasks.get())
         _log_to(RunFolder(Path(task.folder)).log)
+        print(datetime.now().isoformat(" ", "seconds"), "started on", task.data, flush=True)
         reason = perform(task)
+        print(datetime.now().isoformat(" ", "seconds"), reason or "done")
         sys.stdout.flush()
         sys.stderr.flush()
         print(json.dumps({"reason": reason}), file=replies, flush=True)

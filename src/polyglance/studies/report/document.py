@@ -26,6 +26,7 @@ class Document:
     title: str
     paper: str
     note: str
+    labels: dict[str, str]
     about: list[tuple[str, str]]
     verdicts: list[Verdict]
     tables: list[Table]
@@ -61,6 +62,7 @@ def make_document(
         study.title,
         study.paper,
         study.note.strip(),
+        study.labels,
         about,
         verdicts,
         tables,
@@ -101,12 +103,13 @@ def _run_table(plan: Plan, options: Options) -> Table:
     for run in plan.runs.values():
         facts = options.folder(run).facts()
         if not facts:
-            rows.append([run.label, "", "", "", "", "not run", run.key])
+            state = "not run" if options.folder(run).failure() is None else "failed"
+            rows.append([run.label, "", "", "", "", state, run.key])
             continue
         parameters = f"{facts['parameters']:,}"
         numbers = [parameters, f"{facts['updates']:,}", f"{facts['best_update']:,}"]
         rows.append([run.label, *numbers, duration(facts["seconds"]), facts["finished"], run.key])
-    return Table("Runs", [("", len(RUN_COLUMNS))], RUN_COLUMNS, rows)
+    return Table("Runs", [], RUN_COLUMNS, rows)
 
 
 def _numbers(

@@ -59,7 +59,7 @@ def to_html(document: Document) -> str:
     body += [f"<p>{escape(document.note)}</p>"] if document.note else []
     body.append(_about(document.about))
     if document.verdicts:
-        body += ["<h2>Claims</h2>", *map(_claim, document.verdicts)]
+        body += ["<h2>Claims</h2>", *(_claim(v, document.labels) for v in document.verdicts)]
     for table in document.tables:
         body += [f"<h2>{escape(table.title)}</h2>", table_html(table)]
         body += [f'<p class="note">{escape(note)}</p>' for note in table.notes]
@@ -86,10 +86,10 @@ def to_html(document: Document) -> str:
 def table_html(table: Table) -> str:
     """A table with grouped headings; significant differences are coloured."""
     head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
-    rows = []
-    if len(table.groups) > 1:
+    head, rows = f"<tr>{head}</tr>", []
+    if table.groups:
         groups = "".join(f'<th colspan="{span}">{escape(g)}</th>' for g, span in table.groups)
-        head = f'<tr class="groups">{groups}</tr><tr>{head}</tr>'
+        head = f'<tr class="groups">{groups}</tr>{head}'
     for i, row in enumerate(table.rows):
         if table.sections.get(i):
             title = escape(table.sections[i])
@@ -121,9 +121,9 @@ def _about(facts: list[tuple[str, str]]) -> str:
     return f"<dl>{''.join(items)}</dl>"
 
 
-def _claim(verdict: Verdict) -> str:
+def _claim(verdict: Verdict, labels: dict[str, str]) -> str:
     kind = CLASSES.get(verdict.verdict, "")
-    items = "".join(f"<li>{escape(evidence_text(item))}</li>" for item in verdict.evidence)
+    items = "".join(f"<li>{escape(evidence_text(item, labels))}</li>" for item in verdict.evidence)
     badge = f'<span class="badge">{escape(verdict.verdict)}</span>'
     title = f"<b>{escape(verdict.claim.text)}</b>{badge}"
     return f'<div class="claim {kind}">{title}<ul>{items}</ul></div>'

@@ -14,7 +14,7 @@ def to_markdown(document: Document) -> str:
     parts.append("\n".join(f"- {name}: {_code(name, value)}" for name, value in document.about))
     if document.verdicts:
         parts.append("## Claims")
-        parts += [_claim(verdict) for verdict in document.verdicts]
+        parts += [_claim(verdict, document.labels) for verdict in document.verdicts]
     for table in document.tables:
         parts += [f"## {table.title}", table_markdown(table), *table.notes]
     if document.failures:
@@ -32,12 +32,8 @@ def to_markdown(document: Document) -> str:
 
 def table_markdown(table: Table) -> str:
     """A table; headings of groups are put before those of their columns."""
-    header = [table.header[0]]
-    position = 1
-    for group, span in table.groups[1:]:
-        header += [f"{group} {name}" for name in table.header[position : position + span]]
-        position += span
-    header = header if len(table.groups) > 1 else table.header
+    names = [name for name, span in table.groups for _ in range(span)] or [""] * len(table.header)
+    header = [f"{group} {name}".strip() for group, name in zip(names, table.header, strict=True)]
     lines = [header, ["---"] + ["---:"] * (len(header) - 1)]
     for i, row in enumerate(table.rows):
         if table.sections.get(i):
@@ -46,9 +42,9 @@ def table_markdown(table: Table) -> str:
     return "\n".join("| " + " | ".join(_escape(cell) for cell in line) + " |" for line in lines)
 
 
-def evidence_text(item: Evidence) -> str:
+def evidence_text(item: Evidence, labels: dict[str, str]) -> str:
     """One comparison in words."""
-    name = f"{item.better} {item.sign} {item.other}"
+    name = f"{labels[item.better]} {item.sign} {labels[item.other]}"
     if item.difference is None:
         return f"{name}: not tested, for lack of results"
     test = item.difference
@@ -63,10 +59,10 @@ def evidence_text(item: Evidence) -> str:
     return f"{text}: {item.verdict}"
 
 
-def _claim(verdict: Verdict) -> str:
+def _claim(verdict: Verdict, labels: dict[str, str]) -> str:
     mark = MARKS.get(verdict.verdict, "○")
     lines = [f"- {mark} **{verdict.claim.text}: {verdict.verdict}.**"]
-    lines += [f"  - {evidence_text(item)}" for item in verdict.evidence]
+    lines += [f"  - {evidence_text(item, labels)}" for item in verdict.evidence]
     return "\n".join(lines)
 
 

@@ -17,6 +17,7 @@ COLOURS = (
 )
 """Okabe and Ito's, which most colour-blind people can tell apart, then Tol's."""
 
+PAPER = "paper"
 INK, GRID = "#222222", "#dddddd"
 BARS_PER_INCH = 5.0
 STYLE: Any = {
@@ -66,23 +67,10 @@ def _colours(results: Results) -> dict[str, str]:
     return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
 
 
-def _labels(results: Results) -> dict[str, str]:
-    """What the legend calls a row; the section goes first where labels repeat."""
-    rows = results.plan.study.all_rows
-    titles = [row.title for row in rows]
-    labels = {}
-    for part in results.plan.study.parts:
-        for row in part.rows:
-            twice = titles.count(row.title) > 1
-            prefix = part.title.partition(":")[0] or row.name
-            labels[row.name] = f"{prefix}: {row.title}" if twice else row.title
-    return labels
-
-
 def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
     from matplotlib.figure import Figure
 
-    colours, labels = _colours(results), _labels(results)
+    colours, labels = _colours(results), results.plan.study.labels
     lines = results.plan.lines
     width = min(14.0, max(6.0, len(lines) * len(columns) / BARS_PER_INCH + len(columns) * 0.25))
     figure = Figure(figsize=(width, 4.2), layout="constrained")
@@ -136,11 +124,12 @@ def _tick(column: Column, columns: list[Column]) -> str:
 def _paper_key(axes: Any, results: Results) -> None:
     if any(cell.paper is not None for row in results.cells for cell in row):
         style = {"color": "white", "markeredgecolor": INK, "markersize": 4.5}
-        axes.plot([], [], "D", label="paper", **style)
+        axes.plot([], [], "D", label=PAPER, **style)
 
 
 def _legend(figure: Any, axes: Any) -> None:
-    handles, labels = axes.get_legend_handles_labels()
+    keys = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda k: k[1] == PAPER)
+    handles, labels = zip(*keys, strict=True)
     longest = max(map(len, labels), default=1)
     columns = max(1, min(len(labels), int(figure.get_figwidth() * 12 / (longest + 6))))
     figure.legend(
@@ -153,14 +142,15 @@ def _curves(results: Results) -> Picture:
 
     plan = results.plan
     assert plan.study.curve is not None
-    across = min(3, len(plan.columns))
+    across = 2 if len(plan.columns) == 4 else min(3, len(plan.columns))
     down = math.ceil(len(plan.columns) / across)
     figure = Figure(figsize=(3.9 * across + 0.6, 3.1 * down + 0.6), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)  # type: ignore[union-attr]
     grid = figure.subplots(down, across, squeeze=False).ravel()
     xs = list(dict.fromkeys(line.x for line in plan.lines if line.x is not None))
     numeric = all(isinstance(x, int | float) for x in xs)
     places = {x: float(x) if numeric else i for i, x in enumerate(xs)}
-    colours, labels = _colours(results), _labels(results)
+    colours, labels = _colours(results), results.plan.study.labels
     for axes, column in zip(grid, plan.columns, strict=False):
         for row in plan.study.all_rows:
             own = [line for line in plan.lines if line.row.name == row.name]

@@ -48,10 +48,7 @@ def result_table(results: Results, failed: Mapping[str, str]) -> Table:
     has_paper = [
         any(row[i].paper is not None for row in results.cells) for i in range(len(plan.columns))
     ]
-    groups, header = [("", 1)], [""]
-    for column, paper in zip(plan.columns, has_paper, strict=True):
-        groups.append((heading(column), 2 if paper else 1))
-        header += ["paper", "ours"] if paper else ["ours"]
+    groups, header = _heads([heading(column) for column in plan.columns], has_paper)
     rows = []
     for line, cells in zip(plan.lines, results.cells, strict=True):
         row = [line.title]
@@ -62,8 +59,6 @@ def result_table(results: Results, failed: Mapping[str, str]) -> Table:
         rows.append(row)
     rows.append(_chance_row(results, has_paper))
     sections = _sections(results, [line.row.name for line in plan.lines])
-    if sections:
-        sections[len(plan.lines)] = ""
     notes = [f"{plan.seeds} seeds, mean ± standard deviation" if plan.seeds > 1 else "one seed"]
     notes += [f"{line.title}: {line.row.note}" for line in plan.lines if line.row.note]
     return Table("Results", groups, header, rows, sections, notes)
@@ -83,10 +78,7 @@ def difference_table(results: Results) -> Table | None:
         key: any(t.paper is not None for (_, k), t in tests.items() if k == key)
         for key, _ in columns
     }
-    groups, header = [("", 1)], [""]
-    for key, text in columns:
-        groups.append((text, 2 if papers[key] else 1))
-        header += ["paper", "ours"] if papers[key] else ["ours"]
+    groups, header = _heads([text for _, text in columns], [papers[key] for key, _ in columns])
     rows, names = [], []
     for position in sorted({position for position, _ in tests}):
         own = {k: t for (p, k), t in tests.items() if p == position}
@@ -100,6 +92,17 @@ def difference_table(results: Results) -> Table | None:
             row.append(NONE if found is None else change(found.difference))
         rows.append(row)
     return Table("Differences", groups, header, rows, _sections(results, names))
+
+
+def _heads(names: list[str], papers: list[bool]) -> tuple[list[tuple[str, int]], list[str]]:
+    """Headings of columns, in one line where the paper has no numbers, else in two."""
+    if not any(papers):
+        return [], ["", *names]
+    groups, header = [("", 1)], [""]
+    for name, paper in zip(names, papers, strict=True):
+        groups.append((name, 2 if paper else 1))
+        header += ["paper", "ours"] if paper else ["ours"]
+    return groups, header
 
 
 def heading(column: Column) -> str:
