@@ -8,13 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field
 class Part(BaseModel):
     """A section of a recipe: unknown fields are errors, values never change afterwards."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class DataRecipe(Part):
     """Which captions to train on, and the conditions of Kádár et al. 2018 (§5–6)."""
 
-    languages: list[str] | None = Field(None, description="codes; null is all of the dataset")
+    languages: list[str] | None = Field(
+        None, min_length=1, description="codes; null is all of the dataset"
+    )
     kinds: list[str] | dict[str, list[str]] | None = Field(
         None, description="caption kinds, for all or by language; null is all"
     )
@@ -76,8 +78,8 @@ class JointRecipe(Part):
     """The space in which both meet."""
 
     dim: int = Field(1024, gt=0, description="numbers of a point")
-    similarity: Literal["cosine", "order"] = Field(
-        "cosine", description="cosine, or order violation of non-negative points"
+    similarity: Literal["cosine", "order", "order-squared"] = Field(
+        "cosine", description="cosine, or (squared) order violation of non-negative points"
     )
 
 
@@ -136,7 +138,7 @@ class TrainingRecipe(Part):
     buckets: int = Field(50, ge=1, description="batches sorted by length together; 1 is none")
     drop_last: bool = Field(False, description="leave out an incomplete last batch")
     collapse: Literal["stop", "warn"] = Field("stop", description="when all pairs score alike")
-    seed: int = Field(0, ge=0, description="of everything random")
+    seed: int = Field(0, ge=0, lt=2**63, description="of everything random")
 
 
 class Recipe(Part):
