@@ -6,3 +6,11 @@ class PolyglanceError(Exception):
 
     The command line prints it without a traceback and exits with code 2.
     """
+
+
+class NoWords(PolyglanceError):
+    """A text without any word; `index` is its place among the texts given."""
+
+    def __init__(self, text: str, index: int) -> None:
+        super().__init__(f"the text {text!r} has no words to look for")
+        self.text, self.index = text, index

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -14,9 +15,15 @@ from polyglance.errors import PolyglanceError
 
 @contextlib.contextmanager
 def atomic(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open a temporary file beside `path` and move it there when the block succeeds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    """Open a temporary file beside `path` and move it there when the block succeeds.
+
+    A folder that cannot be written to, or a full disk, is a user's error.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from None
     encoding = None if "b" in mode else "utf-8"
     try:
         with os.fdopen(descriptor, mode, encoding=encoding) as handle:
@@ -25,10 +32,17 @@ def atomic(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
             os.fsync(handle.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+        # An error with another file's name is about something the block read.
+        if isinstance(error, OSError) and error.filename in (None, name):
+            raise _unwritable(path, error) from None
         raise
+
+
+def _unwritable(path: Path, error: OSError) -> PolyglanceError:
+    return PolyglanceError(f"{path}: cannot be written ({error.strerror or error})")
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -44,17 +58,19 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise PolyglanceError(f"{path}: no such file") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise PolyglanceError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
         raise PolyglanceError(f"{path}: not valid JSON ({error})") from None
 
 
 def open_text(path: Path) -> IO[str]:
-    """Open a UTF-8 text file for reading, gunzipping `.gz` on the way."""
+    """Open a UTF-8 text file (with or without BOM) for reading, gunzipping `.gz` on the way."""
     if not path.is_file():
         raise PolyglanceError(f"{path}: no such file")
     if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8")
-    return path.open(encoding="utf-8")
+        return gzip.open(path, "rt", encoding="utf-8-sig")
+    return path.open(encoding="utf-8-sig")
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -64,20 +80,43 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         with open_text(path) as handle:
             for number, line in enumerate(handle, 1):
                 yield number, line.rstrip("\r\n")
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
-        where = f"{path}, after line {number}"
-        raise PolyglanceError(f"{where}: the file is damaged or not UTF-8 ({error})") from None
+    except UnicodeDecodeError as error:
+        raise PolyglanceError(
+            f"{path}, after line {number}: not UTF-8 ({error.reason}); save the file as UTF-8"
+        ) from None
+    except (EOFError, OSError, zlib.error) as error:
+        raise PolyglanceError(
+            f"{path}, after line {number}: the file is damaged ({error}); get or write it again"
+        ) from None
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield (line number, value) of a JSON-lines file; blank lines are passed over."""
+    """Yield (line number, value) of a JSON-lines file; blank lines are passed over.
+
+    A key that an object has twice is an error: JSON would silently keep the last.
+    """
     for number, line in read_lines(path):
         if not line.strip():
             continue
         try:
-            yield number, json.loads(line)
-        except json.JSONDecodeError as error:
-            raise PolyglanceError(f"{path}, line {number}: not valid JSON ({error.msg})") from None
+            value = json.loads(line, object_pairs_hook=_distinct)
+            if "\\ud" in line.lower():  # half of a surrogate pair is no text
+                json.dumps(value, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+            raise PolyglanceError(
+                f"{path}, line {number}: not valid JSON ({reason}); mend or remove the line"
+            ) from None
+        yield number, value
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in value if keys.count(key) > 1)
+        raise ValueError(f"the key '{twice}' is there twice")
+    return value
 
 
 def write_jsonl_gz(path: Path, rows: Iterable[Any]) -> None:

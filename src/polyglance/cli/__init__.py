@@ -1,6 +1,8 @@
 """The command line. Heavy imports happen inside the commands, so that --help answers at once."""
 
+import signal
 import sys
+from typing import Any
 
 import typer
 
@@ -49,25 +51,33 @@ app.command("demo")(demo_command)
 
 
 def main() -> None:
-    """Entry point: user errors are one sentence on stderr and exit code 2."""
+    """Entry point: user errors are one sentence on stderr and exit code 2; Ctrl-C is 130."""
+    # Ended by another program, leave no temporary files behind either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         app()
     except PolyglanceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        _fail(error)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("polyglance"):
             raise
         remedy = "install what training needs with: pip install 'polyglance[train]'"
-        print(f"error: the package '{error.name}' is missing; {remedy}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
+        _fail(f"the package '{error.name}' is missing; {remedy}")
     except BrokenPipeError:
         sys.exit(0)
-    except OSError as error:
-        if error.filename is None:
+    except OSError as error:  # a file that none of the checks foresaw
+        where = f"{error.filename}: " if error.filename is not None else ""
+        _fail(f"{where}cannot be read or written ({error.strerror or error})")
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "can't allocate memory" not in str(error):
             raise
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
-        sys.exit(2)
+        _fail("not enough memory; try smaller sizes, batches or data")
+    except SystemExit as end:
+        if end.code == 130:  # typer's way of passing on KeyboardInterrupt
+            print("interrupted", file=sys.stderr)
+        raise
+
+
+def _fail(message: Any) -> None:
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(2)

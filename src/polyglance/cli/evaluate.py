@@ -1,5 +1,6 @@
 """`polyglance evaluate`: recalls per language, comparisons, exports."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -65,8 +66,8 @@ def evaluate_command(
         raise PolyglanceError("a comparison needs --bootstrap of 1 or more")
     options = {
         "split": split,
-        "languages": _list(languages),
-        "kinds": _list(kinds),
+        "languages": _list(languages, "--languages"),
+        "kinds": _list(kinds, "--kinds"),
         "folds": folds,
         "bootstrap": bootstrap,
         "seed": seed,
@@ -88,8 +89,13 @@ def evaluate_command(
             write_clip_benchmark(clip_benchmark, report, path)
 
 
-def _list(text: str | None) -> list[str] | None:
-    return [part.strip() for part in text.split(",") if part.strip()] if text else None
+def _list(text: str | None, option: str) -> list[str] | None:
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise PolyglanceError(f"{option} '{text}': names nothing; leave it out for all")
+    return parts
 
 
 def _check_outputs(files: list[Path | None], folders: list[Path | None]) -> None:
@@ -103,6 +109,8 @@ def _check_outputs(files: list[Path | None], folders: list[Path | None]) -> None
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise PolyglanceError(f"{folder}: cannot be made ({error.strerror})") from None
+        if not os.access(folder, os.W_OK):
+            raise PolyglanceError(f"{folder}: no permission to write there; choose another folder")
 
 
 def _names(models: list[str]) -> list[str]:

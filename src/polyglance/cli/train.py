@@ -1,9 +1,13 @@
 """polyglance train"""
 
+import json
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from polyglance.errors import PolyglanceError
 
 
 def train_command(
@@ -23,9 +27,11 @@ def train_command(
     from polyglance.data import load_dataset
     from polyglance.recipes import load_recipe
 
+    _check_out(out)
     changes = list(overrides or [])
     if languages is not None:
-        changes.append(f"data.languages=[{languages}]")
+        codes = [code.strip() for code in languages.split(",") if code.strip()]
+        changes.append(f"data.languages={json.dumps(codes)}")
     if seed is not None:
         changes.append(f"training.seed={seed}")
     chosen = load_recipe(recipe, changes)
@@ -44,3 +50,12 @@ def train_command(
     recalls = " ".join(f"{code} {value:.1f}" for code, value in best["mr"].items())
     typer.echo(f"best at update {done.best_update}: mean rsum {done.best:.1f}, mR {recalls}")
     typer.echo(f"model: {out}")
+
+
+def _check_out(out: Path) -> None:
+    """Fail before the work, not after it; nothing is made yet."""
+    place = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not place.is_dir():
+        raise PolyglanceError(f"{place}: is a file, not a folder; choose another --out")
+    if not os.access(place, os.W_OK):
+        raise PolyglanceError(f"{place}: no permission to write there; choose another --out")

@@ -2,11 +2,12 @@
 
 On disk it is a folder with `captions.jsonl.gz` (or `captions.jsonl`), one photograph a line,
 `{"image": file, "split": name, "captions": {language: {kind: [text, …]}}}`, and `images/`.
+An image is a name below `images/`: a dataset from elsewhere cannot point at other files.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,10 @@ class Dataset:
     images: Path
     name: str
     root: Path | None = None
+    file: Path | None = None
+    """The file that holds the captions."""
+    locate: Callable[[Photo, str], str] | None = field(default=None, repr=False, compare=False)
+    """Where a caption of a photograph is, for files with more than a line a photograph."""
     _splits: dict[str, "Dataset"] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -63,11 +68,17 @@ class Dataset:
         """Where the photograph's file is."""
         return self.images / photo.image
 
-    def where(self, photo: Photo) -> str:
-        """The photograph's place as an error names it: file and line."""
-        if self.root is None or not photo.line:
-            return f"{self.name}, photograph {photo.image}"
-        return f"{caption_file(self.root)}, line {photo.line}"
+    @property
+    def label(self) -> str:
+        """What an error calls the dataset: its file, else its name."""
+        return str(self.file or self.name)
+
+    def where(self, photo: Photo, text: str) -> str:
+        """The place of a caption as an error names it: file and line."""
+        if self.locate is not None:
+            return self.locate(photo, text)
+        place = f"line {photo.line}" if photo.line else f"photograph {photo.image}"
+        return f"{self.label}, {place}"
 
     def paths(self) -> list[Path]:
         """All files, in the order of `photos`."""
@@ -81,7 +92,8 @@ class Dataset:
     @property
     def languages(self) -> list[str]:
         """All languages with at least one caption, sorted."""
-        return sorted({code for photo in self.photos for code in photo.captions})
+        found = (item for photo in self.photos for item in photo.captions.items())
+        return sorted({code for code, kinds in found if any(kinds.values())})
 
     def split(self, name: str) -> "Dataset":
         """The photographs of one split; a missing split is a user's error."""
@@ -89,8 +101,11 @@ class Dataset:
             photos = [photo for photo in self.photos if photo.split == name]
             if not photos:
                 hint = nearest(name, self.splits)
-                raise PolyglanceError(f"{self.name}: there is no split '{name}'{hint}")
-            self._splits[name] = Dataset(photos, self.images, self.name, self.root)
+                raise PolyglanceError(
+                    f"{self.label}: there is no split '{name}'{hint}; "
+                    "choose another, or give it photographs"
+                )
+            self._splits[name] = replace(self, photos=photos, _splits={})
         return self._splits[name]
 
     def captions(
@@ -100,7 +115,7 @@ class Dataset:
         for code in languages or ():
             if code not in self.languages:
                 hint = nearest(code, self.languages)
-                raise PolyglanceError(f"{self.name}: no captions in language '{code}'{hint}")
+                raise PolyglanceError(f"{self.label}: no captions in language '{code}'{hint}")
         table = CaptionTable([], np.empty(0, np.int64), [], [])
         photo_of: list[int] = []
         for index, photo in enumerate(self.photos):
@@ -115,19 +130,23 @@ class Dataset:
 
     def best_kind(self, language: str) -> str:
         """The kind a language is judged on: `independent` where it has it, else what there is."""
-        present = {kind for photo in self.photos for kind in photo.captions.get(language, {})}
+        found = (photo.captions.get(language, {}).items() for photo in self.photos)
+        present = {kind for kinds in found for kind, texts in kinds if texts}
         ranked = [kind for kind in KINDS if kind in present] + sorted(present - set(KINDS))
         if not ranked:
             hint = nearest(language, self.languages)
-            raise PolyglanceError(f"{self.name}: no captions in language '{language}'{hint}")
+            raise PolyglanceError(f"{self.label}: no captions in language '{language}'{hint}")
         return ranked[0]
 
 
 def caption_file(folder: Path) -> Path:
-    """The folder's caption file, gzipped or plain."""
-    for name in ("captions.jsonl.gz", "captions.jsonl"):
-        if (folder / name).is_file():
-            return folder / name
+    """The folder's caption file, gzipped or plain; both are an error, as they may differ."""
+    names = ("captions.jsonl.gz", "captions.jsonl")
+    files = [folder / name for name in names if (folder / name).is_file()]
+    if len(files) > 1:
+        raise PolyglanceError(f"{folder}: holds both {names[0]} and {names[1]}; remove one of them")
+    if files:
+        return files[0]
     raise PolyglanceError(
         f"{folder}: not a dataset folder, it has no captions.jsonl.gz "
         "(convert other layouts with 'polyglance data convert')"
@@ -140,7 +159,7 @@ def load_folder(folder: Path) -> Dataset:
     photos = [_photo(value, path, number) for number, value in read_jsonl(path)]
     if not photos:
         raise PolyglanceError(f"{path}: the file holds no photographs")
-    return Dataset(photos, folder / "images", folder.name or str(folder), folder)
+    return Dataset(photos, folder / "images", folder.name or str(folder), folder, path)
 
 
 def save_folder(folder: Path, photos: Iterable[Photo]) -> None:
@@ -156,6 +175,11 @@ def _photo(value: Any, path: Path, line: int) -> Photo:
     for name in ("image", "split"):
         if not isinstance(value.get(name), str) or not value[name]:
             raise PolyglanceError(f"{where}: field '{name}' must be a non-empty string")
+    if not is_inside(value["image"]):
+        raise PolyglanceError(
+            f"{where}: image {value['image']!r} is not a name below images/; "
+            "put the picture there, or link it"
+        )
     captions = check_captions(value.get("captions"), where)
     return Photo(value["image"], value["split"], captions, line)
 
@@ -165,13 +189,28 @@ def check_captions(value: Any, where: str) -> Captions:
     if not isinstance(value, dict):
         raise PolyglanceError(f"{where}: field 'captions' must be {{language: {{kind: [text]}}}}")
     for code, kinds in value.items():
+        if not code.strip():
+            raise PolyglanceError(f"{where}: a language has no name; give its code, such as en")
         if not isinstance(kinds, dict):
             raise PolyglanceError(f"{where}: captions.{code} must be {{kind: [text, …]}}")
         for kind, texts in kinds.items():
             if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
                 raise PolyglanceError(f"{where}: captions.{code}.{kind} must be a list of texts")
+            if not kind.strip():
+                raise PolyglanceError(f"{where}: a kind of captions.{code} has no name")
             if any(not text.strip() for text in texts):
                 raise PolyglanceError(
                     f"{where}: captions.{code}.{kind} holds an empty caption; remove it"
                 )
     return value
+
+
+def is_inside(image: str) -> bool:
+    """Whether an image's name stays below its folder.
+
+    >>> is_inside("2014/a.jpg"), is_inside("../a.jpg"), is_inside("/a.jpg")
+    (True, False, False)
+    """
+    path = PurePosixPath(image)
+    fine = bool(path.parts) and "\0" not in image
+    return fine and not path.is_absolute() and ".." not in path.parts

@@ -70,8 +70,10 @@ def inspect_dataset(
     _check_captions(dataset, report)
     files = {photo.image: dataset.path(photo) for photo in dataset.photos}
     if report.has_images:
-        report.missing = [name for name, path in files.items() if not path.is_file()]
-        files = {name: path for name, path in files.items() if path.is_file()}
+        # os.path.isfile is False, not an error, for a name that no file can have.
+        report.missing = [name for name, path in files.items() if not os.path.isfile(path)]
+        missing = set(report.missing)
+        files = {name: path for name, path in files.items() if name not in missing}
         if decode:
             report.broken = find_broken(files, workers, show)
     _check_copies(dataset, files if report.has_images else {}, report)

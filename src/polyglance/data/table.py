@@ -1,13 +1,15 @@
 """Captions in a table: CSV, TSV or Parquet with the columns path, caption and language.
 
 `split` and `kind` are optional columns. Without `split`, an image's split follows from a hash of
-its path, so that it stays where it is when rows are added.
+its path, so that it stays where it is when rows are added. Paths are relative to the table's
+folder or absolute, and may lead out of it: the table is the user's own.
 """
 
 import csv
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -40,12 +42,28 @@ def load_table(path: Path, language: str | None = None) -> Dataset:
     """
     if not path.is_file():
         raise PolyglanceError(f"{path}: no such file")
-    rows = _parquet_rows(path) if path.suffix.lower() == ".parquet" else _csv_rows(path)
-    noun = "row" if path.suffix.lower() == ".parquet" else "line"
+    rows, noun = _rows(path)
     photos = _photos(rows, path, noun, language)
     if not photos:
-        raise PolyglanceError(f"{path}: the table has a header but no rows")
-    return Dataset(photos, path.parent, path.stem, path.parent)
+        raise PolyglanceError(f"{path}: the table has a header but no rows; add some")
+    return Dataset(photos, path.parent, path.stem, path.parent, path, partial(_locate, path))
+
+
+def _rows(path: Path) -> tuple[Iterator[Row], str]:
+    """The rows, and what errors call one."""
+    if path.suffix.lower() == ".parquet":
+        return _parquet_rows(path), "row"
+    return _csv_rows(path), "line"
+
+
+def _locate(path: Path, photo: Photo, text: str) -> str:
+    """The row with a caption, found by reading the table again."""
+    rows, noun = _rows(path)
+    for number, cells in rows:
+        where = f"{path}, {noun} {number}"
+        if _image(cells["path"], where) == photo.image and text in _texts(cells["caption"], where):
+            return where
+    return str(path)
 
 
 def hash_splits(names: Iterable[str]) -> dict[str, str]:
@@ -128,10 +146,11 @@ def _csv_rows(path: Path) -> Iterator[Row]:
             header = next(reader)
             columns = find_columns(header)
             _check_columns(path, columns, header)
+            number = reader.line_num + 1
             for cells in reader:
                 if cells:
-                    where = f"{path}, line {reader.line_num}"
-                    yield reader.line_num, _cells(cells, columns, len(header), where)
+                    yield number, _cells(cells, columns, len(header), f"{path}, line {number}")
+                number = reader.line_num + 1
     except csv.Error as error:
         number = reader.line_num if reader else 1
         raise PolyglanceError(f"{path}, line {number}: {error}; check the quotes") from None
@@ -204,6 +223,8 @@ def _image(value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise PolyglanceError(f"{where}: column 'path' must hold the path of an image file")
     text = _text(value, "path", where).replace("\\", "/")
+    if "\0" in text:
+        raise PolyglanceError(f"{where}: the path {text!r} is not one; no file can have it")
     return str(PurePosixPath(text))
 
 

@@ -89,7 +89,9 @@ def fold_slices(images: int, folds: int) -> list[slice]:
     [slice(0, 3, None), slice(3, 5, None)]
     """
     if not 1 <= folds <= images:
-        raise PolyglanceError(f"cannot make {folds} folds of {images} photographs")
+        raise PolyglanceError(
+            f"cannot make {folds} folds of {images} photographs; give --folds a smaller number"
+        )
     size, rest = divmod(images, folds)
     starts = [fold * size + min(fold, rest) for fold in range(folds + 1)]
     return [slice(a, b) for a, b in pairwise(starts)]

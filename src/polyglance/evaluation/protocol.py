@@ -1,14 +1,14 @@
 """Evaluate a model on a split: encode, rank, measure, per language."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
-from polyglance.errors import PolyglanceError
+from polyglance.errors import NoWords, PolyglanceError
 from polyglance.evaluation.bootstrap import Outcome
 from polyglance.evaluation.metrics import fold_slices, rank_folds
 from polyglance.evaluation.report import LanguageResult, Report, summarise
@@ -17,6 +17,8 @@ from polyglance.evaluation.strict import strict_folds
 from polyglance.progress import Bar
 
 TEXTS_AT_A_TIME = 4096
+
+T = TypeVar("T")
 
 
 class Encoder(Protocol):
@@ -29,7 +31,10 @@ class Encoder(Protocol):
     def encode_text(
         self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
     ) -> np.ndarray:
-        """Vectors [n, D]; `language` is None for one that the model does not know."""
+        """Vectors [n, D]; `language` is None for one that the model does not know.
+
+        A text without any word may raise `NoWords`, which is then told with file and line.
+        """
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
@@ -99,14 +104,14 @@ def evaluate(
         )
     readable = np.isfinite(images).all(axis=1)
     if not readable.any():
-        raise PolyglanceError(f"{part.name}: none of the pictures of split '{split}' can be read")
+        raise no_pictures(part, split)
     known = getattr(model, "languages", None)
     results = []
     steps = 2 * sum(len(captions.texts) for captions in chosen)
     with Bar("evaluating", steps, "steps", show_progress) as bar:
         for captions in chosen:
             knows = known is None or captions.language in known
-            encoded = _encode(model, captions, images, readable, knows, bar)
+            encoded = _encode(model, part, captions, images, readable, knows, bar)
             results.append(_result(encoded, folds, knows, strict, bar))
             if on_language is not None:
                 on_language(encoded)
@@ -145,11 +150,14 @@ def choose_captions(
             chosen.append(captions)
         elif languages:
             raise PolyglanceError(
-                f"{part.name}: language '{language}' has no captions of kind {', '.join(used)} "
+                f"{part.label}: language '{language}' has no captions of kind {', '.join(used)} "
                 "in this split; choose others with --kinds"
             )
     if not chosen:
-        raise PolyglanceError(f"{part.name}: this split has no captions of {_wanted(kinds)}")
+        raise PolyglanceError(
+            f"{part.label}: this split has no captions of {_wanted(kinds)}; choose another --split "
+            "or other --kinds"
+        )
     return chosen
 
 
@@ -169,8 +177,44 @@ def _distinct(table: CaptionTable, keep_copies: bool) -> Captions | None:
     return Captions(table.languages[0], kinds, texts, table.photo[first], len(pairs) - len(first))
 
 
+def readable_captions(captions: Captions, readable: np.ndarray) -> Captions:
+    """Without those of photographs that could not be read; `readable` [N] bool."""
+    kept = np.flatnonzero(readable[captions.photo])
+    texts = [captions.texts[i] for i in kept]
+    return replace(captions, texts=texts, photo=captions.photo[kept])
+
+
+def in_batches(
+    captions: Captions, part: Dataset, encode: Callable[[list[str]], T]
+) -> Iterator[tuple[int, T]]:
+    """(number of texts, their code), some texts at a time; one without words is told by its place.
+
+    `part` is the split that `captions.photo` numbers the photographs of.
+    """
+    for start in range(0, len(captions.texts), TEXTS_AT_A_TIME):
+        texts = captions.texts[start : start + TEXTS_AT_A_TIME]
+        try:
+            yield len(texts), encode(texts)
+        except NoWords as error:
+            photo = part.photos[captions.photo[start + error.index]]
+            name = ".".join((captions.language, *captions.kinds[: len(captions.kinds) == 1]))
+            raise PolyglanceError(
+                f"{part.where(photo, error.text)}: captions.{name} holds {error.text!r}, "
+                "which has no words; remove it"
+            ) from None
+
+
+def no_pictures(part: Dataset, split: str) -> PolyglanceError:
+    """The error for a split without a readable picture."""
+    return PolyglanceError(
+        f"{part.label}: none of the pictures of split '{split}' can be read; "
+        f"put them into {part.images}"
+    )
+
+
 def _encode(
     model: Encoder,
+    part: Dataset,
     captions: Captions,
     images: np.ndarray,
     readable: np.ndarray,
@@ -178,27 +222,26 @@ def _encode(
     bar: Bar,
 ) -> Encoded:
     """Vectors of one language, without the photographs that could not be read."""
-    kept = np.flatnonzero(readable[captions.photo])
-    if not len(kept):
+    source = readable_captions(captions, readable)
+    if not source.texts:
         raise PolyglanceError(
             f"language '{captions.language}': none of its pictures can be read; "
             "leave it out with --languages"
         )
-    texts = [captions.texts[i] for i in kept]
     language = captions.language if knows else None
+
+    def encode(texts: list[str]) -> np.ndarray:
+        return np.asarray(model.encode_text(texts, language, show_progress=False))
+
     parts = []
-    for start in range(0, len(texts), TEXTS_AT_A_TIME):
-        batch = texts[start : start + TEXTS_AT_A_TIME]
-        parts.append(np.asarray(model.encode_text(batch, language, show_progress=False)))
-        bar.advance(len(batch), note=captions.language)
-    bar.advance(2 * (len(captions.texts) - len(kept)))
+    for count, code in in_batches(source, part, encode):
+        parts.append(code)
+        bar.advance(count, note=captions.language)
+    bar.advance(2 * (len(captions.texts) - len(source.texts)))
     vectors = np.concatenate(parts)
-    _check(vectors, images, len(texts), captions.language)
-    photo, caption_image = np.unique(captions.photo[kept], return_inverse=True)
+    _check(vectors, images, len(source.texts), captions.language)
+    photo, caption_image = np.unique(source.photo, return_inverse=True)
     _, prepare, score = _similarity(model)
-    source = Captions(
-        captions.language, captions.kinds, texts, captions.photo[kept], captions.copies
-    )
     return Encoded(source, photo, prepare(images[photo]), prepare(vectors), caption_image, score)
 
 

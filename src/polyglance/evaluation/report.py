@@ -154,7 +154,7 @@ def load_report(path: Path) -> Report:
         raise PolyglanceError(f"{path}: holds no ranks; write it again with --ranks")
     try:
         return summarise(_report(value))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
         raise PolyglanceError(f"{path}: damaged report ({error!r}); write it again") from None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from polyglance.data.dataset import Dataset
-from polyglance.errors import PolyglanceError
+from polyglance.errors import NoWords, PolyglanceError
 from polyglance.files import atomic, read_json, write_json
 from polyglance.models.two_tower import TwoTower
 from polyglance.progress import Bar
@@ -45,8 +45,8 @@ class Model:
 
     @property
     def similarity(self) -> str:
-        """ "cosine" or "order"."""
-        return self.recipe.joint.similarity
+        """ "cosine" or "order"; the squared order violation ranks as the plain one."""
+        return "cosine" if self.recipe.joint.similarity == "cosine" else "order"
 
     @property
     def dim(self) -> int:
@@ -64,9 +64,9 @@ class Model:
         """Word ids of texts; one without any word is an error that names it."""
         recipe = self.recipe.text
         tokens = tokenize_many(texts, languages, recipe.tokenizer)
-        for text, found in zip(texts, tokens, strict=True):
+        for index, found in enumerate(tokens):
             if not found:
-                raise PolyglanceError(f"the text {text!r} has no words to look for")
+                raise NoWords(texts[index], index)
         codes = languages if not isinstance(languages, str | None) else [languages] * len(texts)
         return self.vocabularies.encode(recipe, tokens, codes)
 
@@ -145,7 +145,8 @@ class Model:
         if features.dim != self.feature_dim:
             raise PolyglanceError(
                 f"the model takes features of size {self.feature_dim} "
-                f"({self.recipe.image.feature}), and '{features.name}' has size {features.dim}"
+                f"({self.recipe.image.feature}), and '{features.name}' has size {features.dim}; "
+                "import the features it was trained on, or train a model on these"
             )
 
     def save(self, folder: Path, **facts: Any) -> None:
@@ -195,8 +196,13 @@ class Model:
             raise PolyglanceError(f"{where}: not a model of format {FORMAT}; train it again")
         path = folder / VOCABULARY
         vocabulary = Vocabularies.from_json(read_json(path), str(path))
-        recipe = check_recipe(config["recipe"], where)
-        return cls(recipe, vocabulary, config["feature_dim"], config["languages"])
+        recipe = check_recipe(config.get("recipe"), where)
+        dim, languages = config.get("feature_dim"), config.get("languages")
+        if type(dim) is not int or dim < 1:
+            raise PolyglanceError(f"{where}: field 'feature_dim' must be a number of 1 or more")
+        if not isinstance(languages, list) or not all(isinstance(one, str) for one in languages):
+            raise PolyglanceError(f"{where}: field 'languages' must be a list of codes")
+        return cls(recipe, vocabulary, dim, languages)
 
     def load_weights(self, folder: Path) -> None:
         """Read the weights of a folder into this model."""
@@ -209,8 +215,11 @@ class Model:
         try:
             self.network.load_state_dict(load_file(path))
         except (SafetensorError, RuntimeError) as error:
-            reason = str(error).splitlines()[0]
-            raise PolyglanceError(f"{path}: the weights do not fit ({reason})") from None
+            reason = str(error).splitlines()[-1].strip()
+            raise PolyglanceError(
+                f"{path}: the weights do not fit, or are damaged ({reason}); "
+                "copy the whole folder again, or train again"
+            ) from None
 
     def _inference(self) -> "_Inference":
         return _Inference(self.network)

@@ -63,7 +63,7 @@ class Vocabulary:
         if not kept:
             raise PolyglanceError(
                 f"no word occurs {threshold} times in the training captions; "
-                "lower the vocabulary's threshold or add captions"
+                "lower the threshold (--set text.threshold=1) or add captions"
             )
         return cls(_ordered(pooled, kept))
 
@@ -141,7 +141,10 @@ class Vocabulary:
             raise PolyglanceError(f"{where}: field 'words' must be a list of words")
         if value.get("specials", list(SPECIALS)) != list(SPECIALS):
             raise PolyglanceError(f"{where}: field 'specials' must be {list(SPECIALS)}")
-        return cls(words)
+        try:
+            return cls(words)
+        except PolyglanceError as error:
+            raise PolyglanceError(f"{where}: {error}") from None
 
 
 def count(tokens: Iterable[Sequence[str]]) -> Counter[str]:

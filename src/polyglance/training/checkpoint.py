@@ -57,14 +57,30 @@ def load_checkpoint(
             tensors = {name: handle.get_tensor(name) for name in handle.keys()}  # noqa: SIM118
             progress = Progress(**json.loads(handle.metadata()["progress"]))
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise PolyglanceError(f"{path}: not a checkpoint of this version ({error})") from None
+        raise PolyglanceError(
+            f"{path}: damaged, or not a checkpoint of this version ({error}); remove the run and "
+            "train again"
+        ) from None
+    try:
+        _restore(tensors, modules, optimizer)
+    except (RuntimeError, KeyError, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise PolyglanceError(
+            f"{path}: does not fit this recipe and dataset ({reason}); have the captions changed? "
+            "Train into another --out"
+        ) from None
+    return progress
+
+
+def _restore(
+    tensors: dict[str, Tensor], modules: dict[str, nn.Module], optimizer: torch.optim.Optimizer
+) -> None:
     for name, module in modules.items():
         prefix = f"{name}."
         part = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
         module.load_state_dict(part)
     optimizer.load_state_dict(_optimizer_state(optimizer, tensors))
     torch.set_rng_state(tensors[GENERATOR])
-    return progress
 
 
 def _optimizer_state(

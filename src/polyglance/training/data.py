@@ -1,5 +1,6 @@
 """What a training run reads: captions as ids, features of their photographs."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,8 @@ def prepare(
     grounded = len(table)
     if recipe.tasks.text_only:
         table = _join(table, text_only_captions(dataset, table.languages, len(part)))
+    if show_progress is not False:
+        tell_problems(features, part)
     tokens = tokenize_many(table.texts, table.languages, recipe.text.tokenizer, show_progress)
     _check_words(tokens, table, part)
     by_language: dict[str, list[list[str]]] = {}
@@ -97,23 +100,37 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
     """Captions whose photograph has features; none at all is an error."""
     if not len(table):
         raise PolyglanceError(
-            f"{part.name}: the training split has no captions of the languages and kinds asked for"
+            f"{part.label}: the training split has no captions of the languages and kinds asked "
+            "for; 'polyglance data info' shows what there is"
         )
     keep = np.flatnonzero(features.available[table.photo])
     if not len(keep):
         path, reason = features.problems[0]
         raise PolyglanceError(
-            f"{part.name}: none of the {len(part)} training pictures can be read "
+            f"{part.label}: none of the {len(part)} training pictures can be read "
             f"(the first, {path}: {reason}); put them into {part.images}"
         )
     return _take(table, keep)
+
+
+def tell_problems(features: Features, part: Dataset) -> None:
+    """Say on stderr which pictures are left out, and why."""
+    if features.problems:
+        path, reason = features.problems[0]
+        print(
+            f"note: {len(features.problems)} of {len(part)} pictures cannot be read and are left "
+            f"out (the first, {path}: {reason}); 'polyglance data info' lists them",
+            file=sys.stderr,
+        )
 
 
 def _check_words(tokens: list[list[str]], table: CaptionTable, part: Dataset) -> None:
     for row, found in enumerate(tokens):
         if not found:
             index = int(table.photo[row])
-            where = part.where(part.photos[index]) if index < len(part) else "text-only tuples"
+            where = "text-only tuples"
+            if index < len(part):
+                where = part.where(part.photos[index], table.texts[row])
             raise PolyglanceError(
                 f"{where}: captions.{table.languages[row]}.{table.kinds[row]} holds "
                 f"{table.texts[row]!r}, which has no words; remove it"

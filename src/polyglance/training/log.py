@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, read_jsonl
 
 FILE = "metrics.jsonl"
@@ -18,7 +19,7 @@ class RunLog:
         kept = []
         if self.path.is_file():
             rows = (row for _, row in read_jsonl(_without_torn_line(self.path)))
-            kept = [row for row in rows if row["update"] <= resumed_at]
+            kept = [row for row in rows if _update(row, self.path) <= resumed_at]
         with atomic(self.path, "w") as handle:
             handle.writelines(json.dumps(row) + "\n" for row in kept)
         self._board: Any = None
@@ -43,6 +44,12 @@ class RunLog:
         """Flush TensorBoard's file."""
         if self._board is not None:
             self._board.close()
+
+
+def _update(row: Any, path: Path) -> int:
+    if isinstance(row, dict) and isinstance(row.get("update"), int):
+        return row["update"]
+    raise PolyglanceError(f"{path}: a line has no number 'update'; remove the file to go on")
 
 
 def _without_torn_line(path: Path) -> Path:

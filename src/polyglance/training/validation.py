@@ -1,12 +1,19 @@
 """Judging a model while it trains: the evaluation's own protocol on tokens made once."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.evaluation import Report, evaluate
+from polyglance.evaluation.protocol import (
+    choose_captions,
+    in_batches,
+    no_pictures,
+    readable_captions,
+)
 from polyglance.models import Model
 from polyglance.text import Ragged
 from polyglance.vision.extract import load_features
@@ -23,6 +30,20 @@ class Validation:
         feature = model.recipe.image.feature
         self._features = load_features(dataset.split(split), feature, cache)
         self._tokens: dict[tuple[str | None, int, str], Ragged] = {}
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Find what would stop an evaluation now, not after an epoch; make the word ids."""
+        part, readable = self.dataset.split(self.split), self._features.available
+        if not readable.any():
+            raise no_pictures(part, self.split)
+        judged = []
+        for captions in choose_captions(part, self.judged) if self.judged else ():
+            seen = readable_captions(captions, readable)
+            for _ in in_batches(seen, part, partial(self._ids, language=seen.language)):
+                pass
+            judged += [seen.language] if seen.texts else []
+        self.judged = judged
 
     def report(self) -> Report:
         """Recalls of the model as it is now, on the languages it is trained on."""
@@ -37,10 +58,13 @@ class Validation:
         *,
         show_progress: bool | None = None,
     ) -> np.ndarray:
+        return self.model.encode_tokens(self._ids(texts, language), language)
+
+    def _ids(self, texts: Sequence[str], language: str | None) -> Ragged:
         key = (language, len(texts), texts[0])
         if key not in self._tokens:
             self._tokens[key] = self.model.tokens(texts, language)
-        return self.model.encode_tokens(self._tokens[key], language)
+        return self._tokens[key]
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None

@@ -1,6 +1,7 @@
 """A CSV, TSV or Parquet of path, caption, language as a dataset folder."""
 
 import hashlib
+import os
 from pathlib import Path, PurePosixPath
 
 from polyglance.data.convert.common import CONVERTERS, Conversion, find_images
@@ -27,7 +28,7 @@ def convert_table(source: Path, images: Path | None = None, *, language: str = "
 def _beside(table: Dataset, names: dict[str, str]) -> tuple[dict[str, Path], list[str]]:
     """The pictures where the table says they are."""
     files = {names[photo.image]: table.path(photo).absolute() for photo in table.photos}
-    missing = [name for name, file in files.items() if not file.is_file()]
+    missing = [name for name, file in files.items() if not os.path.isfile(file)]
     note = f"{len(missing)} pictures of the table do not exist (the first is '{{}}')"
     found = {name: file for name, file in files.items() if name not in set(missing)}
     return found, [note.format(files[missing[0]])] if missing else []

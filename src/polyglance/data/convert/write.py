@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from polyglance.data.convert.common import Conversion, Features
-from polyglance.data.dataset import Photo, load_folder, save_folder
+from polyglance.data.dataset import Photo, is_inside, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 
@@ -133,8 +133,7 @@ def _fill(
 
 def _check_names(photos: list[Photo]) -> None:
     for photo in photos:
-        path = PurePosixPath(photo.image)
-        if path.is_absolute() or ".." in path.parts:
+        if not is_inside(photo.image):
             raise PolyglanceError(f"'{photo.image}': not a name below images/")
 
 
