@@ -144,8 +144,8 @@ def _curves(results: Results) -> Picture:
     assert plan.study.curve is not None
     across = 2 if len(plan.columns) == 4 else min(3, len(plan.columns))
     down = math.ceil(len(plan.columns) / across)
-    figure = Figure(figsize=(3.9 * across + 0.6, 3.1 * down + 0.6), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)  # type: ignore[union-attr]
+    figure = Figure(figsize=(3.9 * across + 0.6, 3.1 * down + 0.6))
+    figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
     grid = figure.subplots(down, across, squeeze=False).ravel()
     xs = list(dict.fromkeys(line.x for line in plan.lines if line.x is not None))
     numeric = all(isinstance(x, int | float) for x in xs)

@@ -1,0 +1,98 @@
+"""Study files: what is wrong in one is told with its place and the nearest right word."""
+
+from pathlib import Path
+
+import pytest
+
+from polyglance.errors import PolyglanceError
+from polyglance.studies import load_study, make_plan, study_names
+from polyglance.studies.check import comparisons
+from polyglance.studies.overrides import flatten
+from polyglance.studies.schema import Claim
+
+STUDY = """
+title: A table
+paper: "Somebody 2018"
+columns:
+  - {name: en, language: en, direction: t2i, metric: r10}
+  - {name: de, language: de, direction: t2i, metric: r10}
+rows:
+  - name: one
+    recipe: vsepp
+    each: [en, de]
+    overrides: {data.languages: [$language]}
+    paper: [1, 2]
+  - {name: both, recipe: vsepp, paper: {en: 3.5}, compare_to: one}
+claims:
+  - {text: More is better, compare: [both > one]}
+profiles:
+  quick: {seeds: 2, overrides: {training: {epochs: 1}}}
+  standard: {}
+"""
+
+
+def write(folder: Path, old: str = "", new: str = "") -> str:
+    assert old in STUDY
+    path = folder / "table.yaml"
+    path.write_text(STUDY.replace(old, new, 1), encoding="utf-8")
+    return str(path)
+
+
+MISTAKES = [
+    ("recipe: vsepp, paper", "recipie: vsepp, paper", r"'rows.1.recipie' \(did you mean 'recipe'"),
+    ("seeds: 2", "seed: 2", r"'profiles.quick.seed' \(did you mean 'seeds'"),
+    ("metric: r10}", "metrik: r10}", r"'columns.0.metrik' \(did you mean 'metric'"),
+    ("metric: r10}", "metric: r20}", r"columns.0.metric.*'r20'"),
+    ("direction: t2i, ", "", "'columns.0': r10 needs 'direction'"),
+    ("metric: r10", "metric: mr", "mr is over both directions"),
+    ("language: en, ", "", "give 'language' or 'average'"),
+    ("title: A table", "", "field 'title' is missing"),
+    ("compare_to: one", "compare_to: ones", r"no row 'ones' \(did you mean 'one'"),
+    ("both > one", "bath > one", r"no row 'bath' \(did you mean 'both'"),
+    ("both > one", "both beats one", "'both beats one' is not a comparison"),
+    ("{en: 3.5}", "{em: 3.5}", r"row 'both', paper: there is no column 'em'"),
+    ("[1, 2]", "[1]", "lists 1 numbers for 2 columns"),
+    ("name: both", "name: one", "two rows are called 'one'"),
+    ("standard: {}", "standard: {x: [1]}", "profile 'standard' has 'x'"),
+    ("name: both, recipe: vsepp", "name: both", "'rows.1': a recipe is missing"),
+    ("title: A table", "title: [", "line 4: not valid YAML"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), MISTAKES)
+def test_mistakes_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(PolyglanceError, match=message):
+        load_study(write(tmp_path, old, new))
+
+
+def test_unknown_names_get_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(PolyglanceError, match="did you mean 'vsepp-languages'"):
+        load_study("vsepp-language")
+    study = load_study(write(tmp_path))
+    with pytest.raises(PolyglanceError, match=r"unknown profile 'quik' \(did you mean 'quick'"):
+        make_plan(study, "quik")
+
+
+def test_a_recipe_mistake_names_the_row(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, "data.languages", "data.langages"))
+    with pytest.raises(PolyglanceError, match=r"row 'one'.*data.langages.*'languages'"):
+        make_plan(study)
+
+
+def test_overrides_are_lists_or_mappings() -> None:
+    nested = {"training": {"epochs": 2, "lr": 1e-5}, "text.hidden": 8, "data": {"kinds": None}}
+    expected = ["training.epochs=2", "training.lr=1e-05", "text.hidden=8", "data.kinds=null"]
+    assert flatten(nested) == expected
+
+
+def test_comparisons_are_read() -> None:
+    claim = Claim(text="", compare=["a + b > c", "a >= c", "a ≥ b"])
+    assert comparisons(claim) == [("a + b", ">", "c"), ("a", ">=", "c"), ("a", ">=", "b")]
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_the_studies_of_the_package_can_be_planned(name: str) -> None:
+    study = load_study(name)
+    assert {"quick", "standard", "paper"} <= set(study.profiles)
+    for profile in study.profiles:
+        assert make_plan(study, profile).runs

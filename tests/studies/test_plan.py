@@ -1,0 +1,135 @@
+"""Planning: which runs a study needs, and what makes two of them the same."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polyglance.data import Photo, load_dataset
+from polyglance.errors import PolyglanceError
+from polyglance.recipes import Recipe, load_recipe
+from polyglance.studies import Study, make_plan
+from polyglance.studies.fingerprint import dataset_fingerprint, kin_key, run_key
+from polyglance.studies.plan import Facts
+from tests.conftest import write_toy
+from tests.studies.planted import dataset, facts
+
+ROW = {"name": "union", "recipe": "vsepp"}
+ALONE = {
+    "name": "alone",
+    "recipe": "vsepp",
+    "each": ["en", "de"],
+    "overrides": {"data.languages": ["$language"]},
+}
+
+
+def study(*rows: dict, **fields: object) -> Study:
+    value = {
+        "title": "t",
+        "paper": "p",
+        "columns": [{"name": "*", "language": "*"}],
+        "rows": list(rows),
+        "profiles": {"standard": {"seeds": 2, "overrides": {"training.epochs": 5}}},
+        **fields,
+    }
+    return Study.model_validate(value)
+
+
+def test_identical_runs_are_shared_between_rows() -> None:
+    twin = {"name": "twin", "recipe": "vsepp", "overrides": ["data.languages=[en]"]}
+    plan = make_plan(study(ROW, ALONE, twin), facts=facts(20, ("de", "en")))
+    assert len(plan.runs) == 2 + 4
+    line = {line.row.name: line for line in plan.lines}
+    assert line["twin"].sources[0] == {"en": line["alone"].sources[0]["en"]}
+    assert set(line["union"].sources[0]) == {"de", "en"}
+    assert len(set(line["union"].sources[0].values())) == 1
+    shared = plan.runs[line["twin"].sources[0]["en"]]
+    assert shared.labels == ["alone, en, seed 0", "twin, seed 0"]
+    assert shared.needs == {(None, "en")}
+
+
+def test_the_key_is_stable_and_blind_to_names() -> None:
+    recipe = Recipe(name="a", paper="b", summary="c")
+    # The key must be the same on every machine and in later versions: runs are kept by it.
+    assert run_key(recipe, "data") == "0d96713d45b6e06a7d4cd90e"
+    assert run_key(Recipe(name="x", paper="y", summary="z"), "data") == "0d96713d45b6e06a7d4cd90e"
+
+
+def test_the_key_changes_with_seed_override_and_data() -> None:
+    base = load_recipe("vsepp")
+    seed, other = load_recipe("vsepp", ["training.seed=1"]), load_recipe("vsepp", ["text.words=7"])
+    keys = {run_key(base, "a"), run_key(seed, "a"), run_key(other, "a"), run_key(base, "b")}
+    assert len(keys) == 4
+    assert kin_key(base, "a") == kin_key(seed, "a") != kin_key(other, "a")
+
+
+def test_the_fingerprint_follows_the_captions() -> None:
+    data = dataset(5)
+    photos = list(data.photos)
+    photos[2] = Photo(photos[2].image, photos[2].split, {"en": {"independent": ["other"]}})
+    assert dataset_fingerprint(data) == dataset_fingerprint(dataset(5))
+    assert dataset_fingerprint(data) != dataset_fingerprint(replace(data, photos=photos))
+
+
+def test_imported_features_are_part_of_a_run(tmp_path: Path) -> None:
+    first = load_dataset(write_toy(tmp_path / "a"))
+    second = load_dataset(write_toy(tmp_path / "b", planted=2.0))
+    recipe = load_recipe("vsepp", ["image.feature=imported/toy"])
+    assert dataset_fingerprint(first) == dataset_fingerprint(second)
+    assert run_key(recipe, "same", first) != run_key(recipe, "same", second)
+
+
+def test_later_changes_win() -> None:
+    profile = {
+        "seeds": 1,
+        "overrides": {"training.epochs": 5, "text.words": 5, "text.hidden": 5},
+        "rows": {"un*": {"text.hidden": 7}},
+    }
+    row = {**ROW, "overrides": {"text.words": 6, "text.hidden": 6}}
+    made = study(
+        row, profiles={"standard": profile}, overrides=["training.epochs=4", "joint.dim=4"]
+    )
+    (run,) = make_plan(made, overrides=["training.batch_size=8"]).runs.values()
+    recipe = run.recipe
+    assert (recipe.joint.dim, recipe.training.epochs) == (4, 5)
+    assert (recipe.text.words, recipe.text.hidden, recipe.training.batch_size) == (6, 7, 8)
+
+
+def test_a_curve_expands_rows_over_x_and_the_profile_may_shorten_it() -> None:
+    curve = {"path": "training.epochs", "values": [10, 20, 40]}
+    profiles = {"standard": {"seeds": 1}, "quick": {"seeds": 1, "x": [1]}}
+    flat = {**ROW, "name": "flat", "curve": False}
+    made = study(ROW, flat, curve=curve, profiles=profiles)
+    plan = make_plan(made)
+    assert [line.x for line in plan.lines] == [10, 20, 40, None]
+    assert sorted(run.recipe.training.epochs for run in plan.runs.values()) == [10, 20, 30, 40]
+    assert len(make_plan(made, "quick").runs) == 2
+
+
+def test_runs_fill_the_languages_they_name_or_are_trained_on() -> None:
+    runs = [
+        {"overrides": ["data.languages=[en]"]},
+        {"overrides": ["data.languages=[de]"], "languages": ["de", "fr"]},
+    ]
+    made = study({**ROW, "runs": runs}, profiles={"standard": {"seeds": 1}})
+    plan = make_plan(made, facts=facts(10))
+    source = plan.lines[0].sources[0]
+    assert set(source) == {"en", "de", "fr"}
+    assert source["de"] == source["fr"] != source["en"]
+
+
+def test_columns_follow_the_data() -> None:
+    columns = [{"language": code} for code in ("en", "sw")] + [{"average": "human"}]
+    plan = make_plan(study(ROW, columns=columns), facts=facts(10, ("de", "en")))
+    assert [column.title for column in plan.columns] == ["en mR", "human mR"]
+    assert plan.missing == ["sw"]
+    with pytest.raises(PolyglanceError, match=r"none of the study's languages \(sw\)"):
+        make_plan(study(ROW, columns=columns[1:2]), facts=facts(10))
+
+
+def test_kinds_come_from_column_row_and_study() -> None:
+    columns = [{"language": "en"}, {"name": "own", "language": "en", "kinds": ["independent"]}]
+    row = {**ROW, "evaluation": {"kinds": ["translation"]}}
+    plan = make_plan(study(row, columns=columns), facts=Facts.of(dataset(5), "test"), seeds=1)
+    (run,) = plan.runs.values()
+    assert run.needs == {(("translation",), "en"), (("independent",), "en")}

@@ -1,0 +1,88 @@
+"""Differences over seeds and photographs, against cases with a known answer."""
+
+import numpy as np
+import pytest
+
+from polyglance.studies.statistics import Series, average, difference
+
+PHOTOS = 120
+
+
+def make(
+    generator: np.random.Generator, weights: np.ndarray, parts: tuple[float, float, float]
+) -> Series:
+    """A row of three seeds: deviations of photographs, of seeds, and of both together."""
+    photo, seed, both = parts
+    hits = generator.normal(0, photo, PHOTOS) + generator.normal(0, seed, (3, 1))
+    hits = hits + generator.normal(0, both, (3, PHOTOS))
+    return Series(hits.mean(axis=1), hits @ weights.T)
+
+
+def resamples(generator: np.random.Generator, rounds: int) -> np.ndarray:
+    return generator.multinomial(PHOTOS, [1 / PHOTOS] * PHOTOS, size=rounds) / PHOTOS
+
+
+@pytest.mark.parametrize(
+    "parts", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.1, 1)]
+)
+def test_equal_rows_are_seldom_called_different(parts: tuple[float, float, float]) -> None:
+    generator = np.random.default_rng(0)
+    weights = resamples(generator, 300)
+    tests = [
+        difference(make(generator, weights, parts), make(generator, weights, parts), trial)
+        for trial in range(250)
+    ]
+    assert sum(test.p < 0.05 for test in tests) < 0.085 * len(tests)
+    covered = sum(test.low <= 0 <= test.high for test in tests) / len(tests)
+    assert covered > 0.915
+
+
+def test_seeds_alone_give_welch_interval() -> None:
+    values = np.array([1.0, 2.0, 3.0])
+    flat = [Series(v, np.repeat(v[:, None], 20_000, axis=1)) for v in (values, values + 5)]
+    test = difference(*flat)
+    # Standard error √(1/3 + 1/3), 4 degrees of freedom: t = 2.776.
+    assert test.difference == pytest.approx(5)
+    assert test.high - 5 == pytest.approx(2.776 * np.sqrt(2 / 3), rel=0.06)
+    assert test.p < 0.01
+
+
+def test_photographs_alone_give_the_bootstrap_interval() -> None:
+    generator = np.random.default_rng(1)
+    hits = generator.normal(1.0, 2.0, PHOTOS)
+    samples = resamples(generator, 4000) @ hits
+    one = Series(np.full(3, hits.mean()), np.tile(samples, (3, 1)))
+    zero = Series(np.zeros(3), np.zeros((3, 4000)))
+    test = difference(zero, one)
+    assert (test.high - test.low) / 2 == pytest.approx(
+        1.96 * hits.std() / np.sqrt(PHOTOS), rel=0.06
+    )
+
+
+def test_what_seeds_and_photographs_share_is_counted_once() -> None:
+    generator = np.random.default_rng(2)
+    weights = resamples(generator, 2000)
+    rows = [make(generator, weights, (0.0, 0.0, 1.0)) for _ in range(40)]
+    widths = []
+    for first, second in zip(rows[::2], rows[1::2], strict=True):
+        test = difference(first, second)
+        error = np.sqrt(first.error + second.error)
+        widths.append((test.high - test.low) / 2 / error)
+    # Seeds alone would give t of about 3; counting photographs again would add half as much.
+    assert np.median(widths) < 3.7
+
+
+def test_one_seed_speaks_of_queries_only() -> None:
+    samples = np.linspace(0, 2, 1001)[None]
+    test = difference(Series(np.zeros(1), samples * 0), Series(np.ones(1), samples))
+    assert (test.low, test.high) == pytest.approx((0.05, 1.95))
+
+
+def test_an_average_goes_seed_by_seed() -> None:
+    parts = [
+        Series(np.array([1.0, 3.0]), np.zeros((2, 4))),
+        Series(np.array([3.0, 3.0]), np.ones((2, 4))),
+    ]
+    mean = average(parts)
+    assert mean.values.tolist() == [2.0, 3.0]
+    assert np.all(mean.samples == 0.5)
