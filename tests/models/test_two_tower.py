@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from polyglance.errors import PolyglanceError
-from polyglance.models.similarity import cosine_scores, l2, order_scores
+from polyglance.models.similarity import cosine_scores, l2, order_scores, squared_order_scores
 from polyglance.models.two_tower import TwoTower
 from polyglance.recipes import load_recipe
 from polyglance.vision.tower import ImageTower, xavier_linear
@@ -21,6 +21,8 @@ def test_order_score_by_hand() -> None:
     # [s − im]+: (0, 0), (.3, .1); (0, .5), (0, .9).
     expected = torch.tensor([[0.0, -math.sqrt(0.1)], [-0.5, -0.9]])
     torch.testing.assert_close(scores, expected, atol=1e-6, rtol=0)
+    squared = squared_order_scores(images, captions)
+    torch.testing.assert_close(squared, -expected.pow(2), atol=1e-6, rtol=0)
 
 
 def test_order_score_has_a_finite_gradient_without_violation() -> None:
@@ -36,14 +38,14 @@ def test_l2_of_zero_is_zero() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["vsepp", "order"])
+@pytest.mark.parametrize("name", ["vsepp", "order", "gella-oe"])
 def test_points_have_length_one_and_order_points_no_sign(name: str) -> None:
-    network = TwoTower(load_recipe(name, SMALL), feature_dim=7, vocabulary=20)
+    network = TwoTower(load_recipe(name, SMALL), 7, {"en" if "gella" in name else "": 20})
     images = network.embed_images(torch.randn(3, 7))
-    captions = network.embed_text(torch.randint(4, 20, (3, 4)), torch.tensor([4, 2, 1]))
+    captions = network.embed_text(torch.randint(4, 20, (3, 4)), torch.tensor([4, 2, 1]), "en")
     for points in (images, captions):
         torch.testing.assert_close(points.norm(dim=1), torch.ones(3))
-        assert name != "order" or bool((points >= 0).all())
+        assert name == "vsepp" or bool((points >= 0).all())
 
 
 def test_a_set_of_one_vector_is_that_vector() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from polyglance import Model
 from polyglance.errors import PolyglanceError
+from polyglance.recipes import load_recipe, recipe_names
 from tests.training.test_trainer import run, same
 
 
@@ -23,6 +24,16 @@ from tests.training.test_trainer import run, same
 def test_tasks_learn_both_languages(toy: Path, tmp_path: Path, settings: list[str]) -> None:
     result = run(toy, tmp_path / "run", *settings, "training.epochs=16")
     assert min(result.progress.evaluations[-1]["mr"].values()) > 55
+
+
+@pytest.mark.parametrize("name", [n for n in recipe_names() if n.startswith(("kadar", "gella"))])
+def test_the_papers_recipes_run(toy: Path, tmp_path: Path, name: str) -> None:
+    wanted = load_recipe(name).data.languages or []
+    languages = [code for code in wanted if code in ("en", "de")]
+    settings = [f"data.languages={languages}", "training.evaluate_every=20", "training.epochs=2"]
+    result = run(toy, tmp_path / "run", *settings, recipe=name)
+    assert sorted(result.progress.evaluations[-1]["mr"]) == sorted(languages)
+    assert result.model.recipe.text.tokenizer == "moses+treebank"
 
 
 def test_separate_towers_need_a_language(toy: Path, tmp_path: Path) -> None:

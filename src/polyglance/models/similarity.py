@@ -21,6 +21,18 @@ def order_scores(images: Tensor, captions: Tensor) -> Tensor:
 
     A caption is more abstract than its image, so it should lie below it in every dimension.
     """
-    violation = (captions[None, :, :] - images[:, None, :]).clamp(min=0)  # [N, M, D]
     # The root's gradient is infinite at 0, where a pair has no violation at all.
-    return -torch.sqrt(violation.pow(2).sum(2) + EPSILON**2)
+    return -torch.sqrt(EPSILON**2 - squared_order_scores(images, captions))
+
+
+def squared_order_scores(images: Tensor, captions: Tensor) -> Tensor:
+    """−‖[s − im]+‖², the form of ivendrov's original: [N, D], [M, D] → [N, M]."""
+    violation = (captions[None, :, :] - images[:, None, :]).clamp(min=0)  # [N, M, D]
+    return -violation.pow(2).sum(2)
+
+
+SCORES = {
+    "cosine": cosine_scores,
+    "order": order_scores,
+    "order-squared": squared_order_scores,
+}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from polyglance.errors import PolyglanceError
-from polyglance.models.similarity import cosine_scores, l2, order_scores
+from polyglance.models.similarity import SCORES, l2
 from polyglance.recipes import Recipe
 from polyglance.text.tower import build_text_tower
 from polyglance.vision.tower import ImageTower
@@ -41,8 +41,8 @@ class TwoTower(nn.Module):
 
     def scores(self, images: Tensor, captions: Tensor) -> Tensor:
         """Points [N, D], [M, D] → scores [N, M], higher is closer."""
-        return (order_scores if self.similarity == "order" else cosine_scores)(images, captions)
+        return SCORES[self.similarity](images, captions)
 
     def _place(self, vectors: Tensor) -> Tensor:
         placed = l2(vectors)
-        return placed.abs() if self.similarity == "order" else placed
+        return placed if self.similarity == "cosine" else placed.abs()

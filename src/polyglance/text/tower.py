@@ -46,12 +46,13 @@ class LanguageTowers(nn.Module):
     def __init__(self, recipe: TextRecipe, vocabularies: Mapping[str, int], dim: int) -> None:
         super().__init__()
         towers = {code: TextTower(recipe, size, dim) for code, size in vocabularies.items()}
-        self.towers = nn.ModuleDict(towers)
+        # A bare code may be the name of a method of ModuleDict, such as Tongan's "to".
+        self.towers = nn.ModuleDict({f"language_{code}": t for code, t in towers.items()})
         self.size = next(iter(towers.values())).size
 
     def forward(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
         """ids [B, T] of one language, lengths [B] ≥ 1 → [B, size], not normalised."""
-        return self.towers[str(language)](ids, lengths)
+        return self.towers[f"language_{language}"](ids, lengths)
 
 
 def build_text_tower(
