@@ -1,0 +1,83 @@
+"""The native folder: every malformed line is named, every caption has a place."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polyglance.data import Dataset, Photo, load_dataset
+from polyglance.data.info import inspect_dataset
+from polyglance.errors import PolyglanceError
+
+
+def write(folder: Path, *rows: dict[str, Any], name: str = "captions.jsonl") -> Path:
+    folder.mkdir(exist_ok=True)
+    lines = [json.dumps({"split": "train", "captions": {}} | row) for row in rows]
+    (folder / name).write_text("\n".join(lines))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"image": "../a.jpg"}, "not a name below images/"),
+        ({"image": "/etc/a.jpg"}, "not a name below images/"),
+        ({"image": "a\0.jpg"}, "not a name below images/"),
+        ({"image": "."}, "not a name below images/"),
+        ({"image": 3}, "'image' must be a non-empty string"),
+        ({"image": "a.jpg", "captions": {"": {"independent": ["a"]}}}, "language has no name"),
+        ({"image": "a.jpg", "captions": {"en": {"": ["a"]}}}, r"kind of captions\.en has no name"),
+        ({"image": "a.jpg", "captions": {"en": {"x": [" "]}}}, "holds an empty caption"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    folder = write(tmp_path / "d", {"image": "sub/b.jpg"}, row)
+    with pytest.raises(PolyglanceError, match=rf"captions\.jsonl, line 2: .*{message}"):
+        load_dataset(folder)
+
+
+def test_two_caption_files_are_ambiguous(tmp_path: Path) -> None:
+    folder = write(tmp_path / "d", {"image": "a.jpg"})
+    write(folder, {"image": "a.jpg"}, name="captions.jsonl.gz")
+    with pytest.raises(PolyglanceError, match=r"holds both .* remove one"):
+        load_dataset(folder)
+
+
+def test_empty_lists_are_no_captions(tmp_path: Path) -> None:
+    captions = {"en": {"independent": [], "translation": ["a"]}, "tr": {"independent": []}}
+    dataset = load_dataset(write(tmp_path / "d", {"image": "a.jpg", "captions": captions}))
+    assert dataset.languages == ["en"]
+    assert dataset.best_kind("en") == "translation"
+    with pytest.raises(PolyglanceError, match=r"captions\.jsonl: no captions in language 'tr'"):
+        dataset.captions(["tr"])
+
+
+def test_a_missing_split_names_the_file(tmp_path: Path) -> None:
+    dataset = load_dataset(write(tmp_path / "d", {"image": "a.jpg", "split": "Val"}))
+    with pytest.raises(PolyglanceError, match=r"captions\.jsonl: .* 'val' \(did you mean 'Val'"):
+        dataset.split("val")
+
+
+def test_places_of_captions(tmp_path: Path) -> None:
+    folder = write(tmp_path / "d", {"image": "a.jpg"}, {"image": "b.jpg", "split": "val"})
+    part = load_dataset(folder).split("val")
+    assert part.where(part.photos[0], "x") == f"{folder / 'captions.jsonl'}, line 2"
+    alone = Dataset([Photo("a.jpg", "train", {})], tmp_path, "mine")
+    assert alone.where(alone.photos[0], "x") == "mine, photograph a.jpg"
+
+
+def test_places_of_captions_in_a_table(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text(
+        'path,caption,language,split\na.jpg,"a\ndog",en,val\n\na.jpg,!!,en,val\nb.jpg,!!,en,train\n'
+    )
+    part = load_dataset(table).split("val")
+    assert part.where(part.photos[0], "!!") == f"{table}, line 5"
+    assert part.where(part.photos[0], "a\ndog") == f"{table}, line 2"
+
+
+def test_a_name_that_no_file_can_have_is_missing(tmp_path: Path) -> None:
+    folder = write(tmp_path / "d", {"image": "x" * 5000})
+    (folder / "images").mkdir()
+    assert inspect_dataset(load_dataset(folder)).missing == ["x" * 5000]
