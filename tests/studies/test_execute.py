@@ -48,7 +48,7 @@ def test_a_killed_worker_is_replaced_and_its_run_resumed(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool_module, "TICK_SECONDS", 0.02)
-    long = "training.epochs=25"
+    long = "training.epochs=12"
     tasks = [task(tmp_path / "killed", data, long), task(tmp_path / "next", data)]
     checkpoint = tmp_path / "killed" / "model" / "checkpoint.safetensors"
     ends = {}
