@@ -9,6 +9,7 @@ from polyglance.studies import load_study, make_plan, study_names
 from polyglance.studies.check import comparisons
 from polyglance.studies.overrides import flatten
 from polyglance.studies.schema import Claim
+from tests.studies.planted import facts
 
 STUDY = """
 title: A table
@@ -88,6 +89,15 @@ def test_overrides_are_lists_or_mappings() -> None:
 def test_comparisons_are_read() -> None:
     claim = Claim(text="", compare=["a + b > c", "a >= c", "a ≥ b"])
     assert comparisons(claim) == [("a + b", ">", "c"), ("a", ">=", "c"), ("a", ">=", "b")]
+
+
+def test_the_example_of_the_documentation_can_be_planned(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    path = tmp_path / "example.yaml"
+    path.write_text(guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
+    plan = make_plan(load_study(str(path)), facts=facts(10), seeds=1)
+    assert [len(set(line.sources[0].values())) for line in plan.lines] == [2, 1, 2]
+    assert plan.study.profiles["standard"].overrides == ["text.hidden=256", "joint.dim=256"]
 
 
 @pytest.mark.parametrize("name", study_names())
