@@ -16,12 +16,15 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation import load_report
 from polyglance.recipes import load_recipe
 from polyglance.studies import pool as pool_module
+from polyglance.studies.execute import Options, _extract
 from polyglance.studies.fingerprint import nameless
+from polyglance.studies.plan import Run
 from polyglance.studies.pool import FAILED, Pool
 from polyglance.studies.store import RunFolder
 from polyglance.studies.times import Estimate
 from polyglance.studies.worker import Task, perform
 from tests.conftest import TOY, write_toy
+from tests.studies.planted import facts
 
 FEATURE = "image.feature=imported/toy"
 
@@ -49,7 +52,9 @@ def test_a_killed_worker_is_replaced_and_its_run_resumed(
 ) -> None:
     monkeypatch.setattr(pool_module, "TICK_SECONDS", 0.02)
     long = "training.epochs=12"
-    tasks = [task(tmp_path / "killed", data, long), task(tmp_path / "next", data)]
+    RunFolder(tmp_path / "ended").finish({"seconds": 1.0})
+    ended = Task(**{**vars(task(tmp_path / "ended", data)), "needs": []})
+    tasks = [task(tmp_path / "killed", data, long), ended]
     checkpoint = tmp_path / "killed" / "model" / "checkpoint.safetensors"
     ends = {}
     with Pool(tasks, 1) as pool:
@@ -95,6 +100,21 @@ def test_what_a_kill_in_the_first_second_leaves_is_cleared(data: Path, tmp_path:
     (tmp_path / "run" / "model").mkdir(parents=True)
     (tmp_path / "run" / "model" / "vocabulary.json").write_text("{", encoding="utf-8")
     assert perform(task(tmp_path / "run", data)) == ""
+
+
+def test_features_are_extracted_once_before_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["a/global", "imported/x", "a/global", "broken/grid"]
+    runs = [Run("", "", load_recipe("vsepp", [f"image.feature={name}"])) for name in names]
+    asked = []
+
+    def load(dataset: object, name: str, *_: object, **__: object) -> None:
+        asked.append(name)
+        if name.startswith("broken"):
+            raise PolyglanceError("no such extractor")
+
+    monkeypatch.setattr("polyglance.vision.extract.load_features", load)
+    _extract(runs, facts(3), Options("data", Path("runs")))
+    assert asked == ["a/global", "broken/grid"]
 
 
 def test_durations_are_estimated_from_kin_then_from_all() -> None:

@@ -55,6 +55,7 @@ MISTAKES = [
     ("[1, 2]", "[1]", "lists 1 numbers for 2 columns"),
     ("name: both", "name: one", "two rows are called 'one'"),
     ("standard: {}", "standard: {x: [1]}", "profile 'standard' has 'x'"),
+    ("standard: {}", "standard: {rows: {bot: {}}}", r"no row matches 'bot' \(did you mean 'both'"),
     ("name: both, recipe: vsepp", "name: both", "'rows.1': a recipe is missing"),
     ("title: A table", "title: [", "line 4: not valid YAML"),
 ]

@@ -2,7 +2,6 @@
 
 import shlex
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -136,21 +135,14 @@ def _print_plan(plan: "Plan", options: "Options") -> None:
     from polyglance.studies.execute import estimate, pending, wanted
     from polyglance.studies.times import duration
 
-    # A dry run counts remembered failures as such, whatever --retry says.
-    remembered = {run.key for run in pending(plan, replace(options, retry=False))}
-    known = estimate(plan, options)
-    todo = pending(plan, options)
+    known, runs, todo = estimate(plan, options), wanted(plan, options), pending(plan, options)
     keys = {run.key for run in todo}
-    runs = wanted(plan, options)
     for run in runs:
         folder = options.folder(run)
         if run.key in keys:
-            state = (
-                "to judge" if folder.done else "to resume" if folder.model.exists() else "to run"
-            )
-            state += " again" if run.key not in remembered else ""
+            state = "to judge" if folder.done else "to go on" if folder.model.exists() else "to run"
         else:
-            state = "cached" if folder.done else "failed"
+            state = "cached" if folder.failure() is None else "failed"
         seconds = known.of(run.kin) if run.key in keys and not folder.done else None
         typer.echo("\t".join([state, run.label, "" if seconds is None else duration(seconds)]))
     total = known.total([run for run in todo if not options.folder(run).done], options.jobs)

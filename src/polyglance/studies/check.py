@@ -1,6 +1,7 @@
 """What a schema cannot see: names of rows and columns that other parts of a study use."""
 
 from collections.abc import Iterable
+from fnmatch import fnmatch
 
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
@@ -30,6 +31,12 @@ def check_references(study: Study, source: str) -> None:
     for name, profile in study.profiles.items():
         if profile.x is not None and study.curve is None:
             raise PolyglanceError(f"{source}: profile '{name}' has 'x', but there is no 'curve'")
+        for pattern in profile.rows:
+            if not any(fnmatch(row, pattern) for row in rows):
+                where = f"{source}: profile '{name}', rows"
+                raise PolyglanceError(
+                    f"{where}: no row matches '{pattern}'{nearest(pattern, rows)}"
+                )
 
 
 def comparisons(claim: Claim, where: str = "") -> list[tuple[str, str, str]]:

@@ -105,10 +105,11 @@ def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options) -> None:
 
 def _task(run: Run, plan: Plan, options: Options) -> Task:
     path = Path(options.data)
+    own = path.exists() and not options.data.startswith("generated")
     return Task(
         folder=str((options.runs / run.key).absolute()),
         recipe=run.recipe.model_dump(mode="json"),
-        data=str(path.absolute()) if path.exists() else options.data,
+        data=str(path.absolute()) if own else options.data,
         split=plan.study.evaluation.split,
         needs=sorted(run.needs, key=lambda need: (need[0] or (), need[1])),
         cache=None if options.cache is None else str(options.cache.absolute()),

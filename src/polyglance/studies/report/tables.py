@@ -60,6 +60,7 @@ def result_table(results: Results, failed: Mapping[str, str]) -> Table:
     rows.append(_chance_row(results, has_paper))
     sections = _sections(results, [line.row.name for line in plan.lines])
     notes = [f"{plan.seeds} seeds, mean ± standard deviation" if plan.seeds > 1 else "one seed"]
+    notes += [f"{part.title}: {part.note}" for part in plan.study.parts if part.note]
     notes += [f"{line.title}: {line.row.note}" for line in plan.lines if line.row.note]
     return Table("Results", groups, header, rows, sections, notes)
 
