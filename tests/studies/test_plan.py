@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from polyglance.data import Photo, load_dataset
+from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.studies import Study, make_plan
-from polyglance.studies.fingerprint import dataset_fingerprint, kin_key, run_key
+from polyglance.studies.fingerprint import kin_key, run_key
 from polyglance.studies.plan import Facts
 from tests.conftest import write_toy
 from tests.studies.planted import dataset, facts

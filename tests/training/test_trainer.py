@@ -108,6 +108,11 @@ def test_a_run_is_not_overwritten_nor_resumed_with_another_recipe(
         run(toy, tmp_path / "run")
     with pytest.raises(PolyglanceError, match="another recipe"):
         run(toy, tmp_path / "run", "training.lr=0.02", resume=True)
+    with pytest.raises(PolyglanceError, match="captions have changed"):
+        run(write_toy(tmp_path / "new", photos=80), tmp_path / "run", resume=True)
+    (tmp_path / "run" / "model.json").write_text("[]")
+    with pytest.raises(PolyglanceError, match="not the description of a run"):
+        run(toy, tmp_path / "run", resume=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").write_text("mine")
     with pytest.raises(PolyglanceError, match="not empty"):

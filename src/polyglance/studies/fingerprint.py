@@ -1,12 +1,11 @@
 """What a run depends on, as a hash: the resolved recipe and the content of the data."""
 
 import hashlib
-import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from polyglance.data.dataset import Dataset
+from polyglance.data.fingerprint import digest
 from polyglance.recipes import Recipe
 from polyglance.vision.store import INDEX, META, VECTORS
 
@@ -15,23 +14,6 @@ RUN_FORMAT = 1
 
 SAMPLE = 1 << 20
 IMPORTED = "imported/"
-
-
-def digest(value: Any) -> str:
-    """A stable hash of a JSON value."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def dataset_fingerprint(dataset: Dataset) -> str:
-    """A hash of the photographs' names, splits and captions, in their order, and of more text."""
-    total = hashlib.sha256()
-    for photo in dataset.photos:
-        total.update(digest([photo.image, photo.split, photo.captions]).encode())
-    if dataset.root is not None:
-        for path in sorted(dataset.root.glob("text-only.jsonl*")):
-            total.update(path.read_bytes())
-    return total.hexdigest()
 
 
 def nameless(recipe: Recipe) -> Recipe:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 
 from polyglance.data.dataset import Dataset
+from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.report import HUMAN_KINDS
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.registry import nearest
-from polyglance.studies.fingerprint import dataset_fingerprint, kin_key, nameless, run_key
+from polyglance.studies.fingerprint import kin_key, nameless, run_key
 from polyglance.studies.overrides import assign, for_language
 from polyglance.studies.schema import Column, Profile, Row, Study, Training
 

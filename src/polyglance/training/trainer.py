@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from polyglance.data.dataset import Dataset
+from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
 from polyglance.models import Model
-from polyglance.models.model import CONFIG, to_tensors
+from polyglance.models.model import to_tensors
 from polyglance.objectives import Objective, build_objective
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe
@@ -21,6 +21,7 @@ from polyglance.training import checkpoint
 from polyglance.training.collapse import CollapseDetector, collapse_error
 from polyglance.training.data import TrainingData, prepare
 from polyglance.training.feed import Feed, Term, build_feed
+from polyglance.training.folder import check_folder
 from polyglance.training.log import RunLog, draw_curve
 from polyglance.training.schedule import learning_rate
 from polyglance.training.validation import Validation
@@ -50,7 +51,8 @@ def train(
 
     A killed run goes on with `resume` to the same result as an uninterrupted one.
     """
-    _check_folder(out, recipe, dataset, resume)
+    fingerprint = dataset_fingerprint(dataset)
+    check_folder(out, recipe, fingerprint, resume)
     dataset.split(recipe.data.validation_split)
     torch.manual_seed(recipe.training.seed)
     objective = build_objective(recipe.loss)
@@ -63,11 +65,12 @@ def train(
         )
     if not validation.judged:
         raise PolyglanceError(
-            f"{dataset.name}: split '{recipe.data.validation_split}' has no captions in "
+            f"{dataset.label}: split '{recipe.data.validation_split}' has no captions in "
             f"{', '.join(model.languages)}, so there is nothing to judge the training by"
         )
     feed = build_feed(recipe, data)
-    model.save_config(out, data=dataset.name, captions=len(data), parameters=model.parameters())
+    facts = {"data": dataset.name, "fingerprint": fingerprint, "captions": len(data)}
+    model.save_config(out, **facts, parameters=model.parameters())
     return _Trainer(model, objective, data, feed, validation, out, show_progress).run()
 
 
@@ -250,22 +253,3 @@ def reversed_lengths(lengths: torch.Tensor) -> torch.Tensor:
     swapped = torch.empty_like(lengths)
     swapped[torch.argsort(lengths, stable=True)] = lengths.sort(descending=True).values
     return swapped
-
-
-def _check_folder(out: Path, recipe: Recipe, dataset: Dataset, resume: bool) -> None:
-    if not out.exists() or not any(out.iterdir()):
-        return
-    if not (out / CONFIG).is_file():
-        raise PolyglanceError(f"{out}: the folder is not empty and not a run; choose another --out")
-    if not resume:
-        raise PolyglanceError(
-            f"{out}: a run is there already; go on with --resume, or choose another --out"
-        )
-    saved = read_json(out / CONFIG)
-    if saved.get("recipe") != recipe.model_dump(mode="json"):
-        raise PolyglanceError(
-            f"{out}: the run there has another recipe; --resume needs the same one with the same "
-            f"--set (see 'recipe' in {out / CONFIG})"
-        )
-    if saved.get("data") != dataset.name:
-        raise PolyglanceError(f"{out}: the run there was trained on '{saved.get('data')}'")
