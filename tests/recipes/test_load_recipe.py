@@ -21,7 +21,7 @@ START = b"name: a\npaper: b\nsummary: c\n"
         (b"[" * 20_000, "nested too deep"),
         (START + b"training: 3\n", "'training' must be a section"),
         (START + b"trainin: {}\n", "unknown field 'trainin'.*'training'"),
-        (b"", "expected a recipe"),
+        (b"", "expected the fields of a recipe"),
     ],
 )
 def test_a_bad_file_is_explained(tmp_path: Path, data: bytes, message: str) -> None:

@@ -1,0 +1,127 @@
+"""YAML documents that come with the package or from users, checked against a schema."""
+
+import re
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from polyglance.errors import PolyglanceError
+from polyglance.registry import nearest
+
+SUFFIXES = {".yaml", ".yml"}
+T = TypeVar("T", bound=BaseModel)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without two traps: keys that are there twice, and Norwegian (no) as False."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if str(key.value) in seen:
+                problem = f"the key '{key.value}' is there twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:bool"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile("(true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
+
+
+def parse_yaml(text: str) -> Any:
+    """The value of a YAML text; its booleans are true and false alone.
+
+    >>> parse_yaml("languages: [en, no]")
+    {'languages': ['en', 'no']}
+    """
+    return yaml.load(text, _Loader)
+
+
+def document_names(package: str) -> list[str]:
+    """Names of the YAML files in a sub-package."""
+    files = (file.name for file in resources.files(package).iterdir())
+    return sorted(name.removesuffix(".yaml") for name in files if name.endswith(".yaml"))
+
+
+def read_document(name: str, package: str, noun: str, listing: str) -> tuple[str, dict[str, Any]]:
+    """(source as errors name it, content) of a package's document or a user's YAML file.
+
+    `noun` is what it is called, `listing` the command that lists them.
+    """
+    source, text = _read(name, package, noun, listing)
+    try:
+        value = parse_yaml(text)
+    except yaml.YAMLError as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise PolyglanceError(f"{source}{line}: not valid YAML ({problem or error})") from None
+    except RecursionError:
+        raise PolyglanceError(f"{source}: not valid YAML (nested too deep)") from None
+    if not isinstance(value, dict):
+        raise PolyglanceError(f"{source}: expected the fields of a {noun}")
+    return source, value
+
+
+def validate(schema: type[T], value: Any, source: str) -> T:
+    """Check a value; the first mistake is told with its field and the nearest valid one."""
+    try:
+        return schema.model_validate(value)
+    except ValidationError as error:
+        raise PolyglanceError(f"{source}: {_explain(schema, error)}") from None
+
+
+def _read(name: str, package: str, noun: str, listing: str) -> tuple[str, str]:
+    path = Path(name)
+    if path.suffix in SUFFIXES:
+        if not path.is_file():
+            raise PolyglanceError(f"{path}: no such {noun} file")
+        try:
+            return str(path), path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise PolyglanceError(f"{path}: not UTF-8; save the {noun} as UTF-8") from None
+    names = document_names(package)
+    if name not in names:
+        raise PolyglanceError(
+            f"unknown {noun} '{name}'{nearest(name, names)}; "
+            f"'{listing}' lists them, and a path to a .yaml file works too"
+        )
+    file = resources.files(package) / f"{name}.yaml"
+    return f"{noun} {name}", file.read_text(encoding="utf-8")
+
+
+def _explain(schema: type[BaseModel], error: ValidationError) -> str:
+    detail = error.errors()[0]
+    location = [str(part) for part in detail["loc"]]
+    field, kind = ".".join(location), detail["type"]
+    message = detail["msg"].removeprefix("Value error, ")
+    if kind == "extra_forbidden":
+        return f"unknown field '{field}'{nearest(location[-1], _fields_at(schema, location[:-1]))}"
+    if kind == "missing":
+        return f"field '{field}' is missing"
+    if kind == "model_type":
+        noun = schema.__name__.lower()
+        return f"'{field or noun}' must be a section with fields (got {detail['input']!r})"
+    if kind == "value_error":
+        return f"'{field}': {message}" if field else message
+    return f"field '{field}': {message.lower()} (got {detail['input']!r})"
+
+
+def _fields_at(schema: type[BaseModel], location: Sequence[str]) -> list[str]:
+    """The fields of the part of a document at `location`, through lists and mappings."""
+    kind: Any = schema
+    for part in location:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            kind = kind.model_fields[part].annotation
+        else:
+            kind = get_args(kind)[-1]
+    return list(getattr(kind, "model_fields", {}))
