@@ -53,10 +53,12 @@ def document_names(package: str) -> list[str]:
     return sorted(name.removesuffix(".yaml") for name in files if name.endswith(".yaml"))
 
 
-def read_document(name: str, package: str, noun: str, listing: str) -> tuple[str, dict[str, Any]]:
+def read_document(
+    name: str, package: str, noun: str, listing: str = ""
+) -> tuple[str, dict[str, Any]]:
     """(source as errors name it, content) of a package's document or a user's YAML file.
 
-    `noun` is what it is called, `listing` the command that lists them.
+    `noun` is what it is called, `listing` the command that lists them, if there is one.
     """
     source, text = _read(name, package, noun, listing)
     try:
@@ -91,9 +93,10 @@ def _read(name: str, package: str, noun: str, listing: str) -> tuple[str, str]:
             raise PolyglanceError(f"{path}: not UTF-8; save the {noun} as UTF-8") from None
     names = document_names(package)
     if name not in names:
+        listed = f"'{listing}' lists them, and " if listing else ""
         raise PolyglanceError(
             f"unknown {noun} '{name}'{nearest(name, names)}; "
-            f"'{listing}' lists them, and a path to a .yaml file works too"
+            f"{listed}a path to a .yaml file works too"
         )
     file = resources.files(package) / f"{name}.yaml"
     return f"{noun} {name}", file.read_text(encoding="utf-8")

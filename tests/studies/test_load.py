@@ -75,6 +75,16 @@ def test_unknown_names_get_the_nearest(tmp_path: Path) -> None:
         make_plan(study, "quik")
 
 
+def test_profiles_may_be_shared_between_studies(tmp_path: Path) -> None:
+    start = STUDY.index("profiles:")
+    path = tmp_path / "table.yaml"
+    path.write_text(STUDY[:start] + "profiles: kadar\n")
+    assert set(load_study(str(path)).profiles) == {"quick", "standard", "paper"}
+    path.write_text(STUDY[:start] + "profiles: kadr\n")
+    with pytest.raises(PolyglanceError, match=r"unknown set of profiles 'kadr' .*'kadar'"):
+        load_study(str(path))
+
+
 def test_a_recipe_mistake_names_the_row(tmp_path: Path) -> None:
     study = load_study(write(tmp_path, "data.languages", "data.langages"))
     with pytest.raises(PolyglanceError, match=r"row 'one'.*data.langages.*'languages'"):

@@ -7,6 +7,7 @@ from polyglance.studies.check import check_references
 from polyglance.studies.schema import Study
 
 PACKAGE = "polyglance.studies"
+PROFILES = "polyglance.studies.profiles"
 
 
 def study_names() -> list[str]:
@@ -22,6 +23,8 @@ def short_name(name: str) -> str:
 def load_study(name: str) -> Study:
     """The study called `name`, or a YAML file of the user's own."""
     source, value = read_document(name, PACKAGE, "study", "polyglance study --list")
+    if isinstance(value.get("profiles"), str):
+        value["profiles"] = read_document(value["profiles"], PROFILES, "set of profiles")[1]
     study = validate(Study, value, source)
     check_references(study, source)
     return study

@@ -1,0 +1,1 @@
+"""Sizes that several studies of one paper share."""
