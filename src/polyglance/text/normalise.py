@@ -1,7 +1,6 @@
 """One form for the many ways of typing a word: Unicode, case, marks that nobody types twice."""
 
 import re
-import sys
 import unicodedata
 from functools import cache
 
@@ -66,10 +65,14 @@ def lower(text: str, language: str | None) -> str:
     return text.lower().replace("i̇", "i")
 
 
+_LAST_DIGIT = 0x20000
+"""Unicode has no decimal digits beyond its supplementary multilingual plane."""
+
+
 @cache
 def _folding() -> dict[int, str]:
     """Letters that are typed in several ways, and all decimal digits as 0–9."""
-    characters = map(chr, range(128, sys.maxunicode + 1))
+    characters = map(chr, range(128, _LAST_DIGIT))
     digits = {ord(c): str(unicodedata.decimal(c)) for c in characters if c.isdecimal()}
     return {**digits, **_LETTERS}
 
