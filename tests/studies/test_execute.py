@@ -51,16 +51,18 @@ def test_a_killed_worker_is_replaced_and_its_run_resumed(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool_module, "TICK_SECONDS", 0.02)
-    long = "training.epochs=12"
+    long = "training.epochs=40"
     RunFolder(tmp_path / "ended").finish({"seconds": 1.0})
     ended = Task(**{**vars(task(tmp_path / "ended", data)), "needs": []})
     tasks = [task(tmp_path / "killed", data, long), ended]
     checkpoint = tmp_path / "killed" / "model" / "checkpoint.safetensors"
-    ends = {}
+    ends: dict[int, str] = {}
+    killed_it = False
     with Pool(tasks, 1) as pool:
         for event in pool.events():
-            if event is None and checkpoint.is_file() and not ends:
+            if event is None and checkpoint.is_file() and not killed_it:
                 pool._processes[0].kill()
+                killed_it = True
             elif event is not None and event[1] != "start":
                 ends[event[0]] = event[1]
     assert ends[0].startswith(f"{FAILED}the worker process ended by signal 9")
