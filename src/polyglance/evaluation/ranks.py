@@ -104,13 +104,19 @@ def count_before(
     left, right = np.searchsorted(owner, [first, first + len(tile)])
     middle, middle_owner = tile[:, left:right], owner[left:right]
     row = rows[first : first + len(tile)]
-    row += np.count_nonzero(tile[:, :left] >= best, axis=1)
-    row += np.count_nonzero(tile[:, left:] > best, axis=1)
-    row += np.count_nonzero((middle == best) & (middle_owner < index), axis=1)
-    columns[:right] += np.count_nonzero(tile[:, :right] > own[:right], axis=0)
-    columns[right:] += np.count_nonzero(tile[:, right:] >= own[right:], axis=0)
+    row += _count(tile[:, :left] >= best, 1)
+    row += _count(tile[:, left:] > best, 1)
+    row += _count((middle == best) & (middle_owner < index), 1)
+    columns[:right] += _count(tile[:, :right] > own[:right], 0)
+    columns[right:] += _count(tile[:, right:] >= own[right:], 0)
     ties = (middle == own[left:right]) & (index < middle_owner)
-    columns[left:right] += np.count_nonzero(ties, axis=0)
+    columns[left:right] += _count(ties, 0)
+
+
+def _count(mask: np.ndarray, axis: int) -> np.ndarray:
+    """True values along an axis of [n, m]; narrow sums are several times faster than wide ones."""
+    kind = np.uint16 if mask.shape[axis] < 1 << 16 else np.int64
+    return np.asarray(np.add.reduce(mask.view(np.uint8), axis=axis, dtype=kind))
 
 
 @dataclass(frozen=True, slots=True)
