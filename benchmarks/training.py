@@ -50,7 +50,7 @@ def compare_gru(batch: int, steps: int, hidden: int, rounds: int) -> None:
     print(f"  ratio      {seconds['torch'] / seconds['PackedGRU']:7.2f}")
 
 
-def profile_updates(data: str, recipe: str, updates: int) -> None:
+def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) -> None:
     """Shares of an update's time, and captions per second."""
     from polyglance.data import load_dataset
     from polyglance.models.model import to_tensors
@@ -59,7 +59,7 @@ def profile_updates(data: str, recipe: str, updates: int) -> None:
     from polyglance.text import bucketed_batches, pad
     from polyglance.training.data import prepare
 
-    chosen = load_recipe(recipe)
+    chosen = load_recipe(recipe, overrides)
     started = time.perf_counter()
     model, rows = prepare(chosen, load_dataset(data), None, True)
     print(f"data ready in {time.perf_counter() - started:.1f} s: {len(rows)} captions")
@@ -109,13 +109,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", help="dataset folder")
     parser.add_argument("--recipe", default="nce")
+    parser.add_argument("--set", action="append", default=[], help="path=value of the recipe")
     parser.add_argument("--updates", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
     for hidden in (256, 512):
         compare_gru(256, 14, hidden, options.rounds)
     if options.data:
-        profile_updates(options.data, options.recipe, options.updates)
+        profile_updates(options.data, options.recipe, options.set, options.updates)
 
 
 if __name__ == "__main__":
