@@ -26,11 +26,14 @@ class CollapseDetector:
         return self.count >= self.patience
 
 
-def collapse_error(loss: float, collapsed: float, updates: int) -> PolyglanceError:
-    """What to tell the user."""
+def collapse_error(
+    loss: float, collapsed: float, updates: int, warmup_epochs: int
+) -> PolyglanceError:
+    """What to tell the user; more of the warm-up that the recipe has is the first remedy."""
+    longer = max(1, 4 * warmup_epochs)
     return PolyglanceError(
         f"training has collapsed: for {updates} updates the loss ({loss:.2f}) has been that of a "
-        f"model that scores every pair alike ({collapsed:.2f}); start with all negatives "
-        "(--set loss.warmup_epochs=1), use --set loss.name=infonce, or lower training.lr; "
-        "--set training.collapse=warn goes on regardless"
+        f"model that scores every pair alike ({collapsed:.2f}); start with all negatives, or for "
+        f"longer (--set loss.warmup_epochs={longer}), use --set loss.name=infonce, or lower "
+        "training.lr; --set training.collapse=warn goes on regardless"
     )

@@ -189,7 +189,8 @@ class _Trainer:
         stuck = self.detector.update(loss, collapsed, deviation)
         self.done.collapsed = self.detector.count
         if stuck:
-            error = collapse_error(loss, collapsed, self.detector.patience)
+            warmup = self.model.recipe.loss.warmup_epochs
+            error = collapse_error(loss, collapsed, self.detector.patience, warmup)
             if self.recipe.collapse == "stop":
                 raise error
             self.log.write(self.done.update, warning=str(error))
