@@ -217,3 +217,10 @@ def test_markdown_has_one_cell_per_column(toy):
     table = [line for line in lines if line.startswith("|")]
     assert len(table) == 2 + 2 + 2
     assert len({line.count("|") for line in table}) == 1
+
+
+@pytest.mark.parametrize(("count", "told"), [(12, True), (60, False)])
+def test_a_small_gallery_is_told(count, told):
+    dataset = make_dataset(count)
+    report = evaluate(FakeModel(make_vectors(dataset)), dataset, "test", bootstrap=0)
+    assert ("is found in by luck" in report_rows(report).markdown()) is told

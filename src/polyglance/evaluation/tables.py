@@ -49,6 +49,10 @@ class Rows:
         return "\n".join([f"**{self.title}**", "", *lines, *notes]) + "\n"
 
 
+SMALL_GALLERY = 50
+"""Pictures below which R@10 by chance exceeds 20 %."""
+
+
 def report_rows(report: Report) -> Rows:
     """One line per language, then the averages."""
     header = ["", "kind", "img", "capt", *RECALLS, "medR", "rsum", "mR"]
@@ -121,6 +125,9 @@ def _numbers(metrics: Metrics, intervals: Intervals) -> list[str]:
 
 def _notes(report: Report) -> list[str]:
     notes = []
+    smallest = min(len(result.outcome.photo) for result in report.results)
+    if smallest < SMALL_GALLERY:
+        notes.append(f"a gallery of {smallest} pictures is found in by luck: judge on more")
     if report.rounds:
         notes.append(f"±: half the 95 % interval, {report.rounds} resamples of photographs")
     if any(not result.known for result in report.results):
