@@ -143,3 +143,12 @@ def test_outputs_are_checked_before_the_work(command, tmp_path):
         command("1-0", "--markdown", str(tmp_path / "file" / "r.md"))
     with pytest.raises(PolyglanceError, match="with --data"):
         command("1-0", data=False)
+
+
+def test_a_refused_request_makes_no_folder(tmp_path):
+    words = ["m", "--data", "d", "--folds", "5", "--trec", str(tmp_path / "trec")]
+    app = typer.Typer()
+    app.command()(evaluate_command)
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, PolyglanceError)
+    assert not (tmp_path / "trec").exists()

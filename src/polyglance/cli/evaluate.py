@@ -57,11 +57,11 @@ def evaluate_command(
     ] = None,
 ) -> None:
     """Recall per language in both directions; several models are compared with the first."""
-    _check_outputs([json, markdown], [trec, clip_benchmark])
     if seeds and len(models) < 2:
         raise PolyglanceError("--seeds needs two models or more")
     if trec is not None and folds > 1:
         raise PolyglanceError("--trec writes the full gallery; leave out --folds")
+    _check_outputs([json, markdown], [trec, clip_benchmark])
     if len(models) > 1 and not seeds and not bootstrap:
         raise PolyglanceError("a comparison needs --bootstrap of 1 or more")
     options = {

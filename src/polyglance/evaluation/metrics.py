@@ -1,6 +1,6 @@
 """Recalls, median and mean ranks from 0-based ranks (spec §2.4), whole and in folds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import comb, floor
@@ -97,6 +97,14 @@ def fold_slices(images: int, folds: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(starts)]
 
 
+def fold_members(
+    caption_image: np.ndarray, images: int, folds: int
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Each contiguous fold of the images, and the captions [m] that belong to it."""
+    for fold in fold_slices(images, folds):
+        yield fold, np.flatnonzero((caption_image >= fold.start) & (caption_image < fold.stop))
+
+
 def rank_folds(
     images: np.ndarray,
     captions: np.ndarray,
@@ -110,8 +118,7 @@ def rank_folds(
         return rank_both(images, captions, caption_image, score, progress=progress)
     caption_image = np.asarray(caption_image, np.int64)
     rows, columns = np.empty(len(images), np.int64), np.empty(len(captions), np.int64)
-    for fold in fold_slices(len(images), folds):
-        members = np.flatnonzero((caption_image >= fold.start) & (caption_image < fold.stop))
+    for fold, members in fold_members(caption_image, len(images), folds):
         owner = caption_image[members] - fold.start
         ranks = rank_both(images[fold], captions[members], owner, score, progress=progress)
         rows[fold], columns[members] = ranks.image_to_text, ranks.text_to_image
@@ -121,8 +128,7 @@ def rank_folds(
 def fold_metrics(ranks: Ranks, caption_image: np.ndarray, folds: int = 1) -> Metrics:
     """Metrics of each fold of `rank_folds`, averaged."""
     parts = []
-    for fold in fold_slices(len(ranks.image_to_text), folds):
-        members = (caption_image >= fold.start) & (caption_image < fold.stop)
+    for fold, members in fold_members(caption_image, len(ranks.image_to_text), folds):
         parts.append(metrics(Ranks(ranks.image_to_text[fold], ranks.text_to_image[members])))
     return mean(parts)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyglance.evaluation.metrics import KS, fold_slices
+from polyglance.evaluation.metrics import KS, fold_members
 from polyglance.evaluation.ranks import check_index
 from polyglance.evaluation.similarity import Score, dot
 
@@ -53,8 +53,7 @@ def strict_folds(
 ) -> dict[int, float]:
     """Strict recalls within each contiguous fold of images, averaged."""
     parts = []
-    for fold in fold_slices(len(images), folds):
-        members = (caption_image >= fold.start) & (caption_image < fold.stop)
+    for fold, members in fold_members(caption_image, len(images), folds):
         owner = caption_image[members] - fold.start
         ranks = rank_own_captions(images[fold], captions[members], owner, score)
         parts.append(strict_recalls(ranks, owner))
