@@ -72,3 +72,9 @@ def test_the_papers_tokens_on_the_data_at_hand(training_captions):
     assert sizes(Vocabulary.build_tables(tokens)) == {"en": 546, "de": 534, "fr": 561, "cs": 627}
     assert len(Vocabulary.build(tokens, scope="pooled")) == 2271
     assert len(Vocabulary.build(tokens, scope="per-language")) == 2189
+
+
+def test_the_language_is_only_a_hint(training_captions):
+    for code, kinds in training_captions.items():
+        texts = [text for captions in kinds.values() for text in captions][:2000]
+        assert tokenize_many(texts, code) == tokenize_many(texts)
