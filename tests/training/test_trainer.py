@@ -128,6 +128,22 @@ def test_patience_stops_and_the_best_weights_stay(toy: Path, tmp_path: Path) -> 
     assert values[result.progress.best_update] == max(values.values())
 
 
+def test_a_length_in_updates_replaces_epochs(toy: Path, tmp_path: Path) -> None:
+    result = run(toy, tmp_path / "run", "training.epochs=1", "training.updates=17")
+    assert result.progress.update == 17
+    assert result.progress.finished == "all 17 updates done"
+
+
+def test_warm_up_in_updates_is_that_in_epochs(toy: Path, tmp_path: Path) -> None:
+    length = ("training.epochs=2", "loss.name=max-hinge")
+    epochs = run(toy, tmp_path / "epochs", *length, "loss.warmup_epochs=1")
+    one = epochs.progress.update // 2
+    run(toy, tmp_path / "updates", *length, "loss.warmup_epochs=0", f"loss.warmup_updates={one}")
+    run(toy, tmp_path / "less", *length, "loss.warmup_epochs=0", f"loss.warmup_updates={one - 1}")
+    assert same(tmp_path / "epochs", tmp_path / "updates")
+    assert not same(tmp_path / "epochs", tmp_path / "less")
+
+
 def test_collapse_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures that look alike leave max-of-hinges nothing better than equal scores."""
     toy = write_toy(tmp_path / "toy", planted=0.0)

@@ -21,20 +21,20 @@ class Objective(nn.Module):
         super().__init__()
         self.recipe = recipe
 
-    def forward(self, scores: Tensor, image: Tensor, epoch: int) -> Tensor:
-        """Loss of scores [B, B] whose columns belong to `image` [B], in epoch `epoch` from 0."""
+    def forward(self, scores: Tensor, image: Tensor, warming_up: bool = False) -> Tensor:
+        """Loss of scores [B, B] whose columns belong to `image` [B]."""
         ignore = same_image(image) if self.recipe.mask_same_image else None
-        return self.loss(scores, ignore, epoch)
+        return self.loss(scores, ignore, warming_up)
 
-    def loss(self, scores: Tensor, ignore: Tensor | None, epoch: int) -> Tensor:
+    def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
         """The loss itself; `ignore` [B, B] marks pairs that are not negatives."""
         raise TypeError("an objective defines loss()")
 
-    def collapsed_value(self, batch: int, epoch: int) -> float:
+    def collapsed_value(self, batch: int, warming_up: bool = False) -> float:
         """The loss of `batch` pairs when all scores are equal."""
         equal = torch.zeros(batch, batch)
         with torch.no_grad():
-            return float(self(equal, torch.arange(batch), epoch))
+            return float(self(equal, torch.arange(batch), warming_up))
 
 
 objectives: Registry[type[Objective]] = Registry("loss")
@@ -54,7 +54,7 @@ def same_image(image: Tensor) -> Tensor:
 class SumHinge(Objective):
     """VSE0, and the warm-up of others."""
 
-    def loss(self, scores: Tensor, ignore: Tensor | None, epoch: int) -> Tensor:
+    def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
         return self._reduce(sum_of_hinges(scores, self.recipe.margin, ignore), len(scores))
 
     def _reduce(self, total: Tensor, batch: int) -> Tensor:
@@ -63,11 +63,11 @@ class SumHinge(Objective):
 
 @objectives.register("max-hinge")
 class MaxHinge(SumHinge):
-    """VSE++; the first `warmup_epochs` epochs use all negatives."""
+    """VSE++; uses all negatives while warming up."""
 
-    def loss(self, scores: Tensor, ignore: Tensor | None, epoch: int) -> Tensor:
-        if epoch < self.recipe.warmup_epochs:
-            return super().loss(scores, ignore, epoch)
+    def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
+        if warming_up:
+            return super().loss(scores, ignore, warming_up)
         return self._reduce(max_of_hinges(scores, self.recipe.margin, ignore), len(scores))
 
 
@@ -80,6 +80,6 @@ class InfoNCE(Objective):
         start = torch.tensor(math.log(recipe.temperature))
         self.log_temperature = nn.Parameter(start, requires_grad=recipe.learn_temperature)
 
-    def loss(self, scores: Tensor, ignore: Tensor | None, epoch: int) -> Tensor:
+    def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
         temperature = self.log_temperature.exp().clamp(min=SMALLEST_TEMPERATURE)
         return info_nce(scores, temperature, ignore)

@@ -90,6 +90,7 @@ class LossRecipe(Part):
     margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
     reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
     warmup_epochs: int = Field(0, ge=0, description="epochs of sum-hinge before max-hinge")
+    warmup_updates: int = Field(0, ge=0, description="the same in updates; the longer counts")
     temperature: float = Field(0.06, gt=0, description="initial temperature of infonce")
     learn_temperature: bool = Field(True, description="whether infonce learns its temperature")
     mask_same_image: bool = Field(False, description="captions of one image are not negatives")
@@ -121,6 +122,7 @@ class TrainingRecipe(Part):
     """Optimisation and stopping."""
 
     epochs: int = Field(30, ge=1, description="passes over the captions at most")
+    updates: int | None = Field(None, ge=1, description="updates at most, instead of epochs")
     batch_size: int = Field(128, ge=2, description="captions of an update")
     optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or with decoupled decay")
     lr: float = Field(2e-4, gt=0, description="learning rate")

@@ -1,6 +1,8 @@
 """Tokenisers by name. `words` is the default; the others serve fidelity to the papers."""
 
+import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from polyglance.errors import PolyglanceError
@@ -45,7 +47,13 @@ def tokenize_many(
     codes = _codes(languages, len(texts))
     show = len(texts) >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
     pairs = track(zip(texts, codes, strict=True), "tokenising", len(texts), "captions", show)
-    return [tool.tokenize(text, code) for text, code in pairs]
+    return [list(_tokens(tool, text, code)) for text, code in pairs]
+
+
+@lru_cache(maxsize=200_000)
+def _tokens(tool: Tokenizer, text: str, language: str | None) -> tuple[str, ...]:
+    """Kept, because the runs of a study read the same captions again and again."""
+    return tuple(sys.intern(token) for token in tool.tokenize(text, language))
 
 
 def _codes(languages: Sequence[str] | str | None, count: int) -> Sequence[str | None]:

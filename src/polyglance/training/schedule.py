@@ -5,6 +5,11 @@ import math
 from polyglance.recipes.schema import TrainingRecipe
 
 
+def total_updates(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
+    """Updates of a run that no lack of progress stops."""
+    return recipe.updates or recipe.epochs * updates_per_epoch
+
+
 def learning_rate(recipe: TrainingRecipe, update: int, updates_per_epoch: int) -> float:
     """The rate of update `update`, counted from 0.
 
@@ -16,7 +21,7 @@ def learning_rate(recipe: TrainingRecipe, update: int, updates_per_epoch: int) -
     if recipe.schedule == "step":
         return rate * recipe.decay ** (update // updates_per_epoch // recipe.decay_every)
     if recipe.schedule == "cosine":
-        progress = update / (recipe.epochs * updates_per_epoch)
+        progress = update / total_updates(recipe, updates_per_epoch)
         wave = (1 + math.cos(math.pi * progress)) / 2
         return rate * (recipe.decay + (1 - recipe.decay) * wave)
     return rate

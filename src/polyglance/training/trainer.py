@@ -23,7 +23,7 @@ from polyglance.training.data import TrainingData, prepare
 from polyglance.training.feed import Feed, Term, build_feed
 from polyglance.training.folder import check_folder
 from polyglance.training.log import RunLog, draw_curve
-from polyglance.training.schedule import learning_rate
+from polyglance.training.schedule import learning_rate, total_updates
 from polyglance.training.validation import Validation
 
 CHECKPOINT_SECONDS = 60.0
@@ -106,7 +106,7 @@ class _Trainer:
 
     def run(self) -> Result:
         """Train until the epochs are over or the patience is."""
-        updates = self.recipe.epochs * self.feed.updates_per_epoch
+        updates = total_updates(self.recipe, self.feed.updates_per_epoch)
         self.model.network.train()
         try:
             with Bar("training", updates * self.recipe.batch_size, "captions", self.show) as bar:
@@ -116,7 +116,7 @@ class _Trainer:
                         break
                     self._update(terms, bar)
                     if self.done.update >= updates and not self.done.finished:
-                        self._finish(f"all {self.recipe.epochs} epochs done")
+                        self._finish(f"all {self._length()} done")
         finally:
             self.log.close()
         draw_curve(self.out)
@@ -127,6 +127,18 @@ class _Trainer:
     def epoch(self) -> int:
         """Epochs completed."""
         return self.done.update // self.feed.updates_per_epoch
+
+    @property
+    def warming_up(self) -> bool:
+        """Whether the next update uses all negatives."""
+        loss = self.model.recipe.loss
+        epochs = loss.warmup_epochs * self.feed.updates_per_epoch
+        return self.done.update < max(epochs, loss.warmup_updates)
+
+    def _length(self) -> str:
+        if self.recipe.updates:
+            return f"{self.recipe.updates} updates"
+        return f"{self.recipe.epochs} epochs"
 
     def _finish(self, reason: str) -> None:
         self.done.finished = reason
@@ -142,7 +154,7 @@ class _Trainer:
         for term in terms:
             loss, scores = self._loss(term)
             losses.append(term.weight * loss)
-            collapsed += term.weight * self.objective.collapsed_value(len(scores), self.epoch)
+            collapsed += term.weight * self.objective.collapsed_value(len(scores), self.warming_up)
             deviation = max(deviation, float(scores.detach().std(correction=0)))
         total = torch.stack(losses).sum() if len(losses) > 1 else losses[0]
         self.optimizer.zero_grad(set_to_none=True)
@@ -172,7 +184,7 @@ class _Trainer:
             images = self._embed(term.others, reverse)
             captions = self._embed(term.captions, reverse)
         scores = self.model.network.scores(images, captions)
-        return self.objective(scores, torch.from_numpy(photo), self.epoch), scores
+        return self.objective(scores, torch.from_numpy(photo), self.warming_up), scores
 
     def _embed(self, rows: np.ndarray, reverse_lengths: bool = False) -> torch.Tensor:
         ids, lengths = (torch.from_numpy(part) for part in pad(*self.data.tokens, rows))
@@ -189,8 +201,9 @@ class _Trainer:
         stuck = self.detector.update(loss, collapsed, deviation)
         self.done.collapsed = self.detector.count
         if stuck:
-            warmup = self.model.recipe.loss.warmup_epochs
-            error = collapse_error(loss, collapsed, self.detector.patience, warmup)
+            error = collapse_error(
+                loss, collapsed, self.detector.patience, self.model.recipe.loss
+            )
             if self.recipe.collapse == "stop":
                 raise error
             self.log.write(self.done.update, warning=str(error))
@@ -233,7 +246,8 @@ class _Trainer:
         return (self.done.update - 1) // self.feed.updates_per_epoch
 
     def _note(self, loss: float) -> str:
-        text = f"epoch {self.epoch + 1}/{self.recipe.epochs} loss {loss:.3f}"
+        of = "" if self.recipe.updates else f"/{self.recipe.epochs}"
+        text = f"epoch {self.epoch + 1}{of} loss {loss:.3f}"
         if not self.done.evaluations:
             return text
         mr = self.done.evaluations[-1]["mr"]
