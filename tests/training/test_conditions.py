@@ -87,6 +87,15 @@ def test_complete_photographs_have_every_language() -> None:
     assert photos_of(source, rows, "en") == {0, 2, 4, 6, 8}
 
 
+def test_languages_of_complete_are_not_trained_on() -> None:
+    source = table()
+    recipe = DataRecipe(languages=["en"], complete=["en", "cs"], kinds=["translation"])
+    rows = select_captions(source, recipe, 0)
+    assert [source.languages[row] for row in rows] == ["en"] * 20
+    assert photos_of(source, rows, "en") == set(range(0, 40, 2))
+
+
+
 @given(st.integers(1, 7), st.integers(0, 20))
 def test_captions_per_image(count: int, seed: int) -> None:
     source = table(12)

@@ -78,3 +78,10 @@ def test_reversed_lengths_change_what_c2c_learns(toy: Path, tmp_path: Path) -> N
 def test_an_evaluation_ends_every_run(toy: Path, tmp_path: Path) -> None:
     result = run(toy, tmp_path / "run", "training.evaluate_every=999", "training.epochs=1")
     assert [e["update"] for e in result.progress.evaluations] == [result.progress.update]
+
+
+def test_one_language_on_the_photographs_of_both(toy: Path, tmp_path: Path) -> None:
+    result = run(
+        toy, tmp_path / "run", "data.languages=[de]", "data.complete=[de,en]", "training.updates=2"
+    )
+    assert result.model.languages == ["de"]

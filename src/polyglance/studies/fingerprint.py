@@ -9,7 +9,7 @@ from polyglance.data.fingerprint import digest
 from polyglance.recipes import Recipe
 from polyglance.vision.store import INDEX, META, VECTORS
 
-RUN_FORMAT = 1
+RUN_FORMAT = 2
 """Raised when a change of the package makes old runs wrong, so that they are trained again."""
 
 SAMPLE = 1 << 20

@@ -17,6 +17,9 @@ def select_captions(
     """
     language = np.array(table.languages)
     keep = _of_kinds(table, language, recipe)
+    if recipe.languages is not None:
+        # The table also has the languages of `complete`, which need not be trained on.
+        keep &= np.isin(language, recipe.languages)
     if recipe.complete is not None:
         keep &= np.isin(table.photo, _complete(table, language, keep, recipe.complete))
     codes = sorted(set(language[keep].tolist()))
