@@ -43,8 +43,10 @@ class ImageRecipe(Part):
         "efficientnet-lite2/global", description="EXTRACTOR/global, /grid, /gridN or imported/NAME"
     )
     standardise: bool = Field(False, description="centre and scale features by training statistics")
-    head: Literal["linear", "mlp"] = Field("linear", description="layers from feature to space")
-    hidden: int = Field(1024, gt=0, description="hidden units of the mlp head")
+    head: Literal["linear", "mlp", "residual-mlp"] = Field(
+        "linear", description="layers from feature to space, on every vector"
+    )
+    hidden: int = Field(1024, gt=0, description="hidden units of the mlp heads")
     dropout: float = Field(0.0, ge=0, lt=1, description="on features, and inside the mlp")
     pooling: str = Field("mean", description="how a set of vectors becomes one")
 
@@ -64,7 +66,12 @@ class TextRecipe(Part):
     max_length: int = Field(60, ge=3, description="longer captions are cut, the ends counted in")
     words: int = Field(300, gt=0, description="size of a word vector")
     word_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on word vectors")
-    encoder: Literal["gru", "bigru"] = Field("gru", description="one direction or two")
+    encoder: Literal["gru", "bigru", "transformer"] = Field(
+        "gru", description="one direction or two, or a pretrained transformer"
+    )
+    pretrained: str | None = Field(
+        None, description="folder of a Hugging Face encoder and its tokeniser, for transformer"
+    )
     hidden: int = Field(1024, gt=0, description="size of a recurrent state, each direction")
     directions: Literal["average", "concatenate"] = Field(
         "average", description="how the two directions of a bigru are joined"
@@ -81,6 +88,34 @@ class JointRecipe(Part):
     similarity: Literal["cosine", "order", "order-squared"] = Field(
         "cosine", description="cosine, or (squared) order violation of non-negative points"
     )
+
+
+class AttentionRecipe(Part):
+    """Cross-attention between the vectors of an image and of a caption (SCAN, IMRAM)."""
+
+    matching: Literal["none", "scan", "imram"] = Field(
+        "none", description="none compares one point with one point"
+    )
+    direction: Literal["t2i", "i2t", "both"] = Field(
+        "t2i", description="words attend to the image, its vectors to the words, or both (imram)"
+    )
+    aggregate: Literal["mean", "lse"] = Field("mean", description="of similarities over queries")
+    smooth: float = Field(9.0, gt=0, description="inverse temperature λ of the attention")
+    lse: float = Field(6.0, gt=0, description="λ of LogSumExp")
+    steps: int = Field(3, ge=1, description="matching steps K of imram")
+
+
+class AugmentRecipe(Part):
+    """Size augmentation in training (VSE∞; rates of the official code, spec §3.3)."""
+
+    vectors: float = Field(0.0, ge=0, lt=1, description="chance of an image's vector to be dropped")
+    varying: bool = Field(
+        False, description="the grid's rule: the chance is scaled by r~U(0,1), and 0 for r ≤ 0.2"
+    )
+    words: float = Field(0.0, ge=0, lt=1, description="chance of a word to be selected")
+    masked: float = Field(0.5, ge=0, le=1, description="share of selected words that are masked")
+    random: float = Field(0.1, ge=0, le=1, description="share replaced; the rest is deleted")
+    ends: bool = Field(True, description="whether <start> and <end> can be selected, too")
 
 
 class LossRecipe(Part):
@@ -134,6 +169,10 @@ class TrainingRecipe(Part):
     decay_every: int = Field(15, ge=1, description="epochs between steps of the step schedule")
     decay: float = Field(0.1, gt=0, le=1, description="factor of a step; floor of the cosine")
     warmup_updates: int = Field(0, ge=0, description="updates of linear growth to lr")
+    warmup_epoch: int | None = Field(None, ge=0, description="an epoch of linear growth to lr")
+    multipliers: dict[str, float] = Field(
+        {}, description="factors of lr by beginning of parameter names, such as text.encoder"
+    )
     evaluate_every: int | None = Field(None, ge=1, description="updates; null is every epoch")
     patience: int = Field(10, ge=1, description="evaluations without a better rsum before stopping")
     primary: list[str] | None = Field(None, description="languages that rsum is taken over")
@@ -153,6 +192,8 @@ class Recipe(Part):
     image: ImageRecipe = ImageRecipe()
     text: TextRecipe = TextRecipe()
     joint: JointRecipe = JointRecipe()
+    attention: AttentionRecipe = AttentionRecipe()
+    augment: AugmentRecipe = AugmentRecipe()
     loss: LossRecipe = LossRecipe()
     tasks: TasksRecipe = TasksRecipe()
     training: TrainingRecipe = TrainingRecipe()
