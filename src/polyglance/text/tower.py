@@ -30,14 +30,21 @@ class TextTower(nn.Module):
 
     def forward(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
         """ids [B, T], lengths [B] ≥ 1 → [B, size], not normalised; the language is not used."""
+        pooled = self.pooling(self._states(ids, lengths), lengths)
+        return self.projection(self.dropout(pooled))
+
+    def vectors(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
+        """One vector a word instead of one a text: [B, T, size], undefined past a length."""
+        return self.projection(self.dropout(self._states(ids, lengths)))
+
+    def _states(self, ids: Tensor, lengths: Tensor) -> Tensor:
         distinct, index = torch.unique(ids, return_inverse=True)
         words = self.word_dropout(self.words(distinct))
         states, packing = self.gru.encode(words, index, lengths)
         if self.gru.bidirectional and self.recipe.directions == "average":
             states = states.unflatten(1, (2, -1)).mean(1)
         padded = states.new_zeros(ids.numel(), states.shape[1]).index_copy(0, packing.flat, states)
-        pooled = self.pooling(padded.view(*ids.shape, -1), lengths)
-        return self.projection(self.dropout(pooled))
+        return padded.view(*ids.shape, -1)
 
 
 class LanguageTowers(nn.Module):
@@ -53,6 +60,12 @@ class LanguageTowers(nn.Module):
     def forward(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
         """ids [B, T] of one language, lengths [B] ≥ 1 → [B, size], not normalised."""
         return self.towers[f"language_{language}"](ids, lengths)
+
+    def vectors(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
+        """One vector a word, as `TextTower.vectors`."""
+        tower = self.towers[f"language_{language}"]
+        assert isinstance(tower, TextTower)
+        return tower.vectors(ids, lengths)
 
 
 def build_text_tower(
