@@ -124,10 +124,11 @@ def test_a_default_can_be_set_as_it_is_shown(row):
 
 def test_types_and_limits_of_fields():
     table = {row[0]: row[1:3] for row in field_rows()}
-    assert table["text.encoder"] == ["gru or bigru", "gru"]
+    assert table["text.encoder"] == ["gru or bigru or transformer", "gru"]
     assert table["text.dropout"] == ["number ≥ 0, < 1", "0.0"]
     assert table["text.ends"] == ["true or false", "true"]
     assert table["data.languages"] == ["list of text or null", "null"]
+    assert table["training.multipliers"] == ["mapping of text to number", "{}"]
     assert table["name"] == ["text", "required"]
 
 

@@ -123,8 +123,10 @@ def _rows(model: Any, prefix: str) -> Any:
 
 def _type(kind: Any) -> str:
     from types import NoneType, UnionType
-    from typing import Literal, Union, get_args, get_origin
+    from typing import Annotated, Literal, Union, get_args, get_origin
 
+    if get_origin(kind) is Annotated:
+        return _type(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
         return " or ".join(_type(part) for part in get_args(kind))
     if get_origin(kind) is Literal:

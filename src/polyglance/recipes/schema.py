@@ -1,6 +1,6 @@
 """What a recipe may say. A system of a paper is a recipe: data, not code."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -169,8 +169,10 @@ class TrainingRecipe(Part):
     decay_every: int = Field(15, ge=1, description="epochs between steps of the step schedule")
     decay: float = Field(0.1, gt=0, le=1, description="factor of a step; floor of the cosine")
     warmup_updates: int = Field(0, ge=0, description="updates of linear growth to lr")
-    warmup_epoch: int | None = Field(None, ge=0, description="an epoch of linear growth to lr")
-    multipliers: dict[str, float] = Field(
+    warmup_epoch: int | None = Field(
+        None, ge=0, description="an epoch, from 0, of linear growth to lr"
+    )
+    multipliers: dict[str, Annotated[float, Field(ge=0)]] = Field(
         {}, description="factors of lr by beginning of parameter names, such as text.encoder"
     )
     evaluate_every: int | None = Field(None, ge=1, description="updates; null is every epoch")

@@ -16,10 +16,16 @@ def learning_rate(recipe: TrainingRecipe, update: int, updates_per_epoch: int) -
     >>> step = TrainingRecipe(lr=1.0, schedule="step", decay_every=2, decay=0.1)
     >>> [round(learning_rate(step, u, 10), 3) for u in (0, 19, 20, 40)]
     [1.0, 1.0, 0.1, 0.01]
+    >>> second = TrainingRecipe(lr=1.0, warmup_epoch=1)
+    >>> [learning_rate(second, u, 4) for u in (3, 4, 6, 7, 8)]
+    [1.0, 0.25, 0.75, 1.0, 1.0]
     """
     rate = recipe.lr * min(1.0, (update + 1) / max(recipe.warmup_updates, 1))
+    epoch, place = divmod(update, updates_per_epoch)
+    if epoch == recipe.warmup_epoch:
+        rate *= (place + 1) / updates_per_epoch
     if recipe.schedule == "step":
-        return rate * recipe.decay ** (update // updates_per_epoch // recipe.decay_every)
+        return rate * recipe.decay ** (epoch // recipe.decay_every)
     if recipe.schedule == "cosine":
         progress = update / total_updates(recipe, updates_per_epoch)
         wave = (1 + math.cos(math.pi * progress)) / 2

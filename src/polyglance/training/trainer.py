@@ -22,6 +22,7 @@ from polyglance.training.collapse import CollapseDetector, collapse_error
 from polyglance.training.data import TrainingData, prepare
 from polyglance.training.feed import Feed, Term, build_feed
 from polyglance.training.folder import check_folder
+from polyglance.training.groups import check_multipliers, parameter_groups
 from polyglance.training.log import RunLog, draw_curve
 from polyglance.training.schedule import learning_rate, total_updates
 from polyglance.training.validation import Validation
@@ -68,6 +69,7 @@ def train(
             f"{dataset.label}: split '{recipe.data.validation_split}' has no captions in "
             f"{', '.join(model.languages)}, so there is nothing to judge the training by"
         )
+    check_multipliers(model.network, recipe.training.multipliers)
     feed = build_feed(recipe, data)
     facts = {"data": dataset.name, "fingerprint": fingerprint, "captions": len(data)}
     model.save_config(out, **facts, parameters=model.parameters())
@@ -90,10 +92,11 @@ class _Trainer:
         self.out, self.show = out, show_progress
         self.recipe = model.recipe.training
         self.modules = {"model": model.network, "objective": objective}
-        self.weights = [p for m in self.modules.values() for p in m.parameters() if p.requires_grad]
+        groups = parameter_groups(self.modules, self.recipe.multipliers)
+        self.weights = [parameter for group in groups for parameter in group["params"]]
         kind = torch.optim.AdamW if self.recipe.optimizer == "adamw" else torch.optim.Adam
         self.optimizer = kind(
-            self.weights, lr=self.recipe.lr, weight_decay=self.recipe.weight_decay, fused=True
+            groups, lr=self.recipe.lr, weight_decay=self.recipe.weight_decay, fused=True
         )
         self.done = checkpoint.Progress()
         if (out / checkpoint.FILE).is_file():
@@ -149,7 +152,7 @@ class _Trainer:
     def _update(self, terms: list[Term], bar: Bar) -> None:
         rate = learning_rate(self.recipe, self.done.update, self.feed.updates_per_epoch)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["multiplier"]
         losses, collapsed, deviation = [], 0.0, 0.0
         for term in terms:
             loss, scores = self._loss(term)
@@ -201,9 +204,7 @@ class _Trainer:
         stuck = self.detector.update(loss, collapsed, deviation)
         self.done.collapsed = self.detector.count
         if stuck:
-            error = collapse_error(
-                loss, collapsed, self.detector.patience, self.model.recipe.loss
-            )
+            error = collapse_error(loss, collapsed, self.detector.patience, self.model.recipe.loss)
             if self.recipe.collapse == "stop":
                 raise error
             self.log.write(self.done.update, warning=str(error))

@@ -1,21 +1,13 @@
 """The image tower: precomputed features → the joint space."""
 
-import math
-
 import torch
 from torch import Tensor, nn
 
-from polyglance.pooling import build_pooling
+from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import ImageRecipe
+from polyglance.vision.heads import build_head, xavier_linear
 
-
-def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
-    """Linear with weights U(−r, r), r = √6/√(in+out), and zero bias (spec §2.2)."""
-    layer = nn.Linear(inputs, outputs)
-    bound = math.sqrt(6.0) / math.sqrt(inputs + outputs)
-    nn.init.uniform_(layer.weight, -bound, bound)
-    nn.init.zeros_(layer.bias)
-    return layer
+__all__ = ["ImageTower", "xavier_linear"]
 
 
 class ImageTower(nn.Module):
@@ -30,26 +22,29 @@ class ImageTower(nn.Module):
         self.register_buffer("mean", torch.zeros(feature_dim))
         self.register_buffer("scale", torch.ones(()))
         self.dropout = nn.Dropout(recipe.dropout)
-        self.head = self._head(recipe, feature_dim, dim)
+        self.head = build_head(recipe, feature_dim, dim)
         self.pooling = build_pooling(recipe.pooling, dim)
-
-    @staticmethod
-    def _head(recipe: ImageRecipe, feature_dim: int, dim: int) -> nn.Module:
-        if recipe.head == "linear":
-            return xavier_linear(feature_dim, dim)
-        return nn.Sequential(
-            nn.Linear(feature_dim, recipe.hidden),
-            nn.GELU(),
-            nn.Dropout(recipe.dropout),
-            nn.Linear(recipe.hidden, dim),
-        )
 
     def standardise(self, mean: Tensor, deviation: Tensor) -> None:
         """Centre by `mean` [F] and divide by the average of `deviation` [F] from now on."""
         self.mean.copy_(mean)
         self.scale.copy_(deviation.mean().clamp(min=1e-6))
 
+    def vectors(self, features: Tensor, lengths: Tensor) -> Tensor:
+        """Sets [B, K, F] with lengths [B] → [B, K, D], 0 past a length."""
+        mask = valid(features, lengths)
+        if bool(mask.all()):
+            return self._project(features.flatten(0, 1)).unflatten(0, mask.shape)
+        found = self._project(features[mask])
+        padded = found.new_zeros(*mask.shape, found.shape[1])
+        return padded.index_put((mask,), found)
+
     def forward(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
         """features [B, F], or sets [B, K, F] with lengths [B] → [B, D], not normalised."""
-        vectors = self.head(self.dropout((features - self.mean) / self.scale))
-        return vectors if lengths is None else self.pooling(vectors, lengths)
+        if lengths is None:
+            return self._project(features)
+        return self.pooling(self.vectors(features, lengths), lengths)
+
+    def _project(self, vectors: Tensor) -> Tensor:
+        """[n, F] → [n, D]."""
+        return self.head(self.dropout((vectors - self.mean) / self.scale))

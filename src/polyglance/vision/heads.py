@@ -1,0 +1,64 @@
+"""Heads of the image tower: a feature vector → the joint space."""
+
+import math
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from polyglance.recipes.schema import ImageRecipe
+
+
+def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
+    """Linear with weights U(−r, r), r = √6/√(in+out), and zero bias (spec §2.2)."""
+    layer = nn.Linear(inputs, outputs)
+    bound = math.sqrt(6.0) / math.sqrt(inputs + outputs)
+    nn.init.uniform_(layer.weight, -bound, bound)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class BatchNorm(nn.BatchNorm1d):
+    """Batch normalisation of [n, D]; a single vector, which has no deviation, takes the running
+    statistics."""
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """[n, D] → [n, D]."""
+        if self.training and len(vectors) == 1:
+            return functional.batch_norm(
+                vectors, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
+            )
+        return super().forward(vectors)
+
+
+class ResidualMLP(nn.Module):
+    """Linear(F→D) plus Linear(F→H)–BN–ReLU–Linear(H→D), VSE∞'s head of regions (spec §2.5).
+
+    The tower gives it valid vectors only, so its statistics leave padding out; the official
+    code counts the zero rows behind short sets too, which makes a vector depend on the others'
+    sizes. The paper has F 2048, H 512, D 1024.
+    """
+
+    def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
+        super().__init__()
+        self.linear = xavier_linear(inputs, outputs)
+        self.mlp = nn.Sequential(
+            nn.Linear(inputs, hidden), BatchNorm(hidden), nn.ReLU(), nn.Linear(hidden, outputs)
+        )
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """[n, F] → [n, D]."""
+        return self.linear(vectors) + self.mlp(vectors)
+
+
+def build_head(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+    """The head of a recipe, which takes [n, F] to [n, D]."""
+    if recipe.head == "linear":
+        return xavier_linear(inputs, outputs)
+    if recipe.head == "residual-mlp":
+        return ResidualMLP(inputs, recipe.hidden, outputs)
+    return nn.Sequential(
+        nn.Linear(inputs, recipe.hidden),
+        nn.GELU(),
+        nn.Dropout(recipe.dropout),
+        nn.Linear(recipe.hidden, outputs),
+    )
