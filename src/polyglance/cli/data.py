@@ -11,7 +11,8 @@ import typer
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
-    from polyglance.data.convert import Features
+    from polyglance.data import Dataset
+    from polyglance.data.convert import Conversion, Features
     from polyglance.data.info import Report
 
 data_app = typer.Typer(
@@ -37,12 +38,14 @@ def info(
     from polyglance.data import load_dataset
     from polyglance.data.info import inspect_dataset
 
-    report = inspect_dataset(load_dataset(source), decode=not fast)
+    dataset = load_dataset(source)
+    report = inspect_dataset(dataset, decode=not fast)
+    features = _features(dataset)
     if as_json:
-        values = dataclasses.asdict(report) | {"sound": report.sound}
+        values = dataclasses.asdict(report) | {"sound": report.sound, "features": features}
         typer.echo(json.dumps(values, ensure_ascii=False, indent=2))
     else:
-        _print_report(report)
+        _print_report(report, features)
 
 
 @data_app.command()
@@ -92,7 +95,7 @@ def convert(
             result.notes += conversions.write_features(out, features, _write_store, force)
     for note in result.notes:
         typer.echo(f"note: {note}", err=True)
-    typer.echo(_summary(out, result.photos, result.sources, result.features))
+    typer.echo(_summary(out, result))
 
 
 @data_app.command()
@@ -120,21 +123,39 @@ def _write_store(folder: Path, features: "Features") -> None:
             store.append(key, vectors)
 
 
-def _summary(out: Path, photos: list[Any], sources: dict[str, Path], features: list[Any]) -> str:
-    parts = []
+def _summary(out: Path, result: "Conversion") -> str:
+    parts, photos = [], result.photos
     if photos:
         captions = sum(len(t) for p in photos for k in p.captions.values() for t in k.values())
         languages = sorted({code for photo in photos for code in photo.captions})
         parts = [
-            f"{len(photos)} photographs",
+            f"{len(photos)} {result.noun}",
             f"{captions} captions ({', '.join(languages)})",
-            f"{len(sources)} pictures",
         ]
-    parts += [f"features imported/{f.name} of dimension {f.dim}" for f in features]
+        parts += [f"{len(result.sources)} pictures"] if result.noun == "photographs" else []
+    parts += [f"features imported/{f.name} of dimension {f.dim}" for f in result.features]
     return f"{out}: {', '.join(parts)}"
 
 
-def _print_report(report: "Report") -> None:
+def _features(dataset: "Dataset") -> dict[str, dict[str, Any]]:
+    """What each imported feature of a dataset holds."""
+    from polyglance.vision.extract import imported_names, load_features
+
+    found = {}
+    for name in imported_names(dataset):
+        features = load_features(dataset, name)
+        lengths = features.lengths[features.available]
+        found[name] = {
+            "images": int(features.available.sum()),
+            "dimension": features.dim,
+            "form": features.form,
+            "fewest": int(lengths.min(initial=lengths.max(initial=0))),
+            "most": int(lengths.max(initial=0)),
+        }
+    return found
+
+
+def _print_report(report: "Report", features: dict[str, dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -148,13 +169,28 @@ def _print_report(report: "Report") -> None:
     console.print(table)
     total = ", ".join(f"{count} {split}" for split, count in report.photos.items())
     console.print(f"photographs: {total}", markup=False, highlight=False)
-    for line in _findings(report):
+    for line in (*_findings(report, features), *_feature_lines(report, features)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _findings(report: "Report") -> list[str]:
+def _feature_lines(report: "Report", features: dict[str, dict[str, Any]]) -> list[str]:
+    total = sum(report.photos.values())
+    found = []
+    for name, about in features.items():
+        count = str(about["most"])
+        if about["fewest"] < about["most"]:
+            count = f"{about['fewest']}–{about['most']}"
+        shape = f"{count} vectors of {about['dimension']} numbers each"
+        if about["form"] == "global":
+            shape = f"a vector of {about['dimension']} numbers each"
+        found.append(f"features {name}: {about['images']} of {total}, {shape}")
+    return found
+
+
+def _findings(report: "Report", features: dict[str, dict[str, Any]]) -> list[str]:
     if not report.has_images:
-        found = ["pictures: none, the dataset has no images folder"]
+        instead = ", but imported features" if features else ""
+        found = [f"pictures: none, the dataset has no images folder{instead}"]
     else:
         found = [_some("missing pictures", report.missing)]
         if report.decoded:

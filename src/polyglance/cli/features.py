@@ -43,7 +43,7 @@ def features_command(
     from polyglance.vision.extract import extract_many
 
     names = feature or [DEFAULT_FEATURE]
-    paths = _pictures(source)
+    paths = _pictures(source, names[0])
     results = extract_many(paths, names, cache, batch_size)
     for result in results:
         _print_result(result)
@@ -54,15 +54,18 @@ def features_command(
         raise PolyglanceError(f"{source}: no picture could be read (the first: {path}, {reason})")
 
 
-def _pictures(source: str) -> list[Path]:
+def _pictures(source: str, feature: str) -> list[Path]:
     """The files a dataset names, or the pictures below a plain folder."""
     from polyglance.data import load_dataset
+    from polyglance.vision.extract import check_pictures
     from polyglance.vision.images import list_images
 
     folder = Path(source)
     captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
     if not folder.is_dir() or captioned:
-        return load_dataset(source).paths()
+        dataset = load_dataset(source)
+        check_pictures(dataset, feature)
+        return dataset.paths()
     paths = list_images(folder)
     if not paths:
         raise PolyglanceError(f"{folder}: there are no pictures in this folder")

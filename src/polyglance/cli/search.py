@@ -49,6 +49,10 @@ def search_command(
     loaded = Model.load(model)
     checked = check_queries(loaded, queries, language)
     gallery = _gallery(loaded, images, cache)
+    if sheet is not None and not gallery.pictures:
+        raise PolyglanceError(
+            f"{images}: has features and no pictures for a contact sheet; leave out --sheet"
+        )
     for query in checked:
         if query.warning:
             typer.echo(f"note: {query.warning}", err=True)

@@ -1,7 +1,7 @@
 """The pictures that a search ranks: their points in the joint space."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.vision.extract import extract, load_features
+from polyglance.vision.extract import check_pictures, extract, load_features
 from polyglance.vision.features import Features
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ class Gallery:
     paths: list[Path]
     vectors: np.ndarray
     problems: Problems
+    pictures: bool = True
+    """Whether the paths are files; they are bare names where a dataset has features only."""
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -56,11 +58,18 @@ def gallery_of_dataset(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Gallery:
-    """Encode a dataset's photographs, from imported features where the model takes those."""
+    """Encode a dataset's photographs, from imported features where the model takes those.
+
+    Where the dataset has no pictures, as with clips, the paths are their bare names.
+    """
     feature = model.recipe.image.feature
     if not feature.startswith("imported/"):
+        check_pictures(dataset, feature)
         return gallery_of_files(model, dataset.paths(), cache, show_progress)
-    return _encode(model, dataset.paths(), load_features(dataset, feature, cache))
+    pictures = dataset.images.is_dir()
+    names = dataset.paths() if pictures else [Path(photo.image) for photo in dataset.photos]
+    found = _encode(model, names, load_features(dataset, feature, cache))
+    return replace(found, pictures=pictures)
 
 
 def _encode(model: "Model", files: list[Path], features: Features) -> Gallery:

@@ -28,7 +28,8 @@ class TrainingData:
     """Captions [n] as word ids, and `photo` [n], the row of each one's image in `features`.
 
     The first `grounded` captions have photographs; the others are text-only tuples, whose
-    `photo` numbers go on behind those of the images.
+    `photo` numbers go on behind those of the images. `joined` says which of the ids go on with
+    the word before, if words are read in pieces.
     """
 
     tokens: Ragged
@@ -36,6 +37,7 @@ class TrainingData:
     features: Features
     languages: list[str]
     grounded: int
+    joined: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.photo)
@@ -63,8 +65,8 @@ def prepare(
     if recipe.image.standardise:
         photos = np.unique(table.photo[:grounded])
         model.network.image.standardise(*_statistics(features, photos))
-    ids = vocabulary.encode(recipe.text, tokens, table.languages)
-    return model, TrainingData(ids, table.photo, features, table.languages, grounded)
+    ids, joined = vocabulary.encode(recipe.text, table.texts, tokens, table.languages)
+    return model, TrainingData(ids, table.photo, features, table.languages, grounded, joined)
 
 
 def _captions(recipe: Recipe, part: Dataset, features: Features) -> CaptionTable:
@@ -106,6 +108,11 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
     keep = np.flatnonzero(features.available[table.photo])
     if not len(keep):
         path, reason = features.problems[0]
+        if features.name.startswith("imported/"):
+            raise PolyglanceError(
+                f"{features.store.folder}: holds none of the {len(part)} of the training split "
+                f"(the first is '{path.name}'); import their features"
+            )
         raise PolyglanceError(
             f"{part.label}: none of the {len(part)} training pictures can be read "
             f"(the first, {path}: {reason}); put them into {part.images}"
@@ -115,7 +122,13 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
 
 def tell_problems(features: Features, part: Dataset) -> None:
     """Say on stderr which pictures are left out, and why."""
-    if features.problems:
+    if features.problems and features.name.startswith("imported/"):
+        print(
+            f"note: {len(features.problems)} of {len(part)} have no '{features.name}' and are left "
+            f"out (the first is '{features.problems[0][0].name}')",
+            file=sys.stderr,
+        )
+    elif features.problems:
         path, reason = features.problems[0]
         print(
             f"note: {len(features.problems)} of {len(part)} pictures cannot be read and are left "

@@ -90,19 +90,39 @@ def load_features(
 ) -> Features:
     """Features of a dataset's photographs in their order: `imported/NAME` or extracted ones."""
     if not feature.startswith("imported/"):
+        check_pictures(dataset, feature)
         return extract(dataset.paths(), feature, cache, batch_size, show_progress)
     name = feature.removeprefix("imported/")
     if dataset.root is None:
         raise PolyglanceError(f"{dataset.name}: '{feature}' needs a dataset folder to be in")
     folder = dataset.root / "features"
     if not (folder / name / META).is_file():
-        names = sorted(path.parent.name for path in folder.glob(f"*/{META}"))
+        names = [found.removeprefix("imported/") for found in imported_names(dataset)]
         hint = nearest(name, names) if names else " (there are none)"
         raise PolyglanceError(f"{folder}: no imported features '{name}'{hint}")
     store = FeatureStore.open(folder / name)
     keys = [photo.image if photo.image in store else None for photo in dataset.photos]
     missing = [dataset.path(p) for p, key in zip(dataset.photos, keys, strict=True) if key is None]
     return Features(feature, store, keys, [(path, f"not in '{feature}'") for path in missing])
+
+
+def imported_names(dataset: Dataset) -> list[str]:
+    """The features that a dataset folder holds, as `imported/NAME`."""
+    if dataset.root is None:
+        return []
+    folders = (path.parent.name for path in (dataset.root / "features").glob(f"*/{META}"))
+    return sorted(f"imported/{name}" for name in folders)
+
+
+def check_pictures(dataset: Dataset, feature: str) -> None:
+    """A dataset that has features instead of pictures is an error: nothing can be computed."""
+    names = imported_names(dataset)
+    if names and not dataset.images.is_dir():
+        raise PolyglanceError(
+            f"{dataset.label}: has no pictures to compute '{feature}' from; it holds "
+            f"{', '.join(names)}: train on that with --set image.feature={names[0]}, or use a "
+            "model that takes it"
+        )
 
 
 class _Run:

@@ -38,6 +38,8 @@ class Conversion:
     """Image name → the file it is; empty where the pictures are not at hand."""
     features: list[Features] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    noun: str = "photographs"
+    """What a summary calls them."""
 
 
 Converter = Callable[..., Conversion]

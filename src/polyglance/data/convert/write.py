@@ -108,7 +108,12 @@ def _number(text: str) -> str:
 
 
 def drop_missing(conversion: Conversion) -> Conversion:
-    """The conversion without the photographs whose picture was not found."""
+    """The conversion without the photographs whose picture was not found.
+
+    Clips have none, and those without an array are left out anyway.
+    """
+    if conversion.noun == "clips":
+        return conversion
     kept = [photo for photo in conversion.photos if photo.image in conversion.sources]
     if not kept:
         raise PolyglanceError("no photograph has its picture; give the folder with --pictures")

@@ -1,0 +1,154 @@
+"""What the video layouts share: captions of clips, their splits, and the frames joined to them."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyglance.data.convert.common import Conversion, caption, image_list
+from polyglance.data.convert.frames import import_frames
+from polyglance.data.dataset import Photo
+from polyglance.errors import PolyglanceError
+
+VAL_SHARE = 0.05
+"""Of the training clips, where a dataset has no validation split."""
+
+LISTS = {
+    "train": ("train.txt", "trn_names.npy"),
+    "val": ("val.txt", "val_names.npy"),
+    "test": ("test.txt", "tst_names.npy"),
+}
+"""split → its list: a text file, or HGR's array of names."""
+
+
+class Clips:
+    """Captions by clip, split by split, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self.splits: dict[str, str] = {}
+        """clip → split; clips without one are left out"""
+        self.notes: list[str] = []
+        self._captions: dict[str, dict[str, dict[str, list[str]]]] = {}
+        self._empty: list[str] = []
+
+    def add(self, clip: str, language: str, kind: str, text: Any, where: str) -> None:
+        """Add one caption; one that is empty is left out, and counted."""
+        if not isinstance(text, str):
+            raise PolyglanceError(f"{where}: a caption must be a text, not {text!r}")
+        if not text.strip():
+            self._empty.append(where)
+            return
+        kinds = self._captions.setdefault(clip, {}).setdefault(language, {})
+        kinds.setdefault(kind, []).append(caption(text, where))
+
+    def languages(self, clip: str) -> list[str]:
+        """The languages that a clip has captions in."""
+        return list(self._captions.get(clip, ()))
+
+    def keep_only(self, clip: str, language: str, text: str, where: str) -> None:
+        """Replace a clip's captions by a single one."""
+        self._captions.pop(clip, None)
+        self.add(clip, language, "independent", text, where)
+
+    def of_split(self, split: str) -> list[str]:
+        """The captioned clips of a split."""
+        return [clip for clip in self._captions if self.splits.get(clip) == split]
+
+    def move(self, clips: Iterable[str], split: str) -> None:
+        """Put clips into another split."""
+        self.splits |= dict.fromkeys(clips, split)
+
+    def fill_val(self) -> None:
+        """Make a validation split of training clips, chosen by a hash, where there is none."""
+        train = self.of_split("train")
+        if self.of_split("val") or len(train) < 2:
+            return
+        held = hold_out(train, max(1, round(VAL_SHARE * len(train))))
+        self.move(held, "val")
+        self.notes.append(f"there is no validation split: {len(held)} training clips are it")
+
+    def finish(self, source: Path, frames: str, name: str, most: int) -> Conversion:
+        """The conversion: captioned clips that are in a split and have a usable array."""
+        placed = [clip for clip in self._captions if clip in self.splits]
+        if not placed:
+            raise PolyglanceError(f"{source}: no captions found of clips that are in a split")
+        folder = Path(frames) if frames else source
+        features, usable, notes = import_frames(placed, folder, name, most)
+        photos = [
+            Photo(clip, self.splits[clip], self._captions[clip])
+            for clip in placed
+            if clip in usable
+        ]
+        if left := len(self._captions) - len(placed):
+            notes.append(f"{left} clips are in no split and were left out")
+        if self._empty:
+            notes.append(
+                f"{len(self._empty)} captions are empty and were left out (the first is in "
+                f"{self._empty[0]})"
+            )
+        return Conversion(photos, {}, [features], [*self.notes, *notes], "clips")
+
+
+def hold_out(names: Iterable[str], count: int) -> list[str]:
+    """`count` of the names, chosen by a hash of each, the same whatever their order.
+
+    >>> hold_out(["a", "b", "c"], 1) == hold_out(["c", "a", "b"], 1)
+    True
+    """
+    return sorted(names, key=lambda name: (hashlib.blake2b(name.encode()).digest(), name))[:count]
+
+
+def read_lists(folder: Path) -> dict[str, str]:
+    """Clip → split from train.txt, val.txt and test.txt, or HGR's trn_names.npy and so on."""
+    if not folder.is_dir():
+        raise PolyglanceError(f"{folder}: no such folder")
+    splits: dict[str, str] = {}
+    for split, names in LISTS.items():
+        for path in (folder / name for name in names if (folder / name).is_file()):
+            for clip in _listed(path):
+                if splits.setdefault(clip, split) != split:
+                    raise PolyglanceError(
+                        f"{path}: '{clip}' is also in the list of split '{splits[clip]}'"
+                    )
+    if not splits:
+        described = ", ".join("/".join(names) for names in LISTS.values())
+        raise PolyglanceError(f"{folder}: holds no list of clips ({described})")
+    return splits
+
+
+def _listed(path: Path) -> list[str]:
+    if path.suffix == ".txt":
+        return image_list(path)
+    try:
+        names = np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise PolyglanceError(
+            f"{path}: not a readable array of names ({error}); save it as a .txt, one name a line"
+        ) from None
+    if names.ndim != 1 or names.dtype.kind not in "US":
+        raise PolyglanceError(f"{path}: holds {names.dtype} of {names.shape}, not a list of names")
+    return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+
+
+def refuse_pictures(images: Path | None) -> None:
+    """Clips are arrays; a folder of pictures is a misunderstanding."""
+    if images is not None:
+        raise PolyglanceError(f"{images}: clips have arrays, no pictures; leave out --pictures")
+
+
+def json_files(source: Path, *patterns: str) -> list[Path]:
+    """The files below a folder that match the first pattern that any matches.
+
+    Two of one name are an error: their captions would be counted twice.
+    """
+    if not source.is_dir():
+        raise PolyglanceError(f"{source}: give the folder that holds the captions and the arrays")
+    for pattern in patterns:
+        if files := sorted(source.rglob(pattern)):
+            names = [path.name for path in files]
+            if twice := [path for path in files if names.count(path.name) > 1]:
+                raise PolyglanceError(f"{twice[0]} and {twice[1]}: remove one of them")
+            return files
+    raise PolyglanceError(f"{source}: there is no {' or '.join(patterns)}")

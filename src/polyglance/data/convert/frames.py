@@ -1,0 +1,137 @@
+"""One array of frame vectors a clip: found, checked and read a clip at a time."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from polyglance.data.convert.common import Features
+from polyglance.errors import PolyglanceError
+from polyglance.progress import track
+
+SUFFIXES = (".npy", ".npz")
+LARGEST = float(np.finfo(np.float16).max)
+TOLD = 20
+"""Unusable arrays that are named one by one."""
+
+
+def import_frames(
+    clips: Iterable[str], folder: Path, name: str, most: int
+) -> tuple[Features, set[str], list[str]]:
+    """Features of the clips below a folder, the clips that have them, and notes on the others.
+
+    Every array is read once before anything is written, so that a damaged one is known in time.
+    """
+    if most < 0:
+        raise PolyglanceError(f"option max_frames must be 0 (all) or more, not {most}")
+    wanted = list(dict.fromkeys(clips))
+    arrays = find_arrays(wanted, folder)
+    dims, reasons = _check(arrays, most)
+    if not dims:
+        path, reason = next(iter(reasons.items()))
+        raise PolyglanceError(f"{folder}: no array can be used (the first, {path}: {reason})")
+    dim = Counter(dims.values()).most_common(1)[0][0]
+    for clip, found in dims.items():
+        if found != dim:
+            reasons[arrays[clip]] = f"vectors of {found} numbers, where the others have {dim}"
+    fine = {clip: arrays[clip] for clip, found in dims.items() if found == dim}
+
+    def items() -> Iterator[tuple[str, np.ndarray]]:
+        for clip, path in fine.items():
+            try:
+                yield clip, read_frames(path, most)
+            except (ValueError, OSError, EOFError) as error:
+                raise PolyglanceError(f"{path}: changed while it was read ({error})") from None
+
+    missing = [clip for clip in wanted if clip not in arrays]
+    notes = _notes(missing, reasons, folder)
+    return Features(name, dim, "set", len(fine), items), set(fine), notes
+
+
+def find_arrays(clips: Iterable[str], folder: Path) -> dict[str, Path]:
+    """Clip → CLIP.npy or CLIP.npz anywhere below a folder, in the order of the clips."""
+    if not folder.is_dir():
+        raise PolyglanceError(f"{folder}: no such folder of arrays; name it with -o frames=DIR")
+    wanted = dict.fromkeys(clips)
+    found: dict[str, Path] = {}
+    for path in sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES):
+        if path.stem in wanted and (other := found.setdefault(path.stem, path)) is not path:
+            raise PolyglanceError(
+                f"{other} and {path}: two arrays of one clip; name the folder of one feature "
+                "with -o frames=DIR"
+            )
+    if not found:
+        raise PolyglanceError(
+            f"{folder}: holds no array of the {len(wanted)} clips (the first is "
+            f"'{next(iter(wanted))}.npy'); name their folder with -o frames=DIR"
+        )
+    return {clip: found[clip] for clip in wanted if clip in found}
+
+
+def read_frames(path: Path, most: int = 0) -> np.ndarray:
+    """[frames, dim] of an array [frames, dim] or [1, frames, dim]; a ValueError says what is wrong.
+
+    `most` > 0 takes at most so many frames, evenly spread. An .npy is memory-mapped, so only
+    these are read.
+    """
+    values = _open(path)
+    shape = values.shape
+    if values.dtype.kind != "f":
+        raise ValueError(f"holds {values.dtype}, not floats")
+    values = values[0] if values.ndim == 3 and len(values) == 1 else values
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"has the shape {list(shape)}, not [frames, dim] or [1, frames, dim]")
+    values = np.array(values[even_frames(len(values), most)])
+    if not np.isfinite(values).all():
+        raise ValueError("holds NaN or infinity")
+    if (largest := float(np.abs(values).max())) > LARGEST:
+        raise ValueError(f"holds {largest:g}, beyond float16; scale the vectors down")
+    return values
+
+
+def even_frames(count: int, most: int) -> np.ndarray:
+    """Which of `count` frames to take: all, or `most` from the first to the last, as HGR does.
+
+    >>> even_frames(10, 4).tolist()
+    [0, 3, 6, 9]
+    """
+    if not most or count <= most:
+        return np.arange(count)
+    return np.round(np.linspace(0, count - 1, most)).astype(np.int64)
+
+
+def _open(path: Path) -> np.ndarray:
+    loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+    if isinstance(loaded, np.ndarray):
+        return loaded
+    with loaded:
+        if len(loaded.files) != 1:
+            raise ValueError(f"holds {len(loaded.files)} arrays, not one")
+        return loaded[loaded.files[0]]
+
+
+def _check(arrays: dict[str, Path], most: int) -> tuple[dict[str, int], dict[Path, str]]:
+    """Clip → length of its vectors, and file → reason for those that cannot be used."""
+    dims: dict[str, int] = {}
+    reasons: dict[Path, str] = {}
+    for clip, path in track(arrays.items(), "checking", len(arrays), "clips"):
+        try:
+            dims[clip] = read_frames(path, most).shape[1]
+        except Exception as error:  # numpy raises anything on damaged files
+            reasons[path] = str(error).replace(str(path), path.name) or type(error).__name__
+    return dims, reasons
+
+
+def _notes(missing: list[str], reasons: dict[Path, str], folder: Path) -> list[str]:
+    notes = [
+        f"{path}: {reason}; the clip was left out" for path, reason in list(reasons.items())[:TOLD]
+    ]
+    if len(reasons) > TOLD:
+        notes.append(f"{len(reasons) - TOLD} more arrays cannot be used; their clips were left out")
+    if missing:
+        notes.append(
+            f"{len(missing)} clips have no array in {folder} and were left out "
+            f"(the first is '{missing[0]}')"
+        )
+    return notes

@@ -1,0 +1,94 @@
+"""VATEX: English and Chinese captions of clips, one array of frames (I3D segments) a clip."""
+
+from pathlib import Path
+from typing import Any
+
+from polyglance.data.convert.clips import Clips, hold_out, json_files, read_lists, refuse_pictures
+from polyglance.data.convert.common import CONVERTERS, Conversion, one_of, steps
+from polyglance.errors import PolyglanceError
+from polyglance.files import read_json
+
+LANGUAGES = {"enCap": "en", "chCap": "zh"}
+REGULAR = 5
+"""Chinese captions written for the clip; those behind them translate the English ones at the
+same places (Wang et al. 2019, §3)."""
+
+
+@CONVERTERS.register("vatex")
+def convert_vatex(
+    source: Path,
+    images: Path | None = None,
+    *,
+    split: str = "official",
+    frames: str = "",
+    name: str = "frames",
+    max_frames: int = 0,
+    lists: str = "",
+) -> Conversion:
+    """VATEX: vatex_training, validation and public_test JSON and an array of frames a clip.
+
+    `split` is `official` (the public test is `test`) or `halves` (half of the validation clips,
+    chosen by a hash, are `test`, as HGR had to do; also where there is no test file with
+    captions). `lists` names a folder of lists instead. `frames` and `max_frames` as for msrvtt.
+    """
+    refuse_pictures(images)
+    one_of("split", split, "official", "halves")
+    if lists and split != "official":
+        raise PolyglanceError("give -o lists= or -o split=, not both")
+    clips = Clips()
+    for path in json_files(source, "*vatex*.json"):
+        part = _part(path)
+        if part and not (part == "test" and split == "halves"):
+            _read(path, part, clips)
+    if lists:
+        clips.splits = read_lists(Path(lists))
+    elif not clips.of_split("test"):
+        _halve(clips, told=split == "official")
+    clips.fill_val()
+    return clips.finish(source, frames, name, max_frames)
+
+
+def _part(path: Path) -> str:
+    """The split of a file, from its name; none for the private test, which has no captions."""
+    name = path.name.lower()
+    if "private" in name or "without_annotations" in name:
+        return ""
+    return next((part for part in ("train", "val", "test") if part in name), "")
+
+
+def _halve(clips: Clips, told: bool) -> None:
+    validation = clips.of_split("val")
+    half = hold_out(validation, len(validation) // 2)
+    clips.move(half, "test")
+    if told and half:
+        clips.notes.append(
+            f"there is no test file with captions: {len(half)} validation clips are the test split"
+        )
+
+
+def _read(path: Path, part: str, clips: Clips) -> None:
+    value = read_json(path)
+    if not isinstance(value, list):
+        raise PolyglanceError(f"{path}: not VATEX's layout, it is no list of clips")
+    for number, entry in enumerate(steps(value, "clips")):
+        where = f"{path}, [{number}]"
+        clip = entry.get("videoID") if isinstance(entry, dict) else None
+        if not isinstance(clip, str) or not clip.strip():
+            raise PolyglanceError(f"{where}: field 'videoID' must be a text")
+        if clips.splits.setdefault(clip, part) != part:
+            raise PolyglanceError(f"{where}: clip '{clip}' is also in split '{clips.splits[clip]}'")
+        _add(clip, entry, where, clips)
+
+
+def _add(clip: str, entry: dict[str, Any], where: str, clips: Clips) -> None:
+    present = clips.languages(clip)
+    for key, language in LANGUAGES.items():
+        texts = entry.get(key) or []
+        if not isinstance(texts, list):
+            raise PolyglanceError(f"{where}: field '{key}' must be a list of texts")
+        if texts and language in present:
+            raise PolyglanceError(f"{where}: '{clip}' has its {key} twice; remove one of the files")
+        for place, text in enumerate(texts):
+            translated = language == "zh" and place >= REGULAR
+            kind = "translation" if translated else "independent"
+            clips.add(clip, language, kind, text, f"{where}.{key}[{place}]")
