@@ -40,7 +40,7 @@ def test_separate_towers_need_a_language(toy: Path, tmp_path: Path) -> None:
     settings = ["tasks.sampling=languages", "text.towers=per-language", "training.epochs=1"]
     run(toy, tmp_path / "run", *settings)
     model = Model.load(tmp_path / "run")
-    assert set(model.vocabularies.tables) == {"de", "en"}
+    assert set(model.reader.tables) == {"de", "en"}
     english = model.encode_text("red", "en")
     assert not np.allclose(english, model.encode_text("red", "de"))
     with pytest.raises(PolyglanceError, match="say which language"):
@@ -65,7 +65,7 @@ def test_text_only_tuples_teach_their_words(toy: Path, tmp_path: Path) -> None:
     line = json.dumps({"id": "1", "captions": captions})
     (toy / "text-only.jsonl.gz").write_bytes(gzip.compress(line.encode()))
     result = run(toy, tmp_path / "run", *settings, "training.epochs=1")
-    assert "zebra" in result.model.vocabularies.of(None)
+    assert "zebra" in result.model.reader.of(None)
 
 
 def test_reversed_lengths_change_what_c2c_learns(toy: Path, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_divergence_is_told(toy: Path, tmp_path: Path) -> None:
 def test_one_language_of_two(toy: Path, tmp_path: Path) -> None:
     result = run(toy, tmp_path / "run", "data.languages=[de]")
     assert result.model.languages == ["de"]
-    assert "dog" not in result.model.vocabularies.of("de")
+    assert "dog" not in result.model.reader.of("de")
     assert list(result.progress.evaluations[-1]["mr"]) == ["de"]
 
 

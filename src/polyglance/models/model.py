@@ -14,11 +14,12 @@ from polyglance.models.two_tower import TwoTower
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.text import Ragged, Vocabulary, pad, tokenize_many
+from polyglance.text.reader import Reader
 from polyglance.text.vocabularies import Vocabularies
 from polyglance.vision.extract import extract, load_features
 from polyglance.vision.features import Features
 
-CONFIG, VOCABULARY, WEIGHTS = "model.json", "vocabulary.json", "model.safetensors"
+CONFIG, WEIGHTS = "model.json", "model.safetensors"
 FORMAT = 1
 
 
@@ -31,17 +32,17 @@ class Model:
     def __init__(
         self,
         recipe: Recipe,
-        vocabulary: Vocabulary | Vocabularies,
+        vocabulary: Vocabulary | Reader,
         feature_dim: int,
         languages: Sequence[str],
     ) -> None:
         self.recipe = recipe
         if isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabularies({"": vocabulary})
-        self.vocabularies = vocabulary
+        self.reader = vocabulary
         self.feature_dim = feature_dim
         self.languages = sorted(languages)
-        self.network = TwoTower(recipe, feature_dim, self.vocabularies.sizes())
+        self.network = TwoTower(recipe, feature_dim, self.reader.sizes(recipe.augment.words > 0))
 
     @property
     def similarity(self) -> str:
@@ -63,12 +64,12 @@ class Model:
     def tokens(self, texts: Sequence[str], languages: Sequence[str] | str | None = None) -> Ragged:
         """Word ids of texts; one without any word is an error that names it."""
         recipe = self.recipe.text
-        tokens = tokenize_many(texts, languages, recipe.tokenizer)
-        for index, found in enumerate(tokens):
+        words = tokenize_many(texts, languages, recipe.tokenizer)
+        for index, found in enumerate(words):
             if not found:
                 raise NoWords(texts[index], index)
         codes = languages if not isinstance(languages, str | None) else [languages] * len(texts)
-        return self.vocabularies.encode(recipe, tokens, codes)
+        return self.reader.encode(recipe, texts, words, codes).ids
 
     def encode_text(
         self,
@@ -158,7 +159,7 @@ class Model:
         """Write what does not change in training."""
         from polyglance import __version__
 
-        write_json(folder / VOCABULARY, self.vocabularies.to_json())
+        self.reader.save(folder)
         config = {
             "format": FORMAT,
             "version": __version__,
@@ -194,8 +195,7 @@ class Model:
         where = str(folder / CONFIG)
         if not isinstance(config, dict) or config.get("format") != FORMAT:
             raise PolyglanceError(f"{where}: not a model of format {FORMAT}; train it again")
-        path = folder / VOCABULARY
-        vocabulary = Vocabularies.from_json(read_json(path), str(path))
+        vocabulary = Vocabularies.load(folder)
         recipe = check_recipe(config.get("recipe"), where)
         dim, languages = config.get("feature_dim"), config.get("languages")
         if type(dim) is not int or dim < 1:

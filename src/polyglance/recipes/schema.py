@@ -1,8 +1,8 @@
 """What a recipe may say. A system of a paper is a recipe: data, not code."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Part(BaseModel):
@@ -116,6 +116,12 @@ class AugmentRecipe(Part):
     masked: float = Field(0.5, ge=0, le=1, description="share of selected words that are masked")
     random: float = Field(0.1, ge=0, le=1, description="share replaced; the rest is deleted")
     ends: bool = Field(True, description="whether <start> and <end> can be selected, too")
+
+    @model_validator(mode="after")
+    def _shares(self) -> Self:
+        if self.masked + self.random > 1:
+            raise ValueError("masked and random are shares: together they must not exceed 1")
+        return self
 
 
 class LossRecipe(Part):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
-from polyglance.text import UNKNOWN, tokenize_many
+from polyglance.text import tokenize_many
 
 if TYPE_CHECKING:
     from polyglance.models import Model
@@ -41,10 +41,7 @@ def check_query(model: "Model", text: str, language: str | None = None) -> Query
     words = tuple(tokenize_many([text], language, model.recipe.text.tokenizer)[0])
     if not words:
         raise PolyglanceError(f"the query '{text}' has no words to look for")
-    ids = model.tokens([text], language).flat  # perhaps cut to the model's longest sentence
-    inner = ids[1:-1] if model.recipe.text.ends else ids
-    words = words[: len(inner)]
-    unknown = tuple(word for word, i in zip(words, inner, strict=True) if i == UNKNOWN)
+    words, unknown = model.reader.recognise(model.recipe.text, words, language)
     if len(unknown) == len(words):
         named = ", ".join(dict.fromkeys(unknown))
         raise PolyglanceError(

@@ -1,17 +1,22 @@
 """One vocabulary for all languages, or one for each."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import read_json, write_json
 from polyglance.recipes.schema import TextRecipe
 from polyglance.registry import nearest
-from polyglance.text.vocabulary import Ragged, Vocabulary
+from polyglance.text.reader import Encoded, Reader, Substitutes, Words
+from polyglance.text.vocabulary import END, SPECIALS, START, UNKNOWN, Ragged, Vocabulary
+
+FILE = "vocabulary.json"
 
 
-class Vocabularies:
+class Vocabularies(Reader):
     """The vocabularies of a model: `tables` has one under "" for all, or one a language.
 
     >>> shared = Vocabularies({"": Vocabulary(["a"])})
@@ -50,23 +55,50 @@ class Vocabularies:
             raise PolyglanceError(f"this model does not know the language '{language}'{hint}")
         return self.tables[language]
 
-    def sizes(self) -> dict[str, int]:
-        """Words of each table."""
-        return {code: len(table) for code, table in self.tables.items()}
+    def sizes(self, mask: bool = False) -> dict[str, int]:
+        """Words of each table; `<mask>` is one more behind them."""
+        return {code: len(table) + mask for code, table in self.tables.items()}
 
     def encode(
-        self, recipe: TextRecipe, tokens: Sequence[Sequence[str]], languages: Sequence[str | None]
-    ) -> Ragged:
-        """Ids of token lists, each by its language's vocabulary, laid end to end."""
+        self,
+        recipe: TextRecipe,
+        texts: Sequence[str],
+        words: Sequence[Sequence[str]],
+        languages: Sequence[str | None],
+    ) -> Encoded:
+        """Ids of the words, each by its language's vocabulary, laid end to end."""
         if self.shared:
-            return self.tables[""].encode_many(tokens, recipe.max_length, recipe.ends)
+            return Encoded(self.tables[""].encode_many(words, recipe.max_length, recipe.ends))
         parts = [
             self.of(code).encode(found, recipe.max_length, recipe.ends)
-            for found, code in zip(tokens, languages, strict=True)
+            for found, code in zip(words, languages, strict=True)
         ]
         offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
         flat = np.fromiter((i for part in parts for i in part), np.int32, int(offsets[-1]))
-        return Ragged(flat, offsets)
+        return Encoded(Ragged(flat, offsets))
+
+    def substitutes(self, language: str | None) -> Substitutes:
+        """`<mask>`, and any word but `<pad>` and its like, which official code can draw too."""
+        size = len(self.of(language))
+        return Substitutes(size, np.arange(len(SPECIALS), size), np.array([START, END]))
+
+    def recognise(
+        self, recipe: TextRecipe, words: Sequence[str], language: str | None
+    ) -> tuple[Words, Words]:
+        """The words that fit, and those of them that are not in the language's vocabulary."""
+        ids = self.of(language).encode(words, recipe.max_length, recipe.ends)
+        inner = ids[1:-1] if recipe.ends else ids
+        read = tuple(words[: len(inner)])
+        return read, tuple(w for w, i in zip(read, inner, strict=True) if i == UNKNOWN)
+
+    def save(self, folder: Path) -> None:
+        """Write vocabulary.json."""
+        write_json(folder / FILE, self.to_json())
+
+    @classmethod
+    def load(cls, folder: Path) -> "Vocabularies":
+        """Read vocabulary.json."""
+        return cls.from_json(read_json(folder / FILE), str(folder / FILE))
 
     def to_json(self) -> dict[str, Any]:
         """A JSON value from which `from_json` restores them."""

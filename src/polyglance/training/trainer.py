@@ -16,8 +16,8 @@ from polyglance.objectives import Objective, build_objective
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe
 from polyglance.registry import nearest
-from polyglance.text import pad
 from polyglance.training import checkpoint
+from polyglance.training.augment import Augmenter
 from polyglance.training.collapse import CollapseDetector, collapse_error
 from polyglance.training.data import TrainingData, prepare
 from polyglance.training.feed import Feed, Term, build_feed
@@ -91,6 +91,7 @@ class _Trainer:
         self.data, self.feed, self.validation = data, feed, validation
         self.out, self.show = out, show_progress
         self.recipe = model.recipe.training
+        self.augmenter = Augmenter(model.recipe, model.reader, data.tokens, data.joined)
         self.modules = {"model": model.network, "objective": objective}
         groups = parameter_groups(self.modules, self.recipe.multipliers)
         self.weights = [parameter for group in groups for parameter in group["params"]]
@@ -154,8 +155,8 @@ class _Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["multiplier"]
         losses, collapsed, deviation = [], 0.0, 0.0
-        for term in terms:
-            loss, scores = self._loss(term)
+        for index, term in enumerate(terms):
+            loss, scores = self._loss(term, 3 * index)
             losses.append(term.weight * loss)
             collapsed += term.weight * self.objective.collapsed_value(len(scores), self.warming_up)
             deviation = max(deviation, float(scores.detach().std(correction=0)))
@@ -177,23 +178,25 @@ class _Trainer:
         if time.monotonic() - self.saved_at > CHECKPOINT_SECONDS:
             self._checkpoint()
 
-    def _loss(self, term: Term) -> tuple[torch.Tensor, torch.Tensor]:
+    def _loss(self, term: Term, stream: int) -> tuple[torch.Tensor, torch.Tensor]:
         photo = self.data.photo[term.captions]
+        reverse = term.others is not None and self.model.recipe.compat.c2c_lengths
         if term.others is None:
-            images = self.model.network.embed_images(*to_tensors(self.data.features, photo))
-            captions = self._embed(term.captions)
+            parts = to_tensors(self.data.features, photo)
+            parts = self.augmenter.images(self.done.update, stream, parts)
+            images = self.model.network.embed_images(*parts)
         else:
-            reverse = self.model.recipe.compat.c2c_lengths
-            images = self._embed(term.others, reverse)
-            captions = self._embed(term.captions, reverse)
+            images = self._embed(term.others, stream + 2, reverse)
+        captions = self._embed(term.captions, stream + 1, reverse)
         scores = self.model.network.scores(images, captions)
         return self.objective(scores, torch.from_numpy(photo), self.warming_up), scores
 
-    def _embed(self, rows: np.ndarray, reverse_lengths: bool = False) -> torch.Tensor:
-        ids, lengths = (torch.from_numpy(part) for part in pad(*self.data.tokens, rows))
+    def _embed(self, rows: np.ndarray, stream: int, reverse_lengths: bool) -> torch.Tensor:
+        language = self.data.languages[rows[0]]
+        ids, lengths = self.augmenter.captions(self.done.update, stream, rows, language)
         if reverse_lengths:
             lengths = reversed_lengths(lengths)
-        return self.model.network.embed_text(ids, lengths, self.data.languages[rows[0]])
+        return self.model.network.embed_text(ids, lengths, language)
 
     def _watch(self, loss: float, collapsed: float, deviation: float) -> None:
         if not np.isfinite(loss):

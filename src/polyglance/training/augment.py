@@ -1,0 +1,112 @@
+"""Size augmentation: sets and captions of other sizes in training (VSE∞; rates of spec §3.3)."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from polyglance.recipes import Recipe
+from polyglance.recipes.schema import AugmentRecipe
+from polyglance.text import Ragged, pad
+from polyglance.text.reader import Reader, Substitutes
+
+VARYING_FROM = 0.2
+"""The grid's rule leaves a picture whole whose r ~ U(0, 1) is not above this."""
+
+STREAM = 1000
+"""Behind the streams of training/feed.py: three for every term of an update."""
+
+
+def keep_vectors(
+    lengths: np.ndarray, recipe: AugmentRecipe, generator: np.random.Generator
+) -> np.ndarray:
+    """Which vectors of sets with `lengths` [B] ≥ 1 stay: [B, K] bool, at least one of each.
+
+    Each goes with the chance `vectors`; with `varying` that is scaled by an r ~ U(0, 1) of the
+    picture, and 0 for r ≤ 0.2, so that ∫ 0.2 r dr = 9.6 % go on average.
+    """
+    inside = np.arange(int(lengths.max())) < lengths[:, None]
+    rate = np.full((len(lengths), 1), recipe.vectors)
+    if recipe.varying:
+        scale = generator.random((len(lengths), 1))
+        rate *= np.where(scale > VARYING_FROM, scale, 0.0)
+    return _keep(inside, generator.random(inside.shape), rate)
+
+
+def change_words(
+    ids: np.ndarray,
+    lengths: np.ndarray,
+    recipe: AugmentRecipe,
+    substitutes: Substitutes,
+    generator: np.random.Generator,
+    joined: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ids [B, T] with lengths [B] ≥ 1 → ids with words masked, replaced and deleted, lengths.
+
+    A word is selected with the chance `words`; of the selected the share `masked` becomes the
+    mask, the share `random` any word, and the rest is deleted, but never a whole caption. Ids
+    that are `joined` [B, T] to those before them share their fate: pieces of a word are all
+    masked, each replaced, or all deleted.
+    """
+    inside = np.arange(ids.shape[1]) < lengths[:, None]
+    draw = generator.random(ids.shape)
+    other = substitutes.words[generator.integers(len(substitutes.words), size=ids.shape)]
+    if joined is not None:
+        first = np.maximum.accumulate(np.where(joined, 0, np.arange(ids.shape[1])), 1)
+        draw = np.take_along_axis(draw, first, 1)
+    if not recipe.ends:
+        draw[np.isin(ids, substitutes.ends)] = 1.0
+    masked, changed = recipe.words * recipe.masked, recipe.words * (recipe.masked + recipe.random)
+    result = np.where(draw < changed, other, ids)
+    result[draw < masked] = substitutes.mask
+    keep = _keep(inside, np.where(draw < changed, 1.0, draw), recipe.words)
+    order, kept = compact(keep)
+    result = np.take_along_axis(result, order, 1)
+    result[np.arange(order.shape[1]) >= kept[:, None]] = 0
+    return result, kept
+
+
+def compact(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """keep [B, K] bool → where the kept come from [B, K'], in order, and how many [B]."""
+    kept = keep.sum(1)
+    return np.argsort(~keep, axis=1, kind="stable")[:, : kept.max()], kept
+
+
+def _keep(inside: np.ndarray, draw: np.ndarray, rate: np.ndarray | float) -> np.ndarray:
+    """What is drawn at `rate` or above; where nothing is, the highest draw stays."""
+    draw = np.where(inside, draw, -1.0)
+    keep = draw >= rate
+    keep[np.arange(len(keep)), draw.argmax(1)] = True
+    return keep & inside
+
+
+class Augmenter:
+    """The augmentation of a recipe: the same for the same seed, update and part of it."""
+
+    def __init__(self, recipe: Recipe, reader: Reader, tokens: Ragged, joined: np.ndarray | None):
+        self.recipe, self.seed = recipe.augment, recipe.training.seed
+        self.reader, self.tokens, self.joined = reader, tokens, joined
+
+    def images(self, update: int, stream: int, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """([B, F],) as it is; ([B, K, F], lengths [B]) → ([B, K', F], lengths)."""
+        if not self.recipe.vectors or len(parts) == 1:
+            return parts
+        vectors, lengths = parts
+        keep = keep_vectors(lengths.numpy(), self.recipe, self._generator(update, stream))
+        order, kept = (torch.from_numpy(part) for part in compact(keep))
+        return vectors[torch.arange(len(order)).unsqueeze(1), order], kept
+
+    def captions(
+        self, update: int, stream: int, rows: np.ndarray, language: str | None
+    ) -> tuple[Tensor, Tensor]:
+        """Ids [B, T] and lengths [B] of the captions `rows` [B]."""
+        ids, lengths = pad(*self.tokens, rows)
+        if self.recipe.words:
+            substitutes, joined = self.reader.substitutes(language), None
+            if self.joined is not None:
+                joined = pad(self.joined, self.tokens.offsets, rows)[0].astype(bool)
+            generator = self._generator(update, stream)
+            ids, lengths = change_words(ids, lengths, self.recipe, substitutes, generator, joined)
+        return torch.from_numpy(ids), torch.from_numpy(lengths)
+
+    def _generator(self, update: int, stream: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, update, STREAM + stream])
