@@ -1,15 +1,28 @@
 """Aggregators of a set of vectors, for images and text alike."""
 
-from polyglance.pooling.base import Pooling, build_pooling, poolings, valid
+from polyglance.pooling.base import Pooling, build_pooling, pooling_names, poolings, valid
+from polyglance.pooling.gem import GeMPool
+from polyglance.pooling.gpo import GPO, FeatureGPO
+from polyglance.pooling.ranks import FSPool, KMaxPool
+from polyglance.pooling.sequence import AttentionPool, ReasoningPool, Seq2SeqPool
 from polyglance.pooling.simple import FirstPool, LastPool, MaxPool, MeanPool
 
 __all__ = [
+    "GPO",
+    "AttentionPool",
+    "FSPool",
+    "FeatureGPO",
     "FirstPool",
+    "GeMPool",
+    "KMaxPool",
     "LastPool",
     "MaxPool",
     "MeanPool",
     "Pooling",
+    "ReasoningPool",
+    "Seq2SeqPool",
     "build_pooling",
+    "pooling_names",
     "poolings",
     "valid",
 ]

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from polyglance.pooling.base import Pooling, poolings, valid
+from polyglance.pooling.base import Pooling, poolings, valid, wide
 
 
 @poolings.register("mean")
@@ -12,7 +12,9 @@ class MeanPool(Pooling):
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         mask = valid(vectors, lengths).unsqueeze(2)
-        return vectors.masked_fill(~mask, 0).sum(1) / lengths.unsqueeze(1)
+        # A sum of half-precision numbers can overflow where their mean does not.
+        total = wide(vectors.masked_fill(~mask, 0)).sum(1)
+        return (total / lengths.unsqueeze(1)).to(vectors.dtype)
 
 
 @poolings.register("max")

@@ -1,0 +1,30 @@
+"""Generalised mean."""
+
+import torch
+from torch import Tensor, nn
+
+from polyglance.pooling.base import Pooling, poolings, valid, wide
+
+SMALLEST = 1e-6
+SMALLEST_POWER = 0.01
+
+
+@poolings.register("gem")
+class GeMPool(Pooling):
+    """(mean x^p)^(1/p) with a learned p, 3 at first (Radenović et al. 2018).
+
+    Values below 1e-6 count as 1e-6, so it suits non-negative features. Computed with
+    logarithms, since x^p leaves float32 already for moderate p.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        self.power = nn.Parameter(torch.tensor(3.0))
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        mask = valid(vectors, lengths).unsqueeze(2)
+        values = wide(vectors.masked_fill(~mask, 1)).clamp(min=SMALLEST)
+        power = self.power.to(values.dtype).clamp(min=SMALLEST_POWER)
+        powers = (power * values.log()).masked_fill(~mask, -torch.inf)
+        logarithm = powers.logsumexp(1) - lengths.unsqueeze(1).log()
+        return (logarithm / power).exp().to(vectors.dtype)

@@ -1,0 +1,114 @@
+"""Coefficient generators of GPO: what gives every rank its score (VSE∞, spec §3.1–3.2)."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from polyglance.pooling.base import valid
+from polyglance.pooling.ranks import interpolation
+
+WIDTH = 32
+"""Size of the position code, and of the sequence model's states."""
+POSITIONS = 256
+"""Embeddings of the index input; a 16×16 grid is the largest set of the paper."""
+INTERPOLATED = 20
+
+
+def position_code(count: int, width: int = WIDTH) -> Tensor:
+    """[count, width]: sin(k·w_j) and cos(k·w_j) in turn, w_j = 10000^(−2j/width), k from 0."""
+    steps = torch.arange(0, width, 2, dtype=torch.float64)
+    angles = torch.arange(count).unsqueeze(1) * 10000.0 ** (-steps / width)
+    return torch.stack([angles.sin(), angles.cos()], 2).flatten(1)
+
+
+class BiGRU(nn.Module):
+    """Codes [L, M, inputs] → states [L, M, 32], the two directions averaged."""
+
+    def __init__(self, inputs: int = WIDTH) -> None:
+        super().__init__()
+        self.gru = nn.GRU(inputs, WIDTH, batch_first=True, bidirectional=True)
+
+    def forward(self, codes: Tensor, lengths: Tensor) -> Tensor:
+        packed = pack_padded_sequence(codes, lengths.cpu(), True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.gru(packed)[0], True, total_length=codes.shape[1])
+        return states.unflatten(2, (2, WIDTH)).mean(2)
+
+
+class Transformer(nn.Module):
+    """Codes [L, M, 32] → states [L, M, 32] of one encoder layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(WIDTH, 4, 2 * WIDTH, dropout=0, batch_first=True)
+
+    def forward(self, codes: Tensor, lengths: Tensor) -> Tensor:
+        return self.layer(codes, src_key_padding_mask=~valid(codes, lengths))
+
+
+class Perceptron(nn.Module):
+    """Codes [L, M, 32] → [L, M, 32], every rank on its own: blind to the size of the set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, codes: Tensor, lengths: Tensor) -> Tensor:
+        return self.hidden(codes).relu()
+
+
+class Scorer(nn.Module):
+    """Sizes [L] → scores [L, M], or [L, M, outputs]: position code → sequence model → linear."""
+
+    def __init__(self, sequence: nn.Module, outputs: int = 1) -> None:
+        super().__init__()
+        self.sequence = sequence
+        self.score = nn.Linear(WIDTH, outputs, bias=False)
+
+    def codes(self, count: int) -> Tensor:
+        """[count, 32], what the sequence model is told of ranks 0…count−1."""
+        return position_code(count).to(self.score.weight)
+
+    def forward(self, lengths: Tensor) -> Tensor:
+        codes = self.codes(int(lengths.max())).expand(len(lengths), -1, -1)
+        return self.scores(codes, lengths)
+
+    def scores(self, codes: Tensor, lengths: Tensor) -> Tensor:
+        """codes [L, M, inputs] → scores [L, M], or [L, M, outputs]."""
+        return self.score(self.sequence(codes, lengths)).squeeze(2)
+
+
+class IndexScorer(Scorer):
+    """Learned embeddings of the ranks; ranks past the last embedding share it."""
+
+    def __init__(self, sequence: nn.Module) -> None:
+        super().__init__(sequence)
+        self.positions = nn.Embedding(POSITIONS, WIDTH)
+
+    def codes(self, count: int) -> Tensor:
+        ranks = torch.arange(count, device=self.positions.weight.device)
+        return self.positions(ranks.clamp(max=POSITIONS - 1))
+
+
+class FeatureScorer(Scorer):
+    """Also told of the values: [code of rank k; projection of the k-th largest values]."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(BiGRU(2 * WIDTH))
+        self.project = nn.Linear(dim, WIDTH)
+
+    def of_values(self, ranked: Tensor, lengths: Tensor) -> Tensor:
+        """Sorted values [B, D, M], lengths [B] → scores [B, M]."""
+        values = self.project(ranked.transpose(1, 2).to(self.project.weight.dtype))
+        codes = self.codes(values.shape[1]).expand(len(values), -1, -1)
+        return self.scores(torch.cat([codes, values], 2), lengths)
+
+
+class Interpolated(nn.Module):
+    """Sizes [L] → scores [L, M] interpolated from 20 learned ones, equal at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.knots = nn.Parameter(torch.zeros(INTERPOLATED))
+
+    def forward(self, lengths: Tensor) -> Tensor:
+        return interpolation(lengths, INTERPOLATED).to(self.knots.dtype) @ self.knots

@@ -1,0 +1,146 @@
+"""The generalised pooling operator (Chen et al. 2021, VSE∞; spec §3.1) and its variants."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from polyglance.pooling.base import Pooling, poolings, wide
+from polyglance.pooling.generators import (
+    BiGRU,
+    FeatureScorer,
+    IndexScorer,
+    Interpolated,
+    Perceptron,
+    Scorer,
+    Transformer,
+)
+from polyglance.pooling.sorting import descending
+
+TEMPERATURE = 0.1
+CACHED_NUMBERS = 2**24
+"""Coefficients kept at inference before starting again: 64 MB."""
+
+
+def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
+    """Softmax of scores [L, M, …] / 0.1 over M within lengths [L], in float32; 0 past them.
+
+    The official mask, −10000 / 0.1, is no number of float16; −∞ is one of every type.
+    """
+    ranks = torch.arange(scores.shape[1], device=scores.device)
+    mask = ranks < lengths.to(scores.device).unsqueeze(1)
+    if scores.dim() == 3:
+        mask = mask.unsqueeze(2)
+    return (wide(scores) / TEMPERATURE).masked_fill(~mask, -torch.inf).softmax(1)
+
+
+def weigh(ranked: Tensor, weights: Tensor) -> Tensor:
+    """Sorted values [B, D, M] with weights [B, M], or [B, M, D] → sums [B, D]."""
+    weights = weights.to(ranked.dtype)
+    if weights.dim() == 2:
+        return (ranked @ weights.unsqueeze(2)).squeeze(2)
+    return (ranked * weights.transpose(1, 2)).sum(2)
+
+
+class GPO(Pooling):
+    """v_d = Σ_k θ_k(n) · (k-th largest of dimension d), θ(n) from a generator that sees sizes only.
+
+    θ is generated once per distinct size of a batch. Without gradients, in evaluation mode, it is
+    kept per size for as long as the weights stay the same, and pooling is a sort and a product.
+    """
+
+    def __init__(self, dim: int, generator: nn.Module) -> None:
+        super().__init__(dim)
+        self.generator = generator
+        self._kept: dict[int, Tensor] = {}
+        self._weights: list[Tensor] = []
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        ranked = descending(vectors, lengths)
+        return weigh(ranked, self.coefficients(lengths)).to(vectors.dtype)
+
+    def coefficients(self, lengths: Tensor) -> Tensor:
+        """lengths [L] → θ [L, M], or [L, M, D] if every dimension has its own; 0 past a length."""
+        distinct, which = torch.unique(lengths, return_inverse=True)
+        still = not (self.training or torch.is_grad_enabled())
+        table = self._remembered(distinct) if still else self._generated(distinct)
+        return table.index_select(0, which)
+
+    def _generated(self, lengths: Tensor) -> Tensor:
+        with torch.autocast(lengths.device.type, enabled=False):
+            return masked_softmax(self.generator(lengths), lengths)
+
+    def _remembered(self, lengths: Tensor) -> Tensor:
+        self._forget_if_changed()
+        sizes = lengths.tolist()
+        if sum(row.numel() for row in self._kept.values()) > CACHED_NUMBERS:
+            self._kept = {}
+        new = [size for size in sizes if size not in self._kept]
+        if new:
+            rows = self._generated(lengths.new_tensor(new))
+            self._kept |= {size: row[:size].clone() for size, row in zip(new, rows, strict=True)}
+        return pad_sequence([self._kept[size] for size in sizes], batch_first=True)
+
+    def _forget_if_changed(self) -> None:
+        """Compare the weights themselves: version counters miss changes through `.data`."""
+        now = list(self.generator.parameters())
+        if len(now) != len(self._weights) or not all(map(_same, now, self._weights)):
+            self._kept = {}
+            self._weights = [weight.detach().clone() for weight in now]
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    alike = one.dtype == other.dtype and one.device == other.device
+    return alike and torch.equal(one, other)
+
+
+class FeatureGPO(Pooling):
+    """GPO whose coefficients also depend on the sorted values (VSE∞ supplement, Table 8)."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        self.generator = FeatureScorer(dim)
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        ranked = descending(vectors, lengths)
+        with torch.autocast(vectors.device.type, enabled=False):
+            weights = masked_softmax(self.generator.of_values(ranked, lengths), lengths)
+        return weigh(ranked, weights).to(vectors.dtype)
+
+
+poolings.register("gpo-features")(FeatureGPO)
+
+
+@poolings.register("gpo")
+def gpo(dim: int) -> GPO:
+    """The paper's: position code, BiGRU, 12,704 parameters."""
+    return GPO(dim, Scorer(BiGRU()))
+
+
+@poolings.register("gpo-transformer")
+def gpo_transformer(dim: int) -> GPO:
+    """A transformer encoder layer in place of the BiGRU (supplement, Table 3)."""
+    return GPO(dim, Scorer(Transformer()))
+
+
+@poolings.register("gpo-per-dimension")
+def gpo_per_dimension(dim: int) -> GPO:
+    """Coefficients of its own for every dimension (supplement, Table 7)."""
+    return GPO(dim, Scorer(BiGRU(), dim))
+
+
+@poolings.register("gpo-index")
+def gpo_index(dim: int) -> GPO:
+    """Learned embeddings in place of the position code (supplement, Table 6)."""
+    return GPO(dim, IndexScorer(BiGRU()))
+
+
+@poolings.register("gpo-mlp")
+def gpo_mlp(dim: int) -> GPO:
+    """A perceptron on every rank's code in place of the BiGRU (supplement, Table 6)."""
+    return GPO(dim, Scorer(Perceptron()))
+
+
+@poolings.register("gpo-interpolation")
+def gpo_interpolation(dim: int) -> GPO:
+    """Scores interpolated from 20 learned ones (supplement, Table 6)."""
+    return GPO(dim, Interpolated())

@@ -1,0 +1,71 @@
+"""Poolings that weigh the values of a dimension by their rank."""
+
+import torch
+from torch import Tensor, nn
+
+from polyglance.pooling.base import Pooling, numbered, poolings, valid
+from polyglance.pooling.simple import MeanPool
+from polyglance.pooling.sorting import descending
+
+KNOTS = 21
+"""Of FSPool: 20 pieces (Zhang et al. 2020)."""
+
+
+def interpolation(lengths: Tensor, knots: int) -> Tensor:
+    """lengths [L] → [L, M, knots]: linear interpolation of `knots` values to n ranks.
+
+    Rank k = 0…n−1 stands at k / (n − 1) of the way; rows past a length are 0.
+
+    >>> interpolation(torch.tensor([3]), 2)[0]
+    tensor([[1.0000, 0.0000],
+            [0.5000, 0.5000],
+            [0.0000, 1.0000]])
+    """
+    ranks = torch.arange(int(lengths.max()), device=lengths.device)
+    gaps = (lengths - 1).clamp(min=1).unsqueeze(1)
+    places = (ranks * (knots - 1) / gaps).unsqueeze(2)
+    near = 1 - (places - torch.arange(knots, device=lengths.device)).abs()
+    return near.clamp(min=0) * (ranks < lengths.unsqueeze(1)).unsqueeze(2)
+
+
+class KMaxPool(Pooling):
+    """Mean of the min(K, n) largest values of every dimension."""
+
+    def __init__(self, dim: int, k: int) -> None:
+        super().__init__(dim)
+        self.k = k
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        width = int(lengths.max())
+        if self.k >= width:
+            return MeanPool(self.dim)(vectors[:, :width], lengths)
+        vectors = vectors[:, :width]
+        hidden = vectors.masked_fill(~valid(vectors, lengths).unsqueeze(2), -torch.inf)
+        top = hidden.topk(self.k, dim=1).values
+        # Each sample has its own k: a short one must not shrink those after it (spec §2.6).
+        return MeanPool(self.dim)(top, lengths.clamp(max=self.k))
+
+
+numbered["kmax"] = KMaxPool
+
+
+@poolings.register("fspool")
+class FSPool(Pooling):
+    """Featurewise sort pooling (Zhang et al. 2020): Σ_k w_d(k / (n−1)) · (k-th largest of d).
+
+    w_d is piecewise linear with knots drawn from N(0, 1), without a softmax.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        self.weight = nn.Parameter(torch.randn(dim, KNOTS))
+
+    def coefficients(self, lengths: Tensor) -> Tensor:
+        """lengths [L] → [L, M, D]: the weight of every rank and dimension."""
+        return interpolation(lengths, KNOTS).to(self.weight.dtype) @ self.weight.t()
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        ranked = descending(vectors, lengths)
+        # Mixing the ranks first spares the [B, M, D] weights.
+        mixed = ranked @ interpolation(lengths, KNOTS).to(ranked.dtype)  # [B, D, KNOTS]
+        return (mixed * self.weight).sum(2).to(vectors.dtype)

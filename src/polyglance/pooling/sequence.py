@@ -1,0 +1,120 @@
+"""Poolings that look at the vectors together: self-attention, a GRU, graph reasoning."""
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from polyglance.pooling.base import Pooling, poolings, valid
+from polyglance.pooling.simple import MeanPool
+
+LAYERS = 4
+"""Of VSRN's reasoning."""
+
+
+@poolings.register("attention")
+class AttentionPool(Pooling):
+    """A transformer encoder layer over the set, then the mean: "SelfAttn" of VSE∞, Table 2.
+
+    The paper does not give its size: here up to 8 heads, a hidden layer of D and no dropout.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        heads = next(count for count in (8, 4, 2, 1) if dim % count == 0)
+        self.layer = nn.TransformerEncoderLayer(dim, heads, dim, dropout=0, batch_first=True)
+        self.mean = MeanPool(dim)
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        inputs, mask = _prepare(vectors, lengths, self.layer.linear1.weight)
+        states = self.layer(inputs, src_key_padding_mask=~mask)
+        return self.mean(states, lengths).to(vectors.dtype)
+
+
+@poolings.register("seq2seq")
+class Seq2SeqPool(Pooling):
+    """The last state of a GRU that reads the vectors in the order given."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        self.gru = nn.GRU(dim, dim, batch_first=True)
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        inputs, _ = _prepare(vectors, lengths, next(self.gru.parameters()))
+        packed = pack_padded_sequence(inputs, lengths.cpu(), True, enforce_sorted=False)
+        return self.gru(packed)[1][0].to(vectors.dtype)
+
+
+class Reasoning(nn.Module):
+    """One layer of VSRN's graph reasoning (Li et al. 2019): v + BN(W((θ(v)ᵀφ(v) / n) g(v))).
+
+    The last norm's scale and shift are 0 at first, so that a new layer changes nothing. The
+    norm's statistics are taken over valid vectors only.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.theta, self.phi, self.g, self.w = (nn.Linear(dim, dim) for _ in range(4))
+        self.norm = nn.BatchNorm1d(dim)
+        nn.init.zeros_(self.norm.weight)
+        nn.init.zeros_(self.norm.bias)
+
+    def forward(self, rows: Tensor, mask: Tensor) -> Tensor:
+        """The valid vectors [total, D] of a batch with mask [B, M], in its order → [total, D]."""
+        queries, keys, values = (
+            _spread(part(rows), mask) for part in (self.theta, self.phi, self.g)
+        )
+        relations = queries @ keys.transpose(1, 2) / mask.sum(1).view(-1, 1, 1)
+        return rows + self._normalise(self.w((relations @ values)[mask]))
+
+    def _normalise(self, rows: Tensor) -> Tensor:
+        if len(rows) > 1:
+            return self.norm(rows)
+        # One vector has no variance to train on.
+        norm = self.norm
+        return F.batch_norm(rows, norm.running_mean, norm.running_var, norm.weight, norm.bias)
+
+
+class ReasoningPool(Pooling):
+    """Four layers of graph reasoning, ℓ2 over every vector, then another pooling (VSRN).
+
+    The official helper takes the ℓ2 norm across regions; that is not repeated (spec §2.6).
+    """
+
+    def __init__(self, dim: int, pooling: Pooling) -> None:
+        super().__init__(dim)
+        self.layers = nn.ModuleList(Reasoning(dim) for _ in range(LAYERS))
+        self.pooling = pooling
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        inputs, mask = _prepare(vectors, lengths, next(self.parameters()))
+        rows = inputs[mask]
+        for layer in self.layers:
+            rows = layer(rows, mask)
+        reasoned = _spread(F.normalize(rows, dim=1, eps=1e-8), mask)
+        return self.pooling(reasoned, lengths).to(vectors.dtype)
+
+
+@poolings.register("gcn-mean")
+def gcn_mean(dim: int) -> ReasoningPool:
+    """Graph reasoning, then the mean."""
+    return ReasoningPool(dim, MeanPool(dim))
+
+
+@poolings.register("gcn-seq2seq")
+def gcn_seq2seq(dim: int) -> ReasoningPool:
+    """Graph reasoning, then the last state of a GRU, as in VSRN."""
+    return ReasoningPool(dim, Seq2SeqPool(dim))
+
+
+def _prepare(vectors: Tensor, lengths: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Vectors [B, M, D] of the weight's type with zeros past the lengths, and the mask [B, M]."""
+    vectors = vectors[:, : int(lengths.max())].to(weight.dtype)
+    mask = valid(vectors, lengths)
+    return vectors.masked_fill(~mask.unsqueeze(2), 0), mask
+
+
+def _spread(rows: Tensor, mask: Tensor) -> Tensor:
+    """Valid vectors [total, D] at their places of [B, M, D], zeros elsewhere."""
+    padded = rows.new_zeros(mask.numel(), rows.shape[1])
+    places = mask.flatten().nonzero().squeeze(1)
+    return padded.index_copy(0, places, rows).view(*mask.shape, -1)
