@@ -1,6 +1,7 @@
 """`Model`: what users load, encode with and save."""
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import torch
 from polyglance.data.dataset import Dataset
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.files import atomic, read_json, write_json
-from polyglance.models.two_tower import TwoTower
+from polyglance.models.attention import Sets
+from polyglance.models.build import build_network
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
+from polyglance.sets import Codes, VectorSets
 from polyglance.text import Ragged, Vocabulary, pad, tokenize_many
 from polyglance.text.reader import Reader
 from polyglance.text.vocabularies import Vocabularies
@@ -21,12 +24,15 @@ from polyglance.vision.features import Features
 
 CONFIG, WEIGHTS = "model.json", "model.safetensors"
 FORMAT = 1
+IMAGES_AT_A_TIME, TEXTS_AT_A_TIME = 64, 512
+"""Sets padded at a time where a model scores them."""
 
 
 class Model:
     """A trained model: pictures and sentences become points of one space.
 
     `Model.load(folder).encode_text(["a dog", "ein Hund"])` gives float32 [2, D], normalised.
+    A cross-attention model gives `VectorSets` instead, to be compared with `score`.
     """
 
     def __init__(
@@ -42,12 +48,24 @@ class Model:
         self.reader = vocabulary
         self.feature_dim = feature_dim
         self.languages = sorted(languages)
-        self.network = TwoTower(recipe, feature_dim, self.reader.sizes(recipe.augment.words > 0))
+        self.network = build_network(
+            recipe, feature_dim, self.reader.sizes(recipe.augment.words > 0)
+        )
 
     @property
     def similarity(self) -> str:
-        """ "cosine" or "order"; the squared order violation ranks as the plain one."""
+        """ "cosine" or "order"; the squared order violation ranks as the plain one.
+
+        A cross-attention model, "scan" or "imram", compares with its own `score`.
+        """
+        if self.attends:
+            return self.recipe.attention.matching
         return "cosine" if self.recipe.joint.similarity == "cosine" else "order"
+
+    @property
+    def attends(self) -> bool:
+        """Whether pictures and texts are `VectorSets` to be compared with `score`, not points."""
+        return self.recipe.attention.matching != "none"
 
     @property
     def dim(self) -> int:
@@ -58,8 +76,10 @@ class Model:
         """Trainable numbers of each part."""
         tables = (m for m in self.network.text.modules() if isinstance(m, torch.nn.Embedding))
         words, image = sum(_size(table) for table in tables), _size(self.network.image)
-        text = _size(self.network.text) - words
-        return {"image": image, "words": words, "text": text, "all": image + words + text}
+        text, all_ = _size(self.network.text) - words, _size(self.network)
+        rest = all_ - image - words - text
+        attention = {"attention": rest} if rest else {}
+        return {"image": image, "words": words, "text": text, **attention, "all": all_}
 
     def tokens(self, texts: Sequence[str], languages: Sequence[str] | str | None = None) -> Ragged:
         """Word ids of texts; one without any word is an error that names it."""
@@ -77,7 +97,7 @@ class Model:
         language: str | None = None,
         batch_size: int = 256,
         show_progress: bool | None = None,
-    ) -> np.ndarray:
+    ) -> Codes:
         """Points of texts, float32 [n, D]. Without a language the script decides on words."""
         texts = [texts] if isinstance(texts, str) else list(texts)
         tokens = self.tokens(texts, language)
@@ -89,15 +109,15 @@ class Model:
         language: str | None = None,
         batch_size: int = 256,
         show_progress: bool | None = False,
-    ) -> np.ndarray:
+    ) -> Codes:
         """Points of word ids, float32 [n, D]; sorted by length inside, so no step is wasted."""
-        result = np.empty((len(tokens.lengths), self.dim), np.float32)
+        result = self._missing(tokens.lengths)
         order = np.argsort(-tokens.lengths, kind="stable")
         with self._inference(), Bar("text", len(order), "texts", show_progress) as bar:
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
                 ids, lengths = (torch.from_numpy(part) for part in pad(*tokens, rows))
-                result[rows] = self.network.embed_text(ids, lengths, language).numpy()
+                result[rows] = _to_numpy(self.network.embed_text(ids, lengths, language))
                 bar.advance(len(rows))
         return result
 
@@ -106,7 +126,7 @@ class Model:
         paths: Sequence[str | Path],
         cache: Path | None = None,
         show_progress: bool | None = None,
-    ) -> np.ndarray:
+    ) -> Codes:
         """Points of picture files, float32 [n, D]; an unreadable picture is an error."""
         if self.recipe.image.feature.startswith("imported/"):
             raise PolyglanceError(
@@ -119,27 +139,47 @@ class Model:
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
-    ) -> np.ndarray:
+    ) -> Codes:
         """Points of a dataset's photographs, float32 [N, D]; NaN where one cannot be read."""
         features = load_features(
             dataset, self.recipe.image.feature, cache, show_progress=show_progress
         )
-        result = np.full((len(dataset), self.dim), np.nan, np.float32)
+        return self.encode_available(features)
+
+    def encode_available(self, features: Features) -> Codes:
+        """Points of all images of `features`, [N, D]; NaN for those without features."""
+        result = self._missing(features.lengths)
         rows = np.flatnonzero(features.available)
         result[rows] = self.encode_features(features, rows)
         return result
 
-    def encode_features(
-        self, features: Features, rows: np.ndarray, batch_size: int = 512
-    ) -> np.ndarray:
+    def encode_features(self, features: Features, rows: np.ndarray, batch_size: int = 512) -> Codes:
         """Points of the images `rows` of `features`, float32 [len(rows), D]."""
         self.check_features(features)
-        result = np.empty((len(rows), self.dim), np.float32)
+        result = self._missing(features.lengths[rows])
         with self._inference():
             for start in range(0, len(rows), batch_size):
                 batch = to_tensors(features, rows[start : start + batch_size])
-                result[start : start + batch_size] = self.network.embed_images(*batch).numpy()
+                result[start : start + batch_size] = _to_numpy(self.network.embed_images(*batch))
         return result
+
+    def score(self, images: Codes, captions: Codes) -> np.ndarray:
+        """Scores [N, M] of pictures and texts as this model encodes them; higher is closer."""
+        result = np.empty((len(images), len(captions)), np.float32)
+        with self._inference():
+            for a, b in product(
+                range(0, len(images), IMAGES_AT_A_TIME), range(0, len(captions), TEXTS_AT_A_TIME)
+            ):
+                place = slice(a, a + IMAGES_AT_A_TIME), slice(b, b + TEXTS_AT_A_TIME)
+                tile = _to_torch(images[place[0]]), _to_torch(captions[place[1]])
+                result[place] = self.network.scores(*tile).numpy()
+        return result
+
+    def _missing(self, lengths: np.ndarray) -> Codes:
+        """Codes to be filled in, of images or texts with `lengths` [n] vectors."""
+        if self.attends:
+            return VectorSets.empty(lengths, self.dim)
+        return np.full((len(lengths), self.dim), np.nan, np.float32)
 
     def check_features(self, features: Features) -> None:
         """Features of another size than the model's are an error."""
@@ -230,6 +270,18 @@ def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]
     gathered = features.gather(rows)
     parts = gathered if isinstance(gathered, tuple) else (gathered,)
     return tuple(torch.from_numpy(part) for part in parts)
+
+
+def _to_numpy(codes: torch.Tensor | Sets) -> Codes:
+    if isinstance(codes, Sets):
+        return VectorSets.from_padded(codes.vectors.numpy(), codes.lengths.numpy())
+    return codes.numpy()
+
+
+def _to_torch(codes: Codes) -> torch.Tensor | Sets:
+    if isinstance(codes, VectorSets):
+        return Sets(*(torch.from_numpy(part) for part in codes.padded()))
+    return torch.from_numpy(np.asarray(codes, np.float32))
 
 
 def _size(module: torch.nn.Module) -> int:

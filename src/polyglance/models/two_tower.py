@@ -2,34 +2,21 @@
 
 from collections.abc import Mapping
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from polyglance.errors import PolyglanceError
+from polyglance.models.network import Network
 from polyglance.models.similarity import SCORES, l2
 from polyglance.recipes import Recipe
-from polyglance.text.tower import build_text_tower
-from polyglance.vision.tower import ImageTower
 
 
-class TwoTower(nn.Module):
-    """An image tower and a text tower with a similarity.
-
-    `vocabulary` is the number of words, or that of each language for separate text towers.
-    """
+class TwoTower(Network):
+    """Images and captions become points, compared by a similarity."""
 
     def __init__(
         self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int]
     ) -> None:
-        super().__init__()
+        super().__init__(recipe, feature_dim, vocabulary)
         self.similarity = recipe.joint.similarity
-        self.image = ImageTower(recipe.image, feature_dim, recipe.joint.dim)
-        sizes = {"": vocabulary} if isinstance(vocabulary, int) else vocabulary
-        self.text = build_text_tower(recipe.text, sizes, recipe.joint.dim)
-        if self.text.size != recipe.joint.dim:
-            raise PolyglanceError(
-                f"recipe {recipe.name}: the text tower gives {self.text.size} numbers and "
-                f"joint.dim is {recipe.joint.dim}; make them equal or set text.projection=true"
-            )
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Features [B, F], or sets [B, K, F] with lengths → points [B, D] of the space."""

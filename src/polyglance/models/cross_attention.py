@@ -1,0 +1,115 @@
+"""Networks that compare all vectors of an image with all words of a caption (SCAN, IMRAM)."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from polyglance.errors import PolyglanceError
+from polyglance.models.attention import Sets
+from polyglance.models.imram import Imram
+from polyglance.models.network import Network
+from polyglance.models.scan import Scan
+from polyglance.models.similarity import l2
+from polyglance.recipes import Recipe
+
+CELLS = 1 << 22
+"""Numbers of a tile of images × captions: 16 MiB of float32 for each intermediate result."""
+
+MATCHINGS: dict[str, Any] = {"scan": Scan, "imram": Imram}
+
+
+class CrossAttention(Network):
+    """Towers that give sets of normalised vectors, and an attention that scores them.
+
+    A caption may also stand in for an image (c2c): both are sets.
+    """
+
+    def __init__(
+        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int]
+    ) -> None:
+        check_attention(recipe)
+        super().__init__(recipe, feature_dim, vocabulary)
+        attention, dim = recipe.attention, recipe.joint.dim
+        names = ["t2i", "i2t"] if attention.direction == "both" else [attention.direction]
+        kind = MATCHINGS[attention.matching]
+        self.matching = nn.ModuleDict({name: kind(attention, dim) for name in names})
+
+    def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Sets:
+        """Sets [B, K, F] with lengths → sets of vectors [B, K, D] of length one."""
+        if lengths is None:
+            raise PolyglanceError(one_vector("the image features"))
+        return Sets(l2(self.image.vectors(features, lengths)), lengths)
+
+    def embed_text(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Sets:
+        """Word ids [B, T] of a language with lengths → sets of vectors [B, T, D] of length one."""
+        return Sets(l2(self.text.vectors(ids, lengths, language)), lengths)
+
+    def scores(self, images: Sets, captions: Sets) -> Tensor:
+        """Scores [N, M] of sets, the sum over the directions.
+
+        Captions are taken in chunks of similar length. In training a chunk is computed again
+        for the gradient instead of being kept, so memory stays that of one chunk.
+        """
+        order = torch.argsort(captions.lengths, stable=True)
+        chunks = order.split(self._captions_at_a_time(images, captions))
+        score = self._scores
+        if torch.is_grad_enabled() and len(chunks) > 1:
+            score = partial(checkpoint, self._scores, use_reentrant=False)
+        parts = [score(images, captions.take(rows)) for rows in chunks]
+        return torch.cat(parts, 1)[:, torch.argsort(order)]
+
+    def _captions_at_a_time(self, images: Sets, captions: Sets) -> int:
+        parts = cast(Mapping[str, Scan | Imram], self.matching)
+        pairs = (part.cells(*_roles(name, images, captions)) for name, part in parts.items())
+        return max(1, CELLS // (max(pairs) * len(images.lengths)))
+
+    def _scores(self, images: Sets, captions: Sets) -> Tensor:
+        parts = []
+        for name, matching in self.matching.items():
+            found = matching(*_roles(name, images, captions))
+            parts.append(found if name == "t2i" else found.t())
+        return torch.stack(parts).sum(0) if len(parts) > 1 else parts[0]
+
+
+def _roles(direction: str, images: Sets, captions: Sets) -> tuple[Sets, Sets]:
+    """(queries, contexts) of a direction."""
+    return (captions, images) if direction == "t2i" else (images, captions)
+
+
+def check_attention(recipe: Recipe) -> None:
+    """Settings that mean nothing with cross-attention, or not with this one, are errors."""
+    attention = recipe.attention
+    if attention.matching == "none":
+        return
+    where = f"attention.matching={attention.matching}"
+    if recipe.joint.similarity != "cosine":
+        raise PolyglanceError(
+            f"{where} compares by cosine: set joint.similarity=cosine, or attention.matching=none"
+        )
+    if attention.matching == "scan" and attention.direction == "both":
+        raise PolyglanceError(
+            "attention.direction=both is for imram; for SCAN train t2i and i2t, and average them "
+            "with 'polyglance evaluate A B --ensemble'"
+        )
+    if attention.matching == "imram" and attention.aggregate != "mean":
+        raise PolyglanceError(f"{where} takes attention.aggregate=mean only")
+    if (recipe.image.pooling, recipe.text.pooling) != ("mean", "last"):
+        raise PolyglanceError(
+            f"{where} pools nothing: leave image.pooling and text.pooling at their defaults "
+            "(mean, last)"
+        )
+    feature = recipe.image.feature
+    if feature.endswith("/global") and not feature.startswith("imported/"):
+        raise PolyglanceError(one_vector(f"image.feature={feature}"))
+
+
+def one_vector(what: str) -> str:
+    """The mistake of giving an attention only one thing to attend to."""
+    return (
+        f"{what}: one vector per image, and cross-attention needs several; "
+        "set image.feature to a grid such as efficientnet-lite2/grid3, or to imported regions"
+    )

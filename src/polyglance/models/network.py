@@ -1,0 +1,43 @@
+"""What all networks are: an image tower, a text tower, and a score of what they give."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from polyglance.errors import PolyglanceError
+from polyglance.recipes import Recipe
+from polyglance.text.tower import build_text_tower
+from polyglance.vision.tower import ImageTower
+
+
+class Network(nn.Module):
+    """An image tower and a text tower into one space.
+
+    `vocabulary` is the number of words, or that of each language for separate text towers.
+    """
+
+    def __init__(
+        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int]
+    ) -> None:
+        super().__init__()
+        self.image = ImageTower(recipe.image, feature_dim, recipe.joint.dim)
+        sizes = {"": vocabulary} if isinstance(vocabulary, int) else vocabulary
+        self.text = build_text_tower(recipe.text, sizes, recipe.joint.dim)
+        if self.text.size != recipe.joint.dim:
+            raise PolyglanceError(
+                f"recipe {recipe.name}: the text tower gives {self.text.size} numbers and "
+                f"joint.dim is {recipe.joint.dim}; make them equal or set text.projection=true"
+            )
+
+    def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Any:
+        """Features [B, F], or sets [B, K, F] with lengths → what `scores` takes."""
+        raise TypeError("a network defines embed_images()")
+
+    def embed_text(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Any:
+        """Word ids [B, T] of a language with lengths → what `scores` takes."""
+        raise TypeError("a network defines embed_text()")
+
+    def scores(self, images: Any, captions: Any) -> Tensor:
+        """Of N images with M captions, [N, M]; higher is closer."""
+        raise TypeError("a network defines scores()")
