@@ -24,7 +24,7 @@ LISTS = {
 
 
 class Clips:
-    """Captions by clip, split by split, in order of first appearance."""
+    """Captions by clip, and the split of each."""
 
     def __init__(self) -> None:
         self.splits: dict[str, str] = {}
@@ -67,11 +67,12 @@ class Clips:
             return
         held = hold_out(train, max(1, round(VAL_SHARE * len(train))))
         self.move(held, "val")
-        self.notes.append(f"there is no validation split: {len(held)} training clips are it")
+        self.notes.append(f"there is no validation split: made of training clips ({len(held)})")
 
     def finish(self, source: Path, frames: str, name: str, most: int) -> Conversion:
         """The conversion: captioned clips that are in a split and have a usable array."""
-        placed = [clip for clip in self._captions if clip in self.splits]
+        found = dict.fromkeys(("train", "val", "test")) | dict.fromkeys(self.splits.values())
+        placed = [clip for split in found for clip in self.of_split(split)]
         if not placed:
             raise PolyglanceError(f"{source}: no captions found of clips that are in a split")
         folder = Path(frames) if frames else source
@@ -82,11 +83,10 @@ class Clips:
             if clip in usable
         ]
         if left := len(self._captions) - len(placed):
-            notes.append(f"{left} clips are in no split and were left out")
+            notes.append(f"left out, in no split: {left}")
         if self._empty:
             notes.append(
-                f"{len(self._empty)} captions are empty and were left out (the first is in "
-                f"{self._empty[0]})"
+                f"left out, empty captions: {len(self._empty)} (the first: {self._empty[0]})"
             )
         return Conversion(photos, {}, [features], [*self.notes, *notes], "clips")
 

@@ -128,10 +128,9 @@ def _notes(missing: list[str], reasons: dict[Path, str], folder: Path) -> list[s
         f"{path}: {reason}; the clip was left out" for path, reason in list(reasons.items())[:TOLD]
     ]
     if len(reasons) > TOLD:
-        notes.append(f"{len(reasons) - TOLD} more arrays cannot be used; their clips were left out")
+        notes.append(f"left out, the array cannot be used: {len(reasons) - TOLD} more")
     if missing:
         notes.append(
-            f"{len(missing)} clips have no array in {folder} and were left out "
-            f"(the first is '{missing[0]}')"
+            f"left out, no array in {folder}: {len(missing)} (the first is '{missing[0]}')"
         )
     return notes

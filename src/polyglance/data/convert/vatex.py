@@ -62,7 +62,8 @@ def _halve(clips: Clips, told: bool) -> None:
     clips.move(half, "test")
     if told and half:
         clips.notes.append(
-            f"there is no test file with captions: {len(half)} validation clips are the test split"
+            f"there is no test file with captions: half of the validation clips ({len(half)}) are "
+            "the test split"
         )
 
 
