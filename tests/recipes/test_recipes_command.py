@@ -6,10 +6,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from polyglance.cli import app
-from polyglance.cli.recipes import FEATURES, WORDS, count_parameters, field_rows
+from polyglance.cli.recipes import field_rows
 from polyglance.errors import PolyglanceError
 from polyglance.models.two_tower import TwoTower
+from polyglance.pooling import build_pooling, pooling_names
 from polyglance.recipes import load_recipe, recipe_names
+from polyglance.recipes.parameters import FEATURES, WORDS, count_parameters, pooling_parameters
 
 
 def run(*arguments):
@@ -32,7 +34,10 @@ def built(recipe, words, features):
     return sum(parameter.numel() for parameter in network.parameters())
 
 
-@pytest.mark.parametrize("name", recipe_names())
+COUNTED = [name for name in recipe_names() if count_parameters(load_recipe(name)) is not None]
+
+
+@pytest.mark.parametrize("name", COUNTED)
 def test_parameters_are_those_of_the_network(name):
     recipe = load_recipe(name)
     assert count_parameters(recipe) == built(recipe, WORDS, FEATURES)
@@ -40,7 +45,7 @@ def test_parameters_are_those_of_the_network(name):
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.sampled_from(["linear", "mlp"]),
+    st.sampled_from(["linear", "mlp", "residual-mlp"]),
     st.sampled_from(["gru", "bigru"]),
     st.sampled_from(["average", "concatenate"]),
     st.sampled_from(["shared", "per-language"]),
@@ -59,6 +64,18 @@ def test_parameters_of_any_sizes(head, encoder, directions, towers, sizes):
     assert count_parameters(recipe, *sizes[4:]) == built(recipe, *sizes[4:])
 
 
+@pytest.mark.parametrize("name", pooling_names())
+def test_parameters_of_poolings(name):
+    for dim in (8, 24):
+        built = sum(parameter.numel() for parameter in build_pooling(name, dim).parameters())
+        assert pooling_parameters(name, dim) == built
+
+
+def test_a_pretrained_encoder_decides_on_the_parameters():
+    assert set(recipe_names()) - set(COUNTED) == {"vse-infinity-bert"}
+    assert rows("vse-infinity-bert")[0][1] == "by encoder"
+
+
 def test_list_names_all_recipes_with_paper_and_summary():
     listed = rows()
     assert [row[0] for row in listed] == recipe_names()
@@ -70,7 +87,7 @@ def test_list_names_all_recipes_with_paper_and_summary():
 
 
 def test_wildcards():
-    assert [row[0] for row in rows("vse*")] == ["vse0", "vsepp"]
+    assert [row[0] for row in rows("vse[0p]*")] == ["vse0", "vsepp", "vsepp-improved"]
     assert rows("list", "vse*") == rows("vse*")
     with pytest.raises(PolyglanceError, match=r"no recipe matches 'zzz\*'; there are: .*vsepp"):
         run("zzz*")

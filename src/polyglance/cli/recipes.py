@@ -2,19 +2,12 @@
 
 import sys
 from fnmatch import fnmatch
-from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from polyglance.errors import PolyglanceError
-
-if TYPE_CHECKING:
-    from polyglance.recipes import Recipe
-
-WORDS, FEATURES = 10_000, 1280
-"""Size of the vocabulary and of an image feature for which parameters are counted."""
 
 
 class _ListFirst(TyperGroup):
@@ -35,6 +28,7 @@ def list_command(
 ) -> None:
     """List recipes with paper, parameters and one line each (also: 'recipes PATTERN')."""
     from polyglance.recipes import load_recipe, recipe_names
+    from polyglance.recipes.parameters import FEATURES, WORDS, count_parameters
 
     names = [name for name in recipe_names() if fnmatch(name, pattern)]
     if not names:
@@ -43,8 +37,9 @@ def list_command(
     rows = []
     for name in names:
         recipe = load_recipe(name)
-        millions = f"{count_parameters(recipe) / 1e6:.1f} M"
-        rows.append([recipe.name, millions, recipe.summary, recipe.paper])
+        count = count_parameters(recipe)
+        size = "by encoder" if count is None else f"{count / 1e6:.1f} M"
+        rows.append([recipe.name, size, recipe.summary, recipe.paper])
     caption = (
         f"parameters: trainable numbers with a vocabulary of {WORDS:,} words and image features "
         f"of size {FEATURES}; of one language where each has a tower of its own"
@@ -82,21 +77,6 @@ def fields_command(
         hint = nearest(pattern, [row[0] for row in field_rows()])
         raise PolyglanceError(f"no field matches '{pattern}'{hint}")
     _print_table(["field", "type", "default", "meaning"], rows)
-
-
-def count_parameters(recipe: "Recipe", words: int = WORDS, features: int = FEATURES) -> int:
-    """Trainable numbers of the recipe's towers, by arithmetic: importing torch takes seconds."""
-    image, text, dim = recipe.image, recipe.text, recipe.joint.dim
-    head = [features, dim] if image.head == "linear" else [features, image.hidden, dim]
-    total = sum(a * b + b for a, b in pairwise(head))
-    directions = 2 if text.encoder == "bigru" else 1
-    # Three gates, each with weights for the input and the state, and two biases.
-    total += directions * 3 * text.hidden * (text.words + text.hidden + 2)
-    total += words * text.words
-    if text.projection:
-        wide = text.hidden * (directions if text.directions == "concatenate" else 1)
-        total += wide * dim + dim
-    return total
 
 
 def field_rows() -> list[list[str]]:

@@ -1,0 +1,59 @@
+"""How large a recipe's network is, by arithmetic: importing torch takes seconds."""
+
+from itertools import pairwise
+
+from polyglance.recipes.schema import ImageRecipe, Recipe, TextRecipe
+
+WORDS, FEATURES = 10_000, 1280
+"""Size of the vocabulary and of an image feature for which parameters are counted."""
+
+POOLINGS = {
+    "attention": (0, 10, 6),
+    "fspool": (0, 21, 0),
+    "gcn-mean": (0, 24, 16),
+    "gcn-seq2seq": (0, 30, 22),
+    "gem": (1, 0, 0),
+    "gpo": (12_704, 0, 0),
+    "gpo-features": (18_880, 32, 0),
+    "gpo-index": (20_896, 0, 0),
+    "gpo-interpolation": (20, 0, 0),
+    "gpo-mlp": (1_088, 0, 0),
+    "gpo-per-dimension": (12_672, 32, 0),
+    "gpo-transformer": (8_576, 0, 0),
+    "seq2seq": (0, 6, 6),
+}
+"""(a, b, c) of the a + b·D + c·D² parameters over vectors of size D; others have none."""
+
+
+def count_parameters(recipe: Recipe, words: int = WORDS, features: int = FEATURES) -> int | None:
+    """Trainable numbers of the recipe's towers; None if they depend on a pretrained encoder."""
+    if recipe.text.encoder == "transformer":
+        return None
+    dim = recipe.joint.dim
+    image = _head(recipe.image, features, dim) + pooling_parameters(recipe.image.pooling, dim)
+    return image + _text(recipe.text, words, dim)
+
+
+def pooling_parameters(name: str, dim: int) -> int:
+    """Trainable numbers of a pooling over vectors of size `dim`."""
+    constant, linear, square = POOLINGS.get(name, (0, 0, 0))
+    return constant + linear * dim + square * dim * dim
+
+
+def _head(image: ImageRecipe, features: int, dim: int) -> int:
+    straight, bent = _layers(features, dim), _layers(features, image.hidden, dim)
+    norm = 2 * image.hidden
+    return {"linear": straight, "mlp": bent, "residual-mlp": straight + bent + norm}[image.head]
+
+
+def _text(text: TextRecipe, words: int, dim: int) -> int:
+    directions = 2 if text.encoder == "bigru" else 1
+    size = text.hidden * (directions if text.directions == "concatenate" else 1)
+    # Three gates, each with weights for the input and the state, and two biases.
+    total = directions * 3 * text.hidden * (text.words + text.hidden + 2)
+    total += words * text.words + pooling_parameters(text.pooling, size)
+    return total + (_layers(size, dim) if text.projection else 0)
+
+
+def _layers(*sizes: int) -> int:
+    return sum(a * b + b for a, b in pairwise(sizes))
