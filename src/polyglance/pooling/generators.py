@@ -111,4 +111,4 @@ class Interpolated(nn.Module):
         self.knots = nn.Parameter(torch.zeros(INTERPOLATED))
 
     def forward(self, lengths: Tensor) -> Tensor:
-        return interpolation(lengths, INTERPOLATED).to(self.knots.dtype) @ self.knots
+        return interpolation(lengths, INTERPOLATED, self.knots) @ self.knots

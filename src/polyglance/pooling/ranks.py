@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from polyglance.pooling.base import Pooling, numbered, poolings, valid
+from polyglance.pooling.base import Pooling, numbered, poolings
 from polyglance.pooling.simple import MeanPool
 from polyglance.pooling.sorting import descending
 
@@ -11,19 +11,19 @@ KNOTS = 21
 """Of FSPool: 20 pieces (Zhang et al. 2020)."""
 
 
-def interpolation(lengths: Tensor, knots: int) -> Tensor:
-    """lengths [L] → [L, M, knots]: linear interpolation of `knots` values to n ranks.
+def interpolation(lengths: Tensor, knots: int, like: Tensor) -> Tensor:
+    """lengths [L] → [L, M, knots] typed as `like`: linear interpolation of knots to n ranks.
 
     Rank k = 0…n−1 stands at k / (n − 1) of the way; rows past a length are 0.
 
-    >>> interpolation(torch.tensor([3]), 2)[0]
+    >>> interpolation(torch.tensor([3]), 2, torch.zeros(()))[0]
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000],
             [0.0000, 1.0000]])
     """
     ranks = torch.arange(int(lengths.max()), device=lengths.device)
     gaps = (lengths - 1).clamp(min=1).unsqueeze(1)
-    places = (ranks * (knots - 1) / gaps).unsqueeze(2)
+    places = (ranks.to(like.dtype) * (knots - 1) / gaps).unsqueeze(2)
     near = 1 - (places - torch.arange(knots, device=lengths.device)).abs()
     return near.clamp(min=0) * (ranks < lengths.unsqueeze(1)).unsqueeze(2)
 
@@ -36,14 +36,11 @@ class KMaxPool(Pooling):
         self.k = k
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        width = int(lengths.max())
-        if self.k >= width:
-            return MeanPool(self.dim)(vectors[:, :width], lengths)
-        vectors = vectors[:, :width]
-        hidden = vectors.masked_fill(~valid(vectors, lengths).unsqueeze(2), -torch.inf)
-        top = hidden.topk(self.k, dim=1).values
+        if self.k >= int(lengths.max()):
+            return MeanPool(self.dim)(vectors, lengths)
+        total = descending(vectors, lengths)[:, :, : self.k].sum(2)
         # Each sample has its own k: a short one must not shrink those after it (spec §2.6).
-        return MeanPool(self.dim)(top, lengths.clamp(max=self.k))
+        return (total / lengths.clamp(max=self.k).unsqueeze(1)).to(vectors.dtype)
 
 
 numbered["kmax"] = KMaxPool
@@ -62,10 +59,10 @@ class FSPool(Pooling):
 
     def coefficients(self, lengths: Tensor) -> Tensor:
         """lengths [L] → [L, M, D]: the weight of every rank and dimension."""
-        return interpolation(lengths, KNOTS).to(self.weight.dtype) @ self.weight.t()
+        return interpolation(lengths, KNOTS, self.weight) @ self.weight.t()
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         ranked = descending(vectors, lengths)
         # Mixing the ranks first spares the [B, M, D] weights.
-        mixed = ranked @ interpolation(lengths, KNOTS).to(ranked.dtype)  # [B, D, KNOTS]
+        mixed = ranked @ interpolation(lengths, KNOTS, ranked)  # [B, D, KNOTS]
         return (mixed * self.weight).sum(2).to(vectors.dtype)
