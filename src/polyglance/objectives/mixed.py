@@ -1,0 +1,78 @@
+"""LIWE's mixed loss: from all negatives to the hardest one, a little with every update."""
+
+import torch
+from torch import Tensor
+
+from polyglance.objectives.hinge import hinge_costs
+from polyglance.objectives.objective import SumHinge, objectives
+from polyglance.recipes.schema import LossRecipe
+
+EPSILON = 0.991
+"""Of captions against images; the authors take 0.91 for captions against captions."""
+
+
+def hard_weight(step: int, epsilon: float = EPSILON) -> float:
+    """k_t = 1 − ε^t, the weight of the hardest negatives at update t from 1 (spec §2.1).
+
+    >>> [round(hard_weight(t), 3) for t in (10, 50, 100, 250, 500)]
+    [0.086, 0.364, 0.595, 0.896, 0.989]
+    """
+    return 1 - epsilon**step
+
+
+def mixed_hinges(
+    scores: Tensor,
+    margin: float = 0.2,
+    step: int = 1,
+    epsilon: float = EPSILON,
+    ignore: Tensor | None = None,
+) -> Tensor:
+    """(1 − k_t) · sum of hinges + k_t · max of hinges. Summed over the batch.
+
+    Args:
+        scores: [B, B], S[i, j] = s(image_i, caption_j); positives on the diagonal.
+        step: number t of the update, from 1.
+        ignore: [B, B] bool, pairs that are not negatives; the diagonal never is.
+
+    >>> round(float(mixed_hinges(torch.zeros(2, 2), step=7)), 3)
+    0.8
+    """
+    captions, images = hinge_costs(scores, margin, ignore)
+    every = captions.sum() + images.sum()
+    hardest = captions.amax(1).sum() + images.amax(0).sum()
+    return torch.lerp(every, hardest, hard_weight(step, epsilon))
+
+
+@objectives.register("mixed-hinge")
+class MixedHinge(SumHinge):
+    """LIWE's loss; t counts its calls in training mode and is saved with checkpoints.
+
+    Every loss of its own counts for itself: captions against captions take another instance, with
+    their own `epsilon`. The authors' code also counts a call for every validation set; this does
+    not, or the loss would depend on how often a run is judged. Updates of a warm-up use all
+    negatives and are not counted.
+    """
+
+    step: Tensor
+
+    def __init__(self, recipe: LossRecipe, epsilon: float | None = None) -> None:
+        super().__init__(recipe)
+        self.epsilon = getattr(recipe, "epsilon", EPSILON) if epsilon is None else epsilon
+        self.register_buffer("step", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, scores: Tensor, image: Tensor, warming_up: bool = False) -> Tensor:
+        if self.training and not warming_up:
+            self.step += 1
+        return super().forward(scores, image, warming_up)
+
+    def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
+        if warming_up:
+            return super().loss(scores, ignore, warming_up)
+        step = max(int(self.step), 1)
+        total = mixed_hinges(scores, self.recipe.margin, step, self.epsilon, ignore)
+        return self._reduce(total, len(scores))
+
+    def collapsed_value(self, batch: int, warming_up: bool = False) -> float:
+        """The loss of `batch` pairs when all scores are equal, at the last update counted."""
+        with torch.no_grad():
+            return float(self.loss(torch.zeros(batch, batch), None, warming_up))
