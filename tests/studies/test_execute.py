@@ -37,7 +37,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def task(folder: Path, data: Path, *overrides: str) -> Task:
     recipe = nameless(load_recipe("vsepp", [*TOY, *overrides]))
     needs = [(None, "de"), (("independent",), "en")]
-    return Task(str(folder), recipe.model_dump(mode="json"), str(data), "test", needs)
+    spec = {"recipe": recipe.model_dump(mode="json")}
+    return Task(str(folder), spec, str(data), "test", needs)
 
 
 def command(*words: object) -> object:

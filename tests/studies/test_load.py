@@ -56,7 +56,7 @@ MISTAKES = [
     ("name: both", "name: one", "two rows are called 'one'"),
     ("standard: {}", "standard: {x: [1]}", "profile 'standard' has 'x'"),
     ("standard: {}", "standard: {rows: {bot: {}}}", r"no row matches 'bot' \(did you mean 'both'"),
-    ("name: both, recipe: vsepp", "name: both", "'rows.1': a recipe is missing"),
+    ("name: both, recipe: vsepp", "name: both", "row 'both' has no recipe"),
     ("title: A table", "title: [", "line 4: not valid YAML"),
 ]
 

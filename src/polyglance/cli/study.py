@@ -19,7 +19,10 @@ def study_command(
         str | None, typer.Argument(help="A study's name or a YAML file; see --list.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="Dataset folder, CSV/Parquet, or 'generated'.")
+        str | None,
+        typer.Option(
+            help="Dataset folder, CSV/Parquet, or 'generated'; measured studies need none."
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for NAME.md, .html and .json.")] = None,
     seeds: Annotated[
@@ -45,21 +48,24 @@ def study_command(
     if list_all:
         _list_studies(name)
         return
-    if name is None or data is None:
-        missing = "a study's name ('polyglance study --list' shows them)" if name is None else ""
-        raise PolyglanceError(f"give {missing or '--data, the photographs and captions'}")
-    if out is None and not plan:
-        raise PolyglanceError("give --out, the folder for the report")
+    if name is None:
+        raise PolyglanceError("give a study's name ('polyglance study --list' shows them)")
     from polyglance.data import load_dataset
     from polyglance.studies import load_study, make_plan
     from polyglance.studies.execute import Options, default_runs
     from polyglance.studies.plan import Facts, pick_profile
 
     study = load_study(name)
+    if study.experiment is None and data is None:
+        raise PolyglanceError("give --data, the photographs and captions")
+    if study.experiment is not None and data is not None:
+        raise PolyglanceError(f"{name} measures without photographs; leave out --data")
+    if out is None and not plan:
+        raise PolyglanceError("give --out, the folder for the report")
     pick_profile(study, profile)
-    facts = Facts.of(load_dataset(data), study.evaluation.split)
+    facts = None if data is None else Facts.of(load_dataset(data), study.evaluation.split)
     planned = make_plan(study, profile, facts, seeds, overrides or [])
-    options = Options(data, runs or default_runs(cache), jobs, rows, retry, cache)
+    options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache)
     if plan:
         _print_plan(planned, options)
     elif out is not None:
@@ -67,7 +73,12 @@ def study_command(
 
 
 def _run(
-    name: str, plan: "Plan", facts: "Facts", options: "Options", out: Path, overrides: list[str]
+    name: str,
+    plan: "Plan",
+    facts: "Facts | None",
+    options: "Options",
+    out: Path,
+    overrides: list[str],
 ) -> None:
     from polyglance.studies.execute import execute
     from polyglance.studies.load import short_name
@@ -104,7 +115,8 @@ def _check_folder(out: Path) -> None:
 def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: list[str]) -> str:
     from polyglance.studies.report.about import shown_path
 
-    words = ["polyglance", "study", shown_path(name), "--data", shown_path(options.data)]
+    words = ["polyglance", "study", shown_path(name)]
+    words += ["--data", shown_path(options.data)] if options.data else []
     words += ["--out", shown_path(str(out)), "--profile", plan.profile_name]
     words += ["--seeds", str(plan.seeds), "--jobs", str(options.jobs)]
     words += ["--rows", options.rows] if options.rows != "*" else []

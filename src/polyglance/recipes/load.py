@@ -25,7 +25,7 @@ def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
     """
     source, value = read_document(name, PACKAGE, "recipe", "polyglance recipes")
     for override in overrides:
-        _override(value, override)
+        apply_override(value, override)
     return check_recipe(value, source)
 
 
@@ -34,7 +34,8 @@ def check_recipe(value: Any, source: str) -> Recipe:
     return validate(Recipe, value, source)
 
 
-def _override(recipe: dict[str, Any], override: str) -> None:
+def apply_override(recipe: dict[str, Any], override: str) -> None:
+    """Put one `path=value` into a mapping, making the sections on its path."""
     path, equals, text = override.partition("=")
     if not equals or not path:
         raise PolyglanceError(f"--set {override}: expected path=value, such as training.lr=1e-3")

@@ -1,11 +1,13 @@
 """What a schema cannot see: names of rows and columns that other parts of a study use."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
 from polyglance.studies.schema import Claim, Row, Study
+
+SIGNS = {">=": ">=", "≥": ">=", ">": ">", "<=": "<=", "≤": "<=", "<": "<"}
 
 
 def check_references(study: Study, source: str) -> None:
@@ -22,12 +24,7 @@ def check_references(study: Study, source: str) -> None:
         _check_figures(row, columns, starred, where)
     for claim in study.claims:
         where = f"{source}: claim '{claim.text}'"
-        for better, _, other in comparisons(claim, where):
-            _known(better, rows, where, "row")
-            _known(other, rows, where, "row")
-        for name in claim.columns or ():
-            if not starred:
-                _known(name, columns, where, "column")
+        _check_claim(claim, rows, columns, starred, where)
     for name, profile in study.profiles.items():
         if profile.x is not None and study.curve is None:
             raise PolyglanceError(f"{source}: profile '{name}' has 'x', but there is no 'curve'")
@@ -39,21 +36,55 @@ def check_references(study: Study, source: str) -> None:
                 )
 
 
+def _check_claim(
+    claim: Claim, rows: list[str], columns: list[str], starred: bool, where: str
+) -> None:
+    for first, sign, second in comparisons(claim, where):
+        if claim.compare:
+            _known(first, rows, where, "row")
+            _known(second, rows, where, "row")
+        elif not starred and not column_pairs(first, second, columns):
+            text = f"{first} {sign} {second}"
+            raise PolyglanceError(f"{where}: no columns are called like '{text}'")
+    for name in claim.rows or ():
+        _known(name, rows, where, "row")
+    for name in claim.columns or ():
+        if not starred and not any(fnmatch(column, name) for column in columns):
+            _known(name, columns, where, "column")
+
+
+def column_pairs(first: str, second: str, columns: Sequence[str]) -> list[tuple[str, str]]:
+    """Titles that `first` and `second` mean, `*` being the same words in both.
+
+    >>> column_pairs("* small", "* large", ["A small", "A large", "B small", "C large"])
+    [('A small', 'A large')]
+    """
+    before, star, after = first.partition("*")
+    pairs = []
+    for title in columns:
+        if star and title.startswith(before) and title.endswith(after):
+            word = title[len(before) : len(title) - len(after)]
+            pairs.append((title, second.replace("*", word)))
+        elif title == first:
+            pairs.append((title, second))
+    return [pair for pair in pairs if pair[1] in columns]
+
+
 def comparisons(claim: Claim, where: str = "") -> list[tuple[str, str, str]]:
-    """(row, ">" or ">=", row) of each comparison.
+    """(row or column, ">", ">=", "<" or "<=", row or column) of each comparison.
 
     >>> comparisons(Claim(text="more is better", compare=["all > one"]))
     [('all', '>', 'one')]
     """
     found = []
-    for text in claim.compare:
-        sign = next((s for s in (">=", "≥", ">") if f" {s} " in text), None)
+    for text in claim.compare or claim.compare_columns:
+        sign = next((s for s in SIGNS if f" {s} " in text), None)
         if sign is None:
             raise PolyglanceError(
-                f"{where}: '{text}' is not a comparison; write 'row > row' or 'row >= row'"
+                f"{where}: '{text}' is not a comparison; write 'row > row', with >, >=, < or <="
             )
         first, _, second = text.partition(f" {sign} ")
-        found.append((first.strip(), ">" if sign == ">" else ">=", second.strip()))
+        found.append((first.strip(), SIGNS[sign], second.strip()))
     return found
 
 

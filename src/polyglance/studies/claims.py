@@ -1,9 +1,10 @@
 """Whether the paper's claims hold here."""
 
 from dataclasses import dataclass
+from fnmatch import fnmatch
 
 from polyglance.evaluation.bootstrap import Difference
-from polyglance.studies.check import comparisons
+from polyglance.studies.check import column_pairs, comparisons
 from polyglance.studies.plan import X
 from polyglance.studies.results import Cell, Results, compare_cells, joint_columns, mean_gap
 from polyglance.studies.schema import Claim
@@ -18,16 +19,20 @@ UNTESTED = "not tested"
 
 @dataclass(frozen=True)
 class Evidence:
-    """One comparison of a claim, over the columns (and x-values) that both rows fill."""
+    """One comparison of a claim: of rows over columns (and x-values) that both fill, or of
+    columns over rows; `difference` is the first minus the second."""
 
     better: str
     sign: str
     other: str
     verdict: str
     columns: tuple[str, ...] = ()
+    """Where: columns, or the rows that columns are compared in."""
     difference: Difference | None = None
     each: tuple[tuple[str, Difference], ...] = ()
     paper: float | None = None
+    digits: int = 1
+    of: str = "columns"
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,11 @@ def judge(results: Results) -> list[Verdict]:
     return found
 
 
-def verdict_of(change: Difference) -> str:
+def verdict_of(change: Difference, sign: str = ">") -> str:
     """A significant difference in the claimed direction, in the other, or none."""
     if change.p >= LEVEL:
         return OPEN
-    return HOLDS if change.difference > 0 else FAILS
+    return HOLDS if (change.difference > 0) == sign.startswith(">") else FAILS
 
 
 def _joint(verdicts: list[str]) -> str:
@@ -65,7 +70,8 @@ def _joint(verdicts: list[str]) -> str:
 
 
 def _compare(results: Results, claim: Claim, better: str, sign: str, other: str) -> Evidence:
-    pairs, names = _pairs(results, claim, better, other)
+    find = _pairs if claim.compare else _column_pairs
+    pairs, names = find(results, claim, better, other)
     change = compare_cells(pairs) if pairs else None
     if change is None:
         return Evidence(better, sign, other, UNTESTED)
@@ -73,8 +79,10 @@ def _compare(results: Results, claim: Claim, better: str, sign: str, other: str)
     if len(pairs) > 1:
         alone = [(name, compare_cells([pair])) for name, pair in zip(names, pairs, strict=True)]
         each = [(name, test) for name, test in alone if test is not None]
-    found = tuple(names), change, tuple(each), mean_gap(pairs)
-    return Evidence(better, sign, other, verdict_of(change), *found)
+    digits = max(cell.column.digits for pair in pairs for cell in pair)
+    of = "columns" if claim.compare else "cells"
+    found = tuple(names), change, tuple(each), mean_gap(pairs), digits, of
+    return Evidence(better, sign, other, verdict_of(change, sign), *found)
 
 
 def _pairs(
@@ -84,7 +92,8 @@ def _pairs(
     pairs, names = [], []
     columns = joint_columns(results.plan.columns)
     if claim.columns is not None:
-        columns = [column for column in results.plan.columns if column.title in claim.columns]
+        named = claim.columns
+        columns = [c for c in results.plan.columns if any(fnmatch(c.title, n) for n in named)]
     lines = [line for line in results.plan.lines if line.row.name in (better, other)]
     xs: list[X] = [x for x in dict.fromkeys(line.x for line in lines) if x is not None]
     for x in xs or [None]:
@@ -96,4 +105,22 @@ def _pairs(
             if pair[0].tested and pair[1].tested:
                 pairs.append(pair)
                 names.append(column.title if x is None else f"{column.title} at {x}")
+    return pairs, names
+
+
+def _column_pairs(
+    results: Results, claim: Claim, first: str, second: str
+) -> tuple[list[tuple[Cell, Cell]], list[str]]:
+    """Cells of both columns, in every line where both have numbers."""
+    columns = {column.title: column for column in results.plan.columns}
+    titles = column_pairs(first, second, list(columns))
+    pairs, names = [], []
+    for line in results.plan.lines:
+        if claim.rows is not None and line.row.name not in claim.rows:
+            continue
+        for one, other in titles:
+            pair = results.cell(line, columns[one]), results.cell(line, columns[other])
+            if pair[0].tested and pair[1].tested:
+                pairs.append(pair)
+                names.append(f"{line.title}: {one}" if len(titles) > 1 else line.title)
     return pairs, names

@@ -9,6 +9,7 @@ from pathlib import Path
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.registry import nearest
+from polyglance.studies.experiments import experiments
 from polyglance.studies.fingerprint import IMPORTED
 from polyglance.studies.plan import Facts, Plan, Run
 from polyglance.studies.pool import FAILED, START, Pool, threads_for
@@ -22,6 +23,7 @@ class Options:
     """How to run a study."""
 
     data: str
+    """Empty for a measured study."""
     runs: Path
     jobs: int = 1
     rows: str = "*"
@@ -48,7 +50,7 @@ def wanted(plan: Plan, options: Options) -> list[Run]:
 
 
 def pending(plan: Plan, options: Options) -> list[Run]:
-    """The runs still to be trained or judged; remembered mistakes only with `retry`."""
+    """The runs still to be done or judged; remembered mistakes only with `retry`."""
     split = plan.study.evaluation.split
     todo = []
     for run in wanted(plan, options):
@@ -69,30 +71,31 @@ def estimate(plan: Plan, options: Options) -> Estimate:
     return known
 
 
-def execute(plan: Plan, facts: Facts, options: Options) -> dict[str, str]:
+def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]:
     """Run what is missing; key → reason of the wanted runs that failed, now or before."""
     runs = wanted(plan, options)
     todo = pending(plan, options)
     if todo:
-        _extract(todo, facts, options)
+        if facts is not None:
+            _extract(todo, facts, options)
         _run(todo, len(runs) - len(todo), plan, options)
     failures = {run.key: options.folder(run).failure() for run in runs}
     return {key: failure["reason"] for key, failure in failures.items() if failure is not None}
 
 
 def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options) -> None:
-    tasks = [_task(run, plan, options) for run in todo]
+    jobs = min(_jobs(plan, options), len(todo))
+    tasks = [_task(run, plan, options, threads_for(_jobs(plan, options))) for run in todo]
     for run in todo:
         folder = options.folder(run)
-        folder.describe(run.recipe, run.labels, options.data)
+        folder.describe(run, options.data)
         if options.retry and folder.failure() is not None and not folder.done:
             shutil.rmtree(folder.model, ignore_errors=True)
         folder.forget_failure()
     known = estimate(plan, options)
-    jobs = min(options.jobs, len(todo))
     with (
         StudyBar(todo, done, jobs, known, options.show_progress) as bar,
-        Pool(tasks, options.jobs) as pool,
+        Pool(tasks, jobs) as pool,
     ):
         for event in pool.events():
             if event is None:
@@ -103,23 +106,29 @@ def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options) -> None:
                 bar.end(todo[event[0]], event[1].removeprefix(FAILED))
 
 
-def _task(run: Run, plan: Plan, options: Options) -> Task:
+def _jobs(plan: Plan, options: Options) -> int:
+    """Runs at a time; those that measure time are never side by side."""
+    name = plan.study.experiment
+    return 1 if name is not None and experiments.get(name).alone else options.jobs
+
+
+def _task(run: Run, plan: Plan, options: Options, threads: int) -> Task:
     path = Path(options.data)
-    own = path.exists() and not options.data.startswith("generated")
+    own = bool(options.data) and path.exists() and not options.data.startswith("generated")
     return Task(
         folder=str((options.runs / run.key).absolute()),
-        recipe=run.recipe.model_dump(mode="json"),
+        spec=run.as_dict(),
         data=str(path.absolute()) if own else options.data,
         split=plan.study.evaluation.split,
         needs=sorted(run.needs, key=lambda need: (need[0] or (), need[1])),
         cache=None if options.cache is None else str(options.cache.absolute()),
-        threads=threads_for(options.jobs),
+        threads=threads,
     )
 
 
 def _extract(todo: Sequence[Run], facts: Facts, options: Options) -> None:
     """Compute features once, before workers would do it side by side."""
-    names = dict.fromkeys(run.recipe.image.feature for run in todo)
+    names = dict.fromkeys(run.recipe.image.feature for run in todo if run.recipe is not None)
     extracted = [name for name in names if not name.startswith(IMPORTED)]
     if not extracted:
         return

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from typing import Any
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import dataset_fingerprint
@@ -11,6 +12,14 @@ from polyglance.evaluation.report import HUMAN_KINDS
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.registry import nearest
 from polyglance.studies.fingerprint import kin_key, nameless, run_key
+from polyglance.studies.measured import (
+    Trial,
+    check_measures,
+    make_trial,
+    measure_of,
+    trial_key,
+    trial_kin,
+)
 from polyglance.studies.overrides import assign, for_language
 from polyglance.studies.schema import Column, Profile, Row, Study, Training
 
@@ -21,29 +30,36 @@ Need = tuple[tuple[str, ...] | None, str]
 
 @dataclass
 class Run:
-    """One training with one seed, shared by all rows that need it."""
+    """One training, or one trial of an experiment, shared by all rows that need it."""
 
     key: str
     kin: str
-    recipe: Recipe
+    recipe: Recipe | None
     labels: list[str] = field(default_factory=list)
     rows: set[str] = field(default_factory=set)
     needs: set[Need] = field(default_factory=set)
+    trial: Trial | None = None
 
     @property
     def label(self) -> str:
         more = f" (+{len(self.labels) - 1})" if len(self.labels) > 1 else ""
         return self.labels[0] + more
 
+    def as_dict(self) -> dict[str, Any]:
+        """What is run, for files."""
+        if self.recipe is not None:
+            return {"recipe": self.recipe.model_dump(mode="json")}
+        return {} if self.trial is None else self.trial.as_dict()
+
 
 @dataclass(frozen=True)
 class Line:
-    """A row at one x: which run fills which language, for each seed."""
+    """A row at one x: which run fills which language or measure, for each seed."""
 
     row: Row
     x: X
     sources: list[dict[str, str]]
-    """By seed: language → key of the run."""
+    """By seed: language or measure → key of the run."""
 
     @property
     def title(self) -> str:
@@ -80,10 +96,14 @@ class Plan:
     missing: list[str]
     """Languages of columns that the data lacks."""
 
-    def members(self, column: Column, row: Row, facts: Facts) -> list[str]:
-        """The languages that a column averages over."""
+    def members(self, column: Column, row: Row, facts: Facts | None) -> list[str]:
+        """The languages that a column averages over, or its measure."""
+        if column.measure is not None:
+            return [measure_of(column, row)]
         if column.language is not None:
             return [column.language]
+        if facts is None:
+            return []
         chosen = self.study.evaluation.languages or facts.languages
         if column.average == "all":
             return [code for code in chosen if code in facts.languages]
@@ -107,7 +127,11 @@ def make_plan(
     seeds: int | None = None,
     overrides: Sequence[str] = (),
 ) -> Plan:
-    """All runs of a study; without `facts` of the data only their number is meaningful."""
+    """All runs of a study.
+
+    Without `facts` of the data, only the number of a retrieval study's runs is meaningful; a
+    measured study has no data.
+    """
     chosen = pick_profile(study, profile)
     count = seeds or chosen.seeds
     columns, missing = _columns(study, facts)
@@ -115,14 +139,16 @@ def make_plan(
     for row in study.all_rows:
         for x in _xs(study, chosen, row):
             sources: list[dict[str, str]] = [{} for _ in range(count)]
-            for training, language in _trainings(row, facts):
+            for training, each in _trainings(row, facts):
+                changes = _changes(study, chosen, row, training, x, overrides)
                 for seed in range(count):
-                    recipe = _resolve(study, chosen, row, training, language, x, seed, overrides)
-                    run = _add(plan.runs, recipe, facts)
-                    _describe(run, row, x, language, seed)
-                    for code in _fills(plan, row, training, recipe, facts):
-                        sources[seed].setdefault(code, run.key)
+                    run = _add(plan, row, training, [*changes], each, seed, facts)
+                    _describe(run, row, x, each, seed)
+                    for name in _fills(plan, row, training, run, facts):
+                        sources[seed].setdefault(name, run.key)
             plan.lines.append(Line(row, x, sources))
+        if study.experiment is not None:
+            check_measures(study, row, [line.sources[0] for line in plan.lines if line.row is row])
     if facts is not None:
         _collect_needs(plan, facts)
     return plan
@@ -177,48 +203,56 @@ def _trainings(row: Row, facts: Facts | None) -> Iterable[tuple[Training, str | 
             yield training, None
 
 
-def _resolve(
-    study: Study,
-    profile: Profile,
-    row: Row,
-    training: Training,
-    language: str | None,
-    x: X,
-    seed: int,
-    last: Sequence[str],
-) -> Recipe:
-    """A recipe with all changes; later ones win, the most special last."""
+def _changes(
+    study: Study, profile: Profile, row: Row, training: Training, x: X, last: Sequence[str]
+) -> list[str]:
+    """All changes in order; later ones win, the most special last."""
     special = [c for name, own in profile.rows.items() if fnmatch(row.name, name) for c in own]
     changes = [*study.overrides, *profile.overrides, *row.overrides, *training.overrides, *special]
     if x is not None and study.curve is not None:
         changes.append(assign(study.curve.path, x))
-    changes = for_language([*changes, *last, f"training.seed={seed}"], language)
+    return [*changes, *last]
+
+
+def _add(
+    plan: Plan,
+    row: Row,
+    training: Training,
+    changes: list[str],
+    each: str | None,
+    seed: int,
+    facts: Facts | None,
+) -> Run:
+    """The run that a recipe or an experiment's settings make, known or new."""
     try:
-        return nameless(load_recipe(training.recipe or row.recipe or "", changes))
+        if plan.study.experiment is not None:
+            trial = make_trial(plan.study.experiment, [*changes, f"seed={seed}"], each)
+            run = Run(trial_key(trial), trial_kin(trial), None, trial=trial)
+        else:
+            changes = for_language([*changes, f"training.seed={seed}"], each)
+            recipe = nameless(load_recipe(training.recipe or row.recipe or "", changes))
+            data = facts.fingerprint if facts else ""
+            key = run_key(recipe, data, facts.dataset if facts else None)
+            run = Run(key, kin_key(recipe, data), recipe)
     except PolyglanceError as error:
         raise PolyglanceError(f"study row '{row.name}': {error}") from None
+    return plan.runs.setdefault(run.key, run)
 
 
-def _add(runs: dict[str, Run], recipe: Recipe, facts: Facts | None) -> Run:
-    data = facts.fingerprint if facts else ""
-    key = run_key(recipe, data, facts.dataset if facts else None)
-    return runs.setdefault(key, Run(key, kin_key(recipe, data), recipe))
-
-
-def _describe(run: Run, row: Row, x: X, language: str | None, seed: int) -> None:
-    parts = [row.name, language, None if x is None else str(x), f"seed {seed}"]
+def _describe(run: Run, row: Row, x: X, each: str | None, seed: int) -> None:
+    parts = [row.name, each, None if x is None else str(x), f"seed {seed}"]
     run.labels.append(", ".join(part for part in parts if part))
     run.rows.add(row.name)
 
 
-def _fills(
-    plan: Plan, row: Row, training: Training, recipe: Recipe, facts: Facts | None
-) -> list[str]:
-    """Languages whose columns a run fills: those named, else those that it is trained on."""
-    if facts is None:
+def _fills(plan: Plan, row: Row, training: Training, run: Run, facts: Facts | None) -> list[str]:
+    """What a run fills: its measures, or the languages named, else those trained on."""
+    if run.trial is not None:
+        return run.trial.measures
+    if facts is None or run.recipe is None:
         return []
     wanted = [code for c in plan.columns for code in plan.members(c, row, facts)]
-    limits = [training.languages or recipe.data.languages, row.evaluation.languages]
+    limits = [training.languages or run.recipe.data.languages, row.evaluation.languages]
     return [c for c in dict.fromkeys(wanted) if all(not limit or c in limit for limit in limits)]
 
 

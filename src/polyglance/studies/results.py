@@ -1,16 +1,19 @@
-"""The numbers of a study: cells from stored ranks, differences, chance."""
+"""The numbers of a study: cells from stored ranks or measures, differences, chance."""
 
 from dataclasses import dataclass
 from math import comb
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from polyglance.evaluation import Outcome, load_report
 from polyglance.evaluation.bootstrap import HEADLINE, Difference, bootstrap
 from polyglance.evaluation.metrics import Direction, chance
+from polyglance.files import read_json
 from polyglance.studies.execute import Options
-from polyglance.studies.plan import Facts, Line, Need, Plan, kinds_of
+from polyglance.studies.measured import measure_of
+from polyglance.studies.plan import Facts, Line, Need, Plan, Run, kinds_of
 from polyglance.studies.schema import Column
 from polyglance.studies.statistics import ROUNDS, SEED, Series, average, difference
 
@@ -29,8 +32,7 @@ class Cell:
 
     @property
     def tested(self) -> bool:
-        """Median ranks have no resamples."""
-        return self.series is not None and self.series.samples.size > 0
+        return self.series is not None and self.series.tested
 
 
 @dataclass(frozen=True)
@@ -61,21 +63,50 @@ class Results:
         return self.cells[self.plan.lines.index(line)][self.plan.columns.index(column)]
 
 
-def collect(plan: Plan, facts: Facts, options: Options) -> Results:
+def collect(plan: Plan, facts: Facts | None, options: Options) -> Results:
     """Read what has been judged so far, and test every line against its reference."""
+    cells = _measured(plan, options) if facts is None else _judged(plan, facts, options)
+    results = Results(plan, cells, [])
+    for line in plan.lines:
+        results.tests.extend(_tests(results, line))
+    return results
+
+
+def read_measures(options: Options, run: Run) -> dict[str, Any]:
+    """What a trial measured: `values` and `extra`; empty before its end."""
+    folder = options.folder(run)
+    return dict(read_json(folder.measures)) if folder.done else {}
+
+
+def _measured(plan: Plan, options: Options) -> list[list[Cell]]:
+    values = {k: read_measures(options, run).get("values", {}) for k, run in plan.runs.items()}
+    return [[_measured_cell(plan, line, c, values) for c in plan.columns] for line in plan.lines]
+
+
+def _measured_cell(
+    plan: Plan, line: Line, column: Column, values: dict[str, dict[str, float]]
+) -> Cell:
+    name, paper = measure_of(column, line.row), figure(plan, line, column)
+    found = {
+        seed: values[source[name]][name]
+        for seed, source in enumerate(line.sources)
+        if name in source and name in values[source[name]]
+    }
+    if not found:
+        return Cell(column, paper=paper)
+    return Cell(column, tuple(found), Series.of_seeds(list(found.values())), paper)
+
+
+def _judged(plan: Plan, facts: Facts, options: Options) -> list[list[Cell]]:
     outcomes = _outcomes(plan, options)
     photos = len(facts.dataset.split(plan.study.evaluation.split))
     found = list(outcomes.values())
     drawn = bootstrap(found, photos, ROUNDS, SEED) if found else np.empty(0)
     samples = dict(zip(outcomes, drawn, strict=True))
-    cells = [
+    return [
         [_cell(plan, line, column, facts, outcomes, samples) for column in plan.columns]
         for line in plan.lines
     ]
-    results = Results(plan, cells, [])
-    for line in plan.lines:
-        results.tests.extend(_tests(results, line))
-    return results
 
 
 def _outcomes(plan: Plan, options: Options) -> dict[tuple[str, Need], Outcome]:
@@ -201,7 +232,12 @@ def mean_gap(pairs: list[tuple[Cell, Cell]]) -> float | None:
 
 
 def joint_columns(columns: list[Column]) -> list[Column]:
-    """Columns whose mean means something: languages rather than averages, recalls not rsum."""
+    """Columns whose mean means something: languages rather than averages, recalls not rsum.
+
+    Of measures, those of the first unit.
+    """
+    if columns and columns[0].measure is not None:
+        return [column for column in columns if column.unit == columns[0].unit]
     found = [column for column in columns if column.metric != "medr"]
     for better in (lambda c: c.language is not None, lambda c: c.metric != "rsum"):
         found = [column for column in found if better(column)] or found
@@ -217,11 +253,11 @@ def compare_cells(pairs: list[tuple[Cell, Cell]]) -> Difference | None:
         if not common:
             return None
         sides.append(average(parts))
-    return difference(sides[1], sides[0])
+    return difference(sides[1], sides[0]) if all(side.tested for side in sides) else None
 
 
 def _only(cell: Cell, seeds: set[int]) -> Series:
     keep = [i for i, seed in enumerate(cell.seeds) if seed in seeds]
     if cell.series is None:
         return Series(np.empty(0), np.empty((0, 0)))
-    return Series(cell.series.values[keep], cell.series.samples[keep])
+    return Series(cell.series.values[keep], cell.series.samples[keep], cell.series.queries)

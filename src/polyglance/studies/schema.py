@@ -1,8 +1,11 @@
-"""What a study file may say: a paper's table as data."""
+"""What a study file may say: a paper's table as data.
+
+A study trains recipes and judges them by retrieval, or, with `experiment`, measures something else.
+"""
 
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from polyglance.recipes.schema import Part
 from polyglance.studies.overrides import flatten
@@ -27,9 +30,12 @@ class RowEvaluation(Part):
 
 
 class Changes(Part):
-    """Something with overrides: `[path=value, …]`, or a mapping, dotted or nested."""
+    """Something with overrides: `[path=value, …]`, or a mapping, dotted or nested.
 
-    overrides: list[str] = Field([])
+    They change a recipe, or an experiment's settings; `settings` is another word for them.
+    """
+
+    overrides: list[str] = Field([], validation_alias=AliasChoices("overrides", "settings"))
 
     @field_validator("overrides", mode="before")
     @classmethod
@@ -52,7 +58,9 @@ class Row(Changes):
     note: str = ""
     recipe: str | None = None
     runs: list[Training] = Field([])
-    each: list[str] = Field([], description="one training per language; $language stands for it")
+    each: list[str] = Field(
+        [], description="one run per language ($language), or in a measured study per value ($each)"
+    )
     evaluation: RowEvaluation = RowEvaluation()
     paper: dict[str, Figure] | list[float | None] = Field(
         {}, description="by column, or all in the columns' order"
@@ -69,9 +77,11 @@ class Row(Changes):
     def _one_source(self) -> "Row":
         if self.runs and self.each:
             raise ValueError("give 'runs' or 'each', not both")
-        if self.recipe is None and not (self.runs and all(run.recipe for run in self.runs)):
-            raise ValueError("a recipe is missing")
         return self
+
+    @property
+    def has_recipe(self) -> bool:
+        return bool(self.recipe or (self.runs and all(run.recipe for run in self.runs)))
 
 
 class Section(Part):
@@ -83,7 +93,10 @@ class Section(Part):
 
 
 class Column(Part):
-    """A number per row. `language: "*"` stands for every language of the data."""
+    """A number per row. `language: "*"` stands for every language of the data.
+
+    In a measured study it is a `measure` of the experiment, in which `$row` is the row's name.
+    """
 
     name: str = Field("", description="by default from language, direction and metric")
     language: str | None = None
@@ -91,9 +104,17 @@ class Column(Part):
     metric: Literal["r1", "r5", "r10", "medr", "mr", "rsum"] = "mr"
     direction: Literal["i2t", "t2i"] | None = None
     kinds: list[str] | None = Field(None, description="null is the row's, then the study's")
+    measure: str | None = None
+    unit: str = Field("", description="of a measure; columns of one unit share an axis")
+    better: Literal["higher", "lower"] = "higher"
+    digits: int = Field(1, ge=0, le=9, description="decimals shown")
 
     @model_validator(mode="after")
     def _complete(self) -> "Column":
+        if self.measure is not None:
+            if self.language or self.average or self.direction:
+                raise ValueError("a measure has no 'language', 'average' or 'direction'")
+            return self
         if (self.language is None) == (self.average is None):
             raise ValueError("give 'language' or 'average', one of them")
         both = self.metric in ("mr", "rsum")
@@ -105,11 +126,13 @@ class Column(Part):
 
     @property
     def title(self) -> str:
-        return self.name or f"{self.language or self.average} {self.measure}"
+        return self.name or self.measure or f"{self.language or self.average} {self.shown}"
 
     @property
-    def measure(self) -> str:
-        """Direction and metric as papers write them."""
+    def shown(self) -> str:
+        """What the number is: a measure's unit, or direction and metric as papers write them."""
+        if self.measure is not None:
+            return self.unit
         arrow = {"i2t": "I→T ", "t2i": "T→I ", None: ""}[self.direction]
         names = {"r1": "R@1", "r5": "R@5", "r10": "R@10", "medr": "medR", "mr": "mR"}
         return arrow + names.get(self.metric, self.metric)
@@ -122,14 +145,33 @@ class Curve(Part):
     values: list[int | float | str] = Field(min_length=1)
     label: str = ""
     log: bool = False
+    log_y: bool = False
 
 
 class Claim(Part):
-    """A statement of the paper, and the comparisons that it means, such as `a > b`."""
+    """A statement of the paper, and the comparisons that it means, such as `a > b`.
+
+    They are between rows, over some columns, or between columns, over some rows. In names of
+    columns `*` stands for the same words on both sides.
+    """
 
     text: str
-    compare: list[str] = Field(min_length=1, description="'row > row' or 'row >= row'")
-    columns: list[str] | None = Field(None, description="null is all that both rows fill")
+    compare: list[str] = Field([], description="'row > row', or with >=, < or <=")
+    columns: list[str] | None = Field(
+        None, description="wildcards of columns to compare rows in; null is all that both fill"
+    )
+    compare_columns: list[str] = Field([], description="'column > column', such as '* a < * b'")
+    rows: list[str] | None = Field(None, description="rows to compare columns in; null is all")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "Claim":
+        if bool(self.compare) == bool(self.compare_columns):
+            raise ValueError("give 'compare' or 'compare_columns', one of them")
+        if self.rows is not None and self.compare:
+            raise ValueError("'rows' goes with 'compare_columns'")
+        if self.columns is not None and self.compare_columns:
+            raise ValueError("'columns' goes with 'compare'")
+        return self
 
 
 class Profile(Changes):
@@ -152,6 +194,7 @@ class Study(Changes):
     """A paper's table or figure."""
 
     title: str
+    experiment: str | None = Field(None, description="what is measured; null is retrieval")
     paper: str
     note: str = ""
     profiles: dict[str, Profile] = Field(min_length=1)
@@ -166,6 +209,19 @@ class Study(Changes):
     def _rows_or_sections(self) -> "Study":
         if bool(self.rows) == bool(self.sections):
             raise ValueError("give 'rows' or 'sections', one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Study":
+        measured = self.experiment is not None
+        for column in self.columns:
+            if measured != (column.measure is not None):
+                need = "a 'measure'" if measured else "an 'experiment' beside its 'measure'"
+                raise ValueError(f"column '{column.title}' needs {need}")
+        for row in self.all_rows:
+            if measured == row.has_recipe:
+                how = "has a recipe, but the study measures" if measured else "has no recipe"
+                raise ValueError(f"row '{row.name}' {how}")
         return self
 
     @property

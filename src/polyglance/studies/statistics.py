@@ -4,9 +4,11 @@ Two things vary: which photographs are asked about, and the seed. Photographs ar
 same ones for both rows (a bootstrap; captions go with their photograph). Seeds are too few to
 resample: with three, up to a fifth of null differences come out significant. Their part is drawn
 from Student's t with Welch's degrees of freedom. What photographs and seeds share (a seed that
-finds other photographs) is in both parts, and is taken out of the first.
+finds other photographs) is in both parts, and is taken out of the first. A measured study has no
+queries: only its seeds vary, and Welch's test is all there is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,13 +27,33 @@ METHOD = (
     "the interval speaks of the queries only."
 )
 
+WELCH = (
+    "Intervals (95 %) and p-values are over seeds: Welch's t-test on the values of the seeds, or "
+    "on their means over columns. * p < .05, ** p < .01, *** p < .001, each test on its own. A row "
+    "with a single seed is not tested."
+)
+
 
 @dataclass(frozen=True)
 class Series:
-    """A number by seed: observed `values` [S], and `samples` [S, R] over resampled photographs."""
+    """A number by seed: observed `values` [S], and `samples` [S, R] over resampled photographs.
+
+    Without `queries` there is nothing to resample, and seeds alone vary.
+    """
 
     values: np.ndarray
     samples: np.ndarray
+    queries: bool = True
+
+    @classmethod
+    def of_seeds(cls, values: Sequence[float]) -> "Series":
+        """Measured numbers, one by seed."""
+        return cls(np.array(values, dtype=float), np.empty((len(values), 0)), queries=False)
+
+    @property
+    def tested(self) -> bool:
+        """Whether something varies; median ranks have no resamples."""
+        return self.samples.size > 0 if self.queries else len(self.values) > 1
 
     @property
     def mean(self) -> float:
@@ -59,7 +81,8 @@ class Series:
 def average(parts: list[Series]) -> Series:
     """The mean of several numbers, seed by seed and resample by resample."""
     values = np.mean([part.values for part in parts], axis=0)
-    return Series(values, np.mean([part.samples for part in parts], axis=0))
+    samples = np.mean([part.samples for part in parts], axis=0)
+    return Series(values, samples, all(part.queries for part in parts))
 
 
 def difference(first: Series, second: Series, seed: int = SEED) -> Difference:
@@ -69,6 +92,8 @@ def difference(first: Series, second: Series, seed: int = SEED) -> Difference:
     >>> difference(flat, flat).p
     1.0
     """
+    if not (first.queries and second.queries):
+        return welch(first, second)
     observed = second.mean - first.mean
     drawn = second.samples.mean(axis=0) - first.samples.mean(axis=0)
     spread = float(drawn.var())
@@ -80,12 +105,44 @@ def difference(first: Series, second: Series, seed: int = SEED) -> Difference:
     return paired(np.zeros(len(drawn)), drawn, observed)
 
 
+def welch(first: Series, second: Series) -> Difference:
+    """Second minus first by Welch's t-test on the seeds' values, at least two each.
+
+    >>> test = welch(Series.of_seeds([1, 2, 3]), Series.of_seeds([6, 7, 8]))
+    >>> round(test.low, 2), round(test.high, 2), round(test.p, 4)
+    (2.73, 7.27, 0.0036)
+    """
+    observed, total = second.mean - first.mean, first.error + second.error
+    if not total:
+        return Difference(observed, observed, observed, 1.0 if observed == 0 else 0.0)
+    freedom, error = _freedom(first, second), float(np.sqrt(total))
+    inside, deviations = _student(freedom)
+    width = error * float(np.interp(0.95, inside, deviations))
+    p = 1 - float(np.interp(abs(observed) / error, deviations, inside))
+    return Difference(observed, observed - width, observed + width, max(0.0, p))
+
+
+def _student(freedom: float, points: int = 200_001) -> tuple[np.ndarray, np.ndarray]:
+    """(share, t): the share of Student's t within ±t, tabulated.
+
+    With t = √ν tan θ the density is proportional to cos^(ν−1) θ, over 0 ≤ θ < π/2.
+    """
+    angles = np.linspace(0, np.pi / 2, points)[:-1]
+    density = np.cos(angles) ** (freedom - 1)
+    inside = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    return inside / inside[-1], np.sqrt(freedom) * np.tan(angles)
+
+
+def _freedom(first: Series, second: Series) -> float:
+    """Welch's degrees of freedom."""
+    parts = (first, second)
+    below = sum(part.error**2 / (len(part.values) - 1) for part in parts if part.error)
+    return float((first.error + second.error) ** 2 / below)
+
+
 def _seed_errors(first: Series, second: Series, rounds: int, seed: int) -> np.ndarray:
     total = first.error + second.error
     if not total:
         return np.zeros(rounds)
-    freedom = total**2 / sum(
-        part.error**2 / (len(part.values) - 1) for part in (first, second) if part.error
-    )
     generator = np.random.default_rng([seed, 1])
-    return np.sqrt(total) * generator.standard_t(freedom, rounds)
+    return np.sqrt(total) * generator.standard_t(_freedom(first, second), rounds)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.files import read_json, write_json
-from polyglance.recipes import Recipe
-from polyglance.studies.plan import Need
+from polyglance.studies.plan import Need, Run
 
 CRASH, MISTAKE = "crash", "mistake"
 """How a run failed: a crash is tried again by itself, a mistake only with --retry."""
@@ -32,10 +31,10 @@ class RunFolder:
     def done(self) -> bool:
         return (self.path / "done.json").is_file()
 
-    def describe(self, recipe: Recipe, labels: list[str], data: str) -> None:
+    def describe(self, run: Run, data: str) -> None:
         """Write run.json, for people who look into the folder."""
-        value = {"for": labels, "data": data, "recipe": recipe.model_dump(mode="json")}
-        write_json(self.path / "run.json", value)
+        on = {"data": data} if data else {}
+        write_json(self.path / "run.json", {"for": run.labels, **on, **run.as_dict()})
 
     def finish(self, facts: dict[str, Any]) -> None:
         write_json(self.path / "done.json", facts)
@@ -54,6 +53,11 @@ class RunFolder:
 
     def forget_failure(self) -> None:
         (self.path / "failure.json").unlink(missing_ok=True)
+
+    @property
+    def measures(self) -> Path:
+        """Where a trial's numbers are kept; `done` is said after they are written."""
+        return self.path / "results" / "measures.json"
 
     def result(self, split: str, need: Need) -> Path:
         """Where the ranks of one language are kept."""

@@ -1,4 +1,4 @@
-"""A process that trains and judges runs, one after the other, as its parent asks.
+"""A process that trains and judges, or measures, one run after the other, as its parent asks.
 
 Each line on stdin is a task, each line on stdout its outcome; what a run prints goes to its log.
 When the parent dies, however it dies, stdin ends and so does the worker.
@@ -10,6 +10,7 @@ import queue
 import shutil
 import sys
 import threading
+import time
 import traceback
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -21,16 +22,17 @@ from polyglance.data import Dataset, load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.recipes import Recipe, check_recipe
+from polyglance.studies.measured import Trial
 from polyglance.studies.plan import Need
 from polyglance.studies.store import CRASH, MISTAKE, RunFolder
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to do for one run."""
+    """What to do for one run: `spec` has its recipe, or an experiment and settings."""
 
     folder: str
-    recipe: dict[str, Any]
+    spec: dict[str, Any]
     data: str
     split: str
     needs: list[Need]
@@ -48,12 +50,15 @@ class Task:
 
 
 def perform(task: Task) -> str:
-    """Train what is not trained, judge what is not judged; the reason of a failure, or ""."""
+    """Train and judge, or measure, what is not done yet; the reason of a failure, or ""."""
     folder = RunFolder(Path(task.folder))
     with folder.locked():
         try:
-            _train(task, folder)
-            _judge(task, folder)
+            if "experiment" in task.spec:
+                _measure(task, folder)
+            else:
+                _train(task, folder)
+                _judge(task, folder)
         except PolyglanceError as error:
             folder.fail(str(error), MISTAKE)
             return str(error)
@@ -66,6 +71,21 @@ def perform(task: Task) -> str:
     return ""
 
 
+def _measure(task: Task, folder: RunFolder) -> None:
+    if folder.done:
+        return
+    import torch
+
+    torch.set_num_threads(task.threads)
+    trial = Trial.from_dict(task.spec)
+    start = time.monotonic()
+    measured = trial.parts.run(trial.settings)
+    if set(measured.values) != set(trial.measures):
+        raise ValueError(f"measured {sorted(measured.values)}, not {sorted(trial.measures)}")
+    write_json(folder.measures, asdict(measured))
+    folder.finish({"seconds": round(time.monotonic() - start, 3), "threads": task.threads})
+
+
 def _train(task: Task, folder: RunFolder) -> None:
     if folder.done:
         return
@@ -75,7 +95,7 @@ def _train(task: Task, folder: RunFolder) -> None:
     from polyglance.training.checkpoint import FILE
 
     torch.set_num_threads(task.threads)
-    recipe, dataset = check_recipe(task.recipe, "study run"), _dataset(task.data)
+    recipe, dataset = check_recipe(task.spec["recipe"], "study run"), _dataset(task.data)
     _clear_unless_resumable(folder.model, recipe, dataset)
     result = train(recipe, dataset, folder.model, resume=True, cache=_path(task.cache))
     done = result.progress
@@ -143,12 +163,16 @@ def main() -> None:
     while True:
         task = Task.from_json(tasks.get())
         _log_to(RunFolder(Path(task.folder)).log)
-        print(datetime.now().isoformat(" ", "seconds"), "started on", task.data, flush=True)
+        print(datetime.now().isoformat(" ", "seconds"), "started on", _subject(task), flush=True)
         reason = perform(task)
         print(datetime.now().isoformat(" ", "seconds"), reason or "done")
         sys.stdout.flush()
         sys.stderr.flush()
         print(json.dumps({"reason": reason}), file=replies, flush=True)
+
+
+def _subject(task: Task) -> str:
+    return task.data or str(task.spec.get("experiment"))
 
 
 def _listen(tasks: "queue.Queue[str]") -> None:

@@ -7,15 +7,17 @@ from typing import Any
 from polyglance.evaluation.bootstrap import Difference
 from polyglance.studies.claims import Verdict, judge
 from polyglance.studies.execute import Options
+from polyglance.studies.experiments import experiments
 from polyglance.studies.plan import Plan
 from polyglance.studies.report.about import about_machine
-from polyglance.studies.report.plots import Picture, draw
+from polyglance.studies.report.plots import Picture, draw, draw_experiment
 from polyglance.studies.report.tables import Table, difference_table, result_table
 from polyglance.studies.results import Results
-from polyglance.studies.statistics import METHOD
+from polyglance.studies.statistics import METHOD, WELCH
 from polyglance.studies.times import duration
 
 RUN_COLUMNS = ["run", "parameters", "updates", "best at", "time", "ended", "folder"]
+TRIAL_COLUMNS = ["run", "threads", "time", "ended", "folder"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,9 @@ def make_document(
     if (differences := difference_table(results)) is not None:
         tables.append(differences)
     failures = [(plan.runs[k].label, _published(r, options)) for k, r in failed.items()]
-    notes = [METHOD] if results.tests or study.claims else []
+    notes = [WELCH if study.experiment else METHOD] if results.tests or study.claims else []
+    if study.experiment is not None:
+        notes.insert(0, experiments.get(study.experiment).about)
     if plan.missing:
         notes.append(f"Not in this data, so left out: {', '.join(plan.missing)}.")
     numbers = _numbers(name, results, verdicts, about, failures, options)
@@ -66,7 +70,7 @@ def make_document(
         about,
         verdicts,
         tables,
-        draw(results),
+        [*draw(results), *draw_experiment(plan, options)],
         notes,
         failures,
         _run_table(plan, options),
@@ -78,38 +82,46 @@ def _about(plan: Plan, options: Options, command: str, seconds: float) -> list[t
     spent = sum(options.folder(run).facts().get("seconds", 0.0) for run in plan.runs.values())
     done = sum(options.folder(run).done for run in plan.runs.values())
     note = f": {plan.profile.note}" if plan.profile.note else ""
-    evaluation = plan.study.evaluation
-    kinds = ", ".join(evaluation.kinds or ["each language's best"])
     return [
         ("command", command),
         ("profile", plan.profile_name + note),
         ("seeds", ", ".join(map(str, range(plan.seeds)))),
-        ("judged on", f"split {evaluation.split}, captions: {kinds}"),
-        ("runs", f"{done} of {len(plan.runs)}, trained in {duration(spent)} altogether"),
+        _subject(plan),
+        ("runs", f"{done} of {len(plan.runs)}, done in {duration(spent)} altogether"),
         ("this call", duration(seconds)),
         *about_machine(),
     ]
 
 
+def _subject(plan: Plan) -> tuple[str, str]:
+    if plan.study.experiment is not None:
+        return "experiment", plan.study.experiment
+    evaluation = plan.study.evaluation
+    kinds = ", ".join(evaluation.kinds or ["each language's best"])
+    return "judged on", f"split {evaluation.split}, captions: {kinds}"
+
+
 def _published(text: str, options: Options) -> str:
     """A reason without this machine's folders."""
     for path, word in ((options.runs, "RUNS"), (options.data, "DATA")):
-        text = text.replace(str(path), word)
+        text = text.replace(str(path), word) if str(path) else text
     return text
 
 
 def _run_table(plan: Plan, options: Options) -> Table:
+    header = RUN_COLUMNS if plan.study.experiment is None else TRIAL_COLUMNS
     rows = []
     for run in plan.runs.values():
         facts = options.folder(run).facts()
         if not facts:
             state = "not run" if options.folder(run).failure() is None else "failed"
-            rows.append([run.label, "", "", "", "", state, run.key])
+            rows.append([run.label, *[""] * (len(header) - 3), state, run.key])
             continue
-        parameters = f"{facts['parameters']:,}"
-        numbers = [parameters, f"{facts['updates']:,}", f"{facts['best_update']:,}"]
-        rows.append([run.label, *numbers, duration(facts["seconds"]), facts["finished"], run.key])
-    return Table("Runs", [], RUN_COLUMNS, rows)
+        names = ("parameters", "updates", "best_update") if run.recipe else ("threads",)
+        numbers = [f"{facts[name]:,}" for name in names]
+        ended = facts.get("finished", "done")
+        rows.append([run.label, *numbers, duration(facts["seconds"]), ended, run.key])
+    return Table("Runs", [], header, rows)
 
 
 def _numbers(
@@ -146,11 +158,7 @@ def _numbers(
         for test in results.tests
     ]
     runs = {
-        run.key: {
-            "labels": run.labels,
-            "recipe": run.recipe.model_dump(mode="json"),
-            **options.folder(run).facts(),
-        }
+        run.key: {"labels": run.labels, **run.as_dict(), **options.folder(run).facts()}
         for run in plan.runs.values()
     }
     return {

@@ -95,21 +95,21 @@ def table_html(table: Table) -> str:
             title = escape(table.sections[i])
             rows.append(f'<tr class="section"><th colspan="{len(row)}">{title}</th></tr>')
         cells = "".join(
-            f'<td class="{_kind(cell, name)}">{escape(cell)}</td>'
-            for cell, name in zip(row, table.header, strict=True)
+            f'<td class="{_kind(cell, name, place in table.lower)}">{escape(cell)}</td>'
+            for place, (cell, name) in enumerate(zip(row, table.header, strict=True))
         )
         rows.append(f'<tr class="{"chance" if row[0] == "chance" else ""}">{cells}</tr>')
     body = "".join(rows)
     return f'<div class="scroll"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
 
 
-def _kind(cell: str, column: str) -> str:
+def _kind(cell: str, column: str, lower: bool) -> str:
     if cell in ("–", "failed"):
         return "none" if cell == "–" else "failed"
     if column == "paper":
         return "paper"
     if "*" in cell and cell[:1] in "+-":
-        return "better" if cell[0] == "+" else "worse"
+        return "better" if (cell[0] == "-") == lower else "worse"
     return ""
 
 

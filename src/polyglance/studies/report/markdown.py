@@ -1,9 +1,11 @@
 """The report in Markdown."""
 
-from polyglance.studies.claims import Evidence, Verdict
+from polyglance.studies.claims import FAILS, HOLDS, Evidence, Verdict, verdict_of
 from polyglance.studies.report.document import Document
 from polyglance.studies.report.tables import Table, change
 
+MOST = 8
+"""Comparisons of a claim that are told one by one."""
 MARKS = {"holds": "✔", "does not hold": "✘", "holds in part": "◐"}
 
 
@@ -44,19 +46,31 @@ def table_markdown(table: Table) -> str:
 
 def evidence_text(item: Evidence, labels: dict[str, str]) -> str:
     """One comparison in words."""
-    name = f"{labels[item.better]} {item.sign} {labels[item.other]}"
+    first, second = (labels.get(name, name) for name in (item.better, item.other))
+    name, digits = f"{first} {item.sign} {second}", item.digits
     if item.difference is None:
         return f"{name}: not tested, for lack of results"
     test = item.difference
-    where = item.columns[0] if len(item.columns) == 1 else f"mean of {len(item.columns)} columns"
-    text = f"{name}: {change(test)}, p = {test.p:.3f}, {where}"
+    where = item.columns[0] if len(item.columns) == 1 else f"mean of {len(item.columns)} {item.of}"
+    text = f"{name}: {change(test, digits)}, p = {test.p:.3f}, {where}"
     if item.paper is not None:
-        text += f"; in the paper {item.paper:+.1f}"
+        text += f"; in the paper {item.paper:+.{digits}f}"
     if item.each:
-        text += "; " + ", ".join(f"{column} {change(t)}" for column, t in item.each)
-    if item.sign == ">=" and item.verdict == "no significant difference":
+        text += f"; {_each(item)}"
+    if "=" in item.sign and item.verdict == "no significant difference":
         text += "; no difference agrees with the claim"
     return f"{text}: {item.verdict}"
+
+
+def _each(item: Evidence) -> str:
+    """The single comparisons, counted where they are many."""
+    if len(item.each) <= MOST:
+        return ", ".join(f"{name} {change(test, item.digits)}" for name, test in item.each)
+    verdicts = [verdict_of(test, item.sign) for _, test in item.each]
+    return (
+        f"significant that way in {verdicts.count(HOLDS)} of {len(verdicts)}, "
+        f"the other way in {verdicts.count(FAILS)}"
+    )
 
 
 def _claim(verdict: Verdict, labels: dict[str, str]) -> str:

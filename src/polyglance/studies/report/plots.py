@@ -2,13 +2,17 @@
 
 import io
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polyglance.studies.plan import Line
+from polyglance.studies.execute import Options
+from polyglance.studies.experiments import experiments
+from polyglance.studies.experiments.base import Sample
+from polyglance.studies.plan import Line, Plan
 from polyglance.studies.report.tables import heading
-from polyglance.studies.results import Cell, Results
+from polyglance.studies.results import Cell, Results, read_measures
 from polyglance.studies.schema import Column, Row
 
 COLOURS = (
@@ -53,12 +57,33 @@ def draw(results: Results) -> list[Picture]:
         return [_bars(results, unit, columns) for unit, columns in groups.items()]
 
 
+def draw_experiment(plan: Plan, options: Options) -> list[Picture]:
+    """The experiment's own picture, of each row's runs with the first seed."""
+    name = plan.study.experiment
+    picture = None if name is None else experiments.get(name).draw
+    samples = []
+    for line in plan.lines if picture is not None else ():
+        for run in (plan.runs[key] for key in dict.fromkeys(line.sources[0].values())):
+            if run.trial is not None and (found := read_measures(options, run)):
+                label = plan.study.labels[line.row.name]
+                samples.append(Sample(label, run.trial.settings, found["extra"]))
+    if picture is None or not samples:
+        return []
+    from matplotlib import rc_context
+
+    with rc_context(STYLE):
+        caption, figure = picture(samples)
+        return [Picture("experiment", caption, _svg(figure))]
+
+
 def _by_unit(columns: Sequence[Column]) -> dict[str, list[Column]]:
     """Columns that can share an axis."""
     units = {"rsum": "rsum", "medr": "median rank"}
     groups: dict[str, list[Column]] = {}
     for column in columns:
-        groups.setdefault(units.get(column.metric, "recall (%)"), []).append(column)
+        unit = units.get(column.metric, "recall (%)")
+        unit = unit if column.measure is None else column.unit or "value"
+        groups.setdefault(unit, []).append(column)
     return groups
 
 
@@ -87,16 +112,19 @@ def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
     axes.set_xticks(range(len(columns)), names)
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.55, len(columns) - 0.45)
-    measures = {column.measure for column in columns}
+    measures = {column.shown or unit for column in columns}
     axes.set_ylabel(unit if len(measures) > 1 else measures.pop() + (" (%)" if "%" in unit else ""))
     axes.grid(axis="y", color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
     _paper_key(axes, results)
     _legend(figure, axes)
-    caption = f"{unit}: mean over seeds, whiskers ± one standard deviation, dotted line chance"
+    caption = f"{unit}: mean over seeds, whiskers ± one standard deviation"
+    chance = any(cell.chance is not None for row in results.cells for cell in row)
+    caption += ", dotted line chance" if chance else ""
     paper = any(c.paper is not None for row in results.cells for c in row)
     caption += ", diamonds the paper's figures" if paper else ""
     suffix = {"recall (%)": "bars", "median rank": "ranks"}.get(unit, unit)
+    suffix = re.sub(r"\W+", "-", suffix.lower()).strip("-") or "bars"
     return Picture(suffix, caption, _svg(figure))
 
 
@@ -116,7 +144,9 @@ def _chance(axes: Any, place: int, cells: list[Cell]) -> None:
 
 
 def _tick(column: Column, columns: list[Column]) -> str:
-    if len({other.measure for other in columns}) == 1:
+    if column.measure is not None:
+        return column.title.replace(" ", "\n", 1)
+    if len({other.shown for other in columns}) == 1:
         return column.title
     return heading(column).replace(" ", "\n", 1)
 
@@ -157,8 +187,11 @@ def _curves(results: Results) -> Picture:
             _curve(axes, results, row, own, column, places, colours[row.name], labels[row.name])
         if plan.study.curve.log:
             axes.set_xscale("log")
+        if plan.study.curve.log_y:
+            axes.set_yscale("log")
         axes.set_xticks(list(places.values()), [_short(x) for x in places])
         axes.minorticks_off()
+        axes.tick_params(axis="x", labelsize=8 if len(places) > 5 else 9.5)
         axes.set(title=heading(column), xlabel=plan.study.curve.label or plan.study.curve.path)
         axes.title.set_fontsize(10)
         axes.grid(color=GRID, linewidth=0.7)

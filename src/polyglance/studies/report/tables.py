@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from polyglance.evaluation.bootstrap import Difference
 from polyglance.evaluation.tables import STARS
+from polyglance.studies.measured import measure_of
 from polyglance.studies.plan import Line
-from polyglance.studies.results import Cell, Results, Test
+from polyglance.studies.results import Cell, Results, Test, joint_columns
 from polyglance.studies.schema import Column
 
 NONE = "–"
@@ -23,12 +25,15 @@ class Table:
     sections: dict[int, str] = field(default_factory=dict)
     """Heading before the row at a position."""
     notes: list[str] = field(default_factory=list)
+    lower: frozenset[int] = frozenset()
+    """Positions of columns in which less is better."""
 
 
-def mean_sd(cell: Cell, seeds: int, digits: int = 1) -> str:
+def mean_sd(cell: Cell, seeds: int) -> str:
     """ "58.7 ± 0.4", with the number of seeds where some are lacking."""
     if cell.series is None:
         return NONE
+    digits = cell.column.digits
     text = f"{cell.series.mean:.{digits}f}"
     if cell.series.sd is not None:
         text += f" ± {cell.series.sd:.{digits}f}"
@@ -36,10 +41,11 @@ def mean_sd(cell: Cell, seeds: int, digits: int = 1) -> str:
     return f"{text} ({len(cell.seeds)} of {seeds})" if few else text
 
 
-def change(test: Difference) -> str:
+def change(test: Difference, digits: int = 1) -> str:
     """ "+1.2** [+0.4, +2.0]" """
     stars = next((mark for limit, mark in STARS if test.p < limit), "")
-    return f"{test.difference:+.1f}{stars} [{test.low:+.1f}, {test.high:+.1f}]"
+    low, high = f"{test.low:+.{digits}f}", f"{test.high:+.{digits}f}"
+    return f"{test.difference:+.{digits}f}{stars} [{low}, {high}]"
 
 
 def result_table(results: Results, failed: Mapping[str, str]) -> Table:
@@ -53,11 +59,12 @@ def result_table(results: Results, failed: Mapping[str, str]) -> Table:
     for line, cells in zip(plan.lines, results.cells, strict=True):
         row = [line.title]
         for cell, paper in zip(cells, has_paper, strict=True):
-            row += ([_number(cell.paper)] if paper else []) + [
+            row += ([_number(cell.paper, cell.column.digits)] if paper else []) + [
                 _ours(cell, line, plan.seeds, failed)
             ]
         rows.append(row)
-    rows.append(_chance_row(results, has_paper))
+    if plan.study.experiment is None:
+        rows.append(_chance_row(results, has_paper))
     sections = _sections(results, [line.row.name for line in plan.lines])
     notes = [f"{plan.seeds} seeds, mean ± standard deviation" if plan.seeds > 1 else "one seed"]
     notes += [f"{part.title}: {part.note}" for part in plan.study.parts if part.note]
@@ -73,7 +80,9 @@ def difference_table(results: Results) -> Table | None:
         tests[results.plan.lines.index(test.line), key] = test
     if not tests:
         return None
-    columns = [(c.title, heading(c)) for c in results.plan.columns] + [("", "mean")]
+    kinds = {column.title: column for column in results.plan.columns}
+    kinds[""] = joint_columns(results.plan.columns)[0]
+    columns = [(key, heading(c) if key else "mean") for key, c in kinds.items()]
     columns = [(key, text) for key, text in columns if any(k == key for _, k in tests)]
     papers = {
         key: any(t.paper is not None for (_, k), t in tests.items() if k == key)
@@ -89,10 +98,13 @@ def difference_table(results: Results) -> Table | None:
         for key, _ in columns:
             found = own.get(key)
             paper = None if found is None else found.paper
-            row += [NONE if paper is None else f"{paper:+.1f}"] if papers[key] else []
-            row.append(NONE if found is None else change(found.difference))
+            digits = kinds[key].digits
+            row += [NONE if paper is None else f"{paper:+.{digits}f}"] if papers[key] else []
+            row.append(NONE if found is None else change(found.difference, digits))
         rows.append(row)
-    return Table("Differences", groups, header, rows, _sections(results, names))
+    widths = [[kinds[key].better == "lower"] * (1 + papers[key]) for key, _ in columns]
+    lower = frozenset(i for i, low in enumerate(chain([False], *widths)) if low)
+    return Table("Differences", groups, header, rows, _sections(results, names), lower=lower)
 
 
 def _heads(names: list[str], papers: list[bool]) -> tuple[list[tuple[str, int]], list[str]]:
@@ -108,19 +120,19 @@ def _heads(names: list[str], papers: list[bool]) -> tuple[list[tuple[str, int]],
 
 def heading(column: Column) -> str:
     """A column's name with what it measures, said once."""
-    return column.title if column.measure in column.title else f"{column.title} {column.measure}"
+    return column.title if column.shown in column.title else f"{column.title} {column.shown}"
 
 
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.1f}"
+def _number(value: float | None, digits: int = 1) -> str:
+    return NONE if value is None else f"{value:.{digits}f}"
 
 
 def _ours(cell: Cell, line: Line, seeds: int, failed: Mapping[str, str]) -> str:
     if cell.series is not None:
         return mean_sd(cell, seeds)
     members = {key for source in line.sources for code, key in source.items()}
-    wanted = cell.column.language
-    if wanted is not None:
+    wanted = cell.column.language or measure_of(cell.column, line.row)
+    if wanted:
         members = {source[wanted] for source in line.sources if wanted in source}
     return "failed" if members & set(failed) else NONE
 

@@ -1,0 +1,52 @@
+"""What an experiment is to the studies that run it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from polyglance.recipes.schema import Part
+from polyglance.registry import Registry
+
+
+class Settings(Part):
+    """What an experiment can be told; defaults are not part of a run's identity."""
+
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Numbers by measure, and whatever the experiment's own picture needs (JSON)."""
+
+    values: dict[str, float]
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A finished run as a picture needs it: its row, settings and extras."""
+
+    row: str
+    settings: Any
+    extra: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A function from settings to numbers, with what a plan must know before it runs.
+
+    `measures` tells the names of the numbers; `version` is raised when a change makes old
+    numbers wrong; one that measures time runs `alone`, whatever --jobs says.
+    """
+
+    settings: type[Any]
+    measures: Callable[[Any], list[str]]
+    run: Callable[[Any], Measured]
+    about: str
+    version: int = 1
+    alone: bool = False
+    draw: Callable[[Sequence[Sample]], tuple[str, Any]] | None = None
+    """From the runs of the first seed, a caption and a Matplotlib figure."""
+
+
+experiments: Registry[Experiment] = Registry("experiment")
