@@ -12,7 +12,7 @@ from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
     from polyglance.data import Dataset
-    from polyglance.evaluation import Report
+    from polyglance.evaluation import Encoder, Report
     from polyglance.evaluation.protocol import Encoded
     from polyglance.evaluation.tables import Rows
 
@@ -46,6 +46,14 @@ def evaluate_command(
     seeds: Annotated[
         bool, typer.Option("--seeds", help="The models are seeds of one run: mean ± sd.")
     ] = False,
+    ensemble: Annotated[
+        bool,
+        typer.Option(
+            "--ensemble",
+            help="Also judge the average of the models' scores. Cosine, order and attention "
+            "scores have scales of their own: of a mix, the widest counts most.",
+        ),
+    ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Also strict recall, the share of own captions found.")
     ] = False,
@@ -59,6 +67,8 @@ def evaluate_command(
     """Recall per language in both directions; several models are compared with the first."""
     if seeds and len(models) < 2:
         raise PolyglanceError("--seeds needs two models or more")
+    if ensemble:
+        _check_ensemble(models, seeds)
     if trec is not None and folds > 1:
         raise PolyglanceError("--trec writes the full gallery; leave out --folds")
     _check_outputs([json, markdown], [trec, clip_benchmark])
@@ -75,7 +85,10 @@ def evaluate_command(
         "strict": strict,
         "keep_copies": keep_copies,
     }
-    reports = _reports(models, data, options, trec)
+    if ensemble:
+        reports = _ensemble_reports(models, data, options, trec)
+    else:
+        reports = _reports(models, data, options, trec)
     tables, extra = _tables(reports, seeds, bootstrap, seed)
     _print(tables)
     if json is not None:
@@ -85,7 +98,8 @@ def evaluate_command(
     if clip_benchmark is not None:
         from polyglance.evaluation.export import write_clip_benchmark
 
-        for report, path in zip(reports, models, strict=True):
+        sources = [*models, " + ".join(models)] if ensemble else models
+        for report, path in zip(reports, sources, strict=True):
             write_clip_benchmark(clip_benchmark, report, path)
 
 
@@ -134,9 +148,56 @@ def _reports(
             continue
         if dataset is None:
             dataset = _dataset(data)
-        folder = trec if trec is None or len(models) == 1 else trec / name.replace("/", "_")
+        folder = trec if len(models) == 1 else _subfolder(trec, name)
         reports.append(_evaluate(path, name, dataset, options, folder))
     return reports
+
+
+def _check_ensemble(models: list[str], seeds: bool) -> None:
+    if len(models) < 2:
+        raise PolyglanceError("--ensemble needs two models or more")
+    if seeds:
+        raise PolyglanceError("--ensemble and --seeds do not go together; leave out one of them")
+    for path in models:
+        if path.endswith(".json"):
+            raise PolyglanceError(
+                f"{path}: holds ranks, and --ensemble averages scores; name the model's folder"
+            )
+
+
+def _ensemble_reports(
+    models: list[str], data: str | None, options: dict[str, Any], trec: Path | None
+) -> list["Report"]:
+    """Reports of each model and, last, of their average, on the photographs that all can read."""
+    import numpy as np
+
+    from polyglance.evaluation import Ensemble
+    from polyglance.models import Model
+
+    names = _names(models)
+    dataset = _dataset(data)
+    dataset.split(options["split"])
+    loaded = [Model.load(Path(path)) for path in models]
+    both = Ensemble(loaded)
+    if both.mixed:
+        typer.echo(
+            f"note: scores of {both.similarity} have scales of their own, and in their average "
+            "the widest counts most",
+            err=True,
+        )
+    name = "ensemble" if "ensemble" not in names else "+".join(names)
+    joint = _judge(both, name, dataset, options, _subfolder(trec, name))
+    readable = np.array([photo not in joint.unreadable for photo in joint.photos])
+    options = {**options, "readable": readable}
+    reports = [
+        _judge(model, own, dataset, options, _subfolder(trec, own))
+        for model, own in zip(loaded, names, strict=True)
+    ]
+    return [*reports, joint]
+
+
+def _subfolder(trec: Path | None, name: str) -> Path | None:
+    return None if trec is None else trec / name.replace("/", "_")
 
 
 def _dataset(data: str | None) -> "Dataset":
@@ -150,11 +211,17 @@ def _dataset(data: str | None) -> "Dataset":
 def _evaluate(
     path: str, name: str, dataset: "Dataset", options: dict[str, Any], trec: Path | None
 ) -> "Report":
-    from polyglance.evaluation import evaluate
     from polyglance.models import Model
 
     dataset.split(options["split"])
-    model = Model.load(Path(path))
+    return _judge(Model.load(Path(path)), name, dataset, options, trec)
+
+
+def _judge(
+    model: "Encoder", name: str, dataset: "Dataset", options: dict[str, Any], trec: Path | None
+) -> "Report":
+    from polyglance.evaluation import evaluate
+
     export = None if trec is None else _exporter(trec, dataset.split(options["split"]), name)
     return evaluate(model, dataset, name=name, on_language=export, **options)
 

@@ -2,6 +2,7 @@
 
 from polyglance.evaluation.bootstrap import Outcome, interval, paired
 from polyglance.evaluation.comparison import Comparison, aggregate, compare
+from polyglance.evaluation.ensemble import Ensemble
 from polyglance.evaluation.metrics import Metrics, fold_metrics, rank_folds
 from polyglance.evaluation.protocol import Encoder, evaluate
 from polyglance.evaluation.ranks import Ranks, rank_both
@@ -11,6 +12,7 @@ from polyglance.evaluation.similarity import cosine, dot, normalise, order
 __all__ = [
     "Comparison",
     "Encoder",
+    "Ensemble",
     "Metrics",
     "Outcome",
     "Ranks",

@@ -12,6 +12,7 @@ from polyglance.evaluation.protocol import Encoded
 from polyglance.evaluation.report import Report
 from polyglance.evaluation.similarity import Score
 from polyglance.files import atomic, write_json
+from polyglance.sets import Codes
 
 DEPTH = 100
 QUERY_BLOCK = 256
@@ -52,7 +53,7 @@ def write_trec(folder: Path, encoded: Encoded, part: Dataset, tag: str, depth: i
 
 
 def top(
-    queries: np.ndarray, items: np.ndarray, score: Score, depth: int = DEPTH
+    queries: Codes, items: Codes, score: Score, depth: int = DEPTH
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(indices, scores) of each query's first `depth` items, the lower index first on ties."""
     depth = min(depth, len(items))

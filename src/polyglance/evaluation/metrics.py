@@ -11,6 +11,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.ranks import Progress, Ranks, rank_both
 from polyglance.evaluation.similarity import Score, dot
+from polyglance.sets import Codes
 
 KS = (1, 5, 10)
 
@@ -106,8 +107,8 @@ def fold_members(
 
 
 def rank_folds(
-    images: np.ndarray,
-    captions: np.ndarray,
+    images: Codes,
+    captions: Codes,
     caption_image: np.ndarray,
     folds: int = 1,
     score: Score = dot,

@@ -10,11 +10,13 @@ import numpy as np
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.evaluation.bootstrap import Outcome
+from polyglance.evaluation.codes import as_codes, concatenate, finite, shape, width
 from polyglance.evaluation.metrics import fold_slices, rank_folds
 from polyglance.evaluation.report import LanguageResult, Report, summarise
 from polyglance.evaluation.similarity import Score, dot, normalise, scores
 from polyglance.evaluation.strict import strict_folds
 from polyglance.progress import Bar
+from polyglance.sets import Codes
 
 TEXTS_AT_A_TIME = 4096
 
@@ -25,21 +27,25 @@ class Encoder(Protocol):
     """What an evaluation needs of a model.
 
     It may also have `languages`, the languages it was trained on, and `similarity`
-    ("cosine", the default, or "order") or a `score(images, captions)` of its own.
+    ("cosine", the default, or "order") or a `score(images, captions)` of its own, which takes
+    tiles of what it encoded. Codes may be vectors, or anything that has `VectorSets`' methods.
     """
 
     def encode_text(
         self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
-    ) -> np.ndarray:
-        """Vectors [n, D]; `language` is None for one that the model does not know.
+    ) -> Codes:
+        """Vectors [n, D] or sets; `language` is None for one that the model does not know.
 
         A text without any word may raise `NoWords`, which is then told with file and line.
         """
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
-    ) -> np.ndarray:
-        """Vectors [N, D] of the photographs; NaN rows for those that could not be read."""
+    ) -> Codes:
+        """Vectors [N, D] of the photographs; NaN rows for those that could not be read.
+
+        A set of no vectors is one that could not be read.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,7 @@ class Captions:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A language ready to be ranked: vectors prepared for `score`, and what they stand for.
+    """A language ready to be ranked: vectors or sets prepared for `score`, and what they stand for.
 
     `photo` [N] numbers the gallery's images by photograph, `caption_image` [M] the captions by
     row of `images`.
@@ -63,8 +69,8 @@ class Encoded:
 
     source: Captions
     photo: np.ndarray
-    images: np.ndarray
-    captions: np.ndarray
+    images: Codes
+    captions: Codes
     caption_image: np.ndarray
     score: Score
 
@@ -82,6 +88,7 @@ def evaluate(
     cache: Path | None = None,
     strict: bool = False,
     keep_copies: bool = False,
+    readable: np.ndarray | None = None,
     on_language: Callable[[Encoded], None] | None = None,
     show_progress: bool | None = None,
 ) -> Report:
@@ -91,18 +98,20 @@ def evaluate(
     `kinds` overrides that. Its gallery is the photographs that have such captions and could be
     read. A caption that one photograph has twice counts once unless `keep_copies` (Appendix A:
     replicated captions leave the recalls as they are). `bootstrap` resamples give the
-    intervals, 0 none. `on_language` sees the vectors of each language, for exports.
+    intervals, 0 none. Photographs where `readable` [N] is false are left out as if the model
+    could not read them, for a comparison with one that cannot. `on_language` sees what each
+    language was encoded as, for exports.
     """
     part = dataset.split(split)
     chosen = choose_captions(part, languages, kinds, keep_copies)
     for captions in chosen:
         fold_slices(len(np.unique(captions.photo)), folds)  # fails before the work
-    images = np.asarray(model.encode_dataset(part, cache=cache, show_progress=show_progress))
-    if images.ndim != 2 or len(images) != len(part):
+    images = as_codes(model.encode_dataset(part, cache=cache, show_progress=show_progress))
+    if getattr(images, "ndim", 2) != 2 or len(images) != len(part):
         raise PolyglanceError(
-            f"the model gave images of shape {images.shape} for {len(part)} photographs"
+            f"the model gave images of shape {shape(images)} for {len(part)} photographs"
         )
-    readable = np.isfinite(images).all(axis=1)
+    readable = finite(images) if readable is None else finite(images) & readable
     if not readable.any():
         raise no_pictures(part, split)
     known = getattr(model, "languages", None)
@@ -123,7 +132,7 @@ def evaluate(
             name,
             dataset.name,
             split,
-            _similarity(model)[0],
+            similarity_of(model)[0],
             [photo.image for photo in part.photos],
             unreadable,
             results,
@@ -216,7 +225,7 @@ def _encode(
     model: Encoder,
     part: Dataset,
     captions: Captions,
-    images: np.ndarray,
+    images: Codes,
     readable: np.ndarray,
     knows: bool,
     bar: Bar,
@@ -230,28 +239,28 @@ def _encode(
         )
     language = captions.language if knows else None
 
-    def encode(texts: list[str]) -> np.ndarray:
-        return np.asarray(model.encode_text(texts, language, show_progress=False))
+    def encode(texts: list[str]) -> Codes:
+        return as_codes(model.encode_text(texts, language, show_progress=False))
 
     parts = []
     for count, code in in_batches(source, part, encode):
         parts.append(code)
         bar.advance(count, note=captions.language)
     bar.advance(2 * (len(captions.texts) - len(source.texts)))
-    vectors = np.concatenate(parts)
+    vectors = concatenate(parts)
     _check(vectors, images, len(source.texts), captions.language)
     photo, caption_image = np.unique(source.photo, return_inverse=True)
-    _, prepare, score = _similarity(model)
+    _, prepare, score = similarity_of(model)
     return Encoded(source, photo, prepare(images[photo]), prepare(vectors), caption_image, score)
 
 
-def _check(vectors: np.ndarray, images: np.ndarray, count: int, language: str) -> None:
-    if vectors.shape != (count, images.shape[1]):
+def _check(vectors: Codes, images: Codes, count: int, language: str) -> None:
+    if len(vectors) != count or width(vectors) != width(images):
         raise PolyglanceError(
-            f"the model gave captions of shape {vectors.shape} for images of shape {images.shape}; "
-            "both need one dimension"
+            f"the model gave captions of shape {shape(vectors)} for images of shape "
+            f"{shape(images)}; both need one dimension"
         )
-    if not np.isfinite(vectors).all():
+    if not finite(vectors).all():
         raise PolyglanceError(
             f"language '{language}': the model gave a caption a vector that is not finite; "
             "has its training diverged?"
@@ -266,15 +275,12 @@ def _result(encoded: Encoded, folds: int, known: bool, strict: bool, bar: Bar) -
     return LanguageResult(source.language, source.kinds, outcome, known, source.copies, recalls)
 
 
-def _similarity(model: Any) -> tuple[str, Callable[[np.ndarray], np.ndarray], Score]:
-    """Name, preparation of the vectors, and score of a model."""
+def similarity_of(model: Any) -> tuple[str, Callable[[Codes], Codes], Score]:
+    """Name, preparation of the codes, and score of a model."""
     name = getattr(model, "similarity", None)
-    if not isinstance(name, str) and callable(getattr(model, "score", None)):
-        return "own", _float32, model.score
+    own = getattr(model, "score", None)
+    if callable(own) and name not in scores.list():
+        return str(name or "own"), as_codes, own
     if name in (None, "cosine"):
         return "cosine", normalise, dot
-    return str(name), _float32, scores.get(str(name))
-
-
-def _float32(vectors: np.ndarray) -> np.ndarray:
-    return np.asarray(vectors, np.float32)
+    return str(name), as_codes, scores.get(str(name))

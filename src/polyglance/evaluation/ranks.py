@@ -12,10 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.evaluation.codes import as_codes
 from polyglance.evaluation.similarity import Score, dot
+from polyglance.sets import Codes
 
 CHUNK = (512, 2048)
 """Images × captions in a tile: 4 MiB of float32 scores."""
+
+SET_CHUNK = (512, 128)
+"""The same for sets of vectors, whose scores take long: the progress moves every few seconds."""
 
 Progress = Callable[[int], None]
 
@@ -29,25 +34,28 @@ class Ranks:
 
 
 def rank_both(
-    images: np.ndarray,
-    captions: np.ndarray,
+    images: Codes,
+    captions: Codes,
     caption_image: np.ndarray,
     score: Score = dot,
-    chunk: tuple[int, int] = CHUNK,
+    chunk: tuple[int, int] | None = None,
     progress: Progress | None = None,
 ) -> Ranks:
     """Rank all captions for every image and all images for every caption.
 
-    `images` [N, D], `captions` [M, D], `caption_image` [M] with the image of each caption; any
-    number of captions per image from one up. Every score is computed once, in tiles of `chunk`
-    images × captions; memory above the inputs grows with N + M, not with N · M. `progress` is
-    called with the number of captions ranked since the last call.
+    `images` [N, D] and `captions` [M, D], or sets that `score` takes; `caption_image` [M] with
+    the image of each caption; any number of captions per image from one up. Every score is
+    computed once, in tiles of `chunk` images × captions; memory above the inputs grows with
+    N + M, not with N · M. `progress` is called with the number of captions ranked since the last
+    call.
 
     >>> images = np.eye(2, dtype=np.float32)
     >>> rank_both(images, images[[0, 1, 0]], np.array([0, 1, 1])).text_to_image.tolist()
     [0, 0, 1]
     """
-    images, captions = np.asarray(images, np.float32), np.asarray(captions, np.float32)
+    images, captions = as_codes(images), as_codes(captions)
+    if chunk is None:
+        chunk = CHUNK if isinstance(images, np.ndarray) else SET_CHUNK
     owner = check_index(len(images), len(captions), caption_image)
     order = np.argsort(owner, kind="stable")
     owner = owner[order]
@@ -123,20 +131,20 @@ def _count(mask: np.ndarray, axis: int) -> np.ndarray:
 class _Tiles:
     """The score matrix, images × captions sorted by image, one tile at a time."""
 
-    images: np.ndarray
-    captions: np.ndarray
+    images: Codes
+    captions: Codes
     order: np.ndarray
     function: Score
     chunk: tuple[int, int]
 
-    def columns(self) -> Iterator[tuple[int, np.ndarray]]:
+    def columns(self) -> Iterator[tuple[int, Codes]]:
         """(first column, captions) of each block of columns."""
         for j in range(0, len(self.order), self.chunk[1]):
             picked = self.order[j : j + self.chunk[1]]
             contiguous = np.all(np.diff(picked) == 1)
             yield j, self.captions[slice(picked[0], picked[-1] + 1) if contiguous else picked]
 
-    def score(self, a: int, block: np.ndarray) -> np.ndarray:
+    def score(self, a: int, block: Codes) -> np.ndarray:
         """Scores of the images from `a` on with a block of captions; NaN is refused."""
         tile = np.asarray(self.function(self.images[a : a + self.chunk[0]], block), np.float32)
         # A NaN compares as "not higher", so one would be counted as a success.

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from polyglance.registry import Registry
+from polyglance.sets import Codes
 
-Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""(images [n, D], captions [m, D]) → scores [n, m]; higher is closer."""
+Score = Callable[[Codes, Codes], np.ndarray]
+"""(images [n, D], captions [m, D], or sets) → scores [n, m]; higher is closer."""
 
 CAPTION_BLOCK = 64
 """Captions compared with one image at a time: 64 × 1,024 float32 stay in the L2 cache."""

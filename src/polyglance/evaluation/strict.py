@@ -2,16 +2,18 @@
 
 import numpy as np
 
+from polyglance.evaluation.codes import as_codes
 from polyglance.evaluation.metrics import KS, fold_members
 from polyglance.evaluation.ranks import check_index
 from polyglance.evaluation.similarity import Score, dot
+from polyglance.sets import Codes
 
 BLOCK_SCORES = 1 << 23
 """Scores held at a time: 32 MiB of float32."""
 
 
 def rank_own_captions(
-    images: np.ndarray, captions: np.ndarray, caption_image: np.ndarray, score: Score = dot
+    images: Codes, captions: Codes, caption_image: np.ndarray, score: Score = dot
 ) -> np.ndarray:
     """Rank [M] of every caption in its own image's list of all captions, siblings included.
 
@@ -19,12 +21,12 @@ def rank_own_captions(
     """
     owner = check_index(len(images), len(captions), caption_image)
     order = np.argsort(owner, kind="stable")
-    captions, owner = np.asarray(captions, np.float32)[order], owner[order]
+    images, captions, owner = as_codes(images), as_codes(captions)[order], owner[order]
     starts = np.searchsorted(owner, np.arange(len(images) + 1))
     ranks = np.empty(len(captions), np.int64)
     rows = max(1, BLOCK_SCORES // len(captions))
     for a in range(0, len(images), rows):
-        block = np.asarray(score(np.asarray(images[a : a + rows], np.float32), captions))
+        block = np.asarray(score(images[a : a + rows], captions))
         for column in range(starts[a], starts[min(a + rows, len(images))]):
             line = block[owner[column] - a]
             before = np.count_nonzero(line[:column] >= line[column])
@@ -45,8 +47,8 @@ def strict_recalls(own_ranks: np.ndarray, caption_image: np.ndarray) -> dict[int
 
 
 def strict_folds(
-    images: np.ndarray,
-    captions: np.ndarray,
+    images: Codes,
+    captions: Codes,
     caption_image: np.ndarray,
     folds: int = 1,
     score: Score = dot,

@@ -9,6 +9,7 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
+from polyglance.sets import NO_POINTS
 from polyglance.vision.extract import check_pictures, extract, load_features
 from polyglance.vision.features import Features
 
@@ -40,6 +41,7 @@ def gallery_of_files(
     show_progress: bool | None = None,
 ) -> Gallery:
     """Encode picture files; those that cannot be read are listed in `problems`."""
+    _check_points(model)
     feature = model.recipe.image.feature
     if feature.startswith("imported/"):
         raise PolyglanceError(
@@ -62,6 +64,7 @@ def gallery_of_dataset(
 
     Where the dataset has no pictures, as with clips, the paths are their bare names.
     """
+    _check_points(model)
     feature = model.recipe.image.feature
     if not feature.startswith("imported/"):
         check_pictures(dataset, feature)
@@ -70,6 +73,11 @@ def gallery_of_dataset(
     names = dataset.paths() if pictures else [Path(photo.image) for photo in dataset.photos]
     found = _encode(model, names, load_features(dataset, feature, cache))
     return replace(found, pictures=pictures)
+
+
+def _check_points(model: "Model") -> None:
+    if model.attends:
+        raise PolyglanceError(NO_POINTS)
 
 
 def _encode(model: "Model", files: list[Path], features: Features) -> Gallery:

@@ -15,6 +15,7 @@ from polyglance.evaluation.protocol import (
     readable_captions,
 )
 from polyglance.models import Model
+from polyglance.sets import Codes
 from polyglance.text import Ragged
 from polyglance.vision.extract import load_features
 
@@ -57,7 +58,7 @@ class Validation:
         language: str | None = None,
         *,
         show_progress: bool | None = None,
-    ) -> np.ndarray:
+    ) -> Codes:
         return self.model.encode_tokens(self._ids(texts, language), language)
 
     def _ids(self, texts: Sequence[str], language: str | None) -> Ragged:
@@ -68,8 +69,8 @@ class Validation:
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
-    ) -> np.ndarray:
-        result = np.full((len(dataset), self.model.dim), np.nan, np.float32)
-        rows = np.flatnonzero(self._features.available)
-        result[rows] = self.model.encode_features(self._features, rows)
-        return result
+    ) -> Codes:
+        return self.model.encode_available(self._features)
+
+    def score(self, images: Codes, captions: Codes) -> np.ndarray:
+        return self.model.score(images, captions)
