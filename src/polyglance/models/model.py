@@ -17,7 +17,9 @@ from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.sets import Codes, VectorSets
 from polyglance.text import Ragged, Vocabulary, pad, tokenize_many
+from polyglance.text.pretrained import located
 from polyglance.text.reader import Reader
+from polyglance.text.readers import load_reader
 from polyglance.text.vocabularies import Vocabularies
 from polyglance.vision.extract import extract, load_features
 from polyglance.vision.features import Features
@@ -235,14 +237,15 @@ class Model:
         where = str(folder / CONFIG)
         if not isinstance(config, dict) or config.get("format") != FORMAT:
             raise PolyglanceError(f"{where}: not a model of format {FORMAT}; train it again")
-        vocabulary = Vocabularies.load(folder)
         recipe = check_recipe(config.get("recipe"), where)
+        recipe = recipe.model_copy(update={"text": located(recipe.text, folder)})
+        reader = load_reader(recipe.text, folder)
         dim, languages = config.get("feature_dim"), config.get("languages")
         if type(dim) is not int or dim < 1:
             raise PolyglanceError(f"{where}: field 'feature_dim' must be a number of 1 or more")
         if not isinstance(languages, list) or not all(isinstance(one, str) for one in languages):
             raise PolyglanceError(f"{where}: field 'languages' must be a list of codes")
-        return cls(recipe, vocabulary, dim, languages)
+        return cls(recipe, reader, dim, languages)
 
     def load_weights(self, folder: Path) -> None:
         """Read the weights of a folder into this model."""

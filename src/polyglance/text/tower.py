@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from polyglance.pooling import build_pooling
 from polyglance.recipes.schema import TextRecipe
 from polyglance.text.recurrent import PackedGRU
+from polyglance.text.transformer import TransformerTower
 
 
 class TextTower(nn.Module):
@@ -70,8 +71,10 @@ class LanguageTowers(nn.Module):
 
 def build_text_tower(
     recipe: TextRecipe, vocabularies: Mapping[str, int], dim: int
-) -> TextTower | LanguageTowers:
+) -> TextTower | LanguageTowers | TransformerTower:
     """The tower of a recipe; `vocabularies` has the words under "", or those of each language."""
+    if recipe.encoder == "transformer":
+        return TransformerTower(recipe, dim)
     if recipe.towers == "per-language":
         return LanguageTowers(recipe, vocabularies, dim)
     return TextTower(recipe, vocabularies[""], dim)

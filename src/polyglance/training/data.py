@@ -14,7 +14,8 @@ from polyglance.models import Model
 from polyglance.models.model import to_tensors
 from polyglance.recipes import Recipe
 from polyglance.text import Ragged, tokenize_many
-from polyglance.text.vocabularies import Vocabularies
+from polyglance.text.pretrained import check_pretrained
+from polyglance.text.readers import build_reader
 from polyglance.training.conditions import select_captions
 from polyglance.vision.extract import load_features
 from polyglance.vision.features import Features
@@ -47,6 +48,7 @@ def prepare(
     recipe: Recipe, dataset: Dataset, cache: Path | None, show_progress: bool | None
 ) -> tuple[Model, TrainingData]:
     """A fresh model for the dataset's training split, and that split ready to train on."""
+    check_pretrained(recipe.text)
     part = dataset.split(recipe.data.train_split)
     features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
     table = _captions(recipe, part, features)
@@ -60,12 +62,12 @@ def prepare(
     by_language: dict[str, list[list[str]]] = {}
     for code, found in zip(table.languages, tokens, strict=True):
         by_language.setdefault(code, []).append(found)
-    vocabulary = Vocabularies.build(recipe.text, by_language)
-    model = Model(recipe, vocabulary, features.dim, list(by_language))
+    reader = build_reader(recipe.text, by_language)
+    model = Model(recipe, reader, features.dim, list(by_language))
     if recipe.image.standardise:
         photos = np.unique(table.photo[:grounded])
         model.network.image.standardise(*_statistics(features, photos))
-    ids, joined = vocabulary.encode(recipe.text, table.texts, tokens, table.languages)
+    ids, joined = reader.encode(recipe.text, table.texts, tokens, table.languages)
     return model, TrainingData(ids, table.photo, features, table.languages, grounded, joined)
 
 
