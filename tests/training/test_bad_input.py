@@ -66,11 +66,12 @@ def test_a_language_without_validation_pictures_is_not_judged(toy: Path, tmp_pat
     assert list(result.progress.evaluations[-1]["mr"]) == ["en"]
 
 
-def test_unreadable_pictures_are_told(toy: Path, tmp_path: Path, capsys) -> None:
+def test_photographs_without_features_are_told(toy: Path, tmp_path: Path, capsys) -> None:
     rows = load_folder(toy).photos
     save_folder(toy, [type(rows[0])("gone.jpg", "train", rows[0].captions), *rows[1:]])
     train(load_recipe("vsepp", TOY), load_dataset(toy), tmp_path / "run")
-    assert "note: 1 of 120 pictures cannot be read" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "note: 1 of 120 have no 'imported/toy' and are left out (the first is 'gone.jpg'" in told
 
 
 def test_a_checkpoint_of_other_captions_is_explained(toy: Path, tmp_path: Path) -> None:
