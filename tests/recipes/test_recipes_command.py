@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from polyglance.cli import app
 from polyglance.cli.recipes import field_rows
 from polyglance.errors import PolyglanceError
-from polyglance.models.two_tower import TwoTower
+from polyglance.models.build import build_network
 from polyglance.pooling import build_pooling, pooling_names
 from polyglance.recipes import load_recipe, recipe_names
 from polyglance.recipes.parameters import FEATURES, WORDS, count_parameters, pooling_parameters
@@ -30,7 +30,7 @@ def rows(*arguments):
 def built(recipe, words, features):
     sizes = {"en": words} if recipe.text.towers == "per-language" else words
     with torch.device("meta"):
-        network = TwoTower(recipe, features, sizes)
+        network = build_network(recipe, features, sizes)
     return sum(parameter.numel() for parameter in network.parameters())
 
 

@@ -187,7 +187,8 @@ def _ensemble_reports(
         )
     name = "ensemble" if "ensemble" not in names else "+".join(names)
     joint = _judge(both, name, dataset, options, _subfolder(trec, name))
-    readable = np.array([photo not in joint.unreadable for photo in joint.photos])
+    missing = set(joint.unreadable)
+    readable = np.array([photo not in missing for photo in joint.photos])
     options = {**options, "readable": readable}
     reports = [
         _judge(model, own, dataset, options, _subfolder(trec, own))

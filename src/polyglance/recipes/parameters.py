@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from polyglance.recipes.schema import ImageRecipe, Recipe, TextRecipe
+from polyglance.recipes.schema import AttentionRecipe, ImageRecipe, Recipe, TextRecipe
 
 WORDS, FEATURES = 10_000, 1280
 """Size of the vocabulary and of an image feature for which parameters are counted."""
@@ -31,7 +31,7 @@ def count_parameters(recipe: Recipe, words: int = WORDS, features: int = FEATURE
         return None
     dim = recipe.joint.dim
     image = _head(recipe.image, features, dim) + pooling_parameters(recipe.image.pooling, dim)
-    return image + _text(recipe.text, words, dim)
+    return image + _text(recipe.text, words, dim) + _attention(recipe.attention, dim)
 
 
 def pooling_parameters(name: str, dim: int) -> int:
@@ -57,3 +57,10 @@ def _text(text: TextRecipe, words: int, dim: int) -> int:
 
 def _layers(*sizes: int) -> int:
     return sum(a * b + b for a, b in pairwise(sizes))
+
+
+def _attention(attention: AttentionRecipe, dim: int) -> int:
+    """A memory's two layers, for each direction of imram."""
+    if attention.matching != "imram":
+        return 0
+    return (2 if attention.direction == "both" else 1) * 2 * _layers(2 * dim, dim)

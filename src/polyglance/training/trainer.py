@@ -11,6 +11,7 @@ from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
+from polyglance.models.cross_attention import check_attention
 from polyglance.models.model import to_tensors
 from polyglance.objectives import Objective, build_objective
 from polyglance.progress import Bar
@@ -55,6 +56,7 @@ def train(
     fingerprint = dataset_fingerprint(dataset)
     check_folder(out, recipe, fingerprint, resume)
     dataset.split(recipe.data.validation_split)
+    check_attention(recipe)
     torch.manual_seed(recipe.training.seed)
     objective = build_objective(recipe.loss)
     model, data = prepare(recipe, dataset, cache, show_progress)
