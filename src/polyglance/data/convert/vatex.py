@@ -11,7 +11,7 @@ from polyglance.files import read_json
 LANGUAGES = {"enCap": "en", "chCap": "zh"}
 REGULAR = 5
 """Chinese captions written for the clip; those behind them translate the English ones at the
-same places (Wang et al. 2019, §3)."""
+same places (Wang et al. 2019)."""
 
 
 @CONVERTERS.register("vatex")
@@ -28,8 +28,8 @@ def convert_vatex(
     """VATEX: vatex_training, validation and public_test JSON and an array of frames a clip.
 
     `split` is `official` (the public test is `test`) or `halves` (half of the validation clips,
-    chosen by a hash, are `test`, as HGR had to do; also where there is no test file with
-    captions). `lists` names a folder of lists instead. `frames` and `max_frames` as for msrvtt.
+    chosen by a hash, are `test`; also where there is no test file with captions). `lists` names
+    a folder of lists instead. `frames` and `max_frames` as for msrvtt.
     """
     refuse_pictures(images)
     one_of("split", split, "official", "halves")
