@@ -6,9 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyglance.pooling import sorting
-from polyglance.pooling.sorting import descending, sort_ranks
+from polyglance.pooling.sorting import descending
 
 NUMBERS = st.floats(-(2.0**120), 2.0**120, width=32) | st.sampled_from([0.0, -0.0, 1.0, -1.0])
+
+
+def sort_ranks(vectors: torch.Tensor) -> torch.Tensor:
+    return descending(vectors, torch.full((len(vectors),), vectors.shape[1]))
 
 
 @settings(deadline=None, max_examples=40)
@@ -57,3 +61,22 @@ def test_past_the_lengths_are_zeros() -> None:
     ranked = descending(vectors, torch.tensor([4, 1]))
     assert ranked.shape == (2, 3, 4)
     assert ranked[1, 0].tolist() == [-2, 0, 0, 0]
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(0, 99))
+def test_fast_and_plain_agree(lengths: list[int], seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    vectors = torch.randn(len(lengths), 9, 3, generator=generator)
+    vectors[torch.arange(9) >= torch.tensor(lengths).unsqueeze(1)] = torch.nan
+    direction = torch.randn(len(lengths), 3, max(lengths), generator=generator)
+    results = []
+    for dtype in (torch.float32, torch.float64):
+        leaf = vectors.to(dtype, copy=True).requires_grad_()
+        ranked = descending(leaf, torch.tensor(lengths))
+        ranked.backward(direction.to(dtype))
+        with torch.no_grad():
+            assert torch.equal(descending(leaf, torch.tensor(lengths)), ranked)
+        results.append((ranked.detach().float(), leaf.grad.float()))
+    assert torch.equal(results[0][0], results[1][0])
+    assert torch.equal(results[0][1], results[1][1])

@@ -17,6 +17,7 @@ BLOCK = 2**18
 """Numbers sorted at a time, so that they stay in the processor's cache."""
 PLACES = 2**28
 """Places that keys can hold and still round to their float32."""
+LARGEST = torch.finfo(torch.float32).max
 
 
 def descending(vectors: Tensor, lengths: Tensor) -> Tensor:
@@ -25,23 +26,24 @@ def descending(vectors: Tensor, lengths: Tensor) -> Tensor:
     Entry k is the k-th largest valid value of the dimension, and 0 past the length.
     """
     vectors = wide(vectors[:, : int(lengths.max())])
-    mask = valid(vectors, lengths)
-    if bool(mask.all()):
-        return sort_ranks(vectors)
-    lowest = torch.finfo(vectors.dtype).min
-    ranked = sort_ranks(vectors.masked_fill(~mask.unsqueeze(2), lowest))
-    return ranked.masked_fill(~mask.unsqueeze(1), 0)
-
-
-def sort_ranks(vectors: Tensor) -> Tensor:
-    """Finite vectors [B, M, D] → [B, D, M], descending along M."""
+    padding = ~valid(vectors, lengths).unsqueeze(1)  # [B, 1, M]
+    outside = padding if bool(padding.any()) else None
     native = vectors.dtype == torch.float32 and vectors.device.type == "cpu"
     traced = torch.compiler.is_compiling() or torch.jit.is_tracing()
     if not native or traced or vectors.shape[1] > PLACES:
-        return vectors.transpose(1, 2).contiguous().sort(dim=2, descending=True).values
+        return _plain(vectors, outside)
     if vectors.requires_grad and torch.is_grad_enabled():
-        return _Sort.apply(vectors)
-    return _values(vectors)
+        return _Sort.apply(vectors, outside)
+    return _values(vectors, outside)
+
+
+def _plain(vectors: Tensor, outside: Tensor | None) -> Tensor:
+    values = vectors.transpose(1, 2).contiguous()
+    if outside is None:
+        return values.sort(dim=2, descending=True).values
+    lowest = torch.finfo(values.dtype).min
+    ranked = values.masked_fill(outside, lowest).sort(dim=2, descending=True).values
+    return ranked.masked_fill(outside, 0)
 
 
 def _blocks(count: int, size: int) -> Iterator[slice]:
@@ -49,12 +51,19 @@ def _blocks(count: int, size: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, count, step))
 
 
-def _values(vectors: Tensor) -> Tensor:
+def _fill(block: Tensor, outside: Tensor | None, rows: slice, value: float) -> None:
+    if outside is not None:
+        block.masked_fill_(outside[rows], value)
+
+
+def _values(vectors: Tensor, outside: Tensor | None) -> Tensor:
     ranked = vectors.new_empty(vectors.transpose(1, 2).shape)
     for rows in _blocks(len(vectors), vectors[0].numel()):
         block = torch.neg(vectors[rows].transpose(1, 2), out=ranked[rows])
+        _fill(block, outside, rows, LARGEST)
         block.numpy().sort(axis=2)
         block.neg_()
+        _fill(block, outside, rows, 0)
     return ranked
 
 
@@ -62,7 +71,7 @@ class _Sort(torch.autograd.Function):
     """The sort with a gradient, which goes to the places where the values came from."""
 
     @staticmethod
-    def forward(ctx: Any, vectors: Tensor) -> Tensor:
+    def forward(ctx: Any, vectors: Tensor, outside: Tensor | None) -> Tensor:
         batch, width, dim = vectors.shape
         ranked = vectors.new_empty(batch, dim, width)
         kind = torch.uint8 if width <= 256 else torch.int32
@@ -70,20 +79,24 @@ class _Sort(torch.autograd.Function):
         for rows in _blocks(batch, width * dim):
             keys = torch.empty_like(ranked[rows], dtype=torch.float64)
             keys.copy_(vectors[rows].transpose(1, 2)).neg_()
+            _fill(keys, outside, rows, LARGEST)
             bits = keys.view(torch.int64)
             bits |= torch.arange(width)
             keys.numpy().sort(axis=2)
             places[rows] = bits & (PLACES - 1)
             ranked[rows] = keys.neg_()
-        ctx.save_for_backward(places)
+            _fill(ranked[rows], outside, rows, 0)
+        ctx.save_for_backward(places, outside)
         return ranked
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Tensor:
-        (places,) = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        places, outside = ctx.saved_tensors
         grad = grads[0]
         vectors = grad.new_empty(grad.transpose(1, 2).shape)
         for rows in _blocks(len(grad), grad[0].numel()):
             block = torch.empty_like(grad[rows]).scatter_(2, places[rows].long(), grad[rows])
+            # Values past a length are the smallest, so their places are past it, too.
+            _fill(block, outside, rows, 0)
             vectors[rows] = block.transpose(1, 2)
-        return vectors
+        return vectors, None
