@@ -1,5 +1,6 @@
 """Reading study files: by name or path, every mistake named."""
 
+from fnmatch import fnmatch
 from pathlib import Path
 
 from polyglance.documents import SUFFIXES, document_names, read_document, validate
@@ -25,6 +26,18 @@ def load_study(name: str) -> Study:
     source, value = read_document(name, PACKAGE, "study", "polyglance study --list")
     if isinstance(value.get("profiles"), str):
         value["profiles"] = read_document(value["profiles"], PROFILES, "set of profiles")[1]
-    study = validate(Study, value, source)
+        study = _without_strangers(validate(Study, value, source))
+    else:
+        study = validate(Study, value, source)
     check_references(study, source)
     return study
+
+
+def _without_strangers(study: Study) -> Study:
+    """Profiles that several studies share may name rows that this one does not have."""
+    names = [row.name for row in study.all_rows]
+    profiles = {}
+    for name, profile in study.profiles.items():
+        rows = {p: own for p, own in profile.rows.items() if any(fnmatch(n, p) for n in names)}
+        profiles[name] = profile.model_copy(update={"rows": rows})
+    return study.model_copy(update={"profiles": profiles})
