@@ -111,6 +111,15 @@ def test_the_example_of_the_documentation_can_be_planned(tmp_path: Path) -> None
     assert plan.study.profiles["standard"].overrides == ["text.hidden=256", "joint.dim=256"]
 
 
+def test_the_measured_example_of_the_documentation_can_be_planned(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    path = tmp_path / "example.yaml"
+    path.write_text(guide.rpartition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
+    plan = make_plan(load_study(str(path)))
+    assert len(plan.runs) == 2 * 2 * 3
+    assert {run.trial.settings.steps for run in plan.runs.values()} == {2500}
+
+
 @pytest.mark.parametrize("name", study_names())
 def test_the_studies_of_the_package_can_be_planned(name: str) -> None:
     study = load_study(name)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polyglance.studies.statistics import Series, average, difference
+from polyglance.studies.statistics import Series, average, difference, welch
 
 PHOTOS = 120
 
@@ -86,3 +86,32 @@ def test_an_average_goes_seed_by_seed() -> None:
     mean = average(parts)
     assert mean.values.tolist() == [2.0, 3.0]
     assert np.all(mean.samples == 0.5)
+
+
+def test_measured_numbers_get_welch_interval_by_hand() -> None:
+    first, second = Series.of_seeds([10.0, 12.0, 14.0]), Series.of_seeds([20.0, 21.0, 22.0, 25.0])
+    test = difference(first, second)
+    # Variances 4 and 14/3: error √(4/3 + 7/6) = 1.5811, ν = 2.5² / (16/18 + (7/6)²/3) = 4.6551;
+    # t = 10 / 1.5811 = 6.3246; the 97.5 % point of t with ν degrees is 2.6289.
+    assert test.difference == 10
+    assert test.low == pytest.approx(10 - 2.6289 * 1.5811, abs=2e-3)
+    assert test.high == pytest.approx(10 + 2.6289 * 1.5811, abs=2e-3)
+    assert test.p == pytest.approx(0.001887, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "point"), [(2, 4.3027), (3, 2.7764), (6, 2.2281), (16, 2.0423), (61, 1.9799)]
+)
+def test_the_points_of_students_t_are_those_of_the_tables(seeds: int, point: float) -> None:
+    values = np.arange(seeds, dtype=float)
+    one = Series.of_seeds(values.tolist())
+    test = welch(one, one)
+    assert test.high == pytest.approx(point * np.sqrt(2 * one.error), rel=1e-4)
+    assert test.p == 1.0
+
+
+def test_rows_that_never_vary_differ_for_certain_or_not_at_all() -> None:
+    zero, one = Series.of_seeds([0.0, 0.0]), Series.of_seeds([1.0, 1.0])
+    assert (welch(zero, one).low, welch(zero, one).p) == (1.0, 0.0)
+    assert welch(zero, zero).p == 1.0
+    assert not Series.of_seeds([1.0]).tested

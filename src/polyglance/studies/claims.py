@@ -114,13 +114,15 @@ def _column_pairs(
     """Cells of both columns, in every line where both have numbers."""
     columns = {column.title: column for column in results.plan.columns}
     titles = column_pairs(first, second, list(columns))
+    lines = results.plan.lines
+    if claim.rows is not None:
+        lines = [line for line in lines if line.row.name in claim.rows]
     pairs, names = [], []
-    for line in results.plan.lines:
-        if claim.rows is not None and line.row.name not in claim.rows:
-            continue
+    for line in lines:
         for one, other in titles:
             pair = results.cell(line, columns[one]), results.cell(line, columns[other])
             if pair[0].tested and pair[1].tested:
                 pairs.append(pair)
-                names.append(f"{line.title}: {one}" if len(titles) > 1 else line.title)
+                words = [line.title] * (len(lines) > 1) + [one] * (len(titles) > 1)
+                names.append(": ".join(words) or line.title)
     return pairs, names

@@ -231,6 +231,14 @@ def mean_gap(pairs: list[tuple[Cell, Cell]]) -> float | None:
     return float(np.mean(gaps)) if gaps and len(gaps) == len(pairs) else None
 
 
+def column_tables(columns: list[Column]) -> dict[str, list[Column]]:
+    """Columns by the table that they are shown in."""
+    tables: dict[str, list[Column]] = {}
+    for column in columns:
+        tables.setdefault(column.table, []).append(column)
+    return tables
+
+
 def joint_columns(columns: list[Column]) -> list[Column]:
     """Columns whose mean means something: languages rather than averages, recalls not rsum.
 

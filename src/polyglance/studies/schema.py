@@ -106,6 +106,7 @@ class Column(Part):
     kinds: list[str] | None = Field(None, description="null is the row's, then the study's")
     measure: str | None = None
     unit: str = Field("", description="of a measure; columns of one unit share an axis")
+    table: str = Field("", description="columns with the same word make a table of their own")
     better: Literal["higher", "lower"] = "higher"
     digits: int = Field(1, ge=0, le=9, description="decimals shown")
 

@@ -37,7 +37,6 @@ class PatternSettings(Settings):
     pattern: Literal["A", "M-1", "M-10", "T-50%", "L"] = "A"
     steps: int = Field(5000, ge=1)
     lr: float = Field(1e-3, gt=0)
-    schedule: Literal["constant", "cosine"] = "constant"
     batch: int = Field(16, ge=1)
     dim: int = Field(32, ge=1)
 
@@ -103,7 +102,6 @@ def train(pooling: Any, settings: PatternSettings) -> None:
     from polyglance.progress import track
 
     optimiser = torch.optim.Adam(pooling.parameters(), lr=settings.lr)
-    rates = torch.optim.lr_scheduler.LambdaLR(optimiser, _rate(settings))
     pooling.train()
     for _ in track(range(settings.steps), settings.pattern, settings.steps, "steps"):
         lengths = torch.randint(SEEN[0], SEEN[1] + 1, (settings.batch,))
@@ -114,7 +112,6 @@ def train(pooling: Any, settings: PatternSettings) -> None:
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
-        rates.step()
 
 
 def sorted_sets(lengths: "Tensor", size: int, dim: int) -> "Tensor":
@@ -160,14 +157,6 @@ def draw(samples: Sequence[Sample]) -> tuple[str, Any]:
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
     return f"Coefficients of sets of {SHOWN}, learned (first seed) and true", figure
-
-
-def _rate(settings: PatternSettings) -> Any:
-    from math import cos, pi
-
-    if settings.schedule == "constant":
-        return lambda step: 1.0
-    return lambda step: (1 + cos(pi * step / settings.steps)) / 2
 
 
 EXPERIMENT = Experiment(PatternSettings, measures, run, ABOUT, draw=draw)

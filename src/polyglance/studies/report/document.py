@@ -11,7 +11,7 @@ from polyglance.studies.experiments import experiments
 from polyglance.studies.plan import Plan
 from polyglance.studies.report.about import about_machine
 from polyglance.studies.report.plots import Picture, draw, draw_experiment
-from polyglance.studies.report.tables import Table, difference_table, result_table
+from polyglance.studies.report.tables import Table, difference_tables, result_tables
 from polyglance.studies.results import Results
 from polyglance.studies.statistics import METHOD, WELCH
 from polyglance.studies.times import duration
@@ -51,9 +51,7 @@ def make_document(
     plan, study = results.plan, results.plan.study
     verdicts = judge(results)
     about = _about(plan, options, command, seconds)
-    tables = [result_table(results, failed)]
-    if (differences := difference_table(results)) is not None:
-        tables.append(differences)
+    tables = [*result_tables(results, failed), *difference_tables(results)]
     failures = [(plan.runs[k].label, _published(r, options)) for k, r in failed.items()]
     notes = [WELCH if study.experiment else METHOD] if results.tests or study.claims else []
     if study.experiment is not None:

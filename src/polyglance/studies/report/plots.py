@@ -82,7 +82,8 @@ def _by_unit(columns: Sequence[Column]) -> dict[str, list[Column]]:
     groups: dict[str, list[Column]] = {}
     for column in columns:
         unit = units.get(column.metric, "recall (%)")
-        unit = unit if column.measure is None else column.unit or "value"
+        if column.measure is not None:
+            unit = f"{column.unit or 'value'} {column.table}".strip()
         groups.setdefault(unit, []).append(column)
     return groups
 

@@ -8,7 +8,7 @@ from polyglance.evaluation.bootstrap import Difference
 from polyglance.evaluation.tables import STARS
 from polyglance.studies.measured import measure_of
 from polyglance.studies.plan import Line
-from polyglance.studies.results import Cell, Results, Test, joint_columns
+from polyglance.studies.results import Cell, Results, Test, column_tables, joint_columns
 from polyglance.studies.schema import Column
 
 NONE = "–"
@@ -48,15 +48,34 @@ def change(test: Difference, digits: int = 1) -> str:
     return f"{test.difference:+.{digits}f}{stars} [{low}, {high}]"
 
 
-def result_table(results: Results, failed: Mapping[str, str]) -> Table:
-    """paper | ours by column; the last line is chance."""
+def result_tables(results: Results, failed: Mapping[str, str]) -> list[Table]:
+    """paper | ours by column; the notes are below the last table."""
+    parts = column_tables(results.plan.columns)
+    tables = [_result_table(results, failed, name, part) for name, part in parts.items()]
+    tables[-1].notes.extend(_notes(results))
+    return tables
+
+
+def _notes(results: Results) -> list[str]:
     plan = results.plan
-    has_paper = [
-        any(row[i].paper is not None for row in results.cells) for i in range(len(plan.columns))
-    ]
-    groups, header = _heads([heading(column) for column in plan.columns], has_paper)
+    notes = [f"{plan.seeds} seeds, mean ± standard deviation" if plan.seeds > 1 else "one seed"]
+    units = {c.unit: c.better for c in plan.columns if c.unit}
+    notes += [f"{unit}: {better} is better" for unit, better in units.items()]
+    notes += [f"{part.title}: {part.note}" for part in plan.study.parts if part.note]
+    return notes + [f"{line.title}: {line.row.note}" for line in plan.lines if line.row.note]
+
+
+def _result_table(
+    results: Results, failed: Mapping[str, str], name: str, columns: list[Column]
+) -> Table:
+    """Columns of one table; the last line is chance."""
+    plan = results.plan
+    places = [plan.columns.index(column) for column in columns]
+    has_paper = [any(row[i].paper is not None for row in results.cells) for i in places]
+    groups, header = _heads([heading(column) for column in columns], has_paper)
     rows = []
-    for line, cells in zip(plan.lines, results.cells, strict=True):
+    for line, all_cells in zip(plan.lines, results.cells, strict=True):
+        cells = [all_cells[i] for i in places]
         row = [line.title]
         for cell, paper in zip(cells, has_paper, strict=True):
             row += ([_number(cell.paper, cell.column.digits)] if paper else []) + [
@@ -64,24 +83,39 @@ def result_table(results: Results, failed: Mapping[str, str]) -> Table:
             ]
         rows.append(row)
     if plan.study.experiment is None:
-        rows.append(_chance_row(results, has_paper))
+        rows.append(_chance_row([[cells[i] for i in places] for cells in results.cells], has_paper))
     sections = _sections(results, [line.row.name for line in plan.lines])
-    notes = [f"{plan.seeds} seeds, mean ± standard deviation" if plan.seeds > 1 else "one seed"]
-    notes += [f"{part.title}: {part.note}" for part in plan.study.parts if part.note]
-    notes += [f"{line.title}: {line.row.note}" for line in plan.lines if line.row.note]
-    return Table("Results", groups, header, rows, sections, notes)
+    return Table(_title("Results", name), groups, header, rows, sections)
 
 
-def difference_table(results: Results) -> Table | None:
-    """Differences from the reference rows, with the paper's where it has both numbers."""
+def _title(word: str, name: str) -> str:
+    return f"{word}: {name}" if name else word
+
+
+def difference_tables(results: Results) -> list[Table]:
+    """Differences from the reference rows; those of the mean are in the last table."""
+    parts = column_tables(results.plan.columns)
+    names = list(parts)
+    tables = [
+        _difference_table(results, name, part, name == names[-1]) for name, part in parts.items()
+    ]
+    return [table for table in tables if table is not None]
+
+
+def _difference_table(
+    results: Results, name: str, columns_shown: list[Column], with_mean: bool
+) -> Table | None:
+    """Differences in some columns, with the paper's where it has both numbers."""
+    kinds = {column.title: column for column in columns_shown}
+    if with_mean:
+        kinds[""] = joint_columns(results.plan.columns)[0]
     tests: dict[tuple[int, str], Test] = {}
     for test in results.tests:
         key = test.column.title if test.column else ""
-        tests[results.plan.lines.index(test.line), key] = test
+        if key in kinds:
+            tests[results.plan.lines.index(test.line), key] = test
     if not tests:
         return None
-    kinds = {column.title: column for column in results.plan.columns}
-    kinds[""] = joint_columns(results.plan.columns)[0]
     columns = [(key, heading(c) if key else "mean") for key, c in kinds.items()]
     columns = [(key, text) for key, text in columns if any(k == key for _, k in tests)]
     papers = {
@@ -104,7 +138,8 @@ def difference_table(results: Results) -> Table | None:
         rows.append(row)
     widths = [[kinds[key].better == "lower"] * (1 + papers[key]) for key, _ in columns]
     lower = frozenset(i for i, low in enumerate(chain([False], *widths)) if low)
-    return Table("Differences", groups, header, rows, _sections(results, names), lower=lower)
+    title = _title("Differences", name)
+    return Table(title, groups, header, rows, _sections(results, names), lower=lower)
 
 
 def _heads(names: list[str], papers: list[bool]) -> tuple[list[tuple[str, int]], list[str]]:
@@ -119,8 +154,9 @@ def _heads(names: list[str], papers: list[bool]) -> tuple[list[tuple[str, int]],
 
 
 def heading(column: Column) -> str:
-    """A column's name with what it measures, said once."""
-    return column.title if column.shown in column.title else f"{column.title} {column.shown}"
+    """A column's name with what it measures, said once; a measure's name says enough."""
+    named = column.measure is not None or column.shown in column.title
+    return column.title if named else f"{column.title} {column.shown}"
 
 
 def _number(value: float | None, digits: int = 1) -> str:
@@ -137,10 +173,10 @@ def _ours(cell: Cell, line: Line, seeds: int, failed: Mapping[str, str]) -> str:
     return "failed" if members & set(failed) else NONE
 
 
-def _chance_row(results: Results, has_paper: list[bool]) -> list[str]:
+def _chance_row(rows: list[list[Cell]], has_paper: list[bool]) -> list[str]:
     row = ["chance"]
     for i, paper in enumerate(has_paper):
-        levels = [cells[i].chance for cells in results.cells if cells[i].chance is not None]
+        levels = [cells[i].chance for cells in rows if cells[i].chance is not None]
         row += ([""] if paper else []) + [_number(levels[0] if levels else None)]
     return row
 
