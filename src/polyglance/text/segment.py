@@ -41,6 +41,13 @@ def segment(text: str, language: str | None = None) -> str:
     return _CLUSTERED.sub(_spaced(_CLUSTER.findall), text)
 
 
+def japanese_readings(text: str) -> list[tuple[str, str]]:
+    """Words of Japanese text with their readings in katakana."""
+    tool = _sudachi()
+    parts = [text[i : i + _SUDACHI_LIMIT] for i in range(0, len(text), _SUDACHI_LIMIT)]
+    return [(w.surface(), w.reading_form()) for part in parts for w in tool.tokenize(part)]
+
+
 def _spaced(cut: Callable[[str], list[str]]) -> Callable[[Any], str]:
     return lambda match: f" {' '.join(cut(match.group()))} "
 
@@ -50,9 +57,7 @@ def _cut_chinese(run: str) -> list[str]:
 
 
 def _cut_japanese(run: str) -> list[str]:
-    tool = _sudachi()
-    parts = [run[i : i + _SUDACHI_LIMIT] for i in range(0, len(run), _SUDACHI_LIMIT)]
-    return [word.surface() for part in parts for word in tool.tokenize(part)]
+    return [surface for surface, _ in japanese_readings(run)]
 
 
 @cache
