@@ -181,8 +181,8 @@ def _ensemble_reports(
     both = Ensemble(loaded)
     if both.mixed:
         typer.echo(
-            f"note: scores of {both.similarity} have scales of their own, and in their average "
-            "the widest counts most",
+            f"note: {' and '.join(dict.fromkeys(both.kinds))} scores have scales of their own, "
+            "and in their average the widest counts most",
             err=True,
         )
     name = "ensemble" if "ensemble" not in names else "+".join(names)

@@ -61,7 +61,8 @@ class Ensemble:
         kinds = [similarity_of(model) for model in models]
         self._prepare = [prepare for _, prepare, _ in kinds]
         self._score = [score for _, _, score in kinds]
-        self.similarity = " + ".join(name for name, _, _ in kinds)
+        self.kinds = [name for name, _, _ in kinds]
+        self.similarity = f"mean of {', '.join(self.kinds)}"
         self._known = [getattr(model, "languages", None) for model in models]
         found = {code for codes in self._known for code in codes or ()}
         self.languages = None if None in self._known else sorted(found)
@@ -69,7 +70,7 @@ class Ensemble:
     @property
     def mixed(self) -> bool:
         """Whether the members' scores are of different kinds, and so perhaps scales."""
-        return len(set(self.similarity.split(" + "))) > 1
+        return len(set(self.kinds)) > 1
 
     def encode_text(
         self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None

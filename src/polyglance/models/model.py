@@ -13,6 +13,7 @@ from polyglance.errors import NoWords, PolyglanceError
 from polyglance.files import atomic, read_json, write_json
 from polyglance.models.attention import Sets
 from polyglance.models.build import build_network
+from polyglance.models.cross_attention import one_vector
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.sets import Codes, VectorSets
@@ -184,7 +185,9 @@ class Model:
         return np.full((len(lengths), self.dim), np.nan, np.float32)
 
     def check_features(self, features: Features) -> None:
-        """Features of another size than the model's are an error."""
+        """Features of another size or form than the model's are an error."""
+        if self.attends and features.form == "global":
+            raise PolyglanceError(one_vector(f"features '{features.name}'"))
         if features.dim != self.feature_dim:
             raise PolyglanceError(
                 f"the model takes features of size {self.feature_dim} "

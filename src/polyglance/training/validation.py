@@ -30,6 +30,7 @@ class Validation:
         self.judged = [code for code in model.languages if code in present]
         feature = model.recipe.image.feature
         self._features = load_features(dataset.split(split), feature, cache)
+        model.check_features(self._features)
         self._tokens: dict[tuple[str | None, int, str], Ragged] = {}
         self._prepare()
 
