@@ -197,10 +197,7 @@ def test_statistics_leave_padding_out(tmp_path: Path) -> None:
         (["data.kinds=[machine]"], "no captions of the languages and kinds"),
         (["data.validation_split=dev"], "no split 'dev'"),
         (["image.feature=imported/regions"], "no imported features 'regions'"),
-        (
-            ["image.feature=efficientnet-lite2/global"],
-            "none of the .* training pictures can be read",
-        ),
+        (["image.feature=efficientnet-lite2/global"], "has no pictures to compute"),
         (["text.tokenizer=wrods"], "did you mean 'words'"),
         (["text.pooling=lst"], "did you mean 'last'"),
         (["loss.name=infonse"], "did you mean 'infonce'"),
@@ -213,6 +210,12 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
         run(toy, tmp_path / "run", *overrides)
     assert "\n" not in str(told.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_pictures_that_are_all_missing_are_told(toy: Path, tmp_path: Path) -> None:
+    (toy / "images").mkdir()
+    with pytest.raises(PolyglanceError, match=r"none of the .* training pictures can be read"):
+        run(toy, tmp_path / "run", "image.feature=efficientnet-lite2/global")
 
 
 def test_a_caption_of_punctuation_is_named_with_its_line(toy: Path, tmp_path: Path) -> None:
