@@ -273,9 +273,10 @@ class Model:
 
 def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]:
     """Features of images as the tower takes them: ([n, F],) or ([n, K, F], lengths [n])."""
-    gathered = features.gather(rows)
-    parts = gathered if isinstance(gathered, tuple) else (gathered,)
-    return tuple(torch.from_numpy(part) for part in parts)
+    # Torch widens float16 about ten times as fast as numpy.
+    gathered = features.gather(rows, np.float16)
+    vectors, *lengths = gathered if isinstance(gathered, tuple) else (gathered,)
+    return torch.from_numpy(vectors).float(), *(torch.from_numpy(part) for part in lengths)
 
 
 def _to_numpy(codes: torch.Tensor | Sets) -> Codes:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from polyglance.errors import PolyglanceError
 from polyglance.vision.store import FeatureStore, Form
@@ -57,22 +58,25 @@ class Features:
         """Vectors per image, [n] int64; 0 for an image without features."""
         return self._rows[1]
 
-    def gather(self, indices: np.ndarray) -> Any:
+    def gather(self, indices: np.ndarray, dtype: DTypeLike = np.float32) -> Any:
         """`gather_global` or `gather_set`, by `form`."""
-        return self.gather_global(indices) if self.form == "global" else self.gather_set(indices)
+        find = self.gather_global if self.form == "global" else self.gather_set
+        return find(indices, dtype)
 
-    def gather_global(self, indices: np.ndarray) -> np.ndarray:
-        """Vectors of the images at `indices` [n], float32 [n, dim]."""
+    def gather_global(self, indices: np.ndarray, dtype: DTypeLike = np.float32) -> np.ndarray:
+        """Vectors of the images at `indices` [n], [n, dim]."""
         start, _ = self._select(indices)
-        return self.store.vectors[start].astype(np.float32)
+        return self.store.vectors[start].astype(dtype, copy=False)
 
-    def gather_set(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sets of the images at `indices` [n]: (float32 [n, k_max, dim] padded with 0, [n])."""
+    def gather_set(
+        self, indices: np.ndarray, dtype: DTypeLike = np.float32
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sets of the images at `indices` [n]: ([n, k_max, dim] padded with 0, [n])."""
         start, count = self._select(indices)
         position = np.arange(count.max(initial=0))  # [k_max]
         inside = position < count[:, None]  # [n, k_max]
         rows = start[:, None] + np.where(inside, position, 0)
-        vectors = self.store.vectors[rows].astype(np.float32)
+        vectors = self.store.vectors[rows].astype(dtype, copy=False)
         vectors[~inside] = 0
         return vectors, count
 

@@ -18,7 +18,7 @@ class ImageTower(nn.Module):
 
     def __init__(self, recipe: ImageRecipe, feature_dim: int, dim: int) -> None:
         super().__init__()
-        self.feature_dim = feature_dim
+        self.feature_dim, self.standardised = feature_dim, recipe.standardise
         self.register_buffer("mean", torch.zeros(feature_dim))
         self.register_buffer("scale", torch.ones(()))
         self.dropout = nn.Dropout(recipe.dropout)
@@ -47,4 +47,6 @@ class ImageTower(nn.Module):
 
     def _project(self, vectors: Tensor) -> Tensor:
         """[n, F] → [n, D]."""
-        return self.head(self.dropout((vectors - self.mean) / self.scale))
+        if self.standardised:
+            vectors = (vectors - self.mean) / self.scale
+        return self.head(self.dropout(vectors))
