@@ -4,9 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from polyglance.data import Photo, save_folder
 from polyglance.vision.store import FeatureStore
+
+# Deadlines would make the tests depend on how busy the machine is.
+settings.register_profile("polyglance", deadline=None)
+settings.load_profile("polyglance")
 
 WORDS = {
     "en": [["red", "blue", "green", "white"], ["dog", "cat", "car", "tree"], ["runs", "sleeps"]],
