@@ -117,7 +117,7 @@ def test_the_measured_example_of_the_documentation_can_be_planned(tmp_path: Path
     path.write_text(guide.rpartition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
     plan = make_plan(load_study(str(path)))
     assert len(plan.runs) == 2 * 2 * 3
-    assert {run.trial.settings.steps for run in plan.runs.values()} == {2500}
+    assert {run.trial.settings.steps for run in plan.runs.values()} == {2000}
 
 
 @pytest.mark.parametrize("name", study_names())
