@@ -95,7 +95,6 @@ def test_languages_of_complete_are_not_trained_on() -> None:
     assert photos_of(source, rows, "en") == set(range(0, 40, 2))
 
 
-
 @given(st.integers(1, 7), st.integers(0, 20))
 def test_captions_per_image(count: int, seed: int) -> None:
     source = table(12)

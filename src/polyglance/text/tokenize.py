@@ -43,17 +43,17 @@ def tokenize_many(
     show_progress: bool | None = None,
 ) -> list[list[str]]:
     """Tokens of every text; `languages` is one code for all, one per text, or None."""
-    tool = get_tokenizer(tokenizer)
+    get_tokenizer(tokenizer)
     codes = _codes(languages, len(texts))
     show = len(texts) >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
     pairs = track(zip(texts, codes, strict=True), "tokenising", len(texts), "captions", show)
-    return [list(_tokens(tool, text, code)) for text, code in pairs]
+    return [list(_tokens(tokenizer, text, code)) for text, code in pairs]
 
 
 @lru_cache(maxsize=200_000)
-def _tokens(tool: Tokenizer, text: str, language: str | None) -> tuple[str, ...]:
+def _tokens(tokenizer: str, text: str, language: str | None) -> tuple[str, ...]:
     """Kept, because the runs of a study read the same captions again and again."""
-    return tuple(sys.intern(token) for token in tool.tokenize(text, language))
+    return tuple(sys.intern(token) for token in get_tokenizer(tokenizer).tokenize(text, language))
 
 
 def _codes(languages: Sequence[str] | str | None, count: int) -> Sequence[str | None]:
