@@ -224,3 +224,18 @@ def test_a_small_gallery_is_told(count, told):
     dataset = make_dataset(count)
     report = evaluate(FakeModel(make_vectors(dataset)), dataset, "test", bootstrap=0)
     assert ("is found in by luck" in report_rows(report).markdown()) is told
+
+
+def test_same_text_takes_every_photograph_of_a_text_for_right():
+    photos = [
+        Photo(f"{i}.jpg", "test", {"en": {"independent": [text]}})
+        for i, text in enumerate(["0.jpg dog", "0.jpg dog", "2.jpg cat"])
+    ]
+    dataset = Dataset(photos, make_dataset().images, "clips")
+    model = FakeModel({f"{i}.jpg": np.eye(3)[i].astype(np.float32) for i in range(3)})
+    plain = evaluate(model, dataset, bootstrap=10)["en"].metrics
+    merged = evaluate(model, dataset, bootstrap=10, same_text=True)["en"].metrics
+    assert plain.text_to_image.r1 == pytest.approx(200 / 3)
+    assert merged.text_to_image.r1 == 100.0
+    with pytest.raises(PolyglanceError, match="neither folds nor strict"):
+        evaluate(model, dataset, same_text=True, strict=True)

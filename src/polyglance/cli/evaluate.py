@@ -60,6 +60,9 @@ def evaluate_command(
     keep_copies: Annotated[
         bool, typer.Option("--keep-copies", help="Count a caption twice if a photograph has it so.")
     ] = False,
+    same_text: Annotated[
+        bool, typer.Option("--same-text", help="Equal captions are one, of all their pictures.")
+    ] = False,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
@@ -71,6 +74,8 @@ def evaluate_command(
         _check_ensemble(models, seeds)
     if trec is not None and folds > 1:
         raise PolyglanceError("--trec writes the full gallery; leave out --folds")
+    if same_text and (folds > 1 or strict or trec is not None):
+        raise PolyglanceError("--same-text goes with neither --folds, --strict nor --trec")
     _check_outputs([json, markdown], [trec, clip_benchmark])
     if len(models) > 1 and not seeds and not bootstrap:
         raise PolyglanceError("a comparison needs --bootstrap of 1 or more")
@@ -84,6 +89,7 @@ def evaluate_command(
         "cache": cache,
         "strict": strict,
         "keep_copies": keep_copies,
+        "same_text": same_text,
     }
     if ensemble:
         reports = _ensemble_reports(models, data, options, trec)

@@ -13,6 +13,7 @@ from polyglance.evaluation.bootstrap import Outcome
 from polyglance.evaluation.codes import as_codes, concatenate, finite, shape, width
 from polyglance.evaluation.metrics import fold_slices, rank_folds
 from polyglance.evaluation.report import LanguageResult, Report, summarise
+from polyglance.evaluation.same_text import merge_texts, rank_same_text
 from polyglance.evaluation.similarity import Score, dot, normalise, scores
 from polyglance.evaluation.strict import strict_folds
 from polyglance.progress import Bar
@@ -88,6 +89,7 @@ def evaluate(
     cache: Path | None = None,
     strict: bool = False,
     keep_copies: bool = False,
+    same_text: bool = False,
     readable: np.ndarray | None = None,
     on_language: Callable[[Encoded], None] | None = None,
     show_progress: bool | None = None,
@@ -97,11 +99,14 @@ def evaluate(
     A language is judged on its independent captions where it has them, else on what there is;
     `kinds` overrides that. Its gallery is the photographs that have such captions and could be
     read. A caption that one photograph has twice counts once unless `keep_copies` (Appendix A:
-    replicated captions leave the recalls as they are). `bootstrap` resamples give the
+    replicated captions leave the recalls as they are). With `same_text` captions of equal text
+    are one caption of all their photographs, as in HGR's evaluation of video. `bootstrap` resamples give the
     intervals, 0 none. Photographs where `readable` [N] is false are left out as if the model
     could not read them, for a comparison with one that cannot. `on_language` sees what each
     language was encoded as, for exports.
     """
+    if same_text and (folds > 1 or strict):
+        raise PolyglanceError("equal texts as one caption: neither folds nor strict recalls")
     part = dataset.split(split)
     chosen = choose_captions(part, languages, kinds, keep_copies)
     for captions in chosen:
@@ -121,7 +126,8 @@ def evaluate(
         for captions in chosen:
             knows = known is None or captions.language in known
             encoded = _encode(model, part, captions, images, readable, knows, bar)
-            results.append(_result(encoded, folds, knows, strict, bar))
+            judge = _result_same_text if same_text else _result
+            results.append(judge(encoded, folds, knows, strict, bar))
             if on_language is not None:
                 on_language(encoded)
     unreadable = [
@@ -273,6 +279,17 @@ def _result(encoded: Encoded, folds: int, known: bool, strict: bool, bar: Bar) -
     recalls = strict_folds(images, captions, owner, folds, encoded.score) if strict else None
     source, outcome = encoded.source, Outcome(ranks, owner, encoded.photo, folds)
     return LanguageResult(source.language, source.kinds, outcome, known, source.copies, recalls)
+
+
+def _result_same_text(
+    encoded: Encoded, folds: int, known: bool, strict: bool, bar: Bar
+) -> LanguageResult:
+    images, captions, owner = encoded.images, encoded.captions, encoded.caption_image
+    merged = merge_texts(encoded.source.texts)
+    ranks = rank_same_text(images, captions, owner, merged, encoded.score)
+    bar.advance(len(captions))
+    source, outcome = encoded.source, Outcome(ranks, owner[merged.row], encoded.photo)
+    return LanguageResult(source.language, source.kinds, outcome, known, source.copies, None)
 
 
 def similarity_of(model: Any) -> tuple[str, Callable[[Codes], Codes], Score]:
