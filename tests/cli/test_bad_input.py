@@ -18,7 +18,12 @@ MAIN = "from polyglance.cli import main; main()"
 def test_an_interrupt_leaves_nothing(tmp_path: Path, number: int, code: int, said: str) -> None:
     command = [sys.executable, "-c", MAIN, "data", "generate", "world", "--photos", "50000"]
     with subprocess.Popen(
-        command, stderr=subprocess.PIPE, encoding="utf-8", cwd=tmp_path
+        command,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        cwd=tmp_path,
+        # A shell's background jobs ignore Ctrl-C, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         while not list(tmp_path.glob(".world.*/images/*")) and process.poll() is None:
             time.sleep(0.01)
