@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from polyglance import Model
+from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, recipe_names
+from polyglance.training.data import prepare
+from polyglance.training.pairs import caption_pairs
+from tests.conftest import TOY
 from tests.training.test_trainer import run, same
 
 
@@ -85,3 +89,17 @@ def test_one_language_on_the_photographs_of_both(toy: Path, tmp_path: Path) -> N
         toy, tmp_path / "run", "data.languages=[de]", "data.complete=[de,en]", "training.updates=2"
     )
     assert result.model.languages == ["de"]
+
+
+def test_the_authors_pairs_come_from_all_photographs(toy: Path, tmp_path: Path) -> None:
+    half = ["data.photos=0.5", "tasks.sampling=languages", "tasks.c2c=0.5"]
+    seen = {}
+    for name in ("false", "true"):
+        recipe = load_recipe("vsepp", [*TOY, *half, f"compat.c2c_photos={name}"])
+        _, seen[name] = prepare(recipe, load_dataset(toy), tmp_path, False)
+    own, all_ = seen["false"], seen["true"]
+    assert own.grounded == len(own) == all_.grounded
+    assert len(all_) == 2 * len(own)
+    pairs = caption_pairs(all_.photo, all_.languages)
+    assert len(pairs) == 2 * len(caption_pairs(own.photo, own.languages))
+    run(toy, tmp_path / "run", *half, "compat.c2c_photos=true", "training.updates=4")

@@ -156,6 +156,7 @@ class CompatRecipe(Part):
 
     c2c_lengths: bool = Field(False, description="c2c captions get each other's lengths reversed")
     halves: bool = Field(False, description="every language draws photographs on its own")
+    c2c_photos: bool = Field(False, description="c2c ignores data.photos: captions of all of them")
     reshuffle_all: bool = Field(False, description="an exhausted language restarts all of them")
 
 

@@ -51,8 +51,7 @@ def prepare(
     check_pretrained(recipe.text)
     part = dataset.split(recipe.data.train_split)
     features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
-    table = _captions(recipe, part, features)
-    grounded = len(table)
+    table, grounded = _captions(recipe, part, features)
     if recipe.tasks.text_only:
         table = _join(table, text_only_captions(dataset, table.languages, len(part)))
     if show_progress is not False:
@@ -71,15 +70,24 @@ def prepare(
     return model, TrainingData(ids, table.photo, features, table.languages, grounded, joined)
 
 
-def _captions(recipe: Recipe, part: Dataset, features: Features) -> CaptionTable:
-    """The captions to train on: conditions first, then those whose photograph is readable."""
+def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[CaptionTable, int]:
+    """Captions to train on, and how many, from the first, are ranked against images.
+
+    Conditions come first, then only captions of readable photographs are kept.
+    """
     wanted = recipe.data.languages
     every = sorted({*wanted, *(recipe.data.complete or ())}) if wanted else None
     table = part.captions(every)
     if wanted:
         part.captions(wanted)
-    rows = select_captions(table, recipe.data, recipe.training.seed, recipe.compat.halves)
-    return _readable(_take(table, rows), features, part)
+    seed = recipe.training.seed
+    rows = select_captions(table, recipe.data, seed, recipe.compat.halves)
+    chosen = _readable(_take(table, rows), features, part)
+    if not (recipe.compat.c2c_photos and recipe.tasks.c2c):
+        return chosen, len(chosen)
+    everywhere = recipe.data.model_copy(update={"photos": None, "assignment": "shared"})
+    others = np.setdiff1d(select_captions(table, everywhere, seed), rows)
+    return _join(chosen, _take(table, others)), len(chosen)
 
 
 def _take(table: CaptionTable, rows: np.ndarray) -> CaptionTable:
