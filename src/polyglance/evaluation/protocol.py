@@ -100,10 +100,10 @@ def evaluate(
     `kinds` overrides that. Its gallery is the photographs that have such captions and could be
     read. A caption that one photograph has twice counts once unless `keep_copies` (Appendix A:
     replicated captions leave the recalls as they are). With `same_text` captions of equal text
-    are one caption of all their photographs, as in HGR's evaluation of video. `bootstrap` resamples give the
-    intervals, 0 none. Photographs where `readable` [N] is false are left out as if the model
-    could not read them, for a comparison with one that cannot. `on_language` sees what each
-    language was encoded as, for exports.
+    are one caption of all their photographs, as in HGR's evaluation of video. `bootstrap`
+    resamples give the intervals, 0 none. Photographs where `readable` [N] is false are left out
+    as if the model could not read them, for a comparison with one that cannot. `on_language`
+    sees what each language was encoded as, for exports.
     """
     if same_text and (folds > 1 or strict):
         raise PolyglanceError("equal texts as one caption: neither folds nor strict recalls")
