@@ -49,14 +49,14 @@ def test_mixes_the_two_losses(step: int, epsilon: float, batch: int, seed: int) 
     )
 
 
-def test_training_counts_and_evaluation_does_not() -> None:
+def test_updates_count_and_losses_do_not() -> None:
     objective = build_objective(RECIPE)
+    objective.advance()
     first = objective(SCORES, IMAGE)
     assert float(first) == pytest.approx(float(mixed_hinges(SCORES, step=1)))
     objective.collapsed_value(8)
-    objective.eval()
-    objective(SCORES, IMAGE)
-    objective.train()
+    assert float(objective(SCORES, IMAGE)) == float(first)
+    objective.advance()
     second = objective(SCORES, IMAGE)
     assert float(second) == pytest.approx(float(mixed_hinges(SCORES, step=2)))
     assert float(second) != float(first)
@@ -72,11 +72,22 @@ def test_warming_up_uses_all_negatives_and_starts_no_clock() -> None:
 def test_a_checkpoint_resumes_the_step() -> None:
     objective = build_objective(RECIPE)
     for _ in range(100):
-        objective(SCORES, IMAGE)
+        objective.advance()
     again = build_objective(RECIPE)
     again.load_state_dict(objective.state_dict())
-    assert float(again(SCORES, IMAGE)) == float(objective(SCORES, IMAGE))
+    assert float(again(SCORES, IMAGE)) == float(mixed_hinges(SCORES, step=100))
+    again.advance()
     assert int(again.state_dict()["step"]) == 101
+
+
+def test_captions_have_a_count_and_an_epsilon_of_their_own() -> None:
+    objective = build_objective(RECIPE)
+    captions = objective.for_captions()
+    captions.advance()
+    assert float(captions(SCORES, IMAGE)) == float(mixed_hinges(SCORES, step=1, epsilon=0.91))
+    assert int(objective.state_dict()["step"]) == 0
+    shared = build_objective(LossRecipe(name="infonce"))
+    assert shared.for_captions() is shared
 
 
 def test_reduction_mask_and_own_epsilon() -> None:
@@ -93,7 +104,7 @@ def test_reduction_mask_and_own_epsilon() -> None:
 
 def test_the_collapsed_value_follows_the_step() -> None:
     objective = build_objective(RECIPE)
-    objective(SCORES, IMAGE)
+    objective.advance()
     k = hard_weight(1)
     every, hardest = 2 * 0.2 * 128 * 127, 51.2
     value = (1 - k) * every + k * hardest

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -11,7 +12,17 @@ from polyglance.errors import PolyglanceError
 from polyglance.models.build import build_network
 from polyglance.pooling import build_pooling, pooling_names
 from polyglance.recipes import load_recipe, recipe_names
-from polyglance.recipes.parameters import FEATURES, WORDS, count_parameters, pooling_parameters
+from polyglance.recipes.parameters import (
+    CHARACTERS,
+    FEATURES,
+    VECTORS,
+    WORDS,
+    count_parameters,
+    pooling_parameters,
+)
+from polyglance.text.alphabet import SPECIALS, Alphabet
+from polyglance.text.lexicon import Lexicon
+from polyglance.text.spellings import Spellings
 
 
 def run(*arguments):
@@ -28,7 +39,16 @@ def rows(*arguments):
 
 
 def built(recipe, words, features):
-    sizes = {"en": words} if recipe.text.towers == "per-language" else words
+    code = "en" if recipe.text.towers == "per-language" else ""
+    sizes = {code: words}
+    if recipe.text.spells:
+        alphabet = Alphabet(chr(0x4E00 + i) for i in range(words - len(SPECIALS)))
+        lexicon, vectors = Lexicon(alphabet, recipe.text.word_length), None
+        if recipe.text.vectors:
+            from polyglance.text.vectors import WordVectors
+
+            vectors = WordVectors(["dog"], np.zeros((1, VECTORS), np.float32))
+        sizes = Spellings({code: lexicon}, vectors)
     with torch.device("meta"):
         network = build_network(recipe, features, sizes)
     return sum(parameter.numel() for parameter in network.parameters())
@@ -40,7 +60,8 @@ COUNTED = [name for name in recipe_names() if count_parameters(load_recipe(name)
 @pytest.mark.parametrize("name", COUNTED)
 def test_parameters_are_those_of_the_network(name):
     recipe = load_recipe(name)
-    assert count_parameters(recipe) == built(recipe, WORDS, FEATURES)
+    words = CHARACTERS if recipe.text.spells else WORDS
+    assert count_parameters(recipe) == built(recipe, words, FEATURES)
 
 
 @settings(max_examples=30, deadline=None)
@@ -49,10 +70,15 @@ def test_parameters_are_those_of_the_network(name):
     st.sampled_from(["gru", "bigru"]),
     st.sampled_from(["average", "concatenate"]),
     st.sampled_from(["shared", "per-language"]),
-    st.lists(st.integers(1, 20), min_size=6, max_size=6),
+    st.sampled_from(["table", "liwe", "chargru"]),
+    st.lists(st.integers(5, 20), min_size=8, max_size=8),
 )
-def test_parameters_of_any_sizes(head, encoder, directions, towers, sizes):
+def test_parameters_of_any_sizes(head, encoder, directions, towers, embedder, sizes):
     changes = [
+        f"text.embedder={embedder}",
+        f"text.layers={sizes[6:]}",
+        f"text.word_length={sizes[6]}",
+        f"text.characters={sizes[7]}",
         f"text.towers={towers}",
         f"image.head={head}",
         f"text.encoder={encoder}",
@@ -61,7 +87,7 @@ def test_parameters_of_any_sizes(head, encoder, directions, towers, sizes):
     paths = ["image.hidden", "text.words", "text.hidden", "joint.dim"]
     changes += [f"{path}={size}" for path, size in zip(paths, sizes, strict=False)]
     recipe = load_recipe("vsepp", [*changes, "text.projection=true"])
-    assert count_parameters(recipe, *sizes[4:]) == built(recipe, *sizes[4:])
+    assert count_parameters(recipe, *sizes[4:6]) == built(recipe, *sizes[4:6])
 
 
 @pytest.mark.parametrize("name", pooling_names())

@@ -28,7 +28,7 @@ def list_command(
 ) -> None:
     """List recipes with paper, parameters and one line each (also: 'recipes PATTERN')."""
     from polyglance.recipes import load_recipe, recipe_names
-    from polyglance.recipes.parameters import FEATURES, WORDS, count_parameters
+    from polyglance.recipes.parameters import CHARACTERS, FEATURES, WORDS, count_parameters
 
     names = [name for name in recipe_names() if fnmatch(name, pattern)]
     if not names:
@@ -41,8 +41,9 @@ def list_command(
         size = "by encoder" if count is None else f"{count / 1e6:.1f} M"
         rows.append([recipe.name, size, recipe.summary, recipe.paper])
     caption = (
-        f"parameters: trainable numbers with a vocabulary of {WORDS:,} words and image features "
-        f"of size {FEATURES}; of one language where each has a tower of its own"
+        f"parameters: trainable numbers with a vocabulary of {WORDS:,} words, or an alphabet of "
+        f"{CHARACTERS} characters, and image features of size {FEATURES}; of one language where "
+        "each has a tower of its own"
     )
     _print_table(["name", "parameters", "what it is", "paper"], rows, caption)
 

@@ -15,6 +15,7 @@ from polyglance.models.network import Network
 from polyglance.models.scan import Scan
 from polyglance.models.similarity import l2
 from polyglance.recipes import Recipe
+from polyglance.text.reader import Reader
 
 CELLS = 1 << 22
 """Numbers of a tile of images × captions: 16 MiB of float32 for each intermediate result."""
@@ -29,7 +30,7 @@ class CrossAttention(Network):
     """
 
     def __init__(
-        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int]
+        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int] | Reader
     ) -> None:
         check_attention(recipe)
         super().__init__(recipe, feature_dim, vocabulary)

@@ -17,16 +17,21 @@ from polyglance.models.cross_attention import one_vector
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.sets import Codes, VectorSets
-from polyglance.text import Ragged, Vocabulary, pad, tokenize_many
+from polyglance.text import Ragged, Vocabulary, pad
 from polyglance.text.pretrained import located
 from polyglance.text.reader import Reader
 from polyglance.text.readers import load_reader
+from polyglance.text.reading import read_words
+from polyglance.text.spelt_words import SpeltWords
+from polyglance.text.transformer import TransformerTower
 from polyglance.text.vocabularies import Vocabularies
+from polyglance.text.word_layers import KnownWords, WordTable
 from polyglance.vision.extract import extract, load_features
 from polyglance.vision.features import Features
 
 CONFIG, WEIGHTS = "model.json", "model.safetensors"
 FORMAT = 1
+WORD_LAYERS = (WordTable, SpeltWords)
 IMAGES_AT_A_TIME, TEXTS_AT_A_TIME = 64, 512
 """Sets padded at a time where a model scores them."""
 
@@ -51,9 +56,7 @@ class Model:
         self.reader = vocabulary
         self.feature_dim = feature_dim
         self.languages = sorted(languages)
-        self.network = build_network(
-            recipe, feature_dim, self.reader.sizes(recipe.augment.words > 0)
-        )
+        self.network = build_network(recipe, feature_dim, self.reader)
 
     @property
     def similarity(self) -> str:
@@ -76,23 +79,39 @@ class Model:
         return self.recipe.joint.dim
 
     def parameters(self) -> dict[str, int]:
-        """Trainable numbers of each part."""
-        tables = (m for m in self.network.text.modules() if isinstance(m, torch.nn.Embedding))
-        words, image = sum(_size(table) for table in tables), _size(self.network.image)
-        text, all_ = _size(self.network.text) - words, _size(self.network)
-        rest = all_ - image - words - text
-        attention = {"attention": rest} if rest else {}
-        return {"image": image, "words": words, "text": text, **attention, "all": all_}
+        """Trainable numbers of each part; `frozen`, where there are any, are pretrained ones."""
+        image, text = _size(self.network.image), _size(self.network.text)
+        words, all_ = sum(map(_size, self._word_layers())), _size(self.network)
+        rest = all_ - image - text
+        frozen = sum(p.numel() for p in self.network.parameters() if not p.requires_grad)
+        known = (m for m in self.network.modules() if isinstance(m, KnownWords))
+        frozen += sum(layer.table.numel() for layer in known)
+        parts = {"image": image, "words": words, "text": text - words}
+        parts |= {"attention": rest} if rest else {}
+        parts |= {"frozen": frozen} if frozen else {}
+        return {**parts, "all": all_}
+
+    def _word_layers(self) -> list[torch.nn.Module]:
+        """What makes words into vectors; of a transformer, its tables."""
+        text = self.network.text
+        kind = torch.nn.Embedding if isinstance(text, TransformerTower) else WORD_LAYERS
+        return [part for part in text.modules() if isinstance(part, kind)]
 
     def tokens(self, texts: Sequence[str], languages: Sequence[str] | str | None = None) -> Ragged:
         """Word ids of texts; one without any word is an error that names it."""
+        found = self._read(texts, languages)
+        self.reader.keep()
+        return found
+
+    def _read(self, texts: Sequence[str], languages: Sequence[str] | str | None) -> Ragged:
+        """Word ids that are valid until the reader's `release`."""
         recipe = self.recipe.text
-        words = tokenize_many(texts, languages, recipe.tokenizer)
+        read, words = read_words(recipe, texts, languages)
         for index, found in enumerate(words):
             if not found:
                 raise NoWords(texts[index], index)
         codes = languages if not isinstance(languages, str | None) else [languages] * len(texts)
-        return self.reader.encode(recipe, texts, words, codes).ids
+        return self.reader.encode(recipe, read, words, codes).ids
 
     def encode_text(
         self,
@@ -103,8 +122,10 @@ class Model:
     ) -> Codes:
         """Points of texts, float32 [n, D]. Without a language the script decides on words."""
         texts = [texts] if isinstance(texts, str) else list(texts)
-        tokens = self.tokens(texts, language)
-        return self.encode_tokens(tokens, language, batch_size, show_progress)
+        tokens = self._read(texts, language)
+        codes = self.encode_tokens(tokens, language, batch_size, show_progress)
+        self.reader.release()
+        return codes
 
     def encode_tokens(
         self,
@@ -196,7 +217,7 @@ class Model:
             )
 
     def save(self, folder: Path, **facts: Any) -> None:
-        """Write model.json, vocabulary.json and model.safetensors; `facts` go to model.json."""
+        """Write model.json (with `facts`), the reader's files and model.safetensors."""
         self.save_config(folder, **facts)
         self.save_weights(folder)
 
@@ -292,7 +313,7 @@ def _to_torch(codes: Codes) -> torch.Tensor | Sets:
 
 
 def _size(module: torch.nn.Module) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
+    return sum(part.numel() for part in module.parameters() if part.requires_grad)
 
 
 class _Inference:

@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe
+from polyglance.text.reader import Reader
+from polyglance.text.spellings import Spellings
 from polyglance.text.tower import build_text_tower
 from polyglance.vision.tower import ImageTower
 
@@ -14,16 +16,19 @@ from polyglance.vision.tower import ImageTower
 class Network(nn.Module):
     """An image tower and a text tower into one space.
 
-    `vocabulary` is the number of words, or that of each language for separate text towers.
+    `vocabulary` is the number of words, or that of each language for separate text towers; spelt
+    words need the reader itself.
     """
 
     def __init__(
-        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int]
+        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int] | Reader
     ) -> None:
         super().__init__()
         self.image = ImageTower(recipe.image, feature_dim, recipe.joint.dim)
         sizes = {"": vocabulary} if isinstance(vocabulary, int) else vocabulary
-        self.text = build_text_tower(recipe.text, sizes, recipe.joint.dim)
+        if isinstance(sizes, Reader) and not isinstance(sizes, Spellings):
+            sizes = sizes.sizes(recipe.augment.words > 0)
+        self.text = build_text_tower(recipe.text, sizes, recipe.joint.dim, recipe.compat)
         if self.text.size != recipe.joint.dim:
             raise PolyglanceError(
                 f"recipe {recipe.name}: the text tower gives {self.text.size} numbers and "

@@ -7,13 +7,14 @@ from torch import Tensor
 from polyglance.models.network import Network
 from polyglance.models.similarity import SCORES, l2
 from polyglance.recipes import Recipe
+from polyglance.text.reader import Reader
 
 
 class TwoTower(Network):
     """Images and captions become points, compared by a similarity."""
 
     def __init__(
-        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int]
+        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int] | Reader
     ) -> None:
         super().__init__(recipe, feature_dim, vocabulary)
         self.similarity = recipe.joint.similarity

@@ -45,25 +45,25 @@ def mixed_hinges(
 
 @objectives.register("mixed-hinge")
 class MixedHinge(SumHinge):
-    """LIWE's loss; t counts its calls in training mode and is saved with checkpoints.
+    """LIWE's loss; t counts updates (`advance`) and is saved with checkpoints.
 
-    Every loss of its own counts for itself: captions against captions take another instance, with
-    their own `epsilon`. The authors' code also counts a call for every validation set; this does
-    not, or the loss would depend on how often a run is judged. Updates of a warm-up use all
-    negatives and are not counted.
+    Captions against captions take another instance, with its own ε and count. The authors' code
+    also counts a call for every validation set; this does not, or the loss would depend on how
+    often a run is judged. Updates of a warm-up use all negatives and are not counted.
     """
 
     step: Tensor
 
     def __init__(self, recipe: LossRecipe, epsilon: float | None = None) -> None:
         super().__init__(recipe)
-        self.epsilon = getattr(recipe, "epsilon", EPSILON) if epsilon is None else epsilon
+        self.epsilon = recipe.epsilon if epsilon is None else epsilon
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
 
-    def forward(self, scores: Tensor, image: Tensor, warming_up: bool = False) -> Tensor:
-        if self.training and not warming_up:
-            self.step += 1
-        return super().forward(scores, image, warming_up)
+    def advance(self) -> None:
+        self.step += 1
+
+    def for_captions(self) -> "MixedHinge":
+        return MixedHinge(self.recipe, self.recipe.epsilon_c2c)
 
     def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
         if warming_up:
@@ -71,8 +71,3 @@ class MixedHinge(SumHinge):
         step = max(int(self.step), 1)
         total = mixed_hinges(scores, self.recipe.margin, step, self.epsilon, ignore)
         return self._reduce(total, len(scores))
-
-    def collapsed_value(self, batch: int, warming_up: bool = False) -> float:
-        """The loss of `batch` pairs when all scores are equal, at the last update counted."""
-        with torch.no_grad():
-            return float(self.loss(torch.zeros(batch, batch), None, warming_up))

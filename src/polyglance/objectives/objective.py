@@ -30,6 +30,13 @@ class Objective(nn.Module):
         """The loss itself; `ignore` [B, B] marks pairs that are not negatives."""
         raise TypeError("an objective defines loss()")
 
+    def advance(self) -> None:
+        """Told once before the losses of every update that is not warming up."""
+
+    def for_captions(self) -> "Objective":
+        """The objective of captions against captions: the same, unless it counts for itself."""
+        return self
+
     def collapsed_value(self, batch: int, warming_up: bool = False) -> float:
         """The loss of `batch` pairs when all scores are equal."""
         equal = torch.zeros(batch, batch)

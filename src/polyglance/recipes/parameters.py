@@ -4,8 +4,9 @@ from itertools import pairwise
 
 from polyglance.recipes.schema import AttentionRecipe, ImageRecipe, Recipe, TextRecipe
 
-WORDS, FEATURES = 10_000, 1280
-"""Size of the vocabulary and of an image feature for which parameters are counted."""
+WORDS, FEATURES, CHARACTERS, VECTORS = 10_000, 1280, 101, 300
+"""Sizes of the vocabulary, of an image feature, of the alphabet (that of LIWE's authors) and of a
+pretrained word vector for which parameters are counted."""
 
 POOLINGS = {
     "attention": (0, 10, 6),
@@ -25,10 +26,17 @@ POOLINGS = {
 """(a, b, c) of the a + b·D + c·D² parameters over vectors of size D; others have none."""
 
 
-def count_parameters(recipe: Recipe, words: int = WORDS, features: int = FEATURES) -> int | None:
-    """Trainable numbers of the recipe's towers; None if they depend on a pretrained encoder."""
-    if recipe.text.encoder == "transformer":
+def count_parameters(
+    recipe: Recipe, words: int | None = None, features: int = FEATURES
+) -> int | None:
+    """Trainable numbers of the recipe's towers; None if they depend on a pretrained encoder.
+
+    `words` are the characters of the alphabet where words are spelt.
+    """
+    if recipe.text.in_pieces:
         return None
+    if words is None:
+        words = CHARACTERS if recipe.text.spells else WORDS
     dim = recipe.joint.dim
     image = _head(recipe.image, features, dim) + pooling_parameters(recipe.image.pooling, dim)
     return image + _text(recipe.text, words, dim) + _attention(recipe.attention, dim)
@@ -49,10 +57,27 @@ def _head(image: ImageRecipe, features: int, dim: int) -> int:
 def _text(text: TextRecipe, words: int, dim: int) -> int:
     directions = 2 if text.encoder == "bigru" else 1
     size = text.hidden * (directions if text.directions == "concatenate" else 1)
-    # Three gates, each with weights for the input and the state, and two biases.
-    total = directions * 3 * text.hidden * (text.words + text.hidden + 2)
-    total += words * text.words + pooling_parameters(text.pooling, size)
+    inputs = text.words + (VECTORS if text.vectors else 0)
+    total = directions * _gru(inputs, text.hidden)
+    total += _words(text, words) + pooling_parameters(text.pooling, size)
     return total + (_layers(size, dim) if text.projection else 0)
+
+
+def _words(text: TextRecipe, count: int) -> int:
+    """The word table, or the characters and what makes words of them."""
+    if not text.spells:
+        return count * text.words
+    characters = count * text.characters
+    if text.embedder == "chargru":
+        return characters + _gru(text.characters, text.words)
+    sizes = (text.word_length * text.characters, *text.layers, text.words)
+    # Beside its bias, a layer has weight norm's scale and batch norm's two numbers an output.
+    return characters + _layers(*sizes) + 3 * sum(sizes[1:])
+
+
+def _gru(inputs: int, hidden: int) -> int:
+    """Three gates, each with weights for the input and the state, and two biases."""
+    return 3 * hidden * (inputs + hidden + 2)
 
 
 def _layers(*sizes: int) -> int:

@@ -58,19 +58,38 @@ class TextRecipe(Part):
         "shared", description="one tower for all languages, or one with its own words for each"
     )
     tokenizer: str = Field("words", description="how captions are cut into words")
-    threshold: int = Field(4, ge=1, description="a word must occur this often in training")
+    threshold: int = Field(
+        4, ge=1, description="a word, or a character of spelt words, must occur this often"
+    )
     scope: Literal["pooled", "per-language"] = Field(
         "pooled", description="count words over all languages, or within each"
     )
     ends: bool = Field(True, description="put <start> and <end> around a caption")
     max_length: int = Field(60, ge=3, description="longer captions are cut, the ends counted in")
+    romanise: bool = Field(False, description="put Chinese and Japanese into Latin letters first")
+    embedder: Literal["table", "liwe", "chargru", "transformer"] = Field(
+        "table",
+        description="word vectors from a table, from characters, or from a frozen transformer",
+    )
+    layers: list[Annotated[int, Field(gt=0)]] = Field(
+        [384, 448], description="hidden units of liwe, the paper's (f1, f2)"
+    )
+    characters: int = Field(24, gt=0, description="size of a character's vector")
+    word_length: int = Field(26, ge=1, description="longer words are cut, in characters")
+    alphabet: Literal["data", "lavse"] = Field(
+        "data", description="characters of the training captions, or the authors' 101"
+    )
+    vectors: str | None = Field(
+        None,
+        description="file of pretrained vectors (word2vec text, .vec, GloVe) beside spelt ones",
+    )
     words: int = Field(300, gt=0, description="size of a word vector")
     word_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on word vectors")
     encoder: Literal["gru", "bigru", "transformer"] = Field(
         "gru", description="one direction or two, or a pretrained transformer"
     )
     pretrained: str | None = Field(
-        None, description="folder of a Hugging Face encoder and its tokeniser, for transformer"
+        None, description="folder of a Hugging Face encoder and its tokeniser, for a transformer"
     )
     hidden: int = Field(1024, gt=0, description="size of a recurrent state, each direction")
     directions: Literal["average", "concatenate"] = Field(
@@ -79,6 +98,24 @@ class TextRecipe(Part):
     pooling: str = Field("last", description="how the states become one vector")
     projection: bool = Field(False, description="a linear layer from the pooled state to the space")
     dropout: float = Field(0.0, ge=0, lt=1, description="on the pooled state")
+
+    @property
+    def spells(self) -> bool:
+        """Whether words are read by their characters."""
+        return self.embedder in ("liwe", "chargru")
+
+    @property
+    def in_pieces(self) -> bool:
+        """Whether texts are read by a pretrained encoder's tokeniser."""
+        return "transformer" in (self.encoder, self.embedder)
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if self.encoder == "transformer" and self.embedder != "table":
+            raise ValueError("encoder: transformer has word vectors of its own; drop 'embedder'")
+        if self.vectors is not None and not self.spells:
+            raise ValueError("'vectors' go beside spelt words: set embedder to liwe or chargru")
+        return self
 
 
 class JointRecipe(Part):
@@ -127,11 +164,15 @@ class AugmentRecipe(Part):
 class LossRecipe(Part):
     """The objective on the batch's score matrix."""
 
-    name: str = Field("max-hinge", description="max-hinge, sum-hinge or infonce")
+    name: str = Field("max-hinge", description="max-hinge, sum-hinge, mixed-hinge or infonce")
     margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
     reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
     warmup_epochs: int = Field(0, ge=0, description="epochs of sum-hinge before max-hinge")
     warmup_updates: int = Field(0, ge=0, description="the same in updates; the longer counts")
+    epsilon: float = Field(
+        0.991, gt=0, lt=1, description="mixed-hinge: ε of the hardest negatives' weight 1 − ε^t"
+    )
+    epsilon_c2c: float = Field(0.91, gt=0, lt=1, description="the same, captions against captions")
     temperature: float = Field(0.06, gt=0, description="initial temperature of infonce")
     learn_temperature: bool = Field(True, description="whether infonce learns its temperature")
     mask_same_image: bool = Field(False, description="captions of one image are not negatives")
@@ -149,15 +190,23 @@ class TasksRecipe(Part):
         0.0, ge=0, description="share of updates that are c2c; with joint sampling, their weight"
     )
     text_only: bool = Field(False, description="c2c also on the folder's text-only.jsonl.gz")
+    grounded: list[str] | None = Field(
+        None,
+        min_length=1,
+        description="languages ranked against images; the others are aligned with them by c2c "
+        "alone; null is all",
+    )
 
 
 class CompatRecipe(Part):
-    """Behaviours of the authors' code that differ from their papers (spec §2.2); off."""
+    """Behaviours of the authors' code that differ from their papers (spec §2.2, §4); off."""
 
     c2c_lengths: bool = Field(False, description="c2c captions get each other's lengths reversed")
     halves: bool = Field(False, description="every language draws photographs on its own")
     c2c_photos: bool = Field(False, description="c2c ignores data.photos: captions of all of them")
     reshuffle_all: bool = Field(False, description="an exhausted language restarts all of them")
+    pad_statistics: bool = Field(False, description="liwe's layers count padding like words")
+    unpacked: bool = Field(False, description="the GRU also runs over the padding of a batch")
 
 
 class TrainingRecipe(Part):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
-from polyglance.text import tokenize_many
+from polyglance.text.reading import read_words
 
 if TYPE_CHECKING:
     from polyglance.models import Model
@@ -38,7 +38,7 @@ def check_query(model: "Model", text: str, language: str | None = None) -> Query
     if language is not None and language not in model.languages:
         hint = nearest(language, model.languages)
         raise PolyglanceError(f"the model was not trained on language '{language}'{hint}")
-    words = tuple(tokenize_many([text], language, model.recipe.text.tokenizer)[0])
+    words = tuple(read_words(model.recipe.text, [text], language)[1][0])
     if not words:
         raise PolyglanceError(f"the query '{text}' has no words to look for")
     words, unknown = model.reader.recognise(model.recipe.text, words, language)

@@ -70,11 +70,7 @@ class Lexicon:
         self, tokens: Sequence[Sequence[str]], max_length: int | None = None, ends: bool = True
     ) -> Ragged:
         """`encode` of every token list, laid end to end."""
-        parts = [self.encode(one, max_length, ends) for one in tokens]
-        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        flat = np.fromiter((i for part in parts for i in part), np.int32, int(offsets[-1]))
-        return Ragged(flat, offsets)
+        return Ragged.join([self.encode(one, max_length, ends) for one in tokens])
 
     def characters(self, ids: np.ndarray) -> np.ndarray:
         """Characters of words [U] → [U, word_length] int32."""

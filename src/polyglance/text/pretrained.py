@@ -17,17 +17,17 @@ T = TypeVar("T")
 
 def located(recipe: TextRecipe, model: Path) -> TextRecipe:
     """The recipe of a saved model, with the encoder in the model's own folder."""
-    if recipe.encoder != "transformer":
+    if not recipe.in_pieces:
         return recipe
     return recipe.model_copy(update={"pretrained": str(model / FOLDER)})
 
 
 def check_pretrained(recipe: TextRecipe) -> None:
     """Find what would stop a training on a pretrained encoder, before anything is computed."""
-    if recipe.encoder != "transformer":
+    if not recipe.in_pieces:
         return
     if recipe.towers != "shared":
-        raise PolyglanceError("text.encoder=transformer needs text.towers=shared")
+        raise PolyglanceError(f"{_field(recipe)}=transformer needs text.towers=shared")
     folder = encoder_folder(recipe)
     _transformers()
     if not _has_weights(folder):
@@ -41,7 +41,7 @@ def encoder_folder(recipe: TextRecipe) -> Path:
     """The folder that `text.pretrained` names."""
     if recipe.pretrained is None:
         raise PolyglanceError(
-            "text.encoder=transformer needs an encoder: give the folder of a downloaded "
+            f"{_field(recipe)}=transformer needs an encoder: give the folder of a downloaded "
             "Hugging Face model with --set text.pretrained=FOLDER"
         )
     folder = Path(recipe.pretrained).expanduser()
@@ -101,6 +101,10 @@ def load_encoder(folder: Path) -> Any:
     return network.float().train()
 
 
+def _field(recipe: TextRecipe) -> str:
+    return "text.encoder" if recipe.encoder == "transformer" else "text.embedder"
+
+
 def _has_weights(folder: Path) -> bool:
     return any(path.is_file() for pattern in WEIGHTS for path in folder.glob(pattern))
 
@@ -110,7 +114,7 @@ def _transformers() -> Any:
         import transformers
     except ImportError as error:
         raise PolyglanceError(
-            f"text.encoder=transformer: {error}; run 'pip install transformers'"
+            f"a pretrained transformer: {error}; run 'pip install transformers'"
         ) from None
     return transformers
 

@@ -1,16 +1,19 @@
-"""What a model reads with: words of a vocabulary, or a pretrained encoder's pieces of words."""
+"""What a model reads with: words of a vocabulary, spelt words, or a pretrained encoder's pieces."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TextRecipe
+from polyglance.registry import nearest
 from polyglance.text.vocabulary import Ragged
 
 Words = tuple[str, ...]
+T = TypeVar("T")
 
 
 class Encoded(NamedTuple):
@@ -45,6 +48,12 @@ class Reader(ABC):
     ) -> Encoded:
         """Ids of texts, each by its language, laid end to end."""
 
+    def keep(self) -> None:  # noqa: B027
+        """Ids given so far stay valid for good."""
+
+    def release(self) -> None:  # noqa: B027
+        """Ids given since `keep` are not used any more: forget the words if they are many."""
+
     @abstractmethod
     def substitutes(self, language: str | None) -> Substitutes:
         """What words of a language may become."""
@@ -58,3 +67,18 @@ class Reader(ABC):
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Write what it takes to read again into a model's folder."""
+
+
+def by_language(tables: Mapping[str, T], language: str | None) -> T:
+    """The table under "" for all languages, or that of `language`."""
+    if "" in tables:
+        return tables[""]
+    if language is None:
+        raise PolyglanceError(
+            "this model has a tower for each language: say which language a text is in "
+            f"(one of: {', '.join(tables)})"
+        )
+    if language not in tables:
+        hint = nearest(language, list(tables))
+        raise PolyglanceError(f"this model does not know the language '{language}'{hint}")
+    return tables[language]

@@ -12,6 +12,7 @@ from polyglance.text.normalise import base_code
 from polyglance.text.segment import japanese_readings, segment
 
 _HAN = regex.compile(r"\p{Han}+")
+_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 _JAPANESE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _SYLLABLE = re.compile("(ッ*)([ァ-ヺ])([ァィゥェォャュョヮ]?)(ー*)")
 _TO_KATAKANA = {code: code + 0x60 for code in range(0x3041, 0x3097)}
@@ -32,15 +33,22 @@ _SOUNDS = {
 def romanise(text: str, language: str | None) -> str:
     """`text` with Chinese in pinyin without tones or Japanese in Hepburn, words parted by spaces.
 
-    Text in other languages, and characters without a reading, are left as they are.
+    Text in other languages, and characters without a reading, are left as they are. Without a
+    language the script decides: text with kana is Japanese, other text with Han Chinese.
 
     >>> romanise("犬が走っている", "ja")
     'inu ga hashitte iru'
     """
-    code = base_code(language)
+    code = base_code(language) or _by_script(text)
     if code == "ja":
         return _japanese(text)
     return _chinese(text) if code == "zh" else text
+
+
+def _by_script(text: str) -> str | None:
+    if _KANA.search(text):
+        return "ja"
+    return "zh" if _HAN.search(text) else None
 
 
 def hepburn(kana: str) -> str:

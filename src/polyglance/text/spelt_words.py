@@ -25,6 +25,7 @@ class SpeltWords(nn.Module):
     def __init__(self, embedder: WordEmbedder, lexicon: Lexicon, limit: int = CACHED_WORDS) -> None:
         super().__init__()
         self.embedder, self.lexicon, self.limit = embedder, lexicon, limit
+        self.size = embedder.size
         self._parts = tuple(embedder.modules())
         self._table: _Table | None = None
         self._moving = self._trained = False

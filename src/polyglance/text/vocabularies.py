@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.recipes.schema import TextRecipe
-from polyglance.registry import nearest
-from polyglance.text.reader import Encoded, Reader, Substitutes, Words
+from polyglance.text.reader import Encoded, Reader, Substitutes, Words, by_language
 from polyglance.text.vocabulary import END, SPECIALS, START, UNKNOWN, Ragged, Vocabulary
 
 FILE = "vocabulary.json"
@@ -43,17 +41,7 @@ class Vocabularies(Reader):
 
     def of(self, language: str | None) -> Vocabulary:
         """The vocabulary that reads `language`."""
-        if self.shared:
-            return self.tables[""]
-        if language is None:
-            raise PolyglanceError(
-                "this model has a tower for each language: say which language a text is in "
-                f"(one of: {', '.join(self.tables)})"
-            )
-        if language not in self.tables:
-            hint = nearest(language, list(self.tables))
-            raise PolyglanceError(f"this model does not know the language '{language}'{hint}")
-        return self.tables[language]
+        return by_language(self.tables, language)
 
     def sizes(self, mask: bool = False) -> dict[str, int]:
         """Words of each table; `<mask>` is one more behind them."""
@@ -73,9 +61,7 @@ class Vocabularies(Reader):
             self.of(code).encode(found, recipe.max_length, recipe.ends)
             for found, code in zip(words, languages, strict=True)
         ]
-        offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-        flat = np.fromiter((i for part in parts for i in part), np.int32, int(offsets[-1]))
-        return Encoded(Ragged(flat, offsets))
+        return Encoded(Ragged.join(parts))
 
     def substitutes(self, language: str | None) -> Substitutes:
         """`<mask>`, and any word but `<pad>` and its like, which official code can draw too."""

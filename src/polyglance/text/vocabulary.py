@@ -25,6 +25,13 @@ class Ragged(NamedTuple):
         """Lengths of the sequences, [n] int64."""
         return np.diff(self.offsets)
 
+    @classmethod
+    def join(cls, parts: Sequence[Sequence[int]]) -> "Ragged":
+        """The sequences laid end to end."""
+        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return cls(np.fromiter(chain.from_iterable(parts), np.int32, int(offsets[-1])), offsets)
+
 
 class Vocabulary:
     """Ids of words: `<pad>` 0, `<start>` 1, `<end>` 2, `<unk>` 3, then the words in order.

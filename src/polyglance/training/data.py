@@ -13,9 +13,10 @@ from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.models.model import to_tensors
 from polyglance.recipes import Recipe
-from polyglance.text import Ragged, tokenize_many
+from polyglance.text import Ragged
 from polyglance.text.pretrained import check_pretrained
 from polyglance.text.readers import build_reader
+from polyglance.text.reading import read_words
 from polyglance.training.conditions import select_captions
 from polyglance.vision.extract import load_features
 from polyglance.vision.features import Features
@@ -56,7 +57,7 @@ def prepare(
         table = _join(table, text_only_captions(dataset, table.languages, len(part)))
     if show_progress is not False:
         tell_problems(features, part)
-    tokens = tokenize_many(table.texts, table.languages, recipe.text.tokenizer, show_progress)
+    texts, tokens = read_words(recipe.text, table.texts, table.languages, show_progress)
     _check_words(tokens, table, part)
     by_language: dict[str, list[list[str]]] = {}
     for code, found in zip(table.languages, tokens, strict=True):
@@ -66,7 +67,8 @@ def prepare(
     if recipe.image.standardise:
         photos = np.unique(table.photo[:grounded])
         model.network.image.standardise(*_statistics(features, photos))
-    ids, joined = reader.encode(recipe.text, table.texts, tokens, table.languages)
+    ids, joined = reader.encode(recipe.text, texts, tokens, table.languages)
+    reader.keep()
     return model, TrainingData(ids, table.photo, features, table.languages, grounded, joined)
 
 

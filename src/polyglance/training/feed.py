@@ -9,6 +9,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe
+from polyglance.registry import nearest
 from polyglance.text import bucketed_batches
 from polyglance.training.data import TrainingData
 from polyglance.training.pairs import caption_pairs
@@ -72,6 +73,7 @@ def build_feed(recipe: Recipe, data: TrainingData) -> Feed:
         raise PolyglanceError("tasks.c2c needs tasks.sampling=languages or joint")
     if recipe.tasks.text_only and not recipe.tasks.c2c:
         raise PolyglanceError("tasks.text_only needs tasks.c2c above 0: it has no photographs")
+    _check_grounded(recipe, data)
     kinds: dict[str, Callable[[Recipe, TrainingData], Feed]]
     kinds = {"union": UnionFeed, "languages": LanguageFeed, "joint": JointFeed}
     return kinds[recipe.tasks.sampling](recipe, data)
@@ -81,7 +83,7 @@ class UnionFeed(Feed):
     """All captions of all languages, shuffled together."""
 
     def __init__(self, recipe: Recipe, data: TrainingData) -> None:
-        rows = np.arange(data.grounded)
+        rows = np.flatnonzero(grounded_rows(recipe, data))
         self.loader = Loader(rows, data.tokens.lengths[rows], recipe, 0)
         self.updates_per_epoch = self.loader.batches_per_pass
 
@@ -96,7 +98,8 @@ class LanguageFeed(Feed):
     def __init__(self, recipe: Recipe, data: TrainingData) -> None:
         self.recipe = recipe
         lengths, languages = data.tokens.lengths, np.array(data.languages)
-        codes = sorted(set(languages[: data.grounded].tolist()))
+        ranked = grounded_rows(recipe, data)
+        codes = sorted(set(languages[: data.grounded][ranked].tolist()))
         parts = [np.flatnonzero(languages[: data.grounded] == code) for code in codes]
         self.loaders = [
             Loader(rows, lengths[rows], recipe, 1 + index) for index, rows in enumerate(parts)
@@ -130,8 +133,8 @@ class LanguageFeed(Feed):
 class JointFeed(Feed):
     """Gella et al. 2017: a batch of photographs, one random caption in each language.
 
-    Losses of all languages against the images are summed (Pivot); `tasks.c2c` weighs those of
-    all pairs of languages (Parallel).
+    Losses of all grounded languages against the images are summed (Pivot); `tasks.c2c` weighs
+    those of all pairs of languages that have a grounded one (Parallel).
     """
 
     def __init__(self, recipe: Recipe, data: TrainingData) -> None:
@@ -165,22 +168,55 @@ class JointFeed(Feed):
             for code in self.codes:
                 place = generator.integers(self.count[code][photos])
                 chosen[code] = self.rows[code][self.first[code][photos] + place]
-            terms = [Term(rows) for rows in chosen.values()]
+            terms = [Term(rows) for code, rows in chosen.items() if self._grounded(code)]
             if self.recipe.tasks.c2c:
                 weight = self.recipe.tasks.c2c
                 pairs = combinations(self.codes, 2)
-                terms += [Term(chosen[a], chosen[b], weight) for a, b in pairs]
+                terms += [
+                    Term(chosen[a], chosen[b], weight)
+                    for a, b in pairs
+                    if self._grounded(a) or self._grounded(b)
+                ]
             yield terms
+
+    def _grounded(self, code: str) -> bool:
+        grounded = self.recipe.tasks.grounded
+        return grounded is None or code in grounded
+
+
+def grounded_rows(recipe: Recipe, data: TrainingData) -> np.ndarray:
+    """Which captions that have photographs are ranked against them: [data.grounded] bool."""
+    if recipe.tasks.grounded is None:
+        return np.ones(data.grounded, bool)
+    return np.isin(np.array(data.languages[: data.grounded]), recipe.tasks.grounded)
+
+
+def _check_grounded(recipe: Recipe, data: TrainingData) -> None:
+    if recipe.tasks.grounded is None:
+        return
+    codes = sorted(set(data.languages))
+    for code in recipe.tasks.grounded:
+        if code not in codes:
+            raise PolyglanceError(
+                f"tasks.grounded: '{code}' is not a language trained on{nearest(code, codes)}"
+            )
+    rest = [code for code in codes if code not in recipe.tasks.grounded]
+    if rest and not recipe.tasks.c2c:
+        raise PolyglanceError(
+            f"tasks.grounded leaves out {', '.join(rest)}, which would not be trained at all: "
+            "set tasks.c2c above 0, or data.languages"
+        )
 
 
 def _pair_loaders(recipe: Recipe, data: TrainingData, lengths: np.ndarray) -> list[Loader]:
     """Loaders of caption pairs: one over all, or one a pair of languages for separate towers."""
-    pairs = caption_pairs(data.photo, data.languages)
+    pairs, codes = caption_pairs(data.photo, data.languages), np.array(data.languages)
+    if recipe.tasks.grounded is not None:
+        pairs = pairs[np.isin(codes, recipe.tasks.grounded)[pairs].any(1)]
     if not len(pairs):
         raise PolyglanceError(
             "tasks.c2c: no photograph has captions in two of the languages trained on"
         )
-    codes = np.array(data.languages)
     groups = [np.ones(len(pairs), bool)]
     if recipe.text.towers == "per-language":
         named = np.char.add(np.char.add(codes[pairs[:, 0]], " "), codes[pairs[:, 1]])

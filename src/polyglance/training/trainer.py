@@ -95,6 +95,9 @@ class _Trainer:
         self.recipe = model.recipe.training
         self.augmenter = Augmenter(model.recipe, model.reader, data.tokens, data.joined)
         self.modules = {"model": model.network, "objective": objective}
+        self.captions_objective = objective.for_captions()
+        if self.captions_objective is not objective:
+            self.modules["captions_objective"] = self.captions_objective
         groups = parameter_groups(self.modules, self.recipe.multipliers)
         self.weights = [parameter for group in groups for parameter in group["params"]]
         kind = torch.optim.AdamW if self.recipe.optimizer == "adamw" else torch.optim.Adam
@@ -156,11 +159,15 @@ class _Trainer:
         rate = learning_rate(self.recipe, self.done.update, self.feed.updates_per_epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["multiplier"]
+        if not self.warming_up:
+            for used in {id(one): one for one in map(self._objective, terms)}.values():
+                used.advance()
         losses, collapsed, deviation = [], 0.0, 0.0
         for index, term in enumerate(terms):
             loss, scores = self._loss(term, 3 * index)
             losses.append(term.weight * loss)
-            collapsed += term.weight * self.objective.collapsed_value(len(scores), self.warming_up)
+            equal = self._objective(term).collapsed_value(len(scores), self.warming_up)
+            collapsed += term.weight * equal
             deviation = max(deviation, float(scores.detach().std(correction=0)))
         total = torch.stack(losses).sum() if len(losses) > 1 else losses[0]
         self.optimizer.zero_grad(set_to_none=True)
@@ -191,7 +198,10 @@ class _Trainer:
             images = self._embed(term.others, stream + 2, reverse)
         captions = self._embed(term.captions, stream + 1, reverse)
         scores = self.model.network.scores(images, captions)
-        return self.objective(scores, torch.from_numpy(photo), self.warming_up), scores
+        return self._objective(term)(scores, torch.from_numpy(photo), self.warming_up), scores
+
+    def _objective(self, term: Term) -> Objective:
+        return self.objective if term.others is None else self.captions_objective
 
     def _embed(self, rows: np.ndarray, stream: int, reverse_lengths: bool) -> torch.Tensor:
         language = self.data.languages[rows[0]]
