@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from polyglance.cli.align import align_command
 from polyglance.cli.data import data_app
 from polyglance.cli.demo import demo_command
 from polyglance.cli.evaluate import evaluate_command
@@ -49,6 +50,7 @@ app.command("search")(search_command)
 app.command("pooling")(pooling_command)
 app.add_typer(recipes_app, name="recipes")
 app.command("study")(study_command)
+app.command("align")(align_command)
 app.command("demo")(demo_command)
 
 

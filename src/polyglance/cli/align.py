@@ -1,0 +1,225 @@
+"""`polyglance align`: a map between the word vectors of two languages."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from polyglance.text.vectors import WordVectors
+    from polyglance.transfer import Alignment, Precision, Step
+    from polyglance.transfer.lexicon import Pairs
+
+
+def align_command(
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="Vectors to map: .vec/.txt/.bin.")],
+    target: Annotated[Path, typer.Argument(metavar="TGT", help="Vectors to map them onto.")],
+    dictionary: Annotated[
+        str,
+        typer.Option(help="File of word pairs, lexicon:fr-de, identical, or captions:DATASET."),
+    ],
+    out: Annotated[Path, typer.Option(help="The matrix to write, a .safetensors file.")],
+    method: Annotated[str, typer.Option(help="svd (a rotation) or rcsls.")] = "rcsls",
+    languages: Annotated[
+        str | None, typer.Option(help="Of SRC and TGT, such as fr-de; captions: needs it.")
+    ] = None,
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for lexicon:…"),
+    ] = None,
+    words: Annotated[int, typer.Option(min=1, help="Most frequent words to read.")] = 200_000,
+    neighbours: Annotated[
+        int, typer.Option(min=1, help="Of them, words to find neighbours among.")
+    ] = 50_000,
+    k: Annotated[int, typer.Option(min=1, help="Neighbours of RCSLS and CSLS.")] = 10,
+    iterations: Annotated[int, typer.Option(min=0, help="Of RCSLS.")] = 10,
+    rate: Annotated[float, typer.Option(help="RCSLS's first learning rate.")] = 25.0,
+    spectral: Annotated[bool, typer.Option(help="Keep singular values at most 1.")] = False,
+    centre: Annotated[bool, typer.Option(help="Subtract each language's mean vector.")] = False,
+    train_words: Annotated[
+        int, typer.Option(min=1, help="Source words of the dictionary to learn from.")
+    ] = 5000,
+    test_words: Annotated[
+        int, typer.Option(min=0, help="Further source words to judge with; at most a fifth.")
+    ] = 1500,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Draw the words to judge with; default those of least frequency."),
+    ] = None,
+    translations: Annotated[
+        int | None, typer.Option(min=1, help="Pairs a source word to learn from; default all.")
+    ] = None,
+    evaluate: Annotated[
+        bool, typer.Option(help="Precision of translation before and after.")
+    ] = False,
+    mapped: Annotated[
+        Path | None, typer.Option(help="Also write SRC's mapped vectors here, a .vec file.")
+    ] = None,
+    lenient: Annotated[
+        bool, typer.Option(help="Pass over words that are twice or not UTF-8.")
+    ] = False,
+) -> None:
+    """Learn a linear map from SRC's word vectors to TGT's with a dictionary."""
+    _check(out, method, rate)
+    from polyglance.text.vectors import read_vectors, save_vectors
+    from polyglance.transfer import align, best_rows, paired_rows, split_rows
+
+    from_, to = (read_vectors(path, words, lenient=lenient) for path in (source, target))
+    pairs = _pairs(dictionary, languages, lexicon, from_, to)
+    rows = paired_rows(pairs, from_, to)
+    train, test = split_rows(rows, train_words, test_words if evaluate else 0, seed)
+    if evaluate and not len(test):
+        raise PolyglanceError(
+            f"--evaluate: the {len(rows)} pairs found in both files are too few to hold some out; "
+            "give a larger dictionary, or raise --test-words"
+        )
+    if translations is not None:
+        train = best_rows(train, translations)
+    _describe(source, from_)
+    _describe(target, to)
+    typer.echo(f"dictionary: {len(pairs)} pairs; {_sizes(train)} to learn from{_held(test)}")
+    alignment, steps = align(
+        from_, to, train, method, centre, neighbours, k, iterations, rate, spectral
+    )
+    for step in steps:
+        typer.echo(_line(step))
+    alignment.facts.update(
+        method=method,
+        source=source.name,
+        target=target.name,
+        dictionary=dictionary,
+        pairs=len(train),
+        centre=centre,
+        neighbours=neighbours,
+        k=k,
+        spectral=spectral,
+        objective=min((step.objective for step in steps if step.kept), default=None),
+    )
+    if evaluate:
+        found = _evaluate(alignment, from_, to, train, test, neighbours, k)
+        alignment.facts["precision"] = found
+    if mapped is not None:
+        save_vectors(mapped, from_.words, alignment.apply(from_.matrix))
+        typer.echo(f"mapped vectors: {mapped}")
+    alignment.save(out)
+    typer.echo(f"matrix: {out}")
+
+
+def _check(out: Path, method: str, rate: float) -> None:
+    if out.suffix != ".safetensors" or out.is_dir():
+        raise PolyglanceError(f"--out {out}: name a file that ends in .safetensors")
+    if method not in ("svd", "rcsls"):
+        raise PolyglanceError(f"--method {method}: expected svd or rcsls")
+    if not 0 < rate < float("inf"):
+        raise PolyglanceError(f"--rate {rate}: expected a number above 0")
+
+
+def _pairs(
+    name: str,
+    languages: str | None,
+    lexicon: Path | None,
+    source: "WordVectors",
+    target: "WordVectors",
+) -> "Pairs":
+    from polyglance.transfer import (
+        identical_pairs,
+        induced_pairs,
+        lexicon_pairs,
+        parallel_captions,
+        read_pairs,
+    )
+
+    if name == "identical":
+        return identical_pairs(source, target)
+    if name.startswith("lexicon:"):
+        if lexicon is None:
+            raise PolyglanceError(
+                f"--dictionary {name}: give the lexicon's file with --lexicon or "
+                "$POLYGLANCE_LEXICON"
+            )
+        return lexicon_pairs(lexicon, *_codes(name.removeprefix("lexicon:"), "--dictionary"))
+    if name.startswith("captions:"):
+        if languages is None:
+            raise PolyglanceError(
+                f"--dictionary {name}: say which languages to read with --languages, such as fr-de"
+            )
+        from polyglance.data import load_dataset
+
+        dataset = load_dataset(name.removeprefix("captions:"))
+        return induced_pairs(*parallel_captions(dataset, *_codes(languages, "--languages")))
+    return read_pairs(Path(name))
+
+
+def _codes(text: str, option: str) -> list[str]:
+    codes = text.split("-")
+    if len(codes) != 2 or not all(re.fullmatch(r"\w+", code) for code in codes):
+        raise PolyglanceError(f"{option} {text}: expected two languages, such as fr-de")
+    return codes
+
+
+def _describe(path: Path, vectors: "WordVectors") -> None:
+    passed = f", {vectors.skipped} lines passed over" if vectors.skipped else ""
+    typer.echo(f"{path.name}: {len(vectors)} words of {vectors.dim} numbers{passed}")
+
+
+def _sizes(rows: "np.ndarray") -> str:
+    return f"{len(rows)} pairs of {len(set(rows[:, 0].tolist()))} words"
+
+
+def _held(test: "np.ndarray") -> str:
+    return f", {_sizes(test)} held out" if len(test) else ""
+
+
+def _line(step: "Step") -> str:
+    state = "" if step.kept else "  rose: went back, rate halved"
+    return f"iteration {step.iteration:3}  f {step.objective:9.5f}  rate {step.rate:g}{state}"
+
+
+def _evaluate(
+    alignment: "Alignment",
+    source: "WordVectors",
+    target: "WordVectors",
+    train: "np.ndarray",
+    test: "np.ndarray",
+    neighbours: int,
+    k: int,
+) -> dict[str, dict[str, dict[int, float]]]:
+    """Precision before (no map), of the rotation RCSLS starts from, and after."""
+    import numpy as np
+
+    from polyglance.transfer import Alignment, align, judge
+
+    means = alignment.source_mean, alignment.target_mean
+    method = alignment.facts["method"]
+    maps = {"before": Alignment(np.eye(len(alignment.matrix), dtype=np.float32), *means)}
+    if method == "rcsls":
+        maps["svd"] = align(source, target, train, "svd", means[0] is not None)[0]
+    maps[method] = alignment
+    found = {name: judge(one, source, target, test, neighbours, k) for name, one in maps.items()}
+    _print(found)
+    return {
+        name: {way: score.at for way, score in scores.items()} for name, scores in found.items()
+    }
+
+
+def _print(found: "dict[str, dict[str, Precision]]") -> None:
+    from rich.console import Console
+
+    from polyglance.evaluation.tables import Rows
+
+    first = next(iter(found.values()))["nn"]
+    header = ["map", *(f"{way} P@{cut}" for way in ("NN", "CSLS") for cut in first.at)]
+    rows = [
+        [name, *(f"{100 * value:.1f}" for score in scores.values() for value in score.at.values())]
+        for name, scores in found.items()
+    ]
+    title = f"Translation of {first.words} held-out words, %"
+    table = Rows(title, header, rows, ["Candidates are all words of the target."], frozenset())
+    console = Console()
+    console.width = max(console.width, Console(width=1000).measure(table.rich()).maximum)
+    console.print(table.rich())

@@ -1,0 +1,36 @@
+"""Bringing a model to a new language: aligned word vectors and bilingual dictionaries."""
+
+from polyglance.transfer.alignment import Alignment, align, judge
+from polyglance.transfer.captions import induced_pairs, parallel_captions
+from polyglance.transfer.dictionaries import (
+    best_rows,
+    identical_pairs,
+    paired_rows,
+    read_pairs,
+    split_rows,
+)
+from polyglance.transfer.lexicon import lexicon_pairs
+from polyglance.transfer.procrustes import procrustes
+from polyglance.transfer.rcsls import Step, rcsls, rcsls_objective
+from polyglance.transfer.retrieval import Precision, precision, translation_ranks
+
+__all__ = [
+    "Alignment",
+    "Precision",
+    "Step",
+    "align",
+    "best_rows",
+    "identical_pairs",
+    "induced_pairs",
+    "judge",
+    "lexicon_pairs",
+    "paired_rows",
+    "parallel_captions",
+    "precision",
+    "procrustes",
+    "rcsls",
+    "rcsls_objective",
+    "read_pairs",
+    "split_rows",
+    "translation_ranks",
+]

@@ -1,0 +1,154 @@
+"""A map from one language's word vectors to another's: fitting, judging, applying, keeping."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import atomic
+from polyglance.progress import Bar
+from polyglance.text.vectors import WordVectors, mean_row, normalise_rows
+from polyglance.transfer.procrustes import check_pairs, procrustes
+from polyglance.transfer.rcsls import Step, rcsls
+from polyglance.transfer.retrieval import (
+    Precision,
+    group_gold,
+    precision,
+    target_hubness,
+    translation_ranks,
+)
+
+METHODS = ("svd", "rcsls")
+_PURPOSE = "polyglance word alignment"
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """`matrix` M [d, d] maps a prepared source vector x to Mx.
+
+    Prepared is scaled to length 1, and, where there are means [d], centred and scaled again.
+    """
+
+    matrix: np.ndarray
+    source_mean: np.ndarray | None = None
+    target_mean: np.ndarray | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def source(self, matrix: np.ndarray) -> np.ndarray:
+        """Raw source vectors [n, d] prepared."""
+        return prepare(matrix, self.source_mean)
+
+    def target(self, matrix: np.ndarray) -> np.ndarray:
+        """Raw target vectors [n, d] prepared: what mapped source vectors compare with."""
+        return prepare(matrix, self.target_mean)
+
+    def apply(self, matrix: np.ndarray, unit: bool = True) -> np.ndarray:
+        """Raw source vectors [n, d] in the target's space, scaled to length 1 if `unit`."""
+        mapped = self.source(matrix) @ self.matrix.T
+        return normalise_rows(mapped) if unit else mapped
+
+    def save(self, path: Path) -> None:
+        """Write a safetensors file with the facts as metadata, atomically."""
+        from safetensors.numpy import save
+
+        named = {"matrix": self.matrix, "source_mean": self.source_mean}
+        named["target_mean"] = self.target_mean
+        tensors = {k: np.ascontiguousarray(v) for k, v in named.items() if v is not None}
+        facts = {key: json.dumps(value, ensure_ascii=False) for key, value in self.facts.items()}
+        with atomic(path) as handle:
+            handle.write(save(tensors, {"purpose": _PURPOSE, **facts}))
+
+    @classmethod
+    def load(cls, path: Path) -> "Alignment":
+        """Read what `save` wrote."""
+        from safetensors import SafetensorError, safe_open
+
+        if not path.is_file():
+            raise PolyglanceError(f"{path}: no such file")
+        try:
+            with safe_open(path, "numpy") as handle:
+                tensors = {name: handle.get_tensor(name) for name in handle.keys()}  # noqa: SIM118
+                metadata = dict(handle.metadata() or {})
+        except SafetensorError as error:
+            raise PolyglanceError(f"{path}: not a safetensors file ({error})") from None
+        if metadata.pop("purpose", None) != _PURPOSE or "matrix" not in tensors:
+            raise PolyglanceError(f"{path}: not written by 'polyglance align'")
+        facts = {key: json.loads(value) for key, value in metadata.items()}
+        means = tensors.get("source_mean"), tensors.get("target_mean")
+        return cls(tensors["matrix"], *means, facts)
+
+
+def prepare(matrix: np.ndarray, mean: np.ndarray | None = None) -> np.ndarray:
+    """Rows of length 1; with a mean, centred and scaled again (spec §6.1)."""
+    rows = normalise_rows(matrix)
+    return rows if mean is None else normalise_rows(rows - mean)
+
+
+def align(
+    source: WordVectors,
+    target: WordVectors,
+    rows: np.ndarray,
+    method: str = "rcsls",
+    centre: bool = False,
+    neighbours: int | None = None,
+    k: int = 10,
+    iterations: int = 10,
+    rate: float = 25.0,
+    spectral: bool = False,
+    on_step: Callable[[Step], None] | None = None,
+    show_progress: bool | None = None,
+) -> tuple[Alignment, list[Step]]:
+    """Fit a map on pairs of rows [p, 2]: Procrustes, and for `rcsls` descend from there.
+
+    `neighbours` bounds the words, most frequent first, among which RCSLS looks for neighbours.
+    The steps are empty for `svd`.
+    """
+    if method not in METHODS:
+        raise PolyglanceError(f"--method {method}: expected svd or rcsls")
+    check_pairs(source.matrix[rows[:, 0]], target.matrix[rows[:, 1]])
+    means = [mean_row(normalise_rows(v.matrix)) if centre else None for v in (source, target)]
+    from_pool, to_pool = prepare(source.matrix, means[0]), prepare(target.matrix, means[1])
+    pairs = from_pool[rows[:, 0]], to_pool[rows[:, 1]]
+    matrix, steps = procrustes(*pairs), list[Step]()
+    if method == "rcsls":
+        work = 2 * len(rows) * (iterations + 1)
+        with Bar("rcsls", work, "rows", show_progress) as bar:
+
+            def noted(step: Step) -> None:
+                bar.advance(0, note=f"iteration {step.iteration}, f {step.objective:.4f}")
+                if on_step is not None:
+                    on_step(step)
+
+            near = from_pool[:neighbours], to_pool[:neighbours]
+            matrix, steps = rcsls(
+                *pairs, *near, matrix, k, iterations, rate, spectral, bar.advance, noted
+            )
+    return Alignment(matrix, means[0], means[1]), steps
+
+
+def judge(
+    alignment: Alignment,
+    source: WordVectors,
+    target: WordVectors,
+    rows: np.ndarray,
+    neighbours: int | None = None,
+    k: int = 10,
+    show_progress: bool | None = None,
+) -> dict[str, Precision]:
+    """Precision of translation on held-out pairs of rows [p, 2], by `nn` and by `csls`.
+
+    The candidates are all target words; `neighbours` bounds the source words that CSLS's
+    correction for hubs is computed on.
+    """
+    words, gold = group_gold(rows[:, 0], rows[:, 1])
+    targets = alignment.target(target.matrix)
+    queries = alignment.apply(source.matrix[words])
+    nearest = precision(translation_ranks(queries, targets, gold))
+    pool = alignment.apply(source.matrix[:neighbours])
+    with Bar("csls", len(targets), "words", show_progress) as bar:
+        hubness = target_hubness(targets, pool, k, bar.advance)
+    return {"nn": nearest, "csls": precision(translation_ranks(queries, targets, gold, hubness))}

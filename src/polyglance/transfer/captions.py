@@ -1,0 +1,131 @@
+"""A dictionary induced from captions in two languages of the same photographs."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.errors import PolyglanceError
+from polyglance.transfer.lexicon import Pairs
+
+_CODES = 1 << 22
+"""Word pairs counted at a time."""
+
+
+def parallel_captions(
+    dataset: Dataset, source: str, target: str
+) -> tuple[CaptionTable, CaptionTable]:
+    """Captions of both languages of training photographs, and of tuples without a photograph.
+
+    Where the photographs have both languages in one kind that is a translation, only that kind
+    is taken: independent captions of a photograph tell different things.
+    """
+    from polyglance.data.text_only import FILE, text_only_captions
+
+    part = dataset.split("train") if "train" in dataset.splits else dataset
+    extra = dataset.root is not None and (dataset.root / FILE).is_file()
+    kinds = _translations(part, source, target)
+
+    def captions(code: str) -> CaptionTable:
+        table = part.captions([code], kinds)
+        if not extra:
+            return table
+        return _joined(table, text_only_captions(dataset, [code], len(part)), kinds)
+
+    return captions(source), captions(target)
+
+
+def _translations(part: Dataset, source: str, target: str) -> list[str] | None:
+    found = [set(part.captions([code]).kinds) for code in (source, target)]
+    return ["translation"] if all("translation" in kinds for kinds in found) else None
+
+
+def _joined(one: CaptionTable, two: CaptionTable, kinds: list[str] | None) -> CaptionTable:
+    """Both tables, of the second the captions of `kinds`."""
+    rows = [row for row, kind in enumerate(two.kinds) if kinds is None or kind in kinds]
+    texts, languages, names = (
+        first + [second[row] for row in rows]
+        for first, second in (
+            (one.texts, two.texts),
+            (one.languages, two.languages),
+            (one.kinds, two.kinds),
+        )
+    )
+    photo = np.concatenate([one.photo, two.photo[rows]])
+    return CaptionTable(texts, photo, languages, names)
+
+
+def induced_pairs(
+    source: CaptionTable, target: CaptionTable, least: int = 5, threshold: float = 0.3
+) -> Pairs:
+    """Words that are each other's best partner, the surest pair first.
+
+    Two words are as close as their Dice coefficient over photographs that have both languages:
+    2·both / (one + other). Words of fewer than `least` photographs, and pairs below `threshold`,
+    are left out.
+    """
+    from polyglance.text.tokenize import tokenize_many
+
+    common = np.intersect1d(source.photo, target.photo)
+    if len(common) == 0:
+        raise PolyglanceError("the two languages share no photograph to learn a dictionary from")
+    sides = [
+        _Words(tokenize_many(table.texts, table.languages), table.photo, common, least)
+        for table in (source, target)
+    ]
+    codes, both = _count_pairs(*sides)
+    rows, columns = np.divmod(codes, max(len(sides[1].words), 1))
+    dice = 2 * both / (sides[0].counts[rows] + sides[1].counts[columns])
+    keep = _best(rows, dice) & _best(columns, dice) & (dice >= threshold)
+    order = np.flatnonzero(keep)[np.argsort(-dice[keep], kind="stable")]
+    return [(sides[0].words[rows[i]], sides[1].words[columns[i]]) for i in order]
+
+
+class _Words:
+    """Which words each photograph has: `flat` word ids, photograph by photograph, `offsets`."""
+
+    def __init__(
+        self, tokens: Sequence[Sequence[str]], photo: np.ndarray, common: np.ndarray, least: int
+    ) -> None:
+        place = {int(number): index for index, number in enumerate(common)}
+        groups: list[set[str]] = [set() for _ in common]
+        for number, words in zip(photo.tolist(), tokens, strict=True):
+            if number in place:
+                groups[place[number]].update(words)
+        counted = Counter(word for group in groups for word in group)
+        self.words = sorted(word for word, count in counted.items() if count >= least)
+        self.counts = np.array([counted[word] for word in self.words], np.int64)
+        ids = {word: index for index, word in enumerate(self.words)}
+        parts = [sorted(ids[word] for word in group if word in ids) for group in groups]
+        self.lengths = np.array([len(part) for part in parts], np.int64)
+        self.offsets = np.cumsum(self.lengths) - self.lengths
+        self.flat = np.array([i for part in parts for i in part], np.int64)
+
+
+def _count_pairs(source: _Words, target: _Words) -> tuple[np.ndarray, np.ndarray]:
+    """Codes s·|T| + t of words that meet in a photograph, sorted, and in how many they do."""
+    sizes = source.lengths * target.lengths
+    chunk_of = np.cumsum(sizes) // _CODES
+    codes, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    for chunk in np.unique(chunk_of):
+        photos = np.flatnonzero(chunk_of == chunk)
+        photo = np.repeat(photos, sizes[photos])
+        inner = np.arange(len(photo)) - np.repeat(
+            np.cumsum(sizes[photos]) - sizes[photos], sizes[photos]
+        )
+        left, right = np.divmod(inner, np.maximum(target.lengths[photo], 1))
+        found = source.flat[source.offsets[photo] + left] * len(target.words)
+        found += target.flat[target.offsets[photo] + right]
+        new_codes, new_counts = np.unique(found, return_counts=True)
+        merged, inverse = np.unique(np.concatenate([codes, new_codes]), return_inverse=True)
+        weights = np.concatenate([counts, new_counts])
+        codes, counts = merged, np.bincount(inverse, weights).astype(np.int64)
+    return codes, counts
+
+
+def _best(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Whether each score is the largest of its group, [n] bool."""
+    largest = np.full(int(groups.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(largest, groups, scores)
+    return scores >= largest[groups]

@@ -1,0 +1,92 @@
+"""Word pairs to align with: from a file or from equal spelling; looking up and splitting them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import read_lines
+from polyglance.text.normalise import normalise
+from polyglance.text.vectors import WordVectors
+from polyglance.transfer.lexicon import Pairs
+
+LARGEST_TEST_SHARE = 0.2
+
+
+def read_pairs(path: Path) -> Pairs:
+    """A dictionary in MUSE's form: a source and a target word a line, whitespace between."""
+    pairs: dict[tuple[str, str], None] = {}
+    for number, line in read_lines(path):
+        parts = line.split("\t") if "\t" in line else line.split()
+        parts = [part.strip() for part in parts]
+        if parts in ([], [""]):
+            continue
+        if len(parts) != 2 or not all(parts):
+            raise PolyglanceError(
+                f"{path}, line {number}: expected a source and a target word, found {len(parts)} "
+                "parts; mend or remove the line"
+            )
+        pairs[parts[0], parts[1]] = None
+    if not pairs:
+        raise PolyglanceError(f"{path}: the dictionary is empty")
+    return list(pairs)
+
+
+def identical_pairs(source: WordVectors, target: WordVectors, shortest: int = 2) -> Pairs:
+    """Words that both languages spell alike: names, numbers, loans. No dictionary is needed.
+
+    >>> both = [WordVectors(words, np.eye(2)) for words in (["a", "taxi"], ["taxi", "a"])]
+    >>> identical_pairs(*both)
+    [('taxi', 'taxi')]
+    """
+    return [(word, word) for word in source.words if len(word) >= shortest and word in target]
+
+
+def paired_rows(
+    pairs: Sequence[tuple[str, str]], source: WordVectors, target: WordVectors
+) -> np.ndarray:
+    """Rows [p, 2] of the pairs that have both vectors, distinct, frequent source words first.
+
+    A word is looked up as it is, then in lower case without optional marks.
+    """
+    columns = [
+        _rows([pair[side] for pair in pairs], vectors)
+        for side, vectors in enumerate((source, target))
+    ]
+    rows = np.stack(columns, axis=1) if pairs else np.empty((0, 2), np.int64)
+    rows = rows[(rows >= 0).all(axis=1)]
+    _, first = np.unique(rows, axis=0, return_index=True)
+    rows = rows[np.sort(first)]
+    return rows[np.argsort(rows[:, 0], kind="stable")]
+
+
+def _rows(words: Sequence[str], vectors: WordVectors) -> np.ndarray:
+    index = vectors.index
+    return np.array(
+        [index[w] if w in index else index.get(normalise(w), -1) for w in words], np.int64
+    )
+
+
+def split_rows(
+    rows: np.ndarray, train: int | None = 5000, test: int = 1500, seed: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs [p, 2] of the first `train` source words and of the next `test`; no word is in both.
+
+    Without a seed the most frequent words train, as MUSE's dictionaries do; with one, the words
+    are drawn. At most a fifth of the words is held out. `train` None takes all the others.
+    """
+    words = np.unique(rows[:, 0])
+    if seed is not None:
+        words = np.random.default_rng(seed).permutation(words)
+    test = min(test, int(len(words) * LARGEST_TEST_SHARE))
+    train = len(words) - test if train is None else min(train, len(words) - test)
+    taught, held = words[:train], words[train : train + test]
+    return rows[np.isin(rows[:, 0], taught)], rows[np.isin(rows[:, 0], held)]
+
+
+def best_rows(rows: np.ndarray, most: int) -> np.ndarray:
+    """The first `most` pairs of every source word; rows [p, 2] are sorted by source word."""
+    words, starts = np.unique(rows[:, 0], return_index=True)
+    place = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
+    return rows[place < most] if len(words) else rows

@@ -1,0 +1,76 @@
+"""Bilingual dictionaries from `lexicon.tsv.gz`: words of 44 languages on WordNet synsets."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import read_lines
+from polyglance.progress import Bar
+from polyglance.registry import nearest
+
+_BYTES_A_LINE, _STRIDE = 12, 20_000
+
+Pairs = list[tuple[str, str]]
+"""(source word, target word)"""
+
+
+def lexicon_pairs(path: Path, source: str, target: str) -> Pairs:
+    """All pairs of words that share a synset, each word's most likely translation first.
+
+    Likely is a pair that shares most of the senses of both (Jaccard index). Lines are
+    `synset <tab> language <tab> lemma|lemma|…`; expressions of several words are left out.
+    """
+    if source == target:
+        raise PolyglanceError(f"'{source}-{target}': a dictionary needs two languages")
+    senses = _senses(path, source, target)
+    by_synset: dict[str, list[str]] = defaultdict(list)
+    for word, synsets in senses[target].items():
+        for synset in synsets:
+            by_synset[synset].append(word)
+    pairs: Pairs = []
+    for word, synsets in senses[source].items():
+        shared = Counter(other for synset in sorted(synsets) for other in by_synset[synset])
+        likeness = {
+            other: count / (len(synsets) + len(senses[target][other]) - count)
+            for other, count in shared.items()
+        }
+        ranked = sorted(likeness, key=lambda other: (-likeness[other], other))
+        pairs.extend((word, other) for other in ranked)
+    return pairs
+
+
+def _senses(path: Path, *languages: str) -> dict[str, dict[str, set[str]]]:
+    """language → word → synsets"""
+    senses: dict[str, dict[str, set[str]]] = {code: defaultdict(set) for code in languages}
+    seen = set()
+    for synset, code, lemmas in _entries(path):
+        seen.add(code)
+        if code in senses:
+            for word in filter(None, map(_clean, lemmas.split("|"))):
+                senses[code][word].add(synset)
+    for code in languages:
+        if code not in seen:
+            raise PolyglanceError(f"{path}: has no language '{code}'{nearest(code, sorted(seen))}")
+    return senses
+
+
+def _entries(path: Path) -> Iterator[list[str]]:
+    """[synset, language, lemmas] of each line."""
+    estimate = path.stat().st_size // _BYTES_A_LINE if path.is_file() else 0
+    with Bar(f"reading {path.name}", estimate, "lines", estimate > _STRIDE) as bar:
+        for number, line in read_lines(path):
+            parts = line.split("\t")
+            if len(parts) != 3:
+                raise PolyglanceError(
+                    f"{path}, line {number}: expected synset, language and lemmas with tabs between"
+                )
+            yield parts
+            if number % _STRIDE == 0:
+                bar.advance(_STRIDE)
+
+
+def _clean(lemma: str) -> str | None:
+    """A single word; the Chinese wordnet parts the particles 的 and 地 with a plus."""
+    word = lemma.split("+")[0].strip()
+    return None if not word or any(c.isspace() or c == "_" for c in word) else word

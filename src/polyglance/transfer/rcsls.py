@@ -1,0 +1,113 @@
+"""RCSLS (Joulin et al. 2018): a linear map trained for CSLS retrieval, with a working rollback.
+
+The objective is positively homogeneous of degree 1 in M: scaling M scales it, so without a
+constraint it is unbounded below, and few iterations are part of the method (spec §6.1).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyglance.transfer.neighbours import Advance, nearest
+from polyglance.transfer.procrustes import check_pairs
+
+SMALLEST_RATE = 1e-4
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration: the objective it reached, with which rate, and whether it was kept."""
+
+    iteration: int
+    objective: float
+    rate: float
+    kept: bool
+
+
+def rcsls_objective(
+    matrix: np.ndarray,
+    source: np.ndarray,
+    target: np.ndarray,
+    source_pool: np.ndarray,
+    target_pool: np.ndarray,
+    k: int = 10,
+    advance: Advance | None = None,
+) -> tuple[float, np.ndarray]:
+    """f(M) and its gradient [d, d] (spec §6.1), the k-NN sets taken as fixed.
+
+    f = (1/n) Σ −2 (Mxᵢ)ᵀyᵢ + r(Mxᵢ, Z_t) + r(yᵢ, Z_s Mᵀ); source, target [n, d] are pairs, the
+    pools [m, d] all vectors. As yᵀ(Mz) = (Mᵀy)ᵀz, no pool is ever mapped or copied.
+    """
+    mapped = source @ matrix.T
+    value = -2.0 * float(np.sum(mapped * target, dtype=np.float64))
+    gradient = -2.0 * (target.T @ source).astype(np.float64)
+    k_target, k_source = min(k, len(target_pool)), min(k, len(source_pool))
+    for rows, scores, places in nearest(mapped, target_pool, k):
+        value += float(scores.sum(dtype=np.float64)) / k_target
+        gradient += _sums(target_pool, places).T @ source[rows] / k_target
+        if advance is not None:
+            advance(rows.stop - rows.start)
+    for rows, scores, places in nearest(target @ matrix, source_pool, k):
+        value += float(scores.sum(dtype=np.float64)) / k_source
+        gradient += target[rows].T @ _sums(source_pool, places) / k_source
+        if advance is not None:
+            advance(rows.stop - rows.start)
+    return value / len(source), (gradient / len(source)).astype(matrix.dtype)
+
+
+def _sums(pool: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Sums [c, d] of the pool's vectors at `places` [c, k]."""
+    total = pool[places[:, 0]]
+    for column in range(1, places.shape[1]):
+        total += pool[places[:, column]]
+    return total
+
+
+def clip_spectrum(matrix: np.ndarray) -> np.ndarray:
+    """The nearest matrix with singular values of at most 1."""
+    left, values, right = np.linalg.svd(matrix)
+    return ((left * np.minimum(values, 1.0)) @ right).astype(matrix.dtype)
+
+
+def rcsls(
+    source: np.ndarray,
+    target: np.ndarray,
+    source_pool: np.ndarray,
+    target_pool: np.ndarray,
+    start: np.ndarray,
+    k: int = 10,
+    iterations: int = 10,
+    rate: float = 25.0,
+    spectral: bool = False,
+    advance: Advance | None = None,
+    on_step: Callable[[Step], None] | None = None,
+) -> tuple[np.ndarray, list[Step]]:
+    """Descend from `start` [d, d]; (the best matrix, all steps, the first that of `start`).
+
+    Where the objective rises, the best matrix is restored and the rate halved; it ends after
+    `iterations`, or when the rate is below 1e-4. `spectral` clips singular values to 1 after
+    every step. Shapes as in `rcsls_objective`; `advance` is called with 2n rows an iteration.
+    """
+    check_pairs(source, target)
+    best = clip_spectrum(start) if spectral else start
+    data = (source, target, source_pool, target_pool, k, advance)
+    value, gradient = rcsls_objective(best, *data)
+    steps = [Step(0, value, rate, True)]
+    if on_step is not None:
+        on_step(steps[0])
+    for iteration in range(1, iterations + 1):
+        tried = best - gradient * best.dtype.type(rate)
+        tried = clip_spectrum(tried) if spectral else tried
+        new_value, new_gradient = rcsls_objective(tried, *data)
+        kept = new_value < value
+        steps.append(Step(iteration, new_value, rate, kept))
+        if on_step is not None:
+            on_step(steps[-1])
+        if kept:
+            best, value, gradient = tried, new_value, new_gradient
+            continue
+        rate /= 2
+        if rate < SMALLEST_RATE:
+            break
+    return best, steps

@@ -1,0 +1,69 @@
+"""Word translation by nearest neighbour or CSLS, and its precision at 1, 5 and 10."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.transfer.neighbours import Advance, mean_similarity, score_blocks
+
+CUTOFFS = (1, 5, 10)
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Shares of source words with a right translation among the first k, and their number."""
+
+    words: int
+    at: dict[int, float]
+
+
+def translation_ranks(
+    queries: np.ndarray,
+    targets: np.ndarray,
+    gold: Sequence[np.ndarray],
+    hubness: np.ndarray | None = None,
+) -> np.ndarray:
+    """Ranks from 0 [n] of each query's best right translation among all targets.
+
+    queries [n, d] are mapped, targets [m, d], both of length 1; gold[i] holds the rows of right
+    translations. With `hubness` r_s(y) [m] the score is CSLS, 2cos − r_t(x) − r_s(y), of which
+    r_t(x) is the same for all y and left out. A wrong word of equal score ranks before.
+    """
+    ranks = np.empty(len(queries), np.int64)
+    for rows, scores in score_blocks(queries, targets):
+        if hubness is not None:
+            scores *= 2
+            scores -= hubness
+        for row, values in zip(range(rows.start, rows.stop), scores, strict=True):
+            right = values[gold[row]]
+            best = right.max()
+            ranks[row] = np.count_nonzero(values >= best) - np.count_nonzero(right == best)
+    return ranks
+
+
+def target_hubness(
+    targets: np.ndarray, sources: np.ndarray, k: int = 10, advance: Advance | None = None
+) -> np.ndarray:
+    """r_s(y) [m] of targets [m, d]: mean cosine of the k nearest mapped source words [s, d]."""
+    return mean_similarity(targets, sources, k, advance)
+
+
+def group_gold(rows: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Distinct source rows [n], and for each the rows of its translations; of pairs [p]."""
+    distinct, inverse = np.unique(rows, return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    bounds = np.cumsum(np.bincount(inverse, minlength=len(distinct)))[:-1]
+    return distinct, [np.unique(part) for part in np.split(targets[order], bounds)]
+
+
+def precision(ranks: np.ndarray, cutoffs: Sequence[int] = CUTOFFS) -> Precision:
+    """Precision at the cutoffs from ranks that start at 0.
+
+    >>> precision(np.array([0, 3, 20, 0]))
+    Precision(words=4, at={1: 0.5, 5: 0.75, 10: 0.75})
+    """
+    if len(ranks) == 0:
+        raise PolyglanceError("there are no held-out pairs to judge with; give a larger dictionary")
+    return Precision(len(ranks), {k: float(np.mean(ranks < k)) for k in cutoffs})

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyglance.errors import PolyglanceError
+from polyglance.text.vectors import normalise_rows
+from polyglance.transfer import precision, translation_ranks
+from polyglance.transfer.neighbours import mean_similarity, nearest, score_blocks, top_k
+from polyglance.transfer.retrieval import group_gold, target_hubness
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.integers(1, 900), st.integers(1, 12), st.booleans())
+def test_top_k_is_that_of_sorting(seed, width, k, ties):
+    generator = np.random.default_rng(seed)
+    scores = generator.normal(size=(3, width)).astype(np.float32)
+    scores = np.round(scores) if ties else scores
+    k = min(k, width)
+    values, columns = top_k(scores, k)
+    expected = -np.sort(-scores, axis=1)[:, :k]
+    np.testing.assert_array_equal(-np.sort(-values, axis=1), expected)
+    np.testing.assert_array_equal(np.take_along_axis(scores, columns, 1), values)
+    assert all(len(set(row)) == k for row in columns.tolist())
+
+
+def test_top_k_of_many_columns_uses_every_one():
+    for column in (0, 127, 2559, 2560, 2599):
+        scores = np.zeros((1, 2600), np.float32)
+        scores[0, column] = 1
+        assert top_k(scores, 1)[1].item() == column
+
+
+@pytest.mark.parametrize("scores_bytes", [1, 4 * 50 * 3, 1 << 20])
+def test_blocks_cover_all_rows(scores_bytes):
+    queries, pool = np.random.default_rng(0).normal(size=(2, 50, 8)).astype(np.float32)
+    parts = [part.copy() for _, part in score_blocks(queries, pool, scores_bytes)]
+    assert max(map(len, parts)) == max(1, min(50, scores_bytes // 200))
+    np.testing.assert_allclose(np.concatenate(parts), queries @ pool.T, rtol=1e-4, atol=1e-5)
+    rows = [part for part, _, _ in nearest(queries, pool, 3, scores_bytes)]
+    assert rows[0].start == 0
+    assert rows[-1].stop == 50
+
+
+def test_more_neighbours_than_vectors():
+    queries, pool = np.eye(3)[:2], np.eye(3)
+    np.testing.assert_allclose(mean_similarity(queries, pool, 10), [1 / 3, 1 / 3])
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.integers(2, 40), st.integers(1, 5))
+def test_ranks_by_both_criteria(seed, count, k):
+    generator = np.random.default_rng(seed)
+    sources, targets = (normalise_rows(generator.normal(size=(count, 5))) for _ in range(2))
+    gold = [generator.choice(count, generator.integers(1, 3), replace=False) for _ in range(4)]
+    queries = normalise_rows(generator.normal(size=(4, 5)))
+    cosines = queries @ targets.T
+    k = min(k, count)
+    r_t = -np.sort(-cosines, axis=1)[:, :k].mean(axis=1)
+    r_s = -np.sort(-(targets @ sources.T), axis=1)[:, :k].mean(axis=1)
+    csls = 2 * cosines - r_t[:, None] - r_s
+    hubness = target_hubness(targets, sources, k)
+    for found, scores in (
+        (translation_ranks(queries, targets, gold), cosines),
+        (translation_ranks(queries, targets, gold, hubness), csls),
+    ):
+        orders = np.argsort(-scores, axis=1)
+        expected = [
+            min(order.tolist().index(g) for g in right)
+            for order, right in zip(orders, gold, strict=True)
+        ]
+        assert found.tolist() == expected
+
+
+def test_equal_scores_do_not_help():
+    same = np.tile([[1.0, 0.0]], (4, 1))
+    assert translation_ranks(same[:1], same, [np.array([0])]).tolist() == [3]
+    assert translation_ranks(same[:1], same, [np.array([0, 2])]).tolist() == [2]
+
+
+def test_csls_sees_through_a_hub():
+    # Target 0 is near every source word; target 1 is right, and near this one alone.
+    sources = normalise_rows(np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.8, -0.6, 0.0]]))
+    targets = normalise_rows(np.array([[1.0, 0.0, 0.0], [0.7, 0.7, 0.0]]))
+    query, gold = normalise_rows(np.array([[0.94, 0.35, 0.0]])), [np.array([1])]
+    assert translation_ranks(query, targets, gold).tolist() == [1]
+    hubness = target_hubness(targets, sources, 3)
+    assert translation_ranks(query, targets, gold, hubness).tolist() == [0]
+
+
+def test_gold_is_grouped_by_source_word():
+    words, gold = group_gold(np.array([4, 2, 4, 4]), np.array([1, 0, 3, 1]))
+    assert words.tolist() == [2, 4]
+    assert [part.tolist() for part in gold] == [[0], [1, 3]]
+
+
+def test_nothing_to_judge():
+    with pytest.raises(PolyglanceError, match="no held-out pairs"):
+        precision(np.array([]))
