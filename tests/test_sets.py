@@ -15,7 +15,7 @@ def make(lengths, seed=0, dim=3):
     return VectorSets(np.concatenate([np.empty((0, dim)), *sets]), np.array(lengths, int)), sets
 
 
-def same(found, expected):
+def assert_same(found, expected):
     assert found.lengths.tolist() == [len(one) for one in expected]
     flat = np.concatenate(expected) if expected else np.empty((0, found.dim))
     np.testing.assert_array_equal(found.flat, flat)
@@ -25,12 +25,12 @@ def same(found, expected):
 def test_rows_are_those_of_a_list_of_arrays(lengths, data):
     found, sets = make(lengths)
     rows = data.draw(st.lists(st.integers(0, len(sets) - 1), max_size=10))
-    same(found[np.array(rows, int)], [sets[i] for i in rows])
+    assert_same(found[np.array(rows, int)], [sets[i] for i in rows])
     start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(sets))] * 2)))
-    same(found[start:stop], sets[start:stop])
+    assert_same(found[start:stop], sets[start:stop])
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets))))
-    same(found[mask], [one for one, keep in zip(sets, mask, strict=True) if keep])
-    same(VectorSets.concatenate([found[:start], found[start:]]), sets)
+    assert_same(found[mask], [one for one, keep in zip(sets, mask, strict=True) if keep])
+    assert_same(VectorSets.concatenate([found[:start], found[start:]]), sets)
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=8), st.randoms())

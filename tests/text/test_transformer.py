@@ -1,7 +1,7 @@
 """A pretrained encoder as text tower: read, trained, saved and loaded without its source."""
 
-import builtins
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -180,13 +180,6 @@ def test_a_tokeniser_of_another_model_is_told(tmp_path: Path, bert: Path) -> Non
 def test_missing_transformers_is_told(
     toy: Path, tmp_path: Path, bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name == "transformers":
-            raise ImportError("No module named 'transformers'")
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(PolyglanceError, match="pip install transformers"):
         run(toy, tmp_path / "run", f"text.pretrained={bert}", recipe="vse-infinity-bert")

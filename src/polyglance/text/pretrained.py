@@ -1,11 +1,11 @@
 """Pretrained encoders of Hugging Face transformers, from folders on disk."""
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from polyglance.errors import PolyglanceError
+from polyglance.packages import import_package, quiet
 from polyglance.recipes.schema import TextRecipe
 
 FOLDER = "encoder"
@@ -29,7 +29,7 @@ def check_pretrained(recipe: TextRecipe) -> None:
     if recipe.towers != "shared":
         raise PolyglanceError(f"{_field(recipe)}=transformer needs text.towers=shared")
     folder = encoder_folder(recipe)
-    _transformers()
+    import_package("transformers")
     if not _has_weights(folder):
         raise PolyglanceError(
             f"{folder}: has a configuration and no weights (model.safetensors or "
@@ -55,7 +55,7 @@ def encoder_folder(recipe: TextRecipe) -> Path:
 
 def load_config(folder: Path) -> Any:
     """The configuration of the encoder in `folder`."""
-    transformers = _transformers()
+    transformers = import_package("transformers")
     config = _loading(
         folder, lambda: transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
     )
@@ -68,10 +68,10 @@ def load_config(folder: Path) -> Any:
 
 def load_tokenizer(folder: Path) -> Any:
     """The fast tokeniser of the encoder in `folder`."""
-    transformers = _transformers()
+    transformers = import_package("transformers")
 
     def load() -> Any:
-        with _quiet(transformers.utils.logging):
+        with quiet(transformers.utils.logging):
             return transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
 
     tokenizer = _loading(folder, load)
@@ -82,11 +82,11 @@ def load_tokenizer(folder: Path) -> Any:
 
 def load_encoder(folder: Path) -> Any:
     """The network in `folder` without its pooler, in float32; fresh if there are no weights."""
-    transformers = _transformers()
+    transformers = import_package("transformers")
     config = load_config(folder)
 
     def load() -> Any:
-        with _quiet(transformers.utils.logging):
+        with quiet(transformers.utils.logging):
             if not _has_weights(folder):
                 return transformers.AutoModel.from_config(config), {"missing_keys": []}
             return transformers.AutoModel.from_pretrained(
@@ -109,16 +109,6 @@ def _has_weights(folder: Path) -> bool:
     return any(path.is_file() for pattern in WEIGHTS for path in folder.glob(pattern))
 
 
-def _transformers() -> Any:
-    try:
-        import transformers
-    except ImportError as error:
-        raise PolyglanceError(
-            f"a pretrained transformer: {error}; run 'pip install transformers'"
-        ) from None
-    return transformers
-
-
 def _loading(folder: Path, load: Callable[[], T]) -> T:
     """Whatever goes wrong inside transformers while loading is about the folder's files."""
     try:
@@ -129,16 +119,3 @@ def _loading(folder: Path, load: Callable[[], T]) -> T:
             f"{folder}: cannot load the encoder ({reason}); download the model again, or upgrade "
             "transformers"
         ) from None
-
-
-@contextlib.contextmanager
-def _quiet(logging: Any) -> Iterator[None]:
-    """Without the progress bars and reports of transformers."""
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        logging.enable_progress_bar()

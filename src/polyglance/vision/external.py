@@ -1,17 +1,17 @@
 """Networks of timm, torchvision and transformers, when the user has them and their weights."""
 
-import contextlib
 import hashlib
 import importlib
 import math
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.packages import import_package, quiet
 from polyglance.vision.backbones import Encoded
 from polyglance.vision.preprocess import Preprocessing
 
@@ -106,7 +106,7 @@ def slug(name: str) -> str:
 
 
 def _open_timm(name: str, weights: Path | None) -> TorchBackbone:
-    timm = _package("timm")
+    timm = import_package("timm")
     overlay = {"file": str(weights)} if weights else None
     module = _loading(
         f"timm:{name}",
@@ -137,7 +137,7 @@ def _open_timm(name: str, weights: Path | None) -> TorchBackbone:
 
 
 def _open_torchvision(name: str, weights: Path | None) -> TorchBackbone:
-    models = _package("torchvision", "torchvision.models")
+    models = import_package("torchvision", "torchvision.models")
 
     def load() -> Any:
         if weights is None:
@@ -175,11 +175,11 @@ def _open_transformers(folder: Path) -> TorchBackbone:
             f"transformers:{folder}: no model there; give a local folder with config.json, "
             "preprocessor_config.json and the weights"
         )
-    transformers = _package("transformers")
+    transformers = import_package("transformers")
     preprocessing = _processor(folder)
 
     def load() -> Any:
-        with _quiet(transformers.utils.logging):
+        with quiet(transformers.utils.logging):
             return transformers.AutoModel.from_pretrained(
                 folder, local_files_only=True, output_loading_info=True
             )
@@ -197,19 +197,6 @@ def _open_transformers(folder: Path) -> TorchBackbone:
         lambda pixels: (None, module(pixel_values=pixels).last_hidden_state),
         unused=missing,
     )
-
-
-@contextlib.contextmanager
-def _quiet(logging: Any) -> Iterator[None]:
-    """Without the progress bars and reports of transformers."""
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        logging.enable_progress_bar()
 
 
 def _processor(folder: Path) -> Preprocessing:
@@ -239,13 +226,6 @@ def _processor(folder: Path) -> Preprocessing:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise PolyglanceError(f"{path}: cannot read the preprocessing ({error!r})") from None
-
-
-def _package(name: str, module: str | None = None) -> Any:
-    try:
-        return importlib.import_module(module or name)
-    except ImportError as error:
-        raise PolyglanceError(f"{name}: {error}; run 'pip install {name}'") from None
 
 
 def _loading(name: str, load: Callable[[], Any]) -> Any:

@@ -1,0 +1,29 @@
+"""Optional packages: importing them, and keeping them quiet."""
+
+import contextlib
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+from polyglance.errors import PolyglanceError
+
+
+def import_package(name: str, module: str | None = None) -> Any:
+    """A package, or a module of it; its absence is told with the remedy."""
+    try:
+        return importlib.import_module(module or name)
+    except ImportError as error:
+        raise PolyglanceError(f"{name}: {error}; run 'pip install {name}'") from None
+
+
+@contextlib.contextmanager
+def quiet(logging: Any) -> Iterator[None]:
+    """Without the progress bars and reports of transformers, whose `utils.logging` this takes."""
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        logging.enable_progress_bar()
