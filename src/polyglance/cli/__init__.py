@@ -16,6 +16,7 @@ from polyglance.cli.recipes import recipes_app
 from polyglance.cli.search import search_command
 from polyglance.cli.study import study_command
 from polyglance.cli.train import train_command
+from polyglance.cli.vectors import vectors_command
 from polyglance.errors import PolyglanceError
 
 app = typer.Typer(
@@ -50,6 +51,7 @@ app.command("search")(search_command)
 app.command("pooling")(pooling_command)
 app.add_typer(recipes_app, name="recipes")
 app.command("study")(study_command)
+app.command("vectors")(vectors_command)
 app.command("align")(align_command)
 app.command("demo")(demo_command)
 

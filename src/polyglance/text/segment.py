@@ -28,12 +28,17 @@ _SUDACHI_LIMIT = 10_000
 """Characters in one call; Sudachi refuses more than 49,149 bytes."""
 
 
+def is_unspaced(word: str) -> bool:
+    """Whether a word is in a script that puts no spaces between words."""
+    return _UNSPACED.search(word) is not None
+
+
 def segment(text: str, language: str | None = None) -> str:
     """`text` with spaces between the words of unspaced scripts; other text is left as it is.
 
     Han is Chinese unless the language is Japanese or, with no word of Chinese, kana are near.
     """
-    if text.isascii() or not _UNSPACED.search(text):
+    if text.isascii() or not is_unspaced(text):
         return text
     code = base_code(language)
     japanese = code == "ja" or (code != "zh" and _KANA.search(text) is not None)

@@ -1,13 +1,14 @@
 """Bilingual dictionaries from `lexicon.tsv.gz`: words of 44 languages on WordNet synsets."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_lines
 from polyglance.progress import Bar
 from polyglance.registry import nearest
+from polyglance.text.normalise import normalise
 
 _BYTES_A_LINE, _STRIDE = 12, 20_000
 
@@ -38,6 +39,16 @@ def lexicon_pairs(path: Path, source: str, target: str) -> Pairs:
         ranked = sorted(likeness, key=lambda other: (-likeness[other], other))
         pairs.extend((word, other) for other in ranked)
     return pairs
+
+
+def synonyms(path: Path, languages: Collection[str]) -> dict[str, list[list[str]]]:
+    """By language, groups of two or more words that share a synset; there may be none."""
+    groups: dict[str, list[list[str]]] = {code: [] for code in languages}
+    for _, code, lemmas in _entries(path):
+        words = list(filter(None, map(_clean, lemmas.split("|"))))
+        if code in groups and len(words) > 1:
+            groups[code].append([normalise(word) for word in words])
+    return groups
 
 
 def _senses(path: Path, *languages: str) -> dict[str, dict[str, set[str]]]:

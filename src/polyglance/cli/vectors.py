@@ -1,0 +1,85 @@
+"""`polyglance vectors`: train word vectors on captions or text."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.text.corpus import Sentences
+
+
+def vectors_command(
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="Dataset whose captions to train on.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder for CODE.bin (any word has a vector) or CODE.vec.")
+    ] = Path("vectors"),
+    languages: Annotated[
+        str | None, typer.Option(help="Codes with commas between; default all of DATA.")
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CODE=FILE", help="Also a text file, a sentence a line; repeatable."),
+    ] = None,
+    lexicon: Annotated[
+        Path | None, typer.Option(help="Also the synonyms of a lexicon.tsv.gz.")
+    ] = None,
+    split: Annotated[str, typer.Option(help="Captions to read.")] = "train",
+    format: Annotated[str, typer.Option(help="bin (with n-grams) or vec (text).")] = "bin",
+    dim: Annotated[int, typer.Option(min=1, help="Numbers of a vector.")] = 300,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the sentences.")] = 5,
+    threshold: Annotated[int, typer.Option(min=1, help="A word must occur this often.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+) -> None:
+    """Train word vectors (fastText's skip-gram with n-grams), one file a language."""
+    if format not in ("bin", "vec"):
+        raise PolyglanceError(f"--format {format}: expected bin or vec")
+    from polyglance.progress import Bar
+    from polyglance.text.train_vectors import VectorSettings, train_vectors
+    from polyglance.text.vectors import save_vectors
+
+    sentences = _sentences(data, languages, text or [], lexicon, split)
+    settings = VectorSettings(dim, epochs, threshold, seed)
+    out.mkdir(parents=True, exist_ok=True)
+    with Bar("training vectors", len(sentences), "languages") as bar:
+        for code, found in sentences.items():
+            if not any(found):
+                raise PolyglanceError(f"'{code}': there are no words to train vectors on")
+            vectors = train_vectors(found, settings)
+            path = out / f"{code}.{format}"
+            if format == "bin":
+                vectors.save(path)
+            else:
+                save_vectors(path, vectors.words, vectors.vectors(vectors.words))
+            bar.advance(1)
+            typer.echo(f"{code}: {len(found)} sentences, {vectors.count} words → {path}")
+
+
+def _sentences(
+    data: str | None, languages: str | None, text: list[str], lexicon: Path | None, split: str
+) -> "dict[str, Sentences]":
+    from polyglance.data.load import load_dataset
+    from polyglance.text.corpus import caption_sentences, text_sentences
+
+    found: dict[str, Sentences] = {}
+    if data is not None:
+        dataset = load_dataset(data)
+        codes = languages.split(",") if languages else dataset.split(split).languages
+        found = caption_sentences(dataset, codes, split)
+    for option in text:
+        code, equals, path = option.partition("=")
+        if not equals or not code or not path:
+            raise PolyglanceError(f"--text {option}: expected CODE=FILE, such as nl=books.txt")
+        found.setdefault(code, []).extend(text_sentences(Path(path), code))
+    if not found:
+        raise PolyglanceError("nothing to train on: give a dataset, or --text CODE=FILE")
+    if lexicon is not None:
+        from polyglance.transfer.lexicon import synonyms
+
+        for code, groups in synonyms(lexicon, found).items():
+            found[code].extend(groups)
+    return found
