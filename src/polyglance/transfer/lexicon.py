@@ -1,16 +1,13 @@
 """Bilingual dictionaries from `lexicon.tsv.gz`: words of 44 languages on WordNet synsets."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 
+from polyglance.data.lexicon import lexicon_entries
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_lines
-from polyglance.progress import Bar
 from polyglance.registry import nearest
 from polyglance.text.normalise import normalise
-
-_BYTES_A_LINE, _STRIDE = 12, 20_000
 
 Pairs = list[tuple[str, str]]
 """(source word, target word)"""
@@ -44,7 +41,7 @@ def lexicon_pairs(path: Path, source: str, target: str) -> Pairs:
 def synonyms(path: Path, languages: Collection[str]) -> dict[str, list[list[str]]]:
     """By language, groups of two or more words that share a synset; there may be none."""
     groups: dict[str, list[list[str]]] = {code: [] for code in languages}
-    for _, code, lemmas in _entries(path):
+    for _, code, lemmas in lexicon_entries(path):
         words = list(filter(None, map(_clean, lemmas.split("|"))))
         if code in groups and len(words) > 1:
             groups[code].append([normalise(word) for word in words])
@@ -55,7 +52,7 @@ def _senses(path: Path, *languages: str) -> dict[str, dict[str, set[str]]]:
     """language → word → synsets"""
     senses: dict[str, dict[str, set[str]]] = {code: defaultdict(set) for code in languages}
     seen = set()
-    for synset, code, lemmas in _entries(path):
+    for synset, code, lemmas in lexicon_entries(path):
         seen.add(code)
         if code in senses:
             for word in filter(None, map(_clean, lemmas.split("|"))):
@@ -64,21 +61,6 @@ def _senses(path: Path, *languages: str) -> dict[str, dict[str, set[str]]]:
         if code not in seen:
             raise PolyglanceError(f"{path}: has no language '{code}'{nearest(code, sorted(seen))}")
     return senses
-
-
-def _entries(path: Path) -> Iterator[list[str]]:
-    """[synset, language, lemmas] of each line."""
-    estimate = path.stat().st_size // _BYTES_A_LINE if path.is_file() else 0
-    with Bar(f"reading {path.name}", estimate, "lines", estimate > _STRIDE) as bar:
-        for number, line in read_lines(path):
-            parts = line.split("\t")
-            if len(parts) != 3:
-                raise PolyglanceError(
-                    f"{path}, line {number}: expected synset, language and lemmas with tabs between"
-                )
-            yield parts
-            if number % _STRIDE == 0:
-                bar.advance(_STRIDE)
 
 
 def _clean(lemma: str) -> str | None:

@@ -1,0 +1,17 @@
+"""Texts of one language into another, by whatever translator the user has."""
+
+from polyglance.translation import ctranslate, http, huggingface, lexicon, parallel
+from polyglance.translation.base import Translator, make_translator, translators
+from polyglance.translation.translate import translate
+
+__all__ = [
+    "Translator",
+    "ctranslate",
+    "http",
+    "huggingface",
+    "lexicon",
+    "make_translator",
+    "parallel",
+    "translate",
+    "translators",
+]

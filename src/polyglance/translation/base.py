@@ -1,0 +1,71 @@
+"""What a translator is, and how a short text names one."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from polyglance.errors import PolyglanceError
+from polyglance.registry import Registry
+
+SAMPLE = 1 << 20
+
+
+class Translator:
+    """Texts of one language into another.
+
+    `name` is what a caption's origin says; `identity` also tells versions of it apart, and is
+    what kept translations are filed under.
+    """
+
+    name = ""
+    keeps = True
+    """Whether translations are worth keeping on disk; looking one up again is not."""
+    batch = 32
+    """Texts at a time."""
+
+    @property
+    def identity(self) -> str:
+        """The same for the same translations."""
+        return self.name
+
+    def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
+        """A translation of each text, or None where the translator has none."""
+        raise TypeError("a translator defines translate()")
+
+
+translators: Registry[Callable[[str], Translator]] = Registry("translator")
+"""Name → what makes a translator of the text behind the colon."""
+
+
+def make_translator(text: str) -> Translator:
+    """The translator that `NAME:ARGUMENT` names, such as `lexicon:lexicon.tsv.gz`, or a URL."""
+    name, _, argument = text.strip().partition(":")
+    if name in ("http", "https"):
+        name, argument = "http", text.strip()
+    return translators.get(name)(argument)
+
+
+def needed(argument: str, name: str, what: str) -> Path:
+    """The path behind the colon; its absence is told with the form."""
+    if not argument.strip():
+        raise PolyglanceError(f"translator '{name}' needs {what}: write {name}:PATH")
+    return Path(argument.strip()).expanduser()
+
+
+def file_digest(path: Path) -> str:
+    """A short hash of a file: its size and its first and last MiB."""
+    size = path.stat().st_size
+    total = hashlib.sha256(str(size).encode())
+    with path.open("rb") as handle:
+        total.update(handle.read(SAMPLE))
+        handle.seek(max(0, size - SAMPLE))
+        total.update(handle.read(SAMPLE))
+    return total.hexdigest()[:16]
+
+
+def folder_digest(folder: Path) -> str:
+    """A short hash of the files of a folder, by name and content."""
+    total = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        total.update(f"{path.relative_to(folder).as_posix()} {file_digest(path)}\n".encode())
+    return total.hexdigest()[:16]

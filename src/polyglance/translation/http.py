@@ -1,0 +1,97 @@
+"""A translator behind a URL, with LibreTranslate's interface."""
+
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+from urllib.parse import urlsplit
+
+from polyglance.errors import PolyglanceError
+from polyglance.translation.base import Translator, translators
+
+KEY = "LIBRETRANSLATE_API_KEY"
+"""Environment variable with the key that a server may ask for."""
+
+TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
+LONGEST_WAIT = 60.0
+
+
+@translators.register("http")
+class HttpTranslator(Translator):
+    """`http://HOST:PORT`: posts `{q, source, target}` to `/translate` (LibreTranslate).
+
+    A request that fails for a reason that may pass is tried again, after 1, 2, 4 … seconds or
+    what the server asks for.
+    """
+
+    def __init__(
+        self, url: str, timeout: float = 60, retries: int = 4, first_wait: float = 1
+    ) -> None:
+        if not urlsplit(url).hostname or "@" in url:
+            raise PolyglanceError(
+                f"'{url}': not the address of a translator, such as http://host:5000; a key "
+                f"goes into the environment variable {KEY}"
+            )
+        self.name = url.rstrip("/").removesuffix("/translate")
+        self.url = f"{self.name}/translate"
+        self.timeout, self.retries, self.first_wait = timeout, retries, first_wait
+
+    def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
+        body = {"q": texts, "source": source, "target": target, "format": "text"}
+        if key := os.environ.get(KEY):
+            body["api_key"] = key
+        found = self._ask(body).get("translatedText")
+        if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+            raise PolyglanceError(
+                f"{self.name}: the answer has no list 'translatedText'; is it a LibreTranslate "
+                "server?"
+            )
+        return list(found)
+
+    def _ask(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The answer's object; the last problem where none comes."""
+        wait = self.first_wait
+        for left in reversed(range(self.retries + 1)):
+            try:
+                return self._post(body)
+            except urllib.error.HTTPError as error:
+                problem = f"answers {error.code}: {_reason(error)}"
+                if error.code not in TRY_AGAIN:
+                    break
+                wait = _asked_for(error) or wait
+            except (OSError, TimeoutError) as error:
+                problem = f"cannot be reached ({getattr(error, 'reason', error) or error})"
+            if left:
+                time.sleep(min(wait, LONGEST_WAIT))
+                wait *= 2
+        raise PolyglanceError(f"{self.name}: {problem}")
+
+    def _post(self, body: dict[str, Any]) -> dict[str, Any]:
+        request = urllib.request.Request(
+            self.url, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+            raw = answer.read()
+        try:
+            value = json.loads(raw)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise PolyglanceError(f"{self.name}: the answer is not JSON; is the address right?")
+        return value
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    """What the server says is wrong."""
+    try:
+        return str(json.loads(error.read())["error"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return str(error.reason)
+
+
+def _asked_for(error: urllib.error.HTTPError) -> float | None:
+    """Seconds that the server asks to wait."""
+    value = error.headers.get("Retry-After", "")
+    return float(value) if value.isdigit() else None

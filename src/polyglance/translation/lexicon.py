@@ -1,0 +1,172 @@
+"""Word by word through a lexicon of synsets: rough, and there for 44 languages at once."""
+
+from collections import Counter
+from functools import cached_property, partial
+
+from polyglance.data import load_dataset
+from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.data.lexicon import lexicon_entries
+from polyglance.errors import PolyglanceError
+from polyglance.registry import nearest
+from polyglance.text.normalise import normalise
+from polyglance.text.tokenize import get_tokenizer, tokenize_many
+from polyglance.translation.base import Translator, file_digest, needed, translators
+from polyglance.translation.forms import Lemmas
+
+VERSION = 1
+"""Raised when the rules change, so that kept translations are made again."""
+
+LONGEST_EXPRESSION = 3
+SHORT = 4
+"""Letters of a word that, if the lexicon lacks it, is taken for one such as "with" or "der"."""
+
+SENSE_POWER, WORD_POWER = 2, 0.25
+NOUNS_IN_CAPITALS = {"de"}
+UNSPACED = {"zh", "ja", "th"}
+
+
+@translators.register("lexicon")
+class LexiconTranslator(Translator):
+    """`lexicon:PATH`: each word as its most usual translation in `lexicon.tsv.gz`.
+
+    `lexicon:PATH,words=DATASET` prefers words that the training captions of a dataset use.
+    Order and endings stay as they are. Words that the lexicon lacks are kept, but short ones,
+    which are articles and the like, are left out. How good it is: docs/translation.md.
+    """
+
+    batch = 4096
+
+    def __init__(self, argument: str) -> None:
+        file, _, captions = argument.partition(",words=")
+        self.path = needed(file, "lexicon", "a lexicon.tsv.gz")
+        if not self.path.is_file():
+            raise PolyglanceError(f"{self.path}: no such lexicon")
+        self.captions = load_dataset(captions) if captions else None
+        suffix = "" if self.captions is None else f",words={self.captions.name}"
+        self.name = f"lexicon:{self.path.name}{suffix}"
+        self._pairs: dict[tuple[str, str], _Words] = {}
+
+    @cached_property
+    def identity(self) -> str:
+        words = "" if self.captions is None else dataset_fingerprint(self.captions)[:16]
+        return f"lexicon:{VERSION}:{file_digest(self.path)}:{words}"
+
+    def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
+        if (source, target) not in self._pairs:
+            self._pairs[source, target] = self._words(source, target)
+        words, tokenizer = self._pairs[source, target], get_tokenizer()
+        return [words.translate(tokenizer.tokenize(text, source)) for text in texts]
+
+    def _words(self, source: str, target: str) -> "_Words":
+        for code in (source, target):
+            if code not in self._lemmas:
+                hint = nearest(code, sorted(self._lemmas))
+                raise PolyglanceError(f"{self.path}: has no language '{code}'{hint}")
+        senses = self._lemmas[source], self._lemmas[target]
+        return _Words(*senses, self._spread, source, target, self._usual(target))
+
+    def _usual(self, language: str) -> Counter[str]:
+        """How often training captions use each word."""
+        if self.captions is None or language not in self.captions.languages:
+            return Counter()
+        part = self.captions.split("train")
+        texts = part.captions([language]).texts
+        return Counter(word for words in tokenize_many(texts, language) for word in words)
+
+    @cached_property
+    def _lemmas(self) -> dict[str, dict[str, str]]:
+        """language → synset → lemmas with | between"""
+        found: dict[str, dict[str, str]] = {}
+        for synset, code, lemmas in lexicon_entries(self.path):
+            found.setdefault(code, {})[synset] = lemmas
+        return found
+
+    @cached_property
+    def _spread(self) -> Counter[str]:
+        """In how many languages a sense has a word: what everybody names is most often meant."""
+        return Counter(synset for senses in self._lemmas.values() for synset in senses)
+
+
+class _Words:
+    """The words of one language with their translations into another."""
+
+    def __init__(
+        self,
+        source: dict[str, str],
+        target: dict[str, str],
+        spread: Counter[str],
+        source_language: str,
+        target_language: str,
+        usual: Counter[str],
+    ) -> None:
+        self._senses: dict[str, list[str]] = {}
+        for synset, lemmas in source.items():
+            for word in _usable(lemmas, source_language):
+                self._senses.setdefault(normalise(word, source_language), []).append(synset)
+        self._target = {y: _usable(lemmas, target_language) for y, lemmas in target.items()}
+        self._spread = spread
+        self._weight: Counter[str] = Counter()
+        for synset, words in self._target.items():
+            self._weight.update(dict.fromkeys(words, spread[synset]))
+        self._usual = usual
+        self._split = partial(get_tokenizer().tokenize, language=target_language)
+        self._lemmas = Lemmas(self._senses, source_language)
+        self._between = "" if source_language in UNSPACED else " "
+        self._kept: dict[str, str | None] = {}
+
+    def translate(self, tokens: list[str]) -> str | None:
+        """The tokens' translations, the longest expressions first; None if there are none."""
+        found, start = [], 0
+        while start < len(tokens):
+            length = self._expression(tokens, start)
+            token = self._between.join(tokens[start : start + length])
+            start += length
+            word = self._word(token)
+            if word is not None or not token.isalpha() or len(token) > SHORT:
+                found.append(word or token)
+        return " ".join(found) or None
+
+    def _expression(self, tokens: list[str], start: int) -> int:
+        """How many tokens from `start` on are an expression of the lexicon; else 1."""
+        for length in range(min(LONGEST_EXPRESSION, len(tokens) - start), 1, -1):
+            words = self._between.join(tokens[start : start + length])
+            if words in self._senses and self._word(words) is not None:
+                return length
+        return 1
+
+    def _word(self, token: str) -> str | None:
+        if token not in self._kept:
+            self._kept[token] = self._choose(token)
+        return self._kept[token]
+
+    def _choose(self, token: str) -> str | None:
+        """The translation that shares the most widespread senses, and is usual itself.
+
+        Short words of an alphabet are mostly articles and prepositions, and in a lexicon the
+        names of units and elements.
+        """
+        if len(token) < 3 and normalise(token).isalpha() and self._between:
+            return None
+        scores: Counter[str] = Counter()
+        for lemma in self._lemmas.of(token, self._senses):
+            for synset in self._senses[lemma]:
+                for word in self._target.get(synset, ()):
+                    scores[word] += self._spread[synset] ** SENSE_POWER
+        ranked = {word: score * self._likely(word) for word, score in scores.items()}
+        return min(ranked, key=lambda word: (-ranked[word], len(word), word), default=None)
+
+    def _likely(self, word: str) -> float:
+        """How likely a word is used, by captions where there are any, else by its senses."""
+        if not self._usual:
+            return float(self._weight[word] ** WORD_POWER)
+        return 1.0 + min((self._usual[token] for token in self._split(word)), default=0)
+
+
+def _usable(lemmas: str, language: str) -> list[str]:
+    """Words and expressions without names and abbreviations, which begin with a capital.
+
+    The Chinese wordnet parts the particles 的 and 地 with a plus.
+    """
+    words = (lemma.split("+")[0].replace("_", " ").strip() for lemma in lemmas.split("|"))
+    capitals = language in NOUNS_IN_CAPITALS
+    return [word for word in words if word and (capitals or word == word.lower())]

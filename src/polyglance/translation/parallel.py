@@ -1,0 +1,121 @@
+"""Translations that are there already: parallel texts of a file, or of a dataset's captions."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from polyglance.data import Dataset, load_dataset
+from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.errors import PolyglanceError
+from polyglance.files import read_jsonl, read_lines
+from polyglance.translation.base import Translator, file_digest, needed, translators
+
+Row = dict[str, str]
+"""One sentence in several languages, by code."""
+
+
+class ParallelTexts(Translator):
+    """Looks a text up among sentences that are there in both languages."""
+
+    keeps = False
+
+    def __init__(self, name: str, identity: str, rows: Iterable[Row]) -> None:
+        self.name, self._identity = name, identity
+        self._rows: dict[tuple[str, str], list[Row]] = {}
+        for row in rows:
+            for code, text in row.items():
+                self._rows.setdefault((code, _key(text)), []).append(row)
+
+    @property
+    def identity(self) -> str:
+        return self._identity
+
+    def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
+        """The translation on the first line that has the text and the other language."""
+        found = []
+        for text in texts:
+            rows = self._rows.get((source, _key(text)), [])
+            found.append(next((row[target] for row in rows if target in row), None))
+        return found
+
+
+def _key(text: str) -> str:
+    return " ".join(text.split())
+
+
+@translators.register("file")
+def file_translator(argument: str) -> ParallelTexts:
+    """`file:PATH`: a sentence a line in several languages, TSV or JSON lines, gzipped or not.
+
+    The first line of a TSV names the languages of its columns; a JSON line is an object
+    `{"en": "A dog.", "de": "Ein Hund."}`. Cells may be empty.
+    """
+    path = needed(argument, "file", "a file of translations")
+    inner = Path(path.stem) if path.suffix == ".gz" else path
+    read = {".jsonl": _json_rows, ".tsv": _tsv_rows}.get(inner.suffix.lower())
+    if read is None:
+        raise PolyglanceError(f"{path}: translations are a .tsv or .jsonl file, perhaps with .gz")
+    rows = list(read(path))
+    if not rows:
+        raise PolyglanceError(f"{path}: holds no translations")
+    return ParallelTexts(f"file:{path.name}", f"file:{file_digest(path)}", rows)
+
+
+def _json_rows(path: Path) -> Iterator[Row]:
+    for number, value in read_jsonl(path):
+        strings = isinstance(value, dict) and all(isinstance(v, str) for v in value.values())
+        if not strings:
+            raise PolyglanceError(
+                f"{path}, line {number}: expected an object of texts by language, such as "
+                f"{json.dumps({'en': 'A dog.', 'de': 'Ein Hund.'})}"
+            )
+        yield {code: text for code, text in value.items() if text.strip()}
+
+
+def _tsv_rows(path: Path) -> Iterator[Row]:
+    codes: list[str] = []
+    for number, line in read_lines(path):
+        cells = [cell.strip() for cell in next(csv.reader([line], "excel-tab"), [])]
+        if number == 1:
+            codes = cells
+            if len(set(codes)) < 2 or not all(codes) or len(set(codes)) < len(codes):
+                raise PolyglanceError(
+                    f"{path}, line 1: must name the language of each column, such as en and de"
+                )
+        elif len(cells) > len(codes):
+            raise PolyglanceError(
+                f"{path}, line {number}: {len(cells)} cells under {len(codes)} languages"
+            )
+        else:
+            yield {code: cell for code, cell in zip(codes, cells, strict=False) if cell}
+
+
+@translators.register("captions")
+def caption_translator(argument: str) -> ParallelTexts:
+    """`captions:DATASET`: people's translations among a dataset's own captions.
+
+    A query that is a photograph's caption of kind `translation` becomes that photograph's
+    `translation` in the other language. Independent captions are no translations of each other:
+    to use one as such would show the model a second description of the photograph.
+    """
+    if not argument:
+        raise PolyglanceError("translator 'captions' needs a dataset: write captions:DATASET")
+    dataset = load_dataset(argument)
+    identity = f"captions:{dataset_fingerprint(dataset)[:16]}"
+    translator = ParallelTexts(f"captions:{dataset.name}", identity, _caption_rows(dataset))
+    if not translator._rows:
+        raise PolyglanceError(
+            f"{dataset.label}: no photograph has captions of kind 'translation' in two languages"
+        )
+    return translator
+
+
+def _caption_rows(dataset: Dataset) -> Iterator[Row]:
+    """The first translations of each photograph, the second ones, and so on."""
+    for photo in dataset.photos:
+        texts = {code: kinds.get("translation", []) for code, kinds in photo.captions.items()}
+        for place in range(max(map(len, texts.values()), default=0)):
+            row = {code: found[place] for code, found in texts.items() if place < len(found)}
+            if len(row) > 1:
+                yield row

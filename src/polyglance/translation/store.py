@@ -1,0 +1,68 @@
+"""Translations kept on disk: one SQLite file that many processes share and a kill cannot harm."""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import cache_dir
+
+FILE = "translations.sqlite"
+TEXTS_AT_A_TIME = 500
+WAIT = 60.0
+"""Seconds to wait for another process that is writing."""
+
+_TABLE = """create table if not exists translations (
+    translator text, source text, target text, text text, translation text,
+    primary key (translator, source, target, text)) without rowid"""
+
+
+class TranslationStore:
+    """What translators said, by their identity, the two languages and the text.
+
+    A translator that has no translation of a text is remembered, too, as None.
+    """
+
+    def __init__(self, cache: Path | None = None) -> None:
+        self.path = cache_dir(cache) / FILE
+
+    def get(
+        self, translator: str, source: str, target: str, texts: Sequence[str]
+    ) -> dict[str, str | None]:
+        """Text → translation, of the texts that are there."""
+        found: dict[str, str | None] = {}
+        if not self.path.exists():
+            return found
+        with self._connection() as connection:
+            for start in range(0, len(texts), TEXTS_AT_A_TIME):
+                part = texts[start : start + TEXTS_AT_A_TIME]
+                marks = ",".join("?" * len(part))
+                found |= connection.execute(
+                    "select text, translation from translations where translator = ? "
+                    f"and source = ? and target = ? and text in ({marks})",
+                    [translator, source, target, *part],
+                ).fetchall()
+        return found
+
+    def put(self, translator: str, source: str, target: str, pairs: dict[str, str | None]) -> None:
+        """Keep translations; all of `pairs` or, after a kill, none."""
+        rows = [(translator, source, target, *pair) for pair in pairs.items()]
+        with self._connection() as connection, connection:
+            connection.executemany("insert or replace into translations values (?,?,?,?,?)", rows)
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.closing(sqlite3.connect(self.path, timeout=WAIT)) as connection:
+                connection.execute(_TABLE)
+                yield connection
+        except OSError as error:
+            raise PolyglanceError(f"{self.path}: cannot be written ({error.strerror})") from None
+        except sqlite3.OperationalError as error:
+            raise PolyglanceError(f"{self.path}: cannot be used ({error})") from None
+        except sqlite3.DatabaseError as error:
+            raise PolyglanceError(
+                f"{self.path}: the kept translations are damaged ({error}); remove the file"
+            ) from None

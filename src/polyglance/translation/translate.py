@@ -1,0 +1,53 @@
+"""Translating many texts: each distinct one once, and none that is kept on disk."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from polyglance.errors import PolyglanceError
+from polyglance.progress import Bar
+from polyglance.translation.base import Translator
+from polyglance.translation.store import TranslationStore
+
+
+def translate(
+    translator: Translator,
+    texts: Sequence[str],
+    source: str,
+    target: str,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> list[str | None]:
+    """A translation of every text; None where there is none.
+
+    Translations are kept in the cache folder as they come, so that a run that is killed goes on
+    where it was.
+    """
+    if source == target:
+        return list(texts)
+    if not translator.keeps:
+        return _checked(translator, list(texts), source, target)
+    store, identity = TranslationStore(cache), translator.identity
+    distinct = list(dict.fromkeys(texts))
+    found = store.get(identity, source, target, distinct)
+    # Texts of like length together, so that a batch of them is not mostly padding.
+    missing = sorted((text for text in distinct if text not in found), key=len)
+    with Bar(f"translating {source} → {target}", len(missing), "texts", show_progress) as bar:
+        for start in range(0, len(missing), translator.batch):
+            part = missing[start : start + translator.batch]
+            new = dict(zip(part, _checked(translator, part, source, target), strict=True))
+            store.put(identity, source, target, new)
+            found |= new
+            bar.advance(len(part))
+    return [found[text] for text in texts]
+
+
+def _checked(
+    translator: Translator, texts: list[str], source: str, target: str
+) -> list[str | None]:
+    """The translations without those that say nothing."""
+    found = translator.translate(texts, source, target)
+    if len(found) != len(texts):
+        raise PolyglanceError(
+            f"{translator.name}: gave {len(found)} translations of {len(texts)} texts"
+        )
+    return [text.strip() or None if text else None for text in found]
