@@ -1,6 +1,5 @@
 """`polyglance align`: a map between the word vectors of two languages."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +20,9 @@ def align_command(
     target: Annotated[Path, typer.Argument(metavar="TGT", help="Vectors to map them onto.")],
     dictionary: Annotated[
         str,
-        typer.Option(help="File of word pairs, lexicon:fr-de, identical, or captions:DATASET."),
+        typer.Option(
+            help="File of word pairs, lexicon:fr-de, identical, captions:DATA or text-only:DATA."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The matrix to write, a .safetensors file.")],
     method: Annotated[str, typer.Option(help="svd (a rotation) or rcsls.")] = "rcsls",
@@ -126,40 +127,19 @@ def _pairs(
     source: "WordVectors",
     target: "WordVectors",
 ) -> "Pairs":
-    from polyglance.transfer import (
-        identical_pairs,
-        induced_pairs,
-        lexicon_pairs,
-        parallel_captions,
-        read_pairs,
-    )
+    from polyglance.transfer.named import language_pair, named_pairs
 
-    if name == "identical":
-        return identical_pairs(source, target)
-    if name.startswith("lexicon:"):
-        if lexicon is None:
-            raise PolyglanceError(
-                f"--dictionary {name}: give the lexicon's file with --lexicon or "
-                "$POLYGLANCE_LEXICON"
-            )
-        return lexicon_pairs(lexicon, *_codes(name.removeprefix("lexicon:"), "--dictionary"))
-    if name.startswith("captions:"):
+    codes = ["", ""]
+    kind, _, rest = name.partition(":")
+    if kind == "lexicon":
+        codes = language_pair(rest, f"--dictionary {name}")
+    elif kind in ("captions", "text-only"):
         if languages is None:
             raise PolyglanceError(
                 f"--dictionary {name}: say which languages to read with --languages, such as fr-de"
             )
-        from polyglance.data import load_dataset
-
-        dataset = load_dataset(name.removeprefix("captions:"))
-        return induced_pairs(*parallel_captions(dataset, *_codes(languages, "--languages")))
-    return read_pairs(Path(name))
-
-
-def _codes(text: str, option: str) -> list[str]:
-    codes = text.split("-")
-    if len(codes) != 2 or not all(re.fullmatch(r"\w+", code) for code in codes):
-        raise PolyglanceError(f"{option} {text}: expected two languages, such as fr-de")
-    return codes
+        codes = language_pair(languages, f"--languages {languages}")
+    return named_pairs(name, codes[0], codes[1], lexicon, vectors=(source, target))
 
 
 def _describe(path: Path, vectors: "WordVectors") -> None:

@@ -14,16 +14,21 @@ _CODES = 1 << 22
 
 
 def parallel_captions(
-    dataset: Dataset, source: str, target: str
+    dataset: Dataset, source: str, target: str, text_only: bool = False
 ) -> tuple[CaptionTable, CaptionTable]:
     """Captions of both languages of training photographs, and of tuples without a photograph.
 
-    Where the photographs have both languages in one kind that is a translation, only that kind
-    is taken: independent captions of a photograph tell different things.
+    With `text_only` of the latter alone: no photograph has told what the words mean. Where the
+    captions have both languages in one kind that is a translation, only that kind is taken:
+    independent captions of a photograph tell different things.
     """
     from polyglance.data.text_only import FILE, text_only_captions
 
     part = dataset.split("train") if "train" in dataset.splits else dataset
+    if text_only:
+        tables = [text_only_captions(dataset, [code], 0) for code in (source, target)]
+        alike = ["translation"] if all("translation" in t.kinds for t in tables) else None
+        return _only(tables[0], alike), _only(tables[1], alike)
     extra = dataset.root is not None and (dataset.root / FILE).is_file()
     kinds = _translations(part, source, target)
 
@@ -39,6 +44,11 @@ def parallel_captions(
 def _translations(part: Dataset, source: str, target: str) -> list[str] | None:
     found = [set(part.captions([code]).kinds) for code in (source, target)]
     return ["translation"] if all("translation" in kinds for kinds in found) else None
+
+
+def _only(table: CaptionTable, kinds: list[str] | None) -> CaptionTable:
+    empty = CaptionTable([], np.empty(0, np.int64), [], [])
+    return _joined(empty, table, kinds)
 
 
 def _joined(one: CaptionTable, two: CaptionTable, kinds: list[str] | None) -> CaptionTable:

@@ -1,0 +1,40 @@
+"""Words that begin alike: inflections of one word, mostly, in languages that inflect at the end."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+SHARED, SHORTEST = 0.6, 3
+"""Shares of both words, and characters, that inflections have in common at least."""
+
+
+def closest(word: str, ordered: Sequence[str]) -> str | None:
+    """Of sorted words, the one that shares the longest beginning with `word`, the shortest first.
+
+    It must be `SHORTEST` characters and `SHARED` of both words: inflections, not strangers.
+
+    >>> closest("hunden", ["hund", "hundert", "katze"])
+    'hund'
+    """
+    place = bisect_left(ordered, word)
+    best: tuple[int, int, str] | None = None
+    for step in (-1, 1):
+        at = place - 1 if step < 0 else place
+        while 0 <= at < len(ordered):
+            shared = _common(word, ordered[at])
+            if shared < SHORTEST or (best is not None and shared < best[0]):
+                break
+            fits = shared >= SHARED * max(len(word), len(ordered[at]))
+            candidate = (shared, -len(ordered[at]), ordered[at])
+            if fits and (best is None or candidate[:2] > best[:2]):
+                best = candidate
+            at += step
+    return None if best is None else best[2]
+
+
+def _common(one: str, other: str) -> int:
+    length = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        length += 1
+    return length
