@@ -26,7 +26,10 @@ class DataRecipe(Part):
         None, description="keep photographs with captions in all of these languages"
     )
     photos: int | float | None = Field(
-        None, gt=0, description="training photographs, a number or a share; null is all"
+        None,
+        ge=0,
+        description="training photographs, a number or a share; null is all, 0 trains nothing "
+        "(a model from transfer.source as it starts)",
     )
     assignment: Literal["shared", "disjoint"] = Field(
         "shared", description="do languages caption the same photographs, or each its own part"
@@ -43,7 +46,8 @@ class ImageRecipe(Part):
         "efficientnet-lite2/global", description="EXTRACTOR/global, /grid, /gridN or imported/NAME"
     )
     standardise: bool = Field(False, description="centre and scale features by training statistics")
-    head: Literal["linear", "mlp", "residual-mlp"] = Field(
+    unit: bool = Field(False, description="scale features to length 1")
+    head: Literal["linear", "mlp", "residual-mlp", "bn-mlp"] = Field(
         "linear", description="layers from feature to space, on every vector"
     )
     hidden: int = Field(1024, gt=0, description="hidden units of the mlp heads")
@@ -67,9 +71,11 @@ class TextRecipe(Part):
     ends: bool = Field(True, description="put <start> and <end> around a caption")
     max_length: int = Field(60, ge=3, description="longer captions are cut, the ends counted in")
     romanise: bool = Field(False, description="put Chinese and Japanese into Latin letters first")
-    embedder: Literal["table", "liwe", "chargru", "transformer"] = Field(
+    embedder: Literal["table", "liwe", "chargru", "transformer", "universal", "vectors"] = Field(
         "table",
-        description="word vectors from a table, from characters, or from a frozen transformer",
+        description="word vectors from a table, from characters, from a frozen transformer, "
+        "from tables of every language into one space (section universal), or fixed ones of "
+        "each language (text.vectors)",
     )
     layers: list[Annotated[int, Field(gt=0)]] = Field(
         [384, 448], description="hidden units of liwe, the paper's (f1, f2)"
@@ -81,17 +87,33 @@ class TextRecipe(Part):
     )
     vectors: str | None = Field(
         None,
-        description="file of pretrained vectors (word2vec text, .vec, GloVe) beside spelt ones",
+        description="file of pretrained vectors (word2vec text, .vec, GloVe) beside spelt ones; "
+        "for embedder vectors, a folder with CODE.vec or CODE.bin, null makes them from captions",
+    )
+    trained: Literal["cooccurrence", "skipgram"] = Field(
+        "cooccurrence", description="how embedder vectors makes vectors from captions"
+    )
+    known: int = Field(
+        20_000, ge=1, description="of embedder vectors: frequent words that a model keeps"
+    )
+    centre: bool = Field(True, description="of embedder vectors: subtract the language's mean")
+    copy_subwords: bool = Field(
+        False, description="copy CODE.bin into the model, so that it reads unseen words anywhere"
     )
     words: int = Field(300, gt=0, description="size of a word vector")
     word_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on word vectors")
-    encoder: Literal["gru", "bigru", "transformer"] = Field(
-        "gru", description="one direction or two, or a pretrained transformer"
+    encoder: Literal["gru", "bigru", "attention", "transformer"] = Field(
+        "gru", description="one direction or two, self-attention, or a pretrained transformer"
     )
+    heads: int = Field(6, gt=0, description="of self-attention")
+    head_size: int = Field(64, gt=0, description="numbers of a head's keys and values")
+    attention_dropout: float = Field(0.1, ge=0, lt=1, description="on self-attention's weights")
+    layer_dropout: float = Field(0.01, ge=0, lt=1, description="on what self-attention gives")
     pretrained: str | None = Field(
         None, description="folder of a Hugging Face encoder and its tokeniser, for a transformer"
     )
     hidden: int = Field(1024, gt=0, description="size of a recurrent state, each direction")
+    biases: Literal[1, 2] = Field(2, description="of a gate; 1 has none on the recurrent state")
     directions: Literal["average", "concatenate"] = Field(
         "average", description="how the two directions of a bigru are joined"
     )
@@ -113,9 +135,58 @@ class TextRecipe(Part):
     def _fitting(self) -> Self:
         if self.encoder == "transformer" and self.embedder != "table":
             raise ValueError("encoder: transformer has word vectors of its own; drop 'embedder'")
-        if self.vectors is not None and not self.spells:
-            raise ValueError("'vectors' go beside spelt words: set embedder to liwe or chargru")
+        if self.vectors is not None and not self.spells and self.embedder != "vectors":
+            raise ValueError(
+                "'vectors' go with embedder vectors, or beside spelt words (liwe, chargru)"
+            )
+        if self.embedder in ("universal", "vectors") and self.ends:
+            raise ValueError(
+                f"embedder: {self.embedder} has no <start> and <end>; set ends to false"
+            )
+        if self.embedder == "vectors" and self.towers != "shared":
+            raise ValueError("embedder: vectors has one tower for all languages; drop 'towers'")
         return self
+
+
+class UniversalRecipe(Part):
+    """Words of text.embedder=universal (MULE, SMALR; spec §5.2–5.3).
+
+    Frequent words have vectors of their own and a linear layer of their language to the shared
+    space of text.words numbers; what becomes of the others is said by `rare`. Words that the
+    training captions lack are dropped.
+    """
+
+    vectors: str | None = Field(
+        None,
+        description="folder of pretrained CODE.vec or CODE.bin; null trains them on the captions",
+    )
+    trained: int = Field(300, gt=0, description="size of vectors trained on the captions")
+    dim: int = Field(
+        300, gt=0, description="size of a word's own vector; wider ones are reduced by PCA"
+    )
+    frequent: int | None = Field(
+        None, ge=0, description="words a language that keep a vector of their own; null is all"
+    )
+    often: int = Field(1, ge=1, description="a word that occurs less often is rare, too")
+    rare: Literal["latent", "drop", "dictionary"] = Field(
+        "drop",
+        description="rare words share latent tokens, are dropped, or become words of the pivot",
+    )
+    latent: int = Field(40_000, ge=2, description="latent tokens at most; unused ones are deleted")
+    explore: float = Field(
+        0.2, ge=0, le=1, description="chance p of another token than the best while assigning"
+    )
+    candidates: int = Field(20, ge=1, description="the best M tokens to explore among")
+    epochs: int = Field(5, ge=1, description="passes over the photographs to learn the tokens in")
+    updates: int | None = Field(None, ge=1, description="updates of it, instead of epochs")
+    lr: float = Field(1e-3, gt=0, description="learning rate of it")
+    lexicon: str | None = Field(
+        None, description="lexicon.tsv.gz for dictionaries; null is $POLYGLANCE_LEXICON"
+    )
+    pivot: str = Field("en", description="the language that rare words are translated to")
+    precomputed: bool = Field(
+        False, description="words' vectors are stored, as 'polyglance compact' writes them"
+    )
 
 
 class JointRecipe(Part):
@@ -164,7 +235,9 @@ class AugmentRecipe(Part):
 class LossRecipe(Part):
     """The objective on the batch's score matrix."""
 
-    name: str = Field("max-hinge", description="max-hinge, sum-hinge, mixed-hinge or infonce")
+    name: str = Field(
+        "max-hinge", description="max-hinge, sum-hinge, mixed-hinge, infonce or triplets"
+    )
     margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
     reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
     warmup_epochs: int = Field(0, ge=0, description="epochs of sum-hinge before max-hinge")
@@ -176,15 +249,47 @@ class LossRecipe(Part):
     temperature: float = Field(0.06, gt=0, description="initial temperature of infonce")
     learn_temperature: bool = Field(True, description="whether infonce learns its temperature")
     mask_same_image: bool = Field(False, description="captions of one image are not negatives")
+    top: int = Field(10, ge=1, description="triplets: the most violated of an anchor that count")
+    distance: Literal["euclidean", "cosine"] = Field(
+        "euclidean", description="triplets: √(2 − 2 cos + 1e-4), or 1 − cos"
+    )
+    captions: float = Field(
+        1.5, ge=0, description="triplets: weight of captions that look for images"
+    )
+    images: float = Field(1.0, ge=0, description="triplets: of images that look for captions")
+
+
+class ConstraintsRecipe(Part):
+    """What tasks.sampling=tuples adds to the matching of captions and images (spec §5.2–5.5)."""
+
+    captions: int = Field(2, ge=1, description="of a photograph in each language")
+    mono: float = Field(0.05, ge=0, description="weight: captions of one language, one photograph")
+    cross: float = Field(1.0, ge=0, description="weight: captions of two languages")
+    cross_words: float = Field(
+        1.0, ge=0, description="weight: the same on averages of universal word vectors"
+    )
+    adversary: float = Field(
+        1e-6, ge=0, description="strength of the language classifier's reversed gradient"
+    )
+    anchor: float = Field(5e-7, ge=0, description="weight: words stay near their first vectors")
+    masking: float = Field(0.0, ge=0, description="weight of masked cross-language modelling")
+    masked: float = Field(0.2, gt=0, lt=1, description="share of words that it masks")
+    masked_matching: bool = Field(True, description="masked captions are matched with images, too")
+    detach: bool = Field(False, description="its whole captions get no gradient")
+    pretrain_epochs: int = Field(
+        0, ge=0, description="first epochs of cross_words alone, word tables frozen"
+    )
+    pretrain_updates: int = Field(0, ge=0, description="the same in updates; the longer counts")
 
 
 class TasksRecipe(Part):
     """What an update ranks: captions against images (c2i), or captions against captions (c2c)."""
 
-    sampling: Literal["union", "languages", "joint"] = Field(
+    sampling: Literal["union", "languages", "joint", "tuples"] = Field(
         "union",
         description="batches of all captions, of one language drawn at random, "
-        "or of one caption in every language for the same photographs",
+        "of one caption in every language for the same photographs, "
+        "or of photographs with captions in every language they have (section constraints)",
     )
     c2c: float = Field(
         0.0, ge=0, description="share of updates that are c2c; with joint sampling, their weight"
@@ -199,7 +304,7 @@ class TasksRecipe(Part):
 
 
 class CompatRecipe(Part):
-    """Behaviours of the authors' code that differ from their papers (spec §2.2, §4); off."""
+    """Behaviours of the authors' code that differ from their papers (spec §2.2, §4–6); off."""
 
     c2c_lengths: bool = Field(False, description="c2c captions get each other's lengths reversed")
     halves: bool = Field(False, description="every language draws photographs on its own")
@@ -207,6 +312,51 @@ class CompatRecipe(Part):
     reshuffle_all: bool = Field(False, description="an exhausted language restarts all of them")
     pad_statistics: bool = Field(False, description="liwe's layers count padding like words")
     unpacked: bool = Field(False, description="the GRU also runs over the padding of a batch")
+    adversary: bool = Field(False, description="the classifier's loss is scaled down as well")
+    anchor: bool = Field(False, description="words are held to those of the epoch before")
+    padded_average: bool = Field(
+        False, description="averages of words count padding up to text.max_length, too"
+    )
+    padded_attention: bool = Field(
+        False, description="self-attention and its pooling see padding up to text.max_length, too"
+    )
+    no_imgnorm: bool = Field(False, description="images are not scaled to length 1")
+    translator_bias: bool = Field(False, description="an aligned translator has a random bias")
+
+
+class TransferRecipe(Part):
+    """Starting from a trained model of other languages (Translator, spec §6; docs/transfer.md)."""
+
+    source: str | None = Field(None, description="folder of the model whose weights are copied")
+    translator: Literal["none", "random", "aligned"] = Field(
+        "aligned",
+        description="where new words' vectors begin: as they are, mapped at random (T1), or "
+        "aligned with the source's words by a dictionary (T2)",
+    )
+    keep: bool = Field(
+        False, description="keep the source's languages too, and train nothing but the new words"
+    )
+    pivot: str | None = Field(
+        None, description="the source's language in the dictionary; null is its only one, or en"
+    )
+    dictionary: str = Field(
+        "lexicon",
+        description="lexicon, identical, captions, text-only (captions without photographs), or "
+        "a file of word pairs, new word first",
+    )
+    lexicon: str | None = Field(
+        None, description="lexicon.tsv.gz for dictionary lexicon; null is $POLYGLANCE_LEXICON"
+    )
+    vectors: str | None = Field(
+        None,
+        description="with keep: folder of CODE.vec or CODE.bin of the new language and the pivot, "
+        "for words that the dictionary lacks; 'captions' makes them from captions",
+    )
+    method: Literal["svd", "rcsls"] = Field("rcsls", description="how vectors are aligned")
+    translations: int | None = Field(
+        1, ge=1, description="of a word to align with, the likeliest first; null is all"
+    )
+    iterations: int = Field(10, ge=0, description="of rcsls")
 
 
 class TrainingRecipe(Part):
@@ -249,10 +399,13 @@ class Recipe(Part):
     data: DataRecipe = DataRecipe()
     image: ImageRecipe = ImageRecipe()
     text: TextRecipe = TextRecipe()
+    universal: UniversalRecipe = UniversalRecipe()
     joint: JointRecipe = JointRecipe()
     attention: AttentionRecipe = AttentionRecipe()
     augment: AugmentRecipe = AugmentRecipe()
     loss: LossRecipe = LossRecipe()
     tasks: TasksRecipe = TasksRecipe()
+    constraints: ConstraintsRecipe = ConstraintsRecipe()
+    transfer: TransferRecipe = TransferRecipe()
     training: TrainingRecipe = TrainingRecipe()
     compat: CompatRecipe = CompatRecipe()

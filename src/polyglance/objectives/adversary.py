@@ -1,0 +1,50 @@
+"""A language classifier whose gradient is reversed: languages shall not be told apart."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class _Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, strength: float) -> Tensor:
+        ctx.strength = strength
+        return vectors.view_as(vectors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return -ctx.strength * grads[0], None
+
+
+def reverse_gradient(vectors: Tensor, strength: float) -> Tensor:
+    """The vectors as they are; their gradient times −strength."""
+    return _Reverse.apply(vectors, strength)
+
+
+def ramp(progress: float) -> float:
+    """2/(1 + e^(−10 p)) − 1, from 0 to 1 in the course of training.
+
+    >>> [round(ramp(p), 3) for p in (0, 0.1, 0.5, 1)]
+    [0.0, 0.462, 0.987, 1.0]
+    """
+    return 2 / (1 + math.exp(-10 * progress)) - 1
+
+
+class LanguageClassifier(nn.Linear):
+    """Which language a text is in, from its average word vector.
+
+    The classifier learns at full weight, and `strength` is that of the reversed gradient alone.
+    The authors scale the loss by it, too, so that the features get its square, about 1e-12
+    (spec §5.2): `scaled` does the same.
+    """
+
+    def loss(
+        self, averages: Tensor, speakers: Tensor, strength: float, progress: float, scaled: bool
+    ) -> Tensor:
+        """averages [n, W] of texts in languages number `speakers` [n] → cross-entropy."""
+        logits = self(reverse_gradient(averages, strength * ramp(progress)))
+        loss = functional.cross_entropy(logits, speakers)
+        return strength * loss if scaled else loss

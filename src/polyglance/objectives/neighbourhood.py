@@ -1,0 +1,57 @@
+"""Neighbourhoods: sentences about one photograph lie together (EmbN, MULE; spec §5.2)."""
+
+import torch
+from torch import Tensor
+
+from polyglance.objectives.triplets import nearest_negatives, violations
+from polyglance.recipes.schema import LossRecipe
+
+
+def same_language(sentences: Tensor, has: Tensor, recipe: LossRecipe) -> Tensor:
+    """Mean over languages of sentences [L, B, k, D] against those of their own language.
+
+    `has` [L, B] says which photographs have a language. An anchor's positive is the farthest
+    sentence of its photograph.
+    """
+    parts = [
+        _against(sentences[one], sentences[one : one + 1], has[one], has[one : one + 1], recipe)
+        for one in range(len(sentences))
+    ]
+    return _mean(parts)
+
+
+def across_languages(sentences: Tensor, has: Tensor, recipe: LossRecipe) -> Tensor:
+    """Mean over unordered pairs of languages of sentences [L, B, k, D] of one against the other.
+
+    The first of the pair has the anchors; photographs without one of the two do not count.
+    """
+    parts = [
+        _against(sentences[one], sentences[one + 1 :], has[one], has[one + 1 :], recipe)
+        for one in range(len(sentences) - 1)
+    ]
+    return _mean(parts) if parts else sentences.new_zeros(())
+
+
+def _against(
+    anchors: Tensor, others: Tensor, has: Tensor, others_have: Tensor, recipe: LossRecipe
+) -> tuple[Tensor, Tensor]:
+    """Anchors [B, k, D] against R languages [R, B, k, D]: the sum of their means, how many count.
+
+    A language at a time takes half the work of all with all, and a fraction of the memory.
+    """
+    photos, captions, _ = anchors.shape
+    cosines = anchors.flatten(0, 1) @ others.flatten(0, 2).t()
+    cosines = cosines.view(photos, captions, -1, photos, captions).permute(2, 0, 1, 3, 4)
+    positive = cosines.diagonal(dim1=1, dim2=3).amin(2).transpose(1, 2)  # [R, B, k]
+    other = ~torch.eye(photos, dtype=torch.bool, device=anchors.device)
+    negative = (other & others_have.unsqueeze(1)).repeat_interleave(captions, 2)  # [R, B, B·k]
+    near = nearest_negatives(cosines.flatten(3), negative.unsqueeze(2), recipe.top)
+    both = has & others_have
+    values = (violations(positive, near, recipe) * both.unsqueeze(2)).sum((1, 2)) / captions
+    count = both.sum(1)
+    return (values / count.clamp(min=1)).sum(), (count > 0).sum()
+
+
+def _mean(parts: list[tuple[Tensor, Tensor]]) -> Tensor:
+    sums, counts = zip(*parts, strict=True)
+    return torch.stack(sums).sum() / torch.stack(counts).sum().clamp(min=1)

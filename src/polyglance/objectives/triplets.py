@@ -1,0 +1,92 @@
+"""Triplets: of every anchor, the N most violated (EmbN, MULE, SMALR; spec §5.2).
+
+Hinges fall with a negative's distance, so the N largest are those of the N nearest negatives.
+"""
+
+import torch
+from torch import Tensor
+
+from polyglance.objectives.objective import Objective, objectives
+from polyglance.recipes.schema import LossRecipe
+
+NONE = -1e4
+"""The cosine of what is no negative: so far away that no hinge is above 0."""
+
+
+def distance(cosines: Tensor, kind: str = "euclidean") -> Tensor:
+    """√(2 − 2 cos + 1e-4), Euclidean between unit vectors, or 1 − cos.
+
+    >>> distance(torch.tensor([1.0, 0.0, -1.0])).round(decimals=2).tolist()
+    [0.009999999776482582, 1.409999966621399, 2.0]
+    """
+    return 1 - cosines if kind == "cosine" else (2 - 2 * cosines + 1e-4).sqrt()
+
+
+def nearest_negatives(cosines: Tensor, negative: Tensor, top: int) -> Tensor:
+    """The largest cosines [..., N] among those [..., C] that are `negative`, `NONE` behind them."""
+    masked = cosines.masked_fill(~negative, NONE)
+    return masked.topk(min(top, cosines.shape[-1]), dim=-1, sorted=False).values
+
+
+def violations(positive: Tensor, negatives: Tensor, recipe: LossRecipe) -> Tensor:
+    """Mean hinge of each anchor: cosines [...] with its positive, [..., N] with negatives → [...].
+
+    Hinges of 0 count; an anchor with fewer than N negatives has the mean of those.
+    """
+    far, near = distance(positive, recipe.distance), distance(negatives, recipe.distance)
+    hinges = (recipe.margin + far.unsqueeze(-1) - near).clamp(min=0)
+    return hinges.sum(-1) / (negatives > NONE / 2).sum(-1).clamp(min=1)
+
+
+def mean_by_language(values: Tensor, has: Tensor) -> Tensor:
+    """Values [L, B, k] of photographs that have a language [L, B] → mean over L of the means.
+
+    A language that no photograph has does not count.
+    """
+    count = has.sum(1)
+    sums = (values * has.unsqueeze(2)).sum((1, 2)) / values.shape[2]
+    return (sums / count.clamp(min=1)).sum() / (count > 0).sum().clamp(min=1)
+
+
+def match_images(
+    sentences: Tensor, images: Tensor, has: Tensor, recipe: LossRecipe
+) -> tuple[Tensor, Tensor]:
+    """Sentences of every language against images, in both directions.
+
+    Args:
+        sentences: [L, B, k, D], k of each photograph in every language, normalised.
+        images: [B, D], normalised; no photograph is there twice.
+        has: [L, B] bool, which photographs have sentences of a language.
+
+    Returns:
+        the loss, a mean over languages, and the cosines [L, B, k, B].
+    """
+    cosines = sentences @ images.t()
+    other = ~torch.eye(len(images), dtype=torch.bool, device=images.device)
+    positive = cosines.diagonal(dim1=1, dim2=3).transpose(1, 2)  # [L, B, k]
+    wrong_images = nearest_negatives(cosines, other.unsqueeze(1), recipe.top)
+    by_sentence = violations(positive, wrong_images, recipe)
+    of_image = cosines.permute(0, 3, 1, 2).flatten(2)  # [L, B, B·k]
+    negative = (other & has.unsqueeze(1)).repeat_interleave(sentences.shape[2], 2)
+    wrong_sentences = nearest_negatives(of_image, negative, recipe.top).unsqueeze(2)
+    by_image = violations(positive, wrong_sentences, recipe)
+    both = recipe.captions * by_sentence + recipe.images * by_image
+    return mean_by_language(both, has), cosines
+
+
+@objectives.register("triplets")
+class Triplets(Objective):
+    """EmbN's loss on one score matrix; a warm-up takes all negatives."""
+
+    def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
+        negative = ~torch.eye(len(scores), dtype=torch.bool, device=scores.device)
+        if ignore is not None:
+            negative = negative & ~ignore
+        top = len(scores) if warming_up else self.recipe.top
+        sides = [(self.recipe.images, scores), (self.recipe.captions, scores.t())]
+        terms = [
+            weight
+            * violations(side.diagonal(), nearest_negatives(side, negative, top), self.recipe)
+            for weight, side in sides
+        ]
+        return torch.stack(terms).sum(0).mean()

@@ -1,0 +1,71 @@
+"""Masked cross-language modelling, against a loop over pairs."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyglance.models.similarity import l2
+from polyglance.objectives import PairPredictor, hide_words
+
+
+def by_loops(predictor: PairPredictor, whole, masked, has) -> float:
+    total = 0.0
+    for i, j in combinations(range(len(whole)), 2):
+        errors = []
+        for b in range(whole.shape[1]):
+            for c in range(whole.shape[2]):
+                if has[i, b] and has[j, b]:
+                    joined = torch.cat([masked[i, b, c], masked[j, b, c]])
+                    first, second = predictor(joined).chunk(2)
+                    errors.append(
+                        (l2(masked[i, b, c] + first) - l2(whole[i, b, c])).norm()
+                        + (l2(masked[j, b, c] + second) - l2(whole[j, b, c])).norm()
+                    )
+        total += float(sum(errors) / len(errors)) if errors else 0.0
+    return total
+
+
+@given(st.integers(0, 1000), st.integers(1, 4), st.integers(1, 4), st.integers(1, 3))
+def test_equals_a_loop_over_pairs(seed: int, languages: int, photos: int, captions: int) -> None:
+    torch.manual_seed(seed)
+    whole, masked = torch.randn(2, languages, photos, captions, 3).unbind()
+    has = torch.rand(languages, photos) < 0.7
+    predictor = PairPredictor(3)
+    found = predictor.loss(l2(whole), l2(masked), has)
+    with torch.no_grad():
+        expected = by_loops(predictor, l2(whole), l2(masked), has)
+    assert float(found.detach()) == pytest.approx(expected, abs=2e-3)
+
+
+def test_detached_captions_get_no_gradient_and_perfect_ones_no_nan() -> None:
+    torch.manual_seed(0)
+    whole = l2(torch.randn(2, 3, 1, 4)).requires_grad_()
+    predictor = PairPredictor(4)
+    torch.nn.init.zeros_(predictor.weight)
+    torch.nn.init.zeros_(predictor.bias)
+    has = torch.ones(2, 3, dtype=torch.bool)
+    loss = predictor.loss(whole, whole.detach(), has, detach=True)
+    loss.backward()
+    assert whole.grad is None
+    assert predictor.weight.grad is not None
+    assert torch.isfinite(predictor.weight.grad).all()
+    assert float(loss.detach()) == pytest.approx(0, abs=1e-3)
+    predictor.loss(whole, whole.detach().flip(0), has).backward()
+    assert whole.grad is not None
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=20), st.floats(0.01, 0.99))
+def test_a_word_always_stays_and_padding_is_never_masked(lengths: list[int], share: float) -> None:
+    sizes = np.array(lengths)
+    hidden = hide_words(sizes, 12, share, np.random.default_rng(0))
+    assert (hidden.sum(1) < sizes).all()
+    assert not hidden[np.arange(12) >= sizes[:, None]].any()
+
+
+def test_the_share_of_masked_words() -> None:
+    hidden = hide_words(np.full(2000, 20), 20, 0.2, np.random.default_rng(0))
+    assert hidden.mean() == pytest.approx(0.2, abs=0.01)
