@@ -18,12 +18,15 @@ from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.sets import Codes, VectorSets
 from polyglance.text import Ragged, Vocabulary, pad
+from polyglance.text.added_words import AddedRows
 from polyglance.text.pretrained import located
 from polyglance.text.reader import Reader
 from polyglance.text.readers import load_reader
 from polyglance.text.reading import read_words
 from polyglance.text.spelt_words import SpeltWords
 from polyglance.text.transformer import TransformerTower
+from polyglance.text.translated_words import TranslatedWords
+from polyglance.text.universal_words import StoredWords, UniversalWords
 from polyglance.text.vocabularies import Vocabularies
 from polyglance.text.word_layers import KnownWords, WordTable
 from polyglance.vision.extract import extract, load_features
@@ -31,7 +34,8 @@ from polyglance.vision.features import Features
 
 CONFIG, WEIGHTS = "model.json", "model.safetensors"
 FORMAT = 1
-WORD_LAYERS = (WordTable, SpeltWords)
+WORD_LAYERS = (WordTable, SpeltWords, UniversalWords, TranslatedWords, AddedRows)
+FIXED_WORDS = (KnownWords, StoredWords, TranslatedWords)
 IMAGES_AT_A_TIME, TEXTS_AT_A_TIME = 64, 512
 """Sets padded at a time where a model scores them."""
 
@@ -60,13 +64,15 @@ class Model:
 
     @property
     def similarity(self) -> str:
-        """ "cosine" or "order"; the squared order violation ranks as the plain one.
+        """ "cosine", "dot" or "order"; the squared order violation ranks as the plain one.
 
         A cross-attention model, "scan" or "imram", compares with its own `score`.
         """
         if self.attends:
             return self.recipe.attention.matching
-        return "cosine" if self.recipe.joint.similarity == "cosine" else "order"
+        if self.recipe.joint.similarity != "cosine":
+            return "order"
+        return "dot" if self.recipe.compat.no_imgnorm else "cosine"
 
     @property
     def attends(self) -> bool:
@@ -84,7 +90,7 @@ class Model:
         words, all_ = sum(map(_size, self._word_layers())), _size(self.network)
         rest = all_ - image - text
         frozen = sum(p.numel() for p in self.network.parameters() if not p.requires_grad)
-        known = (m for m in self.network.modules() if isinstance(m, KnownWords))
+        known = (m for m in self.network.modules() if isinstance(m, FIXED_WORDS))
         frozen += sum(layer.table.numel() for layer in known)
         parts = {"image": image, "words": words, "text": text - words}
         parts |= {"attention": rest} if rest else {}

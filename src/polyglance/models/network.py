@@ -7,9 +7,20 @@ from torch import Tensor, nn
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe
+from polyglance.text.added_words import AddedReader
+from polyglance.text.closed import ClosedVocabularies
 from polyglance.text.reader import Reader
 from polyglance.text.spellings import Spellings
-from polyglance.text.tower import build_text_tower
+from polyglance.text.tower import (
+    LanguageTowers,
+    TextTower,
+    add_languages,
+    build_text_tower,
+    build_universal_tower,
+)
+from polyglance.text.transformer import TransformerTower
+from polyglance.text.translated_words import TranslatedWords
+from polyglance.text.vector_words import VectorReader
 from polyglance.vision.tower import ImageTower
 
 
@@ -25,10 +36,7 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         self.image = ImageTower(recipe.image, feature_dim, recipe.joint.dim)
-        sizes = {"": vocabulary} if isinstance(vocabulary, int) else vocabulary
-        if isinstance(sizes, Reader) and not isinstance(sizes, Spellings):
-            sizes = sizes.sizes(recipe.augment.words > 0)
-        self.text = build_text_tower(recipe.text, sizes, recipe.joint.dim, recipe.compat)
+        self.text = _text_tower(recipe, vocabulary)
         if self.text.size != recipe.joint.dim:
             raise PolyglanceError(
                 f"recipe {recipe.name}: the text tower gives {self.text.size} numbers and "
@@ -46,3 +54,22 @@ class Network(nn.Module):
     def scores(self, images: Any, captions: Any) -> Tensor:
         """Of N images with M captions, [N, M]; higher is closer."""
         raise TypeError("a network defines scores()")
+
+
+def _text_tower(
+    recipe: Recipe, vocabulary: int | Mapping[str, int] | Reader
+) -> TextTower | LanguageTowers | TransformerTower:
+    if isinstance(vocabulary, AddedReader):
+        tower = _text_tower(recipe, vocabulary.base)
+        assert not isinstance(tower, TransformerTower)
+        add_languages(tower, vocabulary)
+        return tower
+    if isinstance(vocabulary, VectorReader):
+        layer = TranslatedWords(vocabulary)
+        return TextTower(recipe.text, layer, recipe.joint.dim, compat=recipe.compat)
+    if isinstance(vocabulary, ClosedVocabularies):
+        return build_universal_tower(recipe, vocabulary, recipe.joint.dim)
+    sizes = {"": vocabulary} if isinstance(vocabulary, int) else vocabulary
+    if isinstance(sizes, Reader) and not isinstance(sizes, Spellings):
+        sizes = sizes.sizes(recipe.augment.words > 0)
+    return build_text_tower(recipe.text, sizes, recipe.joint.dim, recipe.compat)

@@ -8,6 +8,7 @@ from polyglance.models.network import Network
 from polyglance.models.similarity import SCORES, l2
 from polyglance.recipes import Recipe
 from polyglance.text.reader import Reader
+from polyglance.text.transformer import TransformerTower
 
 
 class TwoTower(Network):
@@ -18,14 +19,28 @@ class TwoTower(Network):
     ) -> None:
         super().__init__(recipe, feature_dim, vocabulary)
         self.similarity = recipe.joint.similarity
+        self.no_imgnorm = recipe.compat.no_imgnorm
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Features [B, F], or sets [B, K, F] with lengths → points [B, D] of the space."""
-        return self._place(self.image(features, lengths))
+        found = self.image(features, lengths)
+        return found if self.no_imgnorm else self._place(found)
 
     def embed_text(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
         """Word ids [B, T] of a language with lengths → points [B, D] of the space."""
         return self._place(self.text(ids, lengths, language))
+
+    def read_text(
+        self, ids: Tensor, lengths: Tensor, speakers: Tensor, counted: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Points [B, D] of texts of several languages, and averages [B, W] of their words.
+
+        All are normalised. `speakers` [B] number the languages in alphabetical order; averages
+        are over the words `counted` [B, T], all by default.
+        """
+        assert not isinstance(self.text, TransformerTower)
+        texts, averages = self.text.read(ids, lengths, speakers, counted)
+        return self._place(texts), l2(averages)
 
     def scores(self, images: Tensor, captions: Tensor) -> Tensor:
         """Points [N, D], [M, D] → scores [N, M], higher is closer."""

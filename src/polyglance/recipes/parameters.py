@@ -2,7 +2,13 @@
 
 from itertools import pairwise
 
-from polyglance.recipes.schema import AttentionRecipe, ImageRecipe, Recipe, TextRecipe
+from polyglance.recipes.schema import (
+    AttentionRecipe,
+    ImageRecipe,
+    Recipe,
+    TextRecipe,
+    UniversalRecipe,
+)
 
 WORDS, FEATURES, CHARACTERS, VECTORS = 10_000, 1280, 101, 300
 """Sizes of the vocabulary, of an image feature, of the alphabet (that of LIWE's authors) and of a
@@ -39,7 +45,12 @@ def count_parameters(
         words = CHARACTERS if recipe.text.spells else WORDS
     dim = recipe.joint.dim
     image = _head(recipe.image, features, dim) + pooling_parameters(recipe.image.pooling, dim)
-    return image + _text(recipe.text, words, dim) + _attention(recipe.attention, dim)
+    if recipe.text.embedder == "universal":
+        size = recipe.text.words
+        text = _text(recipe.text, 0, dim) + _universal(recipe.universal, words, size)
+    else:
+        text = _text(recipe.text, words, dim)
+    return image + text + _attention(recipe.attention, dim)
 
 
 def pooling_parameters(name: str, dim: int) -> int:
@@ -51,20 +62,25 @@ def pooling_parameters(name: str, dim: int) -> int:
 def _head(image: ImageRecipe, features: int, dim: int) -> int:
     straight, bent = _layers(features, dim), _layers(features, image.hidden, dim)
     norm = 2 * image.hidden
-    return {"linear": straight, "mlp": bent, "residual-mlp": straight + bent + norm}[image.head]
+    sizes = {"linear": straight, "mlp": bent, "residual-mlp": straight + bent + norm}
+    return {**sizes, "bn-mlp": bent + norm}[image.head]
 
 
 def _text(text: TextRecipe, words: int, dim: int) -> int:
     directions = 2 if text.encoder == "bigru" else 1
     size = text.hidden * (directions if text.directions == "concatenate" else 1)
-    inputs = text.words + (VECTORS if text.vectors else 0)
-    total = directions * _gru(inputs, text.hidden)
+    inputs = text.words + (VECTORS if text.vectors and text.spells else 0)
+    total = directions * _gru(inputs, text.hidden, text.biases)
+    if text.encoder == "attention":
+        total = _self_attention(text)
     total += _words(text, words) + pooling_parameters(text.pooling, size)
     return total + (_layers(size, dim) if text.projection else 0)
 
 
 def _words(text: TextRecipe, count: int) -> int:
-    """The word table, or the characters and what makes words of them."""
+    """The word table, or the characters and what makes words of them; fixed vectors are none."""
+    if text.embedder == "vectors":
+        return 0
     if not text.spells:
         return count * text.words
     characters = count * text.characters
@@ -75,9 +91,26 @@ def _words(text: TextRecipe, count: int) -> int:
     return characters + _layers(*sizes) + 3 * sum(sizes[1:])
 
 
-def _gru(inputs: int, hidden: int) -> int:
-    """Three gates, each with weights for the input and the state, and two biases."""
-    return 3 * hidden * (inputs + hidden + 2)
+def _universal(universal: UniversalRecipe, words: int, size: int) -> int:
+    """Own vectors with the language's layer, and latent tokens for the other words."""
+    own = words if universal.frequent is None else min(universal.frequent, words)
+    latent = min(universal.latent, words - own) if universal.rare == "latent" else 0
+    return own * universal.dim + (_layers(universal.dim, size) if own else 0) + latent * size
+
+
+def _self_attention(text: TextRecipe) -> int:
+    wide, norm = text.heads * text.head_size, 2 * text.words
+    return (
+        _layers(text.words, 3 * wide)
+        + _layers(wide, text.words)
+        + norm
+        + _layers(text.words, text.hidden, text.hidden)
+    )
+
+
+def _gru(inputs: int, hidden: int, biases: int = 2) -> int:
+    """Three gates, each with weights for the input and the state, and biases."""
+    return 3 * hidden * (inputs + hidden + biases)
 
 
 def _layers(*sizes: int) -> int:

@@ -99,14 +99,22 @@ class _Direction(torch.autograd.Function):
 class PackedGRU(nn.GRU):
     """One-layer GRU or BiGRU over distinct word vectors and where they occur.
 
+    With one of torch's two `biases` the recurrent one is 0, which gives TensorFlow's count.
+
     >>> gru = PackedGRU(4, 3, bidirectional=True)
     >>> words, index = torch.randn(5, 4), torch.tensor([[0, 1, 2], [3, 4, 0]])
     >>> gru.encode(words, index, torch.tensor([3, 2]))[0].shape
     torch.Size([5, 6])
     """
 
-    def __init__(self, input_size: int, hidden_size: int, bidirectional: bool = False) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bidirectional: bool = False, biases: int = 2
+    ) -> None:
         super().__init__(input_size, hidden_size, batch_first=True, bidirectional=bidirectional)
+        if biases == 1:
+            for name in [name for name in self._parameters if name.startswith("bias_hh")]:
+                del self._parameters[name]
+                self.register_buffer(name, torch.zeros(3 * hidden_size), persistent=False)
 
     def encode(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Packing]:
         """States of all real tokens.

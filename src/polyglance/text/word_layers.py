@@ -10,10 +10,16 @@ from polyglance.recipes.schema import CompatRecipe, TextRecipe
 from polyglance.text.lexicon import Lexicon
 from polyglance.text.pretrained import encoder_folder, load_encoder
 from polyglance.text.spelt_words import SpeltWords
+from polyglance.text.translated_words import TranslatedWords
+from polyglance.text.universal_words import StoredWords, UniversalWords
 from polyglance.text.word_embedders import CharGRU, Liwe, WordEmbedder
 
 if TYPE_CHECKING:
     from polyglance.text.vectors import WordVectors
+
+
+Layer = UniversalWords | StoredWords | TranslatedWords
+"""Layers that are built before the tower."""
 
 
 class WordTable(nn.Embedding):
@@ -73,11 +79,13 @@ class FrozenEncoder(nn.Module):
 
 def build_words(
     recipe: TextRecipe,
-    vocabulary: int | Lexicon,
+    vocabulary: int | Lexicon | Layer,
     vectors: "WordVectors | None",
     compat: CompatRecipe,
-) -> WordTable | SpeltWords | KnownWords | FrozenEncoder:
-    """The layer of a recipe, over a vocabulary of some words or over a lexicon."""
+) -> WordTable | SpeltWords | KnownWords | FrozenEncoder | Layer:
+    """The layer of a recipe, over a vocabulary of some words, over a lexicon, or as it is."""
+    if isinstance(vocabulary, Layer):
+        return vocabulary
     if recipe.embedder == "transformer":
         return FrozenEncoder(recipe)
     if isinstance(vocabulary, int):

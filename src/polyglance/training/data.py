@@ -15,9 +15,11 @@ from polyglance.models.model import to_tensors
 from polyglance.recipes import Recipe
 from polyglance.text import Ragged
 from polyglance.text.pretrained import check_pretrained
+from polyglance.text.reader import Reader
 from polyglance.text.readers import build_reader
 from polyglance.text.reading import read_words
 from polyglance.training.conditions import select_captions
+from polyglance.training.transfer import begin_model
 from polyglance.vision.extract import load_features
 from polyglance.vision.features import Features
 
@@ -46,9 +48,13 @@ class TrainingData:
 
 
 def prepare(
-    recipe: Recipe, dataset: Dataset, cache: Path | None, show_progress: bool | None
+    recipe: Recipe,
+    dataset: Dataset,
+    cache: Path | None,
+    show_progress: bool | None,
+    source: Path | None = None,
 ) -> tuple[Model, TrainingData]:
-    """A fresh model for the dataset's training split, and that split ready to train on."""
+    """A fresh model, or one from `source`, and the training split ready to train it on."""
     check_pretrained(recipe.text)
     part = dataset.split(recipe.data.train_split)
     features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
@@ -62,9 +68,19 @@ def prepare(
     by_language: dict[str, list[list[str]]] = {}
     for code, found in zip(table.languages, tokens, strict=True):
         by_language.setdefault(code, []).append(found)
-    reader = build_reader(recipe.text, by_language)
-    model = Model(recipe, reader, features.dim, list(by_language))
-    if recipe.image.standardise:
+    reader: Reader
+    if source is not None or recipe.text.embedder == "vectors":
+        model = begin_model(recipe, dataset, by_language, features.dim, source, cache)
+        reader = model.reader
+    else:
+        if recipe.text.embedder == "universal":
+            from polyglance.training.universal import build_universal  # which needs the feeds
+
+            reader = build_universal(recipe, table, tokens, cache, show_progress)
+        else:
+            reader = build_reader(recipe.text, by_language)
+        model = Model(recipe, reader, features.dim, list(by_language))
+    if recipe.image.standardise and source is None:
         photos = np.unique(table.photo[:grounded])
         model.network.image.standardise(*_statistics(features, photos))
     ids, joined = reader.encode(recipe.text, texts, tokens, table.languages)
@@ -77,6 +93,8 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
 
     Conditions come first, then only captions of readable photographs are kept.
     """
+    if recipe.data.photos == 0:
+        return _take(part.captions([]), np.empty(0, np.int64)), 0
     wanted = recipe.data.languages
     every = sorted({*wanted, *(recipe.data.complete or ())}) if wanted else None
     table = part.captions(every)

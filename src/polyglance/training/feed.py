@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, count
+from typing import Any
 
 import numpy as np
 
@@ -58,8 +59,8 @@ class Feed(ABC):
     updates_per_epoch: int
 
     @abstractmethod
-    def steps(self, start: int) -> Iterator[list[Term]]:
-        """Updates from number `start` on, each as the terms of its loss."""
+    def steps(self, start: int) -> Iterator[Any]:
+        """Updates from number `start` on, each as its `Step` takes it: here terms of a loss."""
 
 
 def build_feed(recipe: Recipe, data: TrainingData) -> Feed:

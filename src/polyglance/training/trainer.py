@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,20 +13,22 @@ from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.models.cross_attention import check_attention
-from polyglance.models.model import to_tensors
-from polyglance.objectives import Objective, build_objective
+from polyglance.objectives import objectives
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe
 from polyglance.registry import nearest
 from polyglance.training import checkpoint
-from polyglance.training.augment import Augmenter
 from polyglance.training.collapse import CollapseDetector, collapse_error
 from polyglance.training.data import TrainingData, prepare
-from polyglance.training.feed import Feed, Term, build_feed
+from polyglance.training.feed import Feed, build_feed
 from polyglance.training.folder import check_folder
 from polyglance.training.groups import check_multipliers, parameter_groups
 from polyglance.training.log import RunLog, draw_curve
 from polyglance.training.schedule import learning_rate, total_updates
+from polyglance.training.source import freeze, source_folder
+from polyglance.training.step import Step, TermsStep
+from polyglance.training.tuples import TuplesFeed, check_tuples
+from polyglance.training.tuples_step import TuplesStep
 from polyglance.training.validation import Validation
 
 CHECKPOINT_SECONDS = 60.0
@@ -57,10 +60,18 @@ def train(
     check_folder(out, recipe, fingerprint, resume)
     dataset.split(recipe.data.validation_split)
     check_attention(recipe)
+    objectives.get(recipe.loss.name)
+    if recipe.tasks.sampling == "tuples":
+        check_tuples(recipe)
     torch.manual_seed(recipe.training.seed)
-    objective = build_objective(recipe.loss)
-    model, data = prepare(recipe, dataset, cache, show_progress)
-    validation = Validation(model, dataset, recipe.data.validation_split, cache)
+    named = recipe.transfer.source
+    source = None if named is None else source_folder(named, out)
+    model, data = prepare(recipe, dataset, cache, show_progress, source)
+    trained = None
+    if recipe.transfer.keep:
+        trained = recipe.data.languages or sorted(set(data.languages))
+        freeze(model, trained)
+    validation = Validation(model, dataset, recipe.data.validation_split, cache, trained)
     if missing := sorted(set(recipe.training.primary or ()) - set(validation.judged)):
         raise PolyglanceError(
             f"training.primary: '{missing[0]}' is not a language that is trained and in split "
@@ -72,32 +83,51 @@ def train(
             f"{', '.join(model.languages)}, so there is nothing to judge the training by"
         )
     check_multipliers(model.network, recipe.training.multipliers)
-    feed = build_feed(recipe, data)
     facts = {"data": dataset.name, "fingerprint": fingerprint, "captions": len(data)}
+    if not len(data):
+        model.save_config(out, **facts, parameters=model.parameters())
+        return _untrained(model, validation, out)
+    step, feed = _build_step(model, data)
     model.save_config(out, **facts, parameters=model.parameters())
-    return _Trainer(model, objective, data, feed, validation, out, show_progress).run()
+    return _Trainer(model, step, feed, validation, out, show_progress).run()
+
+
+def _untrained(model: Model, validation: Validation, out: Path) -> Result:
+    """A model as it starts: what a source knows of a language without a photograph in it."""
+    model.save_weights(out)
+    report = validation.report()
+    mr = {result.language: round(result.metrics.mr, 3) for result in report.results}
+    rsum = sum(result.metrics.rsum for result in report.results) / len(report.results)
+    row = {"update": 0, "epoch": 0, "rsum": round(rsum, 3), "mr": mr}
+    done = checkpoint.Progress(best=rsum, finished="nothing to train on", evaluations=[row])
+    log = RunLog(out, 0)
+    log.write(0, rsum=row["rsum"], mr=mr)
+    log.close()
+    return Result(model, done)
+
+
+def _build_step(model: Model, data: TrainingData) -> tuple[Step, Feed]:
+    if model.recipe.tasks.sampling == "tuples":
+        tuples = TuplesFeed(model.recipe, data)
+        return TuplesStep(model, data, tuples), tuples
+    feed = build_feed(model.recipe, data)
+    return TermsStep(model, data, feed), feed
 
 
 class _Trainer:
     def __init__(
         self,
         model: Model,
-        objective: Objective,
-        data: TrainingData,
+        step: Step,
         feed: Feed,
         validation: Validation,
         out: Path,
         show_progress: bool | None,
     ) -> None:
-        self.model, self.objective = model, objective
-        self.data, self.feed, self.validation = data, feed, validation
+        self.model, self.step, self.feed, self.validation = model, step, feed, validation
         self.out, self.show = out, show_progress
         self.recipe = model.recipe.training
-        self.augmenter = Augmenter(model.recipe, model.reader, data.tokens, data.joined)
-        self.modules = {"model": model.network, "objective": objective}
-        self.captions_objective = objective.for_captions()
-        if self.captions_objective is not objective:
-            self.modules["captions_objective"] = self.captions_objective
+        self.modules = step.modules
         groups = parameter_groups(self.modules, self.recipe.multipliers)
         self.weights = [parameter for group in groups for parameter in group["params"]]
         kind = torch.optim.AdamW if self.recipe.optimizer == "adamw" else torch.optim.Adam
@@ -116,14 +146,18 @@ class _Trainer:
     def run(self) -> Result:
         """Train until the epochs are over or the patience is."""
         updates = total_updates(self.recipe, self.feed.updates_per_epoch)
-        self.model.network.train()
+        # What is frozen keeps its statistics as well.
+        self.model.network.train(not self.model.recipe.transfer.keep)
+        if self.model.recipe.transfer.source is not None and not self.done.evaluations:
+            self._evaluate()
         try:
-            with Bar("training", updates * self.recipe.batch_size, "captions", self.show) as bar:
+            total = updates * self.recipe.batch_size
+            with Bar("training", total, self.step.unit, self.show) as bar:
                 bar.advance(self.done.update * self.recipe.batch_size)
-                for terms in self.feed.steps(self.done.update):
+                for batch in self.feed.steps(self.done.update):
                     if self.done.finished:
                         break
-                    self._update(terms, bar)
+                    self._update(batch, bar)
                     if self.done.update >= updates and not self.done.finished:
                         self._finish(f"all {self._length()} done")
         finally:
@@ -137,13 +171,6 @@ class _Trainer:
         """Epochs completed."""
         return self.done.update // self.feed.updates_per_epoch
 
-    @property
-    def warming_up(self) -> bool:
-        """Whether the next update uses all negatives."""
-        loss = self.model.recipe.loss
-        epochs = loss.warmup_epochs * self.feed.updates_per_epoch
-        return self.done.update < max(epochs, loss.warmup_updates)
-
     def _length(self) -> str:
         if self.recipe.updates:
             return f"{self.recipe.updates} updates"
@@ -155,21 +182,11 @@ class _Trainer:
             self._evaluate()
         self._checkpoint()
 
-    def _update(self, terms: list[Term], bar: Bar) -> None:
+    def _update(self, batch: Any, bar: Bar) -> None:
         rate = learning_rate(self.recipe, self.done.update, self.feed.updates_per_epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["multiplier"]
-        if not self.warming_up:
-            for used in {id(one): one for one in map(self._objective, terms)}.values():
-                used.advance()
-        losses, collapsed, deviation = [], 0.0, 0.0
-        for index, term in enumerate(terms):
-            loss, scores = self._loss(term, 3 * index)
-            losses.append(term.weight * loss)
-            equal = self._objective(term).collapsed_value(len(scores), self.warming_up)
-            collapsed += term.weight * equal
-            deviation = max(deviation, float(scores.detach().std(correction=0)))
-        total = torch.stack(losses).sum() if len(losses) > 1 else losses[0]
+        total, collapsed, deviation = self.step.outcome(self.done.update, batch)
         self.optimizer.zero_grad(set_to_none=True)
         total.backward()
         torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
@@ -180,35 +197,12 @@ class _Trainer:
         self.done.update += 1
         if self.done.update % LOG_EVERY == 0:
             self._log_update(value, rate)
-        bar.advance(len(terms[0].captions), note=note)
+        bar.advance(self.step.size(batch), note=note)
         every = self.recipe.evaluate_every or self.feed.updates_per_epoch
-        if self.done.update % every == 0:
+        if self.done.update % every == 0 and self.step.judged(self.done.update):
             self._evaluate()
         if time.monotonic() - self.saved_at > CHECKPOINT_SECONDS:
             self._checkpoint()
-
-    def _loss(self, term: Term, stream: int) -> tuple[torch.Tensor, torch.Tensor]:
-        photo = self.data.photo[term.captions]
-        reverse = term.others is not None and self.model.recipe.compat.c2c_lengths
-        if term.others is None:
-            parts = to_tensors(self.data.features, photo)
-            parts = self.augmenter.images(self.done.update, stream, parts)
-            images = self.model.network.embed_images(*parts)
-        else:
-            images = self._embed(term.others, stream + 2, reverse)
-        captions = self._embed(term.captions, stream + 1, reverse)
-        scores = self.model.network.scores(images, captions)
-        return self._objective(term)(scores, torch.from_numpy(photo), self.warming_up), scores
-
-    def _objective(self, term: Term) -> Objective:
-        return self.objective if term.others is None else self.captions_objective
-
-    def _embed(self, rows: np.ndarray, stream: int, reverse_lengths: bool) -> torch.Tensor:
-        language = self.data.languages[rows[0]]
-        ids, lengths = self.augmenter.captions(self.done.update, stream, rows, language)
-        if reverse_lengths:
-            lengths = reversed_lengths(lengths)
-        return self.model.network.embed_text(ids, lengths, language)
 
     def _watch(self, loss: float, collapsed: float, deviation: float) -> None:
         if not np.isfinite(loss):
@@ -227,13 +221,8 @@ class _Trainer:
     def _log_update(self, loss: float, rate: float) -> None:
         seconds = time.monotonic() - self.started
         speed = self.done.update * self.recipe.batch_size / seconds
-        self.log.write(
-            self.done.update,
-            epoch=self._epoch_of_last(),
-            loss=loss,
-            lr=rate,
-            captions_per_second=round(speed, 1),
-        )
+        speeds = {f"{self.step.unit}_per_second": round(speed, 1)}
+        self.log.write(self.done.update, epoch=self._epoch_of_last(), loss=loss, lr=rate, **speeds)
 
     def _evaluate(self) -> None:
         report = self.validation.report()
@@ -259,7 +248,7 @@ class _Trainer:
 
     def _epoch_of_last(self) -> int:
         """The epoch, from 0, of the update just made."""
-        return (self.done.update - 1) // self.feed.updates_per_epoch
+        return max(0, self.done.update - 1) // self.feed.updates_per_epoch
 
     def _note(self, loss: float) -> str:
         of = "" if self.recipe.updates else f"/{self.recipe.epochs}"
@@ -273,14 +262,3 @@ class _Trainer:
         self.saved_at = time.monotonic()
         self.done.seconds = self.saved_at - self.started
         checkpoint.save_checkpoint(self.out, self.modules, self.optimizer, self.done)
-
-
-def reversed_lengths(lengths: torch.Tensor) -> torch.Tensor:
-    """The k-th shortest caption gets the length of the k-th longest (spec §2.2, bug 1).
-
-    >>> reversed_lengths(torch.tensor([2, 9, 5])).tolist()
-    [9, 2, 5]
-    """
-    swapped = torch.empty_like(lengths)
-    swapped[torch.argsort(lengths, stable=True)] = lengths.sort(descending=True).values
-    return swapped

@@ -50,12 +50,25 @@ class ResidualMLP(nn.Module):
         return self.linear(vectors) + self.mlp(vectors)
 
 
+def bn_mlp(inputs: int, hidden: int, outputs: int, dropout: float) -> nn.Sequential:
+    """Linear–BN–ReLU–Dropout–Linear, EmbN's image branch (spec §5.1; the paper's hidden is 2048).
+
+    MULE's running statistics are nearly those of the last batch: momentum 0.1 in TensorFlow's
+    words is 0.9 in torch's.
+    """
+    norm = BatchNorm(hidden, momentum=0.9)
+    first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
+    return nn.Sequential(first, norm, nn.ReLU(), nn.Dropout(dropout), last)
+
+
 def build_head(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
     """The head of a recipe, which takes [n, F] to [n, D]."""
     if recipe.head == "linear":
         return xavier_linear(inputs, outputs)
     if recipe.head == "residual-mlp":
         return ResidualMLP(inputs, recipe.hidden, outputs)
+    if recipe.head == "bn-mlp":
+        return bn_mlp(inputs, recipe.hidden, outputs, recipe.dropout)
     return nn.Sequential(
         nn.Linear(inputs, recipe.hidden),
         nn.GELU(),

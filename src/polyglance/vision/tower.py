@@ -19,9 +19,11 @@ class ImageTower(nn.Module):
     def __init__(self, recipe: ImageRecipe, feature_dim: int, dim: int) -> None:
         super().__init__()
         self.feature_dim, self.standardised = feature_dim, recipe.standardise
+        self.unit = recipe.unit
         self.register_buffer("mean", torch.zeros(feature_dim))
         self.register_buffer("scale", torch.ones(()))
-        self.dropout = nn.Dropout(recipe.dropout)
+        # EmbN's branch drops hidden units only.
+        self.dropout = nn.Dropout(0.0 if recipe.head == "bn-mlp" else recipe.dropout)
         self.head = build_head(recipe, feature_dim, dim)
         self.pooling = build_pooling(recipe.pooling, dim)
 
@@ -49,4 +51,6 @@ class ImageTower(nn.Module):
         """[n, F] → [n, D]."""
         if self.standardised:
             vectors = (vectors - self.mean) / self.scale
+        if self.unit:
+            vectors = nn.functional.normalize(vectors, dim=-1, eps=1e-8)
         return self.head(self.dropout(vectors))

@@ -1,0 +1,73 @@
+"""What learns beside the network, or holds it, in training on tuples (spec §5.2–5.4)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from polyglance.objectives.adversary import LanguageClassifier
+from polyglance.objectives.masked import PairPredictor
+from polyglance.recipes import Recipe
+from polyglance.text.universal_words import UniversalWords
+
+
+class Texts(NamedTuple):
+    """Points [L, B, k, D] and averages of words [L, B, k, W], normalised; 0 where there is none."""
+
+    points: Tensor
+    averages: Tensor
+
+
+class Anchors(nn.Module):
+    """½‖W − W₀‖² of every language's own word vectors: they stay near the first, W₀.
+
+    The authors' code takes those of the epoch before instead: `refresh`.
+    """
+
+    def __init__(self, layers: Sequence[UniversalWords]) -> None:
+        super().__init__()
+        self._layers = list(layers)
+        for number, table in enumerate(self._tables()):
+            self.register_buffer(f"table_{number}", table.detach().clone())
+
+    def refresh(self) -> None:
+        """Hold to the vectors as they are now."""
+        for held, table in zip(self.buffers(), self._tables(), strict=True):
+            held.copy_(table.detach())
+
+    def forward(self) -> Tensor:
+        """Mean over the languages."""
+        pairs = zip(self._tables(), self.buffers(), strict=True)
+        return torch.stack([(table - held).pow(2).sum() / 2 for table, held in pairs]).mean()
+
+    def _tables(self) -> list[Tensor]:
+        return [table for layer in self._layers for table in layer.own_tables()]
+
+
+class Constraints(nn.Module):
+    """The adversary, the predictors of masked words and the anchors of a recipe, where it has any.
+
+    Texts of one language have neither adversary nor predictors.
+    """
+
+    def __init__(self, recipe: Recipe, layers: Sequence[UniversalWords], languages: int) -> None:
+        super().__init__()
+        rules, words = recipe.constraints, recipe.text.words
+        several = languages > 1
+        adversary = several and rules.adversary > 0
+        self.classifier = LanguageClassifier(words, languages) if adversary else None
+        masking = several and rules.masking > 0
+        sizes = {"points": recipe.joint.dim, "averages": words} if masking else {}
+        self.predictors = nn.ModuleDict({name: PairPredictor(d) for name, d in sizes.items()})
+        anchored = rules.anchor > 0 and any(layer.own_tables() for layer in layers)
+        self.anchors = Anchors(layers) if anchored else None
+
+    def masked_loss(self, whole: Texts, masked: Texts, has: Tensor, detach: bool) -> Tensor:
+        """Of both representations."""
+        losses = [
+            predictor.loss(getattr(whole, name), getattr(masked, name), has, detach)
+            for name, predictor in self.predictors.items()
+            if isinstance(predictor, PairPredictor)
+        ]
+        return torch.stack(losses).sum()

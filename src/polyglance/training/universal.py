@@ -1,0 +1,126 @@
+"""The closed vocabularies of a recipe: which words have vectors of their own, and what else."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from polyglance.data.dataset import CaptionTable
+from polyglance.errors import PolyglanceError
+from polyglance.progress import track
+from polyglance.recipes import Recipe
+from polyglance.text.closed import ClosedVocabularies, Layout, Start
+from polyglance.text.vectors import WordVectors
+from polyglance.text.vocabulary import SPECIALS, Vocabulary, count
+from polyglance.training.assignment import assign_tokens
+from polyglance.training.language_vectors import language_vectors, reduce_vectors
+
+
+@dataclass(frozen=True)
+class Lexis:
+    """The words of a language, most frequent first, with vectors; which keep theirs [n] bool."""
+
+    vectors: WordVectors
+    own: np.ndarray
+
+    @property
+    def words(self) -> list[str]:
+        """All words."""
+        return self.vectors.words
+
+
+def build_universal(
+    recipe: Recipe,
+    table: CaptionTable,
+    tokens: Sequence[Sequence[str]],
+    cache: Path | None,
+    show_progress: bool | None,
+) -> ClosedVocabularies:
+    """The reader of a recipe from training captions, whose words are `tokens`."""
+    if recipe.universal.precomputed:
+        raise PolyglanceError(
+            "universal.precomputed is for models that 'polyglance compact' wrote; train without it"
+        )
+    by_language: dict[str, list[Sequence[str]]] = {}
+    for code, words in zip(table.languages, tokens, strict=True):
+        by_language.setdefault(code, []).append(words)
+    codes = track(sorted(by_language), "word vectors", len(by_language), "languages", show_progress)
+    lexes = {code: _lexis(recipe, code, by_language[code], cache) for code in codes}
+    own = {code: int(lexis.own.sum()) for code, lexis in lexes.items()}
+    start = {c: reduce_vectors(x.vectors.matrix, recipe.universal.dim) for c, x in lexes.items()}
+    vectors = {code: start[code][lexis.own] for code, lexis in lexes.items()}
+    if recipe.universal.rare != "latent":
+        layout = Layout(0, own)
+        tables = {code: _own_tokens(lexis, layout, code) for code, lexis in lexes.items()}
+        if recipe.universal.rare == "dictionary":
+            _translate(recipe, lexes, tables)
+        return ClosedVocabularies(tables, layout, Start(vectors))
+    matrices = {code: lexis.vectors for code, lexis in lexes.items()}
+    found = assign_tokens(recipe, matrices, table, tokens, cache, show_progress)
+    rare = {code: found.tokens[code][~lexis.own] for code, lexis in lexes.items()}
+    used = np.unique(np.concatenate(list(rare.values())))
+    layout = Layout(len(used), own)
+    tables = {code: _own_tokens(lexis, layout, code) for code, lexis in lexes.items()}
+    for code, lexis in lexes.items():
+        words = [word for word, mine in zip(lexis.words, lexis.own, strict=True) if not mine]
+        numbers = 1 + np.searchsorted(used, rare[code])
+        tables[code] |= dict(zip(words, numbers.tolist(), strict=True))
+    return ClosedVocabularies(tables, layout, Start(vectors, found.vectors[used]))
+
+
+def _lexis(
+    recipe: Recipe, code: str, sentences: Sequence[Sequence[str]], cache: Path | None
+) -> Lexis:
+    universal = recipe.universal
+    words = Vocabulary.build({code: sentences}, recipe.text.threshold).words[len(SPECIALS) :]
+    vectors = language_vectors(code, words, sentences, universal, cache)
+    if vectors.dim < universal.dim:
+        raise PolyglanceError(
+            f"universal.dim is {universal.dim}, and the vectors of '{code}' have {vectors.dim} "
+            "numbers; lower it, or give larger vectors"
+        )
+    counts = count(sentences)
+    own = np.array([counts[word] >= universal.often for word in vectors.words], bool)
+    if universal.frequent is not None:
+        own[universal.frequent :] = False
+    if universal.rare == "dictionary" and code == universal.pivot:
+        own[:] = True
+    return Lexis(vectors, own)
+
+
+def _own_tokens(lexis: Lexis, layout: Layout, code: str) -> dict[str, int]:
+    words = [word for word, mine in zip(lexis.words, lexis.own, strict=True) if mine]
+    return dict(zip(words, range(*layout.own_ranges[code]), strict=True))
+
+
+def _translate(
+    recipe: Recipe, lexes: Mapping[str, Lexis], tables: Mapping[str, dict[str, int]]
+) -> None:
+    """Rare words become the pivot's; those without a known translation are dropped (spec §5.3)."""
+    from polyglance.transfer.lexicon import lexicon_pairs
+
+    pivot = recipe.universal.pivot
+    if pivot not in lexes:
+        raise PolyglanceError(
+            f"universal.pivot: '{pivot}' is not among the languages trained on, {', '.join(lexes)}"
+        )
+    for code, lexis in lexes.items():
+        if code == pivot or lexis.own.all():
+            continue
+        rare = {word for word, mine in zip(lexis.words, lexis.own, strict=True) if not mine}
+        for word, translation in lexicon_pairs(lexicon_file(recipe), code, pivot):
+            if word in rare and translation in tables[pivot]:
+                tables[code].setdefault(word, tables[pivot][translation])
+
+
+def lexicon_file(recipe: Recipe) -> Path:
+    """The file of universal.lexicon, or of the environment."""
+    named = recipe.universal.lexicon or os.environ.get("POLYGLANCE_LEXICON")
+    if not named:
+        raise PolyglanceError(
+            "universal.rare=dictionary needs a lexicon: set universal.lexicon=lexicon.tsv.gz or "
+            "$POLYGLANCE_LEXICON"
+        )
+    return Path(named).expanduser()
