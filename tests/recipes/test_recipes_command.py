@@ -49,6 +49,11 @@ def built(recipe, words, features):
 
             vectors = WordVectors(["dog"], np.zeros((1, VECTORS), np.float32))
         sizes = Spellings({code: lexicon}, vectors)
+    if recipe.text.embedder == "vectors":
+        from polyglance.text.vector_words import LanguageWords, VectorReader
+
+        vectors = np.zeros((1, recipe.text.words), np.float32)
+        sizes = VectorReader({"en": LanguageWords(["dog"], vectors)})
     with torch.device("meta"):
         network = build_network(recipe, features, sizes)
     return sum(parameter.numel() for parameter in network.parameters())

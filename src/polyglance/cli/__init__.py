@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from polyglance.cli.add_language import add_language_command
 from polyglance.cli.align import align_command
 from polyglance.cli.data import data_app
 from polyglance.cli.demo import demo_command
@@ -53,6 +54,7 @@ app.add_typer(recipes_app, name="recipes")
 app.command("study")(study_command)
 app.command("vectors")(vectors_command)
 app.command("align")(align_command)
+app.command("add-language")(add_language_command)
 app.command("demo")(demo_command)
 
 

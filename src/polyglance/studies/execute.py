@@ -78,12 +78,25 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
     if todo:
         if facts is not None:
             _extract(todo, facts, options)
-        _run(todo, len(runs) - len(todo), plan, options)
+        done = len(runs) - len(todo)
+        for stage in _stages(todo):
+            _run(stage, done, plan, options, len(runs))
+            done += len(stage)
     failures = {run.key: options.folder(run).failure() for run in runs}
     return {key: failure["reason"] for key, failure in failures.items() if failure is not None}
 
 
-def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options) -> None:
+def _stages(todo: Sequence[Run]) -> list[list[Run]]:
+    """Runs in the order in which they can start: sources first, then what starts from them."""
+    stages, left = [], list(todo)
+    while left:
+        waiting = {run.key for run in left}
+        stages.append([run for run in left if run.source not in waiting])
+        left = [run for run in left if run.source in waiting]
+    return stages
+
+
+def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options, total: int) -> None:
     jobs = min(_jobs(plan, options), len(todo))
     tasks = [_task(run, plan, options, threads_for(_jobs(plan, options))) for run in todo]
     for run in todo:
@@ -94,7 +107,7 @@ def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options) -> None:
         folder.forget_failure()
     known = estimate(plan, options)
     with (
-        StudyBar(todo, done, jobs, known, options.show_progress) as bar,
+        StudyBar(todo, done, jobs, known, options.show_progress, total) as bar,
         Pool(tasks, jobs) as pool,
     ):
         for event in pool.events():

@@ -7,6 +7,7 @@ from pathlib import Path
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import digest
 from polyglance.recipes import Recipe
+from polyglance.recipes.schema import Part
 from polyglance.vision.store import INDEX, META, VECTORS
 
 RUN_FORMAT = 2
@@ -38,8 +39,11 @@ def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
 
 def kin_key(recipe: Recipe, data: str) -> str:
     """The same for all seeds of a run: what its duration is estimated from."""
-    training = recipe.training.model_copy(update={"seed": 0})
-    return run_key(recipe.model_copy(update={"training": training}), data)
+    changes: dict[str, Part] = {"training": recipe.training.model_copy(update={"seed": 0})}
+    if recipe.transfer.source is not None:
+        # Every seed has a source of its own.
+        changes["transfer"] = recipe.transfer.model_copy(update={"source": "run"})
+    return run_key(recipe.model_copy(update=changes), data)
 
 
 def _imported(dataset: Dataset, name: str) -> str | None:

@@ -23,6 +23,9 @@ from polyglance.studies.measured import (
 from polyglance.studies.overrides import assign, for_language
 from polyglance.studies.schema import Column, Profile, Row, Study, Training
 
+SOURCE, RUN = "source:", "run:"
+"""How a row names a source of the study, and a recipe the run that became of it."""
+
 X = int | float | str | None
 Need = tuple[tuple[str, ...] | None, str]
 """Kinds (None: the language's best) and language to judge a run on."""
@@ -39,6 +42,8 @@ class Run:
     rows: set[str] = field(default_factory=set)
     needs: set[Need] = field(default_factory=set)
     trial: Trial | None = None
+    source: str | None = None
+    """Key of the run that has to come before."""
 
     @property
     def label(self) -> str:
@@ -142,7 +147,7 @@ def make_plan(
             for training, each in _trainings(row, facts):
                 changes = _changes(study, chosen, row, training, x, overrides)
                 for seed in range(count):
-                    run = _add(plan, row, training, [*changes], each, seed, facts)
+                    run = _add(plan, row, training, [*changes], each, seed, facts, overrides)
                     _describe(run, row, x, each, seed)
                     for name in _fills(plan, row, training, run, facts):
                         sources[seed].setdefault(name, run.key)
@@ -222,6 +227,7 @@ def _add(
     each: str | None,
     seed: int,
     facts: Facts | None,
+    overrides: Sequence[str] = (),
 ) -> Run:
     """The run that a recipe or an experiment's settings make, known or new."""
     try:
@@ -231,12 +237,37 @@ def _add(
         else:
             changes = for_language([*changes, f"training.seed={seed}"], each)
             recipe = nameless(load_recipe(training.recipe or row.recipe or "", changes))
+            source = _source(plan, row, recipe, overrides, seed, facts)
+            if source is not None:
+                begun = recipe.transfer.model_copy(update={"source": f"{RUN}{source.key}"})
+                recipe = recipe.model_copy(update={"transfer": begun})
             data = facts.fingerprint if facts else ""
             key = run_key(recipe, data, facts.dataset if facts else None)
-            run = Run(key, kin_key(recipe, data), recipe)
+            run = Run(key, kin_key(recipe, data), recipe, source=source.key if source else None)
     except PolyglanceError as error:
         raise PolyglanceError(f"study row '{row.name}': {error}") from None
     return plan.runs.setdefault(run.key, run)
+
+
+def _source(
+    plan: Plan, row: Row, recipe: Recipe, overrides: Sequence[str], seed: int, facts: Facts | None
+) -> Run | None:
+    """The run of the study's source that a row's recipe starts from, if it names one."""
+    named = recipe.transfer.source or ""
+    if not named.startswith(SOURCE):
+        return None
+    name = named.removeprefix(SOURCE)
+    if name not in plan.study.sources:
+        hint = nearest(name, list(plan.study.sources))
+        raise PolyglanceError(f"transfer.source: the study has no source '{name}'{hint}")
+    training = plan.study.sources[name]
+    as_row = Row.model_validate({"name": f"source {name}"})
+    changes = _changes(plan.study, plan.profile, as_row, training, None, overrides)
+    run = _add(plan, as_row, training, changes, None, seed, facts, overrides)
+    run.rows.add(row.name)
+    label = f"{as_row.name}, seed {seed}"
+    run.labels += [label] * (label not in run.labels)
+    return run
 
 
 def _describe(run: Run, row: Row, x: X, each: str | None, seed: int) -> None:

@@ -205,6 +205,9 @@ class Study(Changes):
     sections: list[Section] = Field([])
     curve: Curve | None = None
     claims: list[Claim] = Field([])
+    sources: dict[str, Training] = Field(
+        {}, description="models that are trained first, for rows with transfer.source=source:NAME"
+    )
 
     @model_validator(mode="after")
     def _rows_or_sections(self) -> "Study":

@@ -50,10 +50,16 @@ class StudyBar:
     """One bar over all runs with the time left; on a pipe a line for each run that ends."""
 
     def __init__(
-        self, todo: Sequence[Run], done: int, jobs: int, estimate: Estimate, show: bool | None
+        self,
+        todo: Sequence[Run],
+        done: int,
+        jobs: int,
+        estimate: Estimate,
+        show: bool | None,
+        total: int | None = None,
     ) -> None:
         self.todo, self.jobs, self.estimate = list(todo), jobs, estimate
-        self.total, self.ended = done + len(todo), done
+        self.total, self.ended = total or done + len(todo), done
         self._left = {run.key: run for run in todo}
         self._running: dict[str, float] = {}
         self.show = show is not False

@@ -23,7 +23,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.studies.measured import Trial
-from polyglance.studies.plan import Need
+from polyglance.studies.plan import RUN, Need
 from polyglance.studies.store import CRASH, MISTAKE, RunFolder
 
 
@@ -53,6 +53,9 @@ def perform(task: Task) -> str:
     """Train and judge, or measure, what is not done yet; the reason of a failure, or ""."""
     folder = RunFolder(Path(task.folder))
     with folder.locked():
+        if reason := _lacks_source(task, folder):
+            folder.fail(reason, CRASH)
+            return reason
         try:
             if "experiment" in task.spec:
                 _measure(task, folder)
@@ -69,6 +72,14 @@ def perform(task: Task) -> str:
             return reason
         folder.forget_failure()
     return ""
+
+
+def _lacks_source(task: Task, folder: RunFolder) -> str:
+    """Why a run cannot start yet, or ""."""
+    named = str(task.spec.get("recipe", {}).get("transfer", {}).get("source") or "")
+    if not named.startswith(RUN) or RunFolder(folder.path.parent / named.removeprefix(RUN)).done:
+        return ""
+    return f"the run it starts from, {named.removeprefix(RUN)}, has not been done"
 
 
 def _measure(task: Task, folder: RunFolder) -> None:

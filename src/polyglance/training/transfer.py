@@ -27,7 +27,7 @@ Captions = Mapping[str, Sequence[Sequence[str]]]
 
 def begin_model(
     recipe: Recipe,
-    dataset: Dataset,
+    dataset: Dataset | None,
     captions: Captions,
     feature_dim: int,
     source: Path | None,
@@ -73,7 +73,7 @@ def _words(captions: Captions, code: str) -> list[str]:
 
 def _translated(
     recipe: Recipe,
-    dataset: Dataset,
+    dataset: Dataset | None,
     captions: Captions,
     old: Model,
     codes: Sequence[str],

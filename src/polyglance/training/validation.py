@@ -23,11 +23,18 @@ from polyglance.vision.extract import load_features
 class Validation:
     """A model as the evaluation sees it, with word ids and features kept between evaluations."""
 
-    def __init__(self, model: Model, dataset: Dataset, split: str, cache: Path | None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        dataset: Dataset,
+        split: str,
+        cache: Path | None,
+        languages: Sequence[str] | None = None,
+    ) -> None:
         self.model, self.dataset, self.split = model, dataset, split
         self.similarity, self.languages = model.similarity, model.languages
         present = set(dataset.split(split).languages)
-        self.judged = [code for code in model.languages if code in present]
+        self.judged = [code for code in languages or model.languages if code in present]
         feature = model.recipe.image.feature
         self._features = load_features(dataset.split(split), feature, cache)
         model.check_features(self._features)

@@ -186,8 +186,10 @@ def _curves(results: Results) -> Picture:
         for row in plan.study.all_rows:
             own = [line for line in plan.lines if line.row.name == row.name]
             _curve(axes, results, row, own, column, places, colours[row.name], labels[row.name])
-        if plan.study.curve.log:
+        if plan.study.curve.log and min(places.values()) > 0:
             axes.set_xscale("log")
+        elif plan.study.curve.log:
+            axes.set_xscale("symlog", linthresh=min(x for x in places.values() if x > 0))
         if plan.study.curve.log_y:
             axes.set_yscale("log")
         axes.set_xticks(list(places.values()), [_short(x) for x in places])

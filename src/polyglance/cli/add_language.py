@@ -1,0 +1,133 @@
+"""`polyglance add-language`: bring a trained model to a language it never saw."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.data.dataset import Dataset
+    from polyglance.evaluation.metrics import Metrics
+    from polyglance.training.extend import Gain
+
+
+def add_language_command(
+    model: Annotated[Path, typer.Argument(help="A run of 'polyglance train'.")],
+    language: Annotated[str, typer.Option(help="Code of the new language, such as nl.")],
+    out: Annotated[Path, typer.Option(help="Folder of the new model, made by this command.")],
+    dictionary: Annotated[
+        str,
+        typer.Option(
+            help="File of word pairs (new word first), lexicon, captions:DATA, text-only:DATA, "
+            "or identical."
+        ),
+    ] = "lexicon",
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for --dictionary lexicon."),
+    ] = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder of CODE.vec or CODE.bin of the new language and the pivot, for words "
+            "that the dictionary lacks; a model of fixed vectors needs those of the new one."
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option(help="How vectors are aligned: svd or rcsls.")] = "svd",
+    pivot: Annotated[
+        str | None, typer.Option(help="The model's language in the dictionary (default: en).")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Dataset with captions in the new language to learn from.")
+    ] = None,
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="Of its training photographs, so many.")
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over them at most.")] = 20,
+    lr: Annotated[float, typer.Option(help="Learning rate of the new words.")] = 1e-3,
+    evaluate: Annotated[
+        str | None, typer.Option(help="Dataset to judge on; default what --data holds out.")
+    ] = None,
+    split: Annotated[str, typer.Option(help="Of --evaluate.")] = "test",
+    cache: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
+) -> None:
+    """Add a language to a trained model; all that the model knew stays as it was, bit by bit."""
+    _check(language, method, lr, data, pairs)
+    from polyglance.data import load_dataset
+    from polyglance.data.hold_out import hold_out
+    from polyglance.models import Model
+    from polyglance.recipes.schema import TransferRecipe
+    from polyglance.training.extend import (
+        check_unchanged,
+        extend_model,
+        extension_recipe,
+        judge_gain,
+        known_words,
+    )
+
+    old = Model.load(model)
+    few = None if data is None else load_dataset(data)
+    judged = None if evaluate is None else load_dataset(evaluate)
+    if judged is not None:
+        _check_split(judged, split, language)
+    transfer = TransferRecipe.model_validate(
+        {
+            "dictionary": dictionary,
+            "lexicon": None if lexicon is None else str(lexicon),
+            "vectors": vectors,
+            "method": method,
+            "pivot": pivot,
+        }
+    )
+    count = pairs if few is not None else 0
+    recipe = extension_recipe(old, model.absolute(), language, transfer, count, epochs, lr)
+    new, start = extend_model(recipe, out, few, judged, cache)
+    typer.echo(f"{language}: {known_words(new, language)} words by {dictionary}{_also(vectors)}")
+    numbers = check_unchanged(old, new)
+    typer.echo(f"{', '.join(old.languages)}: unchanged, all {numbers:,} numbers are the same")
+    if judged is None and few is not None:
+        judged, split = hold_out(few), "val"
+    if judged is not None:
+        trained = new if few is not None else None
+        _print(judge_gain(old, start, trained, language, judged, split, cache), language, split)
+    typer.echo(f"model: {out}")
+
+
+def _check(language: str, method: str, lr: float, data: str | None, pairs: int | None) -> None:
+    if not re.fullmatch(r"\w+", language):
+        raise PolyglanceError(f"--language {language}: expected a code, such as nl")
+    if method not in ("svd", "rcsls"):
+        raise PolyglanceError(f"--method {method}: expected svd or rcsls")
+    if not 0 < lr < float("inf"):
+        raise PolyglanceError(f"--lr {lr}: expected a number above 0")
+    if pairs is not None and data is None:
+        raise PolyglanceError("--pairs: say of which dataset with --data")
+
+
+def _check_split(dataset: "Dataset", split: str, language: str) -> None:
+    """Fail before the work, not after it."""
+    dataset.split(split).captions([language])
+
+
+def _also(vectors: str | None) -> str:
+    return "" if vectors is None else " and vectors"
+
+
+def _print(gain: "Gain", language: str, split: str) -> None:
+    from rich.console import Console
+
+    from polyglance.evaluation.tables import Rows
+
+    named = {"before": gain.before, "dictionary": gain.start, "pairs": gain.trained}
+    header = ["", *(f"{way} R@{k}" for way in ("I→T", "T→I") for k in (1, 5, 10)), "mR"]
+    rows = [[name, *_cells(found)] for name, found in named.items() if found is not None]
+    title = f"{language}, {gain.photos} photographs of split {split}"
+    notes = [f"Chance would give an mR of {gain.chance:.1f}."]
+    Console(width=100).print(Rows(title, header, rows, notes, frozenset()).rich())
+
+
+def _cells(found: "Metrics") -> list[str]:
+    return [f"{value:.1f}" for value in (*found.recalls, found.mr)]

@@ -1,0 +1,27 @@
+"""A part of the training photographs to judge by, where a dataset has no such split."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from polyglance.data.dataset import Dataset
+from polyglance.errors import PolyglanceError
+
+
+def hold_out(dataset: Dataset, share: float = 0.2, split: str = "val", seed: int = 0) -> Dataset:
+    """The dataset as it is if it has the split, else with a share of `train` moved there."""
+    if split in dataset.splits:
+        return dataset
+    train = [row for row, photo in enumerate(dataset.photos) if photo.split == "train"]
+    count = round(share * len(train))
+    if count < 1 or count == len(train):
+        raise PolyglanceError(
+            f"{dataset.label}: {len(train)} training photographs are too few to hold some out; "
+            f"give more, or a split '{split}'"
+        )
+    held = set(np.random.default_rng(seed).permutation(train)[:count].tolist())
+    photos = [
+        replace(photo, split=split) if row in held else photo
+        for row, photo in enumerate(dataset.photos)
+    ]
+    return replace(dataset, photos=photos, _splits={})
