@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyglance.cli.translation import TRANSLATOR, ask_in_translation, translation_of
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -63,6 +64,17 @@ def evaluate_command(
     same_text: Annotated[
         bool, typer.Option("--same-text", help="Equal captions are one, of all their pictures.")
     ] = False,
+    translator: Annotated[
+        str | None, typer.Option(help=f"Translate queries first: {TRANSLATOR}.")
+    ] = None,
+    translate_to: Annotated[
+        str | None,
+        typer.Option(help="To this language, or with --consistency to these (default all known)."),
+    ] = None,
+    consistency: Annotated[
+        str | None,
+        typer.Option(help="Join the scores of all translations: average, or learned on val."),
+    ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
@@ -90,6 +102,9 @@ def evaluate_command(
         "strict": strict,
         "keep_copies": keep_copies,
         "same_text": same_text,
+        "translation": translation_of(
+            translator, _list(translate_to, "--translate-to"), consistency
+        ),
     }
     if ensemble:
         reports = _ensemble_reports(models, data, options, trec)
@@ -229,6 +244,8 @@ def _judge(
 ) -> "Report":
     from polyglance.evaluation import evaluate
 
+    options = dict(options)
+    model = ask_in_translation(options.pop("translation"), model, dataset, options)
     export = None if trec is None else _exporter(trec, dataset.split(options["split"]), name)
     return evaluate(model, dataset, name=name, on_language=export, **options)
 

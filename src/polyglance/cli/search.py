@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyglance.cli.translation import TRANSLATOR, translate_queries
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -33,11 +34,17 @@ def search_command(
     font: Annotated[
         list[Path] | None, typer.Option(help="Font file for the sheet's texts; may be repeated.")
     ] = None,
+    translator: Annotated[
+        str | None, typer.Option(help=f"Translate the queries first: {TRANSLATOR}.")
+    ] = None,
+    translate_to: Annotated[
+        str | None, typer.Option(help="To this language (default: en if the model knows it).")
+    ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
 ) -> None:
-    """Rank pictures for a sentence in any language the model knows."""
+    """Rank pictures for a sentence in any language the model knows, or that can be translated."""
     _check_output(sheet)
     _check_output(Path(json) if json not in (None, "-") else None)
     for file in font or []:
@@ -47,6 +54,12 @@ def search_command(
     from polyglance.search import check_queries, search
 
     loaded = Model.load(model)
+    if translator is not None:
+        queries, language = translate_queries(
+            loaded, queries, language, translator, translate_to, cache
+        )
+    elif translate_to is not None:
+        raise PolyglanceError("--translate-to needs a --translator")
     checked = check_queries(loaded, queries, language)
     gallery = _gallery(loaded, images, cache)
     if sheet is not None and not gallery.pictures:

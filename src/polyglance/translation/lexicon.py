@@ -44,6 +44,8 @@ class LexiconTranslator(Translator):
         self.captions = load_dataset(captions) if captions else None
         suffix = "" if self.captions is None else f",words={self.captions.name}"
         self.name = f"lexicon:{self.path.name}{suffix}"
+        self._sources: dict[str, _Source] = {}
+        self._targets: dict[str, _Target] = {}
         self._pairs: dict[tuple[str, str], _Words] = {}
 
     @cached_property
@@ -53,24 +55,33 @@ class LexiconTranslator(Translator):
 
     def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
         if (source, target) not in self._pairs:
-            self._pairs[source, target] = self._words(source, target)
+            self._pairs[source, target] = _Words(self._source(source), self._target(target))
         words, tokenizer = self._pairs[source, target], get_tokenizer()
         return [words.translate(tokenizer.tokenize(text, source)) for text in texts]
 
-    def _words(self, source: str, target: str) -> "_Words":
-        for code in (source, target):
-            if code not in self._lemmas:
-                hint = nearest(code, sorted(self._lemmas))
-                raise PolyglanceError(f"{self.path}: has no language '{code}'{hint}")
-        senses = self._lemmas[source], self._lemmas[target]
-        return _Words(*senses, self._spread, source, target, self._usual(target))
+    def _source(self, language: str) -> "_Source":
+        if language not in self._sources:
+            self._sources[language] = _Source(self._entries(language), language)
+        return self._sources[language]
+
+    def _target(self, language: str) -> "_Target":
+        if language not in self._targets:
+            usual = self._usual(language)
+            entries = self._entries(language)
+            self._targets[language] = _Target(entries, language, self._spread, usual)
+        return self._targets[language]
+
+    def _entries(self, language: str) -> dict[str, str]:
+        if language not in self._lemmas:
+            hint = nearest(language, sorted(self._lemmas))
+            raise PolyglanceError(f"{self.path}: has no language '{language}'{hint}")
+        return self._lemmas[language]
 
     def _usual(self, language: str) -> Counter[str]:
         """How often training captions use each word."""
         if self.captions is None or language not in self.captions.languages:
             return Counter()
-        part = self.captions.split("train")
-        texts = part.captions([language]).texts
+        texts = self.captions.split("train").captions([language]).texts
         return Counter(word for words in tokenize_many(texts, language) for word in words)
 
     @cached_property
@@ -87,31 +98,47 @@ class LexiconTranslator(Translator):
         return Counter(synset for senses in self._lemmas.values() for synset in senses)
 
 
-class _Words:
-    """The words of one language with their translations into another."""
+class _Source:
+    """The senses of a language's words and expressions."""
+
+    def __init__(self, entries: dict[str, str], language: str) -> None:
+        self.senses: dict[str, list[str]] = {}
+        for synset, lemmas in entries.items():
+            for word in _usable(lemmas, language):
+                self.senses.setdefault(normalise(word, language), []).append(synset)
+        self.lemmas = Lemmas(self.senses, language)
+        self.between = "" if language in UNSPACED else " "
+
+
+class _Target:
+    """The words of a language's senses, and how likely each is used."""
 
     def __init__(
         self,
-        source: dict[str, str],
-        target: dict[str, str],
+        entries: dict[str, str],
+        language: str,
         spread: Counter[str],
-        source_language: str,
-        target_language: str,
         usual: Counter[str],
     ) -> None:
-        self._senses: dict[str, list[str]] = {}
-        for synset, lemmas in source.items():
-            for word in _usable(lemmas, source_language):
-                self._senses.setdefault(normalise(word, source_language), []).append(synset)
-        self._target = {y: _usable(lemmas, target_language) for y, lemmas in target.items()}
-        self._spread = spread
+        self.words = {synset: _usable(lemmas, language) for synset, lemmas in entries.items()}
+        self.spread, self._usual = spread, usual
         self._weight: Counter[str] = Counter()
-        for synset, words in self._target.items():
+        for synset, words in self.words.items():
             self._weight.update(dict.fromkeys(words, spread[synset]))
-        self._usual = usual
-        self._split = partial(get_tokenizer().tokenize, language=target_language)
-        self._lemmas = Lemmas(self._senses, source_language)
-        self._between = "" if source_language in UNSPACED else " "
+        self._split = partial(get_tokenizer().tokenize, language=language)
+
+    def likely(self, word: str) -> float:
+        """How likely a word is used, by captions where there are any, else by its senses."""
+        if not self._usual:
+            return float(self._weight[word] ** WORD_POWER)
+        return 1.0 + min((self._usual[token] for token in self._split(word)), default=0)
+
+
+class _Words:
+    """The words of one language with their translations into another."""
+
+    def __init__(self, source: _Source, target: _Target) -> None:
+        self._source, self._target = source, target
         self._kept: dict[str, str | None] = {}
 
     def translate(self, tokens: list[str]) -> str | None:
@@ -119,7 +146,7 @@ class _Words:
         found, start = [], 0
         while start < len(tokens):
             length = self._expression(tokens, start)
-            token = self._between.join(tokens[start : start + length])
+            token = self._source.between.join(tokens[start : start + length])
             start += length
             word = self._word(token)
             if word is not None or not token.isalpha() or len(token) > SHORT:
@@ -129,8 +156,8 @@ class _Words:
     def _expression(self, tokens: list[str], start: int) -> int:
         """How many tokens from `start` on are an expression of the lexicon; else 1."""
         for length in range(min(LONGEST_EXPRESSION, len(tokens) - start), 1, -1):
-            words = self._between.join(tokens[start : start + length])
-            if words in self._senses and self._word(words) is not None:
+            words = self._source.between.join(tokens[start : start + length])
+            if words in self._source.senses and self._word(words) is not None:
                 return length
         return 1
 
@@ -145,21 +172,15 @@ class _Words:
         Short words of an alphabet are mostly articles and prepositions, and in a lexicon the
         names of units and elements.
         """
-        if len(token) < 3 and normalise(token).isalpha() and self._between:
+        if len(token) < 3 and normalise(token).isalpha() and self._source.between:
             return None
         scores: Counter[str] = Counter()
-        for lemma in self._lemmas.of(token, self._senses):
-            for synset in self._senses[lemma]:
-                for word in self._target.get(synset, ()):
-                    scores[word] += self._spread[synset] ** SENSE_POWER
-        ranked = {word: score * self._likely(word) for word, score in scores.items()}
+        for lemma in self._source.lemmas.of(token, self._source.senses):
+            for synset in self._source.senses[lemma]:
+                for word in self._target.words.get(synset, ()):
+                    scores[word] += self._target.spread[synset] ** SENSE_POWER
+        ranked = {word: score * self._target.likely(word) for word, score in scores.items()}
         return min(ranked, key=lambda word: (-ranked[word], len(word), word), default=None)
-
-    def _likely(self, word: str) -> float:
-        """How likely a word is used, by captions where there are any, else by its senses."""
-        if not self._usual:
-            return float(self._weight[word] ** WORD_POWER)
-        return 1.0 + min((self._usual[token] for token in self._split(word)), default=0)
 
 
 def _usable(lemmas: str, language: str) -> list[str]:

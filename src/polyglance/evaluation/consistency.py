@@ -1,0 +1,120 @@
+"""Cross-lingual consistency: one score from those of a query's translations (spec §5.6).
+
+CLC-A is their mean; CLC-C a small network over them, learnt on the validation split.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+HIDDEN, ITERATIONS, RATE = 32, 30, 1e-2
+MARGIN, TOP, CAPTION_WEIGHT = 0.05, 10, 1.5
+"""SMALR's matching loss (spec §5.2): margin, negatives of an anchor, weight of caption anchors."""
+
+
+def average_scores(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """CLC-A: mean [n, m] of scores [L, n, m] over the languages that captions have, [m, L] bool.
+
+    >>> scores = np.array([[[1.0, 4.0]], [[3.0, 9.0]]])
+    >>> average_scores(scores, np.array([[True, True], [True, False]])).tolist()
+    [[2.0, 4.0]]
+    """
+    weights = present.T / np.maximum(present.sum(1), 1)
+    return np.asarray(np.einsum("lnm,lm->nm", scores, weights.astype(scores.dtype)))
+
+
+def fill_missing(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Scores [L, n, m] where those of missing translations are the mean of the others."""
+    return np.where(present.T[:, None, :], scores, average_scores(scores, present))
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """CLC-C: |L| → 32 → 1 without biases, ReLU between.
+
+    All weights start equal and learn from all pairs at once, so the 32 units stay equal for ever
+    (spec §5.6): `first` [L] is what each of them gives the languages, `second` what each of them
+    counts. `shift` is added to the scores, as a ReLU would make all negative ones equal.
+    """
+
+    first: np.ndarray
+    second: float
+    shift: float = 0.0
+
+    @classmethod
+    def uniform(cls, languages: int, shift: float = 0.0) -> "Consistency":
+        """The start: the mean of the scores."""
+        return cls(np.full(languages, 1 / languages, np.float32), 1 / HIDDEN, shift)
+
+    @property
+    def parameters(self) -> int:
+        """Numbers to learn; 352 for ten languages."""
+        return len(self.first) * HIDDEN + HIDDEN
+
+    @property
+    def shares(self) -> np.ndarray:
+        """What each language counts, [L], relative to all."""
+        total = np.abs(self.first).sum()
+        return np.asarray(self.first * np.sign(self.second) / max(float(total), 1e-12))
+
+    def combine(self, scores: np.ndarray, present: np.ndarray) -> np.ndarray:
+        """One score [n, m] from scores [L, n, m] of captions that have the languages [m, L]."""
+        units = np.tensordot(self.first, fill_missing(scores, present) + self.shift, 1)
+        return np.asarray(HIDDEN * self.second * np.maximum(units, 0), np.float32)
+
+
+def fit_consistency(
+    scores: np.ndarray,
+    caption_image: np.ndarray,
+    iterations: int = ITERATIONS,
+    rate: float = RATE,
+) -> Consistency:
+    """Learn CLC-C from scores [L, N, M] of N images with M captions, all of them in every step.
+
+    `caption_image` [M] is the image of each caption. Scores of missing translations are filled
+    in before.
+    """
+    import torch
+
+    shift = max(0.0, -float(scores.min()))
+    start = Consistency.uniform(len(scores), shift)
+    inputs = torch.from_numpy(np.asarray(scores, np.float32)) + shift
+    owner = torch.from_numpy(np.asarray(caption_image, np.int64))
+    first = torch.from_numpy(start.first.copy()).requires_grad_()
+    second = torch.tensor(start.second, requires_grad=True)
+    optimiser = torch.optim.Adam([first, second], lr=rate)
+    for _ in range(iterations):
+        units = torch.tensordot(first, inputs, 1).clamp(min=0)
+        optimiser.zero_grad()
+        matching_loss(HIDDEN * second * units, owner).backward()
+        optimiser.step()
+    learnt = Consistency(first.detach().numpy(), float(second.detach()), shift)
+    # Weights that turn the order around have diverged.
+    return learnt if learnt.second > 0 else start
+
+
+def matching_loss(scores: "Tensor", owner: "Tensor") -> "Tensor":
+    """SMALR's L_mm of scores [N, M] whose captions belong to images `owner` [M].
+
+    Every caption with its image is a triplet's positive twice: against the images, and against
+    the captions of other images, that score highest.
+    """
+    import torch
+
+    own = owner == torch.arange(len(scores))[:, None]
+    positive = scores.gather(0, owner[None])[0]
+    negatives = scores.masked_fill(own, -torch.inf)
+    images = negatives.topk(min(TOP, len(scores) - 1), dim=0).values  # [k, M]
+    captions = negatives.topk(min(TOP, _fewest(own)), dim=1).values[owner].T
+    by_caption = (MARGIN - positive + images).clamp(min=0).mean()
+    by_image = (MARGIN - positive + captions).clamp(min=0).mean()
+    return CAPTION_WEIGHT * by_caption + by_image
+
+
+def _fewest(own: "Tensor") -> int:
+    """Captions of others that every image has."""
+    return int((~own).sum(1).min())

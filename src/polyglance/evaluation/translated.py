@@ -1,0 +1,233 @@
+"""A model that is asked in translation: in one language, or in several whose scores are joined."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyglance.data.dataset import Dataset
+from polyglance.errors import NoWords, PolyglanceError
+from polyglance.evaluation.codes import as_codes, concatenate, finite, width
+from polyglance.evaluation.consistency import (
+    Consistency,
+    average_scores,
+    fill_missing,
+    fit_consistency,
+)
+from polyglance.evaluation.protocol import (
+    Captions,
+    Encoder,
+    choose_captions,
+    readable_captions,
+    similarity_of,
+)
+from polyglance.sets import Codes
+from polyglance.translation import Translator, translate
+
+MOST_PHOTOS = 1024
+"""Photographs to learn CLC-C from, the first of the split: all pairs are held at once."""
+
+
+class Views:
+    """Texts as a model encoded them in several languages, [n, L]; pictures have one view.
+
+    `present` [n, L] says which there are; the others hold the code of another view.
+    """
+
+    def __init__(self, parts: Sequence[Codes], present: np.ndarray, language: str = "") -> None:
+        self.parts, self.present, self.language = list(parts), present, language
+
+    @staticmethod
+    def concatenate(views: Sequence["Views"]) -> "Views":
+        """The rows of all, in order."""
+        parts = [concatenate(codes) for codes in zip(*(one.parts for one in views), strict=True)]
+        return Views(parts, np.concatenate([one.present for one in views]), views[0].language)
+
+    @property
+    def dim(self) -> object:
+        """What pictures and texts must agree in."""
+        return width(self.parts[0])
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+    def __getitem__(self, rows: Any) -> "Views":
+        return Views([part[rows] for part in self.parts], self.present[rows], self.language)
+
+    def finite(self) -> np.ndarray:
+        """Which rows are finite in every view, [n] bool."""
+        return np.logical_and.reduce([finite(part) for part in self.parts])
+
+
+class Translated:
+    """An `Encoder` that translates each query into `targets` and joins the scores.
+
+    With one target it is "translate to English"; with several, their mean (CLC-A) until
+    `learn` has made weights for the query's language (CLC-C). A target that a text cannot be
+    translated to does not count for it; a text without any is asked as it is.
+
+    `evaluate(Translated(model, make_translator("captions:DATA"), ["en", "de"]), dataset)`
+    judges CLC-A.
+    """
+
+    languages = None
+    """All are known: `evaluate` must tell the language of every query."""
+
+    def __init__(
+        self,
+        model: Encoder,
+        translator: Translator,
+        targets: Sequence[str],
+        cache: Path | None = None,
+    ) -> None:
+        self.model, self.translator, self.targets = model, translator, list(targets)
+        self.known: Sequence[str] | None = getattr(model, "languages", None)
+        _check_targets(self.targets, self.known)
+        self.cache = cache
+        self.weights: dict[str, Consistency] = {}
+        name, self._prepare, self._score = similarity_of(model)
+        self._texts: dict[tuple[str, str], dict[str, str | None]] = {}
+        self.similarity = f"{name}, translated to {', '.join(self.targets)}"
+
+    def translate_captions(
+        self, chosen: Sequence[Captions], show_progress: bool | None = None
+    ) -> dict[str, float]:
+        """Translate captions before they are encoded, with progress.
+
+        Returns the share of translations found, by language; none at all is an error.
+        """
+        shares = {}
+        for captions in chosen:
+            found = [
+                text is not None
+                for target in self.targets
+                if target != captions.language
+                for text in self._translations(
+                    captions.texts, captions.language, target, show_progress
+                )
+            ]
+            shares[captions.language] = float(np.mean(found)) if found else 1.0
+            if not shares[captions.language]:
+                raise PolyglanceError(
+                    f"{self.translator.name}: translates none of the {len(captions.texts)} "
+                    f"captions in '{captions.language}' ({', '.join(captions.kinds)}); choose "
+                    "another translator, or other --languages or --kinds"
+                )
+        return shares
+
+    def _translations(
+        self, texts: Sequence[str], source: str, target: str, show: bool | None
+    ) -> list[str | None]:
+        kept = self._texts.setdefault((source, target), {})
+        new = [text for text in dict.fromkeys(texts) if text not in kept]
+        found = translate(self.translator, new, source, target, self.cache, show)
+        kept.update(zip(new, found, strict=True))
+        return [kept[text] for text in texts]
+
+    def encode_text(
+        self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
+    ) -> Views:
+        """The texts' codes in every target language."""
+        if language is None:
+            raise PolyglanceError("a text can be translated only if its language is told")
+        told = language if self.known is None or language in self.known else None
+        plain = self._prepare(as_codes(self.model.encode_text(texts, told, show_progress=False)))
+        parts, present = [], []
+        for target in self.targets:
+            codes, there = self._encode(texts, language, target, plain)
+            parts.append(codes)
+            present.append(there)
+        has = np.stack(present, axis=1)
+        # A text without any translation: `plain` is what all its views hold.
+        has[~has.any(axis=1), 0] = True
+        return Views(parts, has, language)
+
+    def _encode(
+        self, texts: list[str], source: str, target: str, plain: Codes
+    ) -> tuple[Codes, np.ndarray]:
+        """Codes in one language, and which there are; `plain` in place of the others."""
+        if target == source:
+            return plain, np.ones(len(texts), bool)
+        found = self._translations(texts, source, target, False)
+        there = np.array([text is not None for text in found])
+        while there.any():
+            rows = np.flatnonzero(there)
+            try:
+                codes = self.model.encode_text(
+                    [found[row] or "" for row in rows], target, show_progress=False
+                )
+            except NoWords as error:
+                there[rows[error.index]] = False
+                continue
+            order = np.concatenate([rows, np.flatnonzero(~there)])
+            joined = concatenate([self._prepare(as_codes(codes)), plain[np.flatnonzero(~there)]])
+            return joined[np.argsort(order)], there
+        return plain, there
+
+    def encode_dataset(
+        self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
+    ) -> Views:
+        """The photographs' codes."""
+        codes = self.model.encode_dataset(dataset, cache=cache, show_progress=show_progress)
+        return Views([self._prepare(as_codes(codes))], np.ones((len(dataset), 1), bool))
+
+    def score(self, images: Views, captions: Views) -> np.ndarray:
+        """Joint scores [n, m]."""
+        scores = self._scores(images, captions)
+        weights = self.weights.get(captions.language)
+        if weights is None:
+            return average_scores(scores, captions.present)
+        return weights.combine(scores, captions.present)
+
+    def _scores(self, images: Views, captions: Views) -> np.ndarray:
+        """Scores [L, n, m] of every view."""
+        picture = images.parts[0]
+        tiles = [np.asarray(self._score(picture, part), np.float32) for part in captions.parts]
+        return np.stack(tiles)
+
+    def learn(
+        self,
+        dataset: Dataset,
+        split: str = "val",
+        languages: Sequence[str] | None = None,
+        kinds: Sequence[str] | None = None,
+        show_progress: bool | None = None,
+    ) -> None:
+        """Learn CLC-C on a split, one set of weights for each language that queries are in."""
+        part = dataset.split(split)
+        part = Dataset(part.photos[:MOST_PHOTOS], part.images, part.name, part.root, part.file)
+        wanted = None if languages is None else [c for c in languages if c in part.languages]
+        chosen = choose_captions(part, wanted, kinds)
+        self.translate_captions(chosen, show_progress)
+        images = self.encode_dataset(part, self.cache, show_progress)
+        readable = finite(images)
+        for captions in chosen:
+            source = readable_captions(captions, readable)
+            if len(np.unique(source.photo)) < 2:
+                continue
+            views = self.encode_text(source.texts, source.language)
+            photo, owner = np.unique(source.photo, return_inverse=True)
+            scores = fill_missing(self._scores(images[photo], views), views.present)
+            self.weights[source.language] = fit_consistency(scores, owner)
+        self.similarity = f"{self.similarity}, weighted on {split}"
+
+    def weight_notes(self) -> list[str]:
+        """What each language counts for queries in each."""
+        notes = []
+        for code, weights in self.weights.items():
+            shares = zip(self.targets, weights.shares, strict=True)
+            listed = ", ".join(f"{target} {100 * share:.0f}" for target, share in shares)
+            notes.append(f"weights of a query in '{code}' in %: {listed}")
+        return notes
+
+
+def _check_targets(targets: Sequence[str], known: Sequence[str] | None) -> None:
+    if not targets:
+        raise PolyglanceError("name a language to translate to")
+    for code in targets if known is not None else ():
+        if code not in (known or ()):
+            raise PolyglanceError(
+                f"the model was not trained on language '{code}', so there is no use in "
+                f"translating to it; it knows {', '.join(known or ())}"
+            )
