@@ -8,6 +8,7 @@ import typer
 
 from polyglance.cli.add_language import add_language_command
 from polyglance.cli.align import align_command
+from polyglance.cli.compact import compact_command
 from polyglance.cli.data import data_app
 from polyglance.cli.demo import demo_command
 from polyglance.cli.evaluate import evaluate_command
@@ -54,6 +55,7 @@ app.add_typer(recipes_app, name="recipes")
 app.command("study")(study_command)
 app.command("vectors")(vectors_command)
 app.command("align")(align_command)
+app.command("compact")(compact_command)
 app.command("add-language")(add_language_command)
 app.command("demo")(demo_command)
 

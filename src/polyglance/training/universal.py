@@ -14,7 +14,7 @@ from polyglance.recipes import Recipe
 from polyglance.text.closed import ClosedVocabularies, Layout, Start
 from polyglance.text.vectors import WordVectors
 from polyglance.text.vocabulary import SPECIALS, Vocabulary, count
-from polyglance.training.assignment import assign_tokens
+from polyglance.training.assignment import Assignment, assign_tokens
 from polyglance.training.language_vectors import language_vectors, reduce_vectors
 
 
@@ -48,26 +48,15 @@ def build_universal(
         by_language.setdefault(code, []).append(words)
     codes = track(sorted(by_language), "word vectors", len(by_language), "languages", show_progress)
     lexes = {code: _lexis(recipe, code, by_language[code], cache) for code in codes}
-    own = {code: int(lexis.own.sum()) for code, lexis in lexes.items()}
-    start = {c: reduce_vectors(x.vectors.matrix, recipe.universal.dim) for c, x in lexes.items()}
-    vectors = {code: start[code][lexis.own] for code, lexis in lexes.items()}
-    if recipe.universal.rare != "latent":
-        layout = Layout(0, own)
-        tables = {code: _own_tokens(lexis, layout, code) for code, lexis in lexes.items()}
-        if recipe.universal.rare == "dictionary":
-            _translate(recipe, lexes, tables)
-        return ClosedVocabularies(tables, layout, Start(vectors))
-    matrices = {code: lexis.vectors for code, lexis in lexes.items()}
-    found = assign_tokens(recipe, matrices, table, tokens, cache, show_progress)
-    rare = {code: found.tokens[code][~lexis.own] for code, lexis in lexes.items()}
-    used = np.unique(np.concatenate(list(rare.values())))
-    layout = Layout(len(used), own)
+    if recipe.universal.rare == "latent" and not all(lexis.own.all() for lexis in lexes.values()):
+        vectors = {code: lexis.vectors for code, lexis in lexes.items()}
+        found = assign_tokens(recipe, vectors, table, tokens, cache, show_progress)
+        return _with_latent(recipe, lexes, found)
+    layout, start = _own(recipe, lexes)
     tables = {code: _own_tokens(lexis, layout, code) for code, lexis in lexes.items()}
-    for code, lexis in lexes.items():
-        words = [word for word, mine in zip(lexis.words, lexis.own, strict=True) if not mine]
-        numbers = 1 + np.searchsorted(used, rare[code])
-        tables[code] |= dict(zip(words, numbers.tolist(), strict=True))
-    return ClosedVocabularies(tables, layout, Start(vectors, found.vectors[used]))
+    if recipe.universal.rare == "dictionary":
+        _translate(recipe, lexes, tables)
+    return ClosedVocabularies(tables, layout, start)
 
 
 def _lexis(
@@ -88,6 +77,29 @@ def _lexis(
     if universal.rare == "dictionary" and code == universal.pivot:
         own[:] = True
     return Lexis(vectors, own)
+
+
+def _own(recipe: Recipe, lexes: Mapping[str, Lexis], latent: int = 0) -> tuple[Layout, Start]:
+    """The numbering of own words behind `latent` tokens, and their vectors, reduced where asked."""
+    layout = Layout(latent, {code: int(lexis.own.sum()) for code, lexis in lexes.items()})
+    dim = recipe.universal.dim
+    reduced = {code: reduce_vectors(lexis.vectors.matrix, dim) for code, lexis in lexes.items()}
+    return layout, Start({code: reduced[code][lexis.own] for code, lexis in lexes.items()})
+
+
+def _with_latent(
+    recipe: Recipe, lexes: Mapping[str, Lexis], found: Assignment
+) -> ClosedVocabularies:
+    """Rare words become their tokens; tokens without any word are deleted."""
+    rare = {code: found.tokens[code][~lexis.own] for code, lexis in lexes.items()}
+    used = np.unique(np.concatenate(list(rare.values())))
+    layout, start = _own(recipe, lexes, len(used))
+    tables = {code: _own_tokens(lexis, layout, code) for code, lexis in lexes.items()}
+    for code, lexis in lexes.items():
+        words = [word for word, mine in zip(lexis.words, lexis.own, strict=True) if not mine]
+        numbers = 1 + np.searchsorted(used, rare[code])
+        tables[code] |= dict(zip(words, numbers.tolist(), strict=True))
+    return ClosedVocabularies(tables, layout, Start(start.own, found.vectors[used]))
 
 
 def _own_tokens(lexis: Lexis, layout: Layout, code: str) -> dict[str, int]:

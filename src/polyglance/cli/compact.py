@@ -1,0 +1,38 @@
+"""polyglance compact"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polyglance.errors import PolyglanceError
+
+FACTS = ("data", "fingerprint", "captions")
+
+
+def compact_command(
+    run: Annotated[Path, typer.Argument(help="A trained model of universal words, as MULE's.")],
+    out: Annotated[Path, typer.Option(help="Folder of the model to write.")],
+) -> None:
+    """Store words' vectors instead of what computes them: the model to deploy."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
+    from polyglance.files import read_json
+    from polyglance.models import Model
+    from polyglance.models.compact import compact
+    from polyglance.models.model import CONFIG, WEIGHTS
+
+    model = Model.load(run)
+    small = compact(model)
+    config = read_json(run / CONFIG)
+    facts = {name: config[name] for name in FACTS if name in config}
+    small.save(out, **facts, parameters=small.parameters())
+    for name, one, folder in (("trained", model, run), ("compact", small, out)):
+        size = (folder / WEIGHTS).stat().st_size / 2**20
+        typer.echo(f"{name}: {_told(one.parameters())}; {size:.1f} MB")
+    typer.echo(f"model: {out}")
+
+
+def _told(parameters: dict[str, int]) -> str:
+    parts = ", ".join(f"{name} {count:,}" for name, count in parameters.items() if name != "all")
+    return f"{parameters['all']:,} trainable numbers ({parts})"
