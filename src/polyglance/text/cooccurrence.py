@@ -34,9 +34,10 @@ def cooccurrence_vectors(
     if not words:
         raise PolyglanceError(f"no word occurs {least} times in {len(sentences)} sentences")
     ids = {word: index for index, word in enumerate(words)}
-    rows, columns, values = _ppmi(*_pairs(sentences, ids), len(words))
-    if not len(rows):
-        raise PolyglanceError("no two words share a sentence more often than by chance")
+    codes, times = _pairs(sentences, ids)
+    if not len(codes):
+        raise PolyglanceError("no two words share a sentence")
+    rows, columns, values = _ppmi(codes, times, len(words))
     place = torch.from_numpy(np.stack([rows, columns]))
     size = (len(words), len(words))
     numbers = torch.from_numpy(values)
@@ -55,13 +56,16 @@ def _pairs(
     sentences: Sequence[Sequence[str]], ids: dict[str, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Codes i·n + j of distinct words that share a sentence, sorted, and how often they do."""
-    groups = [np.unique([ids[w] for w in words if w in ids]) for words in sentences]
+    groups = [
+        np.unique(np.array([ids[word] for word in words if word in ids], np.int64))
+        for words in sentences
+    ]
     codes, counts = np.empty(0, np.int64), np.empty(0, np.int64)
     waiting: list[np.ndarray] = []
     size = 0
     for number, group in enumerate(groups, 1):
         one, other = (part.ravel() for part in np.meshgrid(group, group))
-        waiting.append((one.astype(np.int64) * len(ids) + other)[one != other])
+        waiting.append((one * len(ids) + other)[one != other])
         size += len(waiting[-1])
         if size > _PAIRS or number == len(groups):
             new, times = np.unique(np.concatenate(waiting), return_counts=True)

@@ -1,0 +1,216 @@
+"""Models that start from a trained one: T1 and T2, and languages added to models of any kind."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from polyglance import Model
+from polyglance.data import load_dataset
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation import evaluate
+from polyglance.recipes import load_recipe
+from polyglance.text.added_words import AddedReader
+from polyglance.text.vectors import save_vectors
+from polyglance.training import train
+from polyglance.training.source import copy_weights
+from polyglance.training.transfer import begin_model
+from tests.conftest import TOY, WORDS, write_toy
+
+ATTENTION = [*TOY, "text.words=12", "text.heads=2", "text.head_size=4", "training.epochs=12"]
+LIWE = [*TOY, "text.layers=[12, 10]", "text.characters=6", "training.epochs=12"]
+TABLE = [*TOY, "training.epochs=12"]
+TOWERS = [*TABLE, "text.towers=per-language", "tasks.sampling=languages"]
+KINDS = {
+    "table": ("vsepp", TABLE),
+    "liwe": ("liwe", LIWE),
+    "towers": ("vsepp", TOWERS),
+    "vectors": ("translator", ATTENTION),
+}
+TEXTS = ["red dog runs", "a cat that sleeps", "zebra", "white"]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A dataset, and an English model of every kind."""
+    folder = tmp_path_factory.mktemp("world")
+    return folder, load_dataset(str(write_toy(folder / "toy")))
+
+
+@pytest.fixture(scope="module")
+def trained(world):
+    made = {}
+
+    def source(kind):
+        if kind not in made:
+            made[kind] = run(world, f"source-{kind}", kind, "data.languages=[en]").model
+        return world[0] / f"source-{kind}"
+
+    return source
+
+
+def run(world, name, kind, *overrides, resume=False):
+    recipe, small = KINDS[kind]
+    chosen = load_recipe(recipe, [*small, *overrides])
+    folder, dataset = world
+    return train(chosen, dataset, folder / name, resume, folder / "cache", show_progress=False)
+
+
+def german(source, *overrides, dictionary="captions"):
+    named = [f"transfer.source={source}", f"transfer.dictionary={dictionary}"]
+    return [*named, "data.languages=[de]", *overrides]
+
+
+def recall(result, code="de"):
+    return result.progress.evaluations[-1]["mr"][code]
+
+
+def test_an_aligned_translator_is_better_than_a_random_one_before_any_training(world, trained):
+    source = trained("vectors")
+    zero = german(source, "data.photos=0", "transfer.method=svd")
+    aligned = run(world, "t2", "vectors", *zero)
+    random = run(world, "t1", "vectors", *zero, "transfer.translator=random")
+    scratch = run(world, "fs", "vectors", "data.languages=[de]", "data.photos=0")
+    assert recall(aligned) > recall(random) + 20
+    assert recall(aligned) > recall(scratch) + 20
+    assert aligned.progress.finished == "nothing to train on"
+    assert aligned.progress.update == 0
+    state, old = aligned.model.network.state_dict(), Model.load(source).network.state_dict()
+    for name, value in old.items():
+        assert state[name].equal(value)
+    assert set(state) - set(old) == {
+        f"text.words.translators.language_de.{part}" for part in ("weight", "bias")
+    }
+    assert not state["text.words.translators.language_de.bias"].any()
+    assert aligned.model.languages == ["de"]
+    loaded = Model.load(world[0] / "t2")
+    texts = ["roter hund läuft", "katze"]
+    np.testing.assert_array_equal(
+        loaded.encode_text(texts, "de"), aligned.model.encode_text(texts, "de")
+    )
+
+
+def test_fine_tuning_starts_from_the_source_and_keeps_the_best(world, trained):
+    few = german(trained("vectors"), "data.photos=20", "transfer.method=svd")
+    result = run(world, "t2-few", "vectors", *few)
+    assert result.progress.evaluations[0]["update"] == 0
+    scores = [row["rsum"] for row in result.progress.evaluations]
+    assert result.progress.best == pytest.approx(max(scores), abs=1e-3)
+    moved = result.model.network.state_dict()["text.attention.last.weight"]
+    old = Model.load(trained("vectors")).network.state_dict()["text.attention.last.weight"]
+    assert result.progress.best_update == 0 or not moved.equal(old)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_added_language_leaves_all_others_as_they_were(world, trained, kind):
+    source = trained(kind)
+    old = Model.load(source)
+    for name, photos in ((f"{kind}-0", 0), (f"{kind}-30", 30)):
+        more = [f"data.photos={photos}", "transfer.keep=true", "transfer.method=svd"]
+        result = run(world, name, kind, *german(source, *more))
+        new = Model.load(world[0] / name)
+        assert new.languages == ["de", "en"]
+        np.testing.assert_array_equal(old.encode_text(TEXTS, "en"), new.encode_text(TEXTS, "en"))
+        if kind != "towers":
+            np.testing.assert_array_equal(old.encode_text(TEXTS[:2]), new.encode_text(TEXTS[:2]))
+        state = new.network.state_dict()
+        assert all(state[key].equal(value) for key, value in old.network.state_dict().items())
+        found = evaluate(new, world[1], "test", ["de"], bootstrap=0, cache=world[0] / "cache")
+        assert found.results[0].metrics.mr > 60
+        assert recall(result) > 60
+    assert result.progress.update > 0
+
+
+def test_few_pairs_teach_words_that_the_dictionary_lacks(world, trained, tmp_path):
+    (tmp_path / "pairs.txt").write_text("hund dog\nkatze cat\n")
+    named = german(trained("table"), "transfer.keep=true", dictionary=tmp_path / "pairs.txt")
+    zero = run(world, "poor", "table", *named, "data.photos=0")
+    few = run(world, "poor-60", "table", *named, "data.photos=60", "training.epochs=30")
+    assert isinstance(zero.model.reader, AddedReader)
+    assert zero.model.reader.added["de"].words == ("hund", "katze")
+    assert set(few.model.reader.added["de"].words) == {w for g in WORDS["de"] for w in g}
+    assert recall(few) > recall(zero) + 15
+
+
+def test_languages_are_added_one_after_the_other(world, trained, tmp_path):
+    (tmp_path / "pairs.txt").write_text("perro dog\ngato cat\n")
+    first = german(trained("liwe"), "transfer.keep=true", "data.photos=0")
+    run(world, "first", "liwe", *first)
+    recipe, small = KINDS["liwe"]
+    named = [f"transfer.source={world[0] / 'first'}", "transfer.keep=true"]
+    named += [f"transfer.dictionary={tmp_path / 'pairs.txt'}", "data.languages=[es]"]
+    chosen = load_recipe(recipe, [*small, *named])
+    before = Model.load(world[0] / "first")
+    both = begin_model(chosen, None, {}, before.feature_dim, world[0] / "first")
+    both.save(tmp_path / "both")
+    loaded = Model.load(tmp_path / "both")
+    assert loaded.languages == ["de", "en", "es"]
+    np.testing.assert_array_equal(
+        loaded.encode_text(["roter hund"], "de"), before.encode_text(["roter hund"], "de")
+    )
+    # A word that has one translation is that word, wherever it stands in the sentence.
+    sentences = {"perro": "dog", "perro gato": "dog cat", "gato perro gato": "cat dog cat"}
+    for spanish, english in sentences.items():
+        np.testing.assert_allclose(
+            loaded.encode_text([spanish], "es"), loaded.encode_text([english], "en"), atol=1e-6
+        )
+
+
+def test_vectors_fill_in_for_words_that_the_dictionary_lacks(world, trained, tmp_path):
+    """German vectors are the English ones turned, so neighbours are translations."""
+    generator = np.random.default_rng(0)
+    turn = np.linalg.qr(generator.normal(size=(300, 300)))[0]
+    english, german_words = ([w for group in WORDS[c] for w in group] for c in ("en", "de"))
+    matrix = generator.normal(size=(len(english), 300))
+    save_vectors(tmp_path / "en.vec", english, matrix.astype(np.float32))
+    save_vectors(tmp_path / "de.vec", german_words, (matrix @ turn).astype(np.float32))
+    pairs = list(zip(german_words, english, strict=True))
+    (tmp_path / "pairs.txt").write_text("".join(f"{a} {b}\n" for a, b in pairs[2:]))
+    named = german(trained("table"), "transfer.keep=true", dictionary=tmp_path / "pairs.txt")
+    named += ["transfer.method=svd", f"transfer.vectors={tmp_path}"]
+    source = trained("table")
+    old = Model.load(source)
+    new = begin_model(load_recipe("vsepp", [*TABLE, *named]), world[1], {}, 16, source)
+    assert set(new.reader.added["de"].words) == set(german_words)
+    rows = new.network.text.added.tables["language_de"].detach()
+    place = new.reader.added["de"].words.index("rot")
+    table, vocabulary = old.network.text.words.weight, old.reader.tables[""]
+    distance = (rows[place] - table[4:]).norm(dim=1)
+    assert vocabulary.words[4 + int(distance.argmin())] == "red"
+
+
+def test_copied_weights_are_those_that_both_have(world, trained):
+    old = Model.load(trained("table"))
+    torch.manual_seed(5)
+    new = Model(old.recipe, old.reader, old.feature_dim, ["en"])
+    assert not new.network.text.gru.weight_hh_l0.equal(old.network.text.gru.weight_hh_l0)
+    copy_weights(old, new)
+    np.testing.assert_array_equal(old.encode_text(TEXTS, "en"), new.encode_text(TEXTS, "en"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "overrides", "message"),
+    [
+        ("table", ["text.hidden=8"], "trained with text.hidden=16, and the recipe has 8"),
+        ("table", ["data.languages=[en]"], "the model knows 'en' already"),
+        ("table", ["transfer.keep=false"], "extended, with transfer.keep=true"),
+        ("table", ["transfer.pivot=fr"], "transfer.pivot 'fr' is not the source's"),
+        ("table", ["transfer.dictionary=lexicon"], "give the lexicon's file"),
+        ("table", ["transfer.dictionary=identical"], "needs vectors of both languages"),
+        ("vectors", ["text.vectors=nowhere"], "has neither de.bin nor de.vec"),
+        ("vectors", ["data.languages=null"], "data.photos=0 needs data.languages"),
+    ],
+)
+def test_mistakes(world, trained, tmp_path, monkeypatch, kind, overrides, message):
+    monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
+    named = german(trained(kind), "transfer.keep=true", "data.photos=0", *overrides)
+    with pytest.raises(PolyglanceError, match=message):
+        run(world, f"mistake-{len(list(Path(world[0]).iterdir()))}", kind, *named)
+
+
+def test_a_word_by_word_dictionary_of_strangers_is_an_error(world, trained, tmp_path):
+    (tmp_path / "pairs.txt").write_text("hund zebra\n")
+    named = german(trained("table"), "transfer.keep=true", dictionary=tmp_path / "pairs.txt")
+    with pytest.raises(PolyglanceError, match="knows none of the words that its 1 pairs"):
+        run(world, "strangers", "table", *named, "data.photos=0")
