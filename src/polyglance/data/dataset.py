@@ -2,7 +2,8 @@
 
 On disk it is a folder with `captions.jsonl.gz` (or `captions.jsonl`), one photograph a line,
 `{"image": file, "split": name, "captions": {language: {kind: [text, …]}}}`, and `images/`.
-An image is a name below `images/`: a dataset from elsewhere cannot point at other files.
+An image is a name below `images/`: a dataset from elsewhere cannot point at other files. A line
+may have `"origins"` in the form of its captions, which says where machines' texts come from.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +20,9 @@ from polyglance.registry import nearest
 Captions = dict[str, dict[str, list[str]]]
 """language → kind → texts"""
 
+Origins = dict[str, dict[str, list[dict[str, str]]]]
+"""language → kind → for each caption `translator`, `from` (a language) and `of` (the source)"""
+
 KINDS = ("independent", "translation", "machine")
 """In order of preference for evaluation; folders may hold other kinds too."""
 
@@ -32,6 +36,8 @@ class Photo:
     captions: Captions
     line: int = field(default=0, compare=False)
     """Where the caption file has it, from 1; 0 where there is no such file."""
+    origins: Origins = field(default_factory=dict)
+    """Where captions come from, in their order, of languages and kinds for which it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,11 @@ def load_folder(folder: Path) -> Dataset:
 
 def save_folder(folder: Path, photos: Iterable[Photo]) -> None:
     """Write `captions.jsonl.gz` of a native dataset folder, atomically."""
-    rows = ({"image": p.image, "split": p.split, "captions": p.captions} for p in photos)
+    rows = (
+        {"image": p.image, "split": p.split, "captions": p.captions}
+        | ({"origins": p.origins} if p.origins else {})
+        for p in photos
+    )
     write_jsonl_gz(folder / "captions.jsonl.gz", rows)
 
 
@@ -181,7 +191,8 @@ def _photo(value: Any, path: Path, line: int) -> Photo:
             "put the picture there, or link it"
         )
     captions = check_captions(value.get("captions"), where)
-    return Photo(value["image"], value["split"], captions, line)
+    origins = _check_origins(value.get("origins", {}), captions, where)
+    return Photo(value["image"], value["split"], captions, line, origins)
 
 
 def check_captions(value: Any, where: str) -> Captions:
@@ -203,6 +214,28 @@ def check_captions(value: Any, where: str) -> Captions:
                     f"{where}: captions.{code}.{kind} holds an empty caption; remove it"
                 )
     return value
+
+
+def _check_origins(value: Any, captions: Captions, where: str) -> Origins:
+    """Check that there is an object of texts for every caption of the languages and kinds told."""
+    form = f"{where}: field 'origins' must be {{language: {{kind: [{{name: text}}, …]}}}}"
+    if not isinstance(value, dict) or not all(isinstance(kinds, dict) for kinds in value.values()):
+        raise PolyglanceError(form)
+    for code, kinds in value.items():
+        for kind, found in kinds.items():
+            if not isinstance(found, list) or not all(map(_is_texts, found)):
+                raise PolyglanceError(form)
+            texts = captions.get(code, {}).get(kind, [])
+            if len(found) != len(texts):
+                raise PolyglanceError(
+                    f"{where}: origins.{code}.{kind} tells of {len(found)} captions, and there are "
+                    f"{len(texts)}; make them as many"
+                )
+    return value
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 def is_inside(image: str) -> bool:

@@ -1,0 +1,124 @@
+"""`polyglance data translate`: fill a dataset to more languages."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyglance.cli.data import Images
+from polyglance.cli.translation import TRANSLATOR
+from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.data import Dataset
+    from polyglance.data.convert import Conversion
+    from polyglance.translation.fill import Filled
+
+BESIDE = ("features", "text-only.jsonl.gz")
+"""What else a dataset folder may hold."""
+
+
+def translate_command(
+    source: Annotated[str, typer.Argument(metavar="DATASET", help="folder, table or 'generated'")],
+    to: Annotated[str, typer.Option(help="languages to fill to, for example pt,fr")],
+    translator: Annotated[str, typer.Option(help=TRANSLATOR)],
+    out: Annotated[Path, typer.Option(help="the dataset folder to write")],
+    from_: Annotated[str, typer.Option("--from", help="language to translate from")] = "en",
+    kinds: Annotated[
+        str, typer.Option(help="kinds of captions to translate")
+    ] = "independent,translation",
+    captions: Annotated[
+        int | None, typer.Option(min=1, help="captions of a photograph to translate; default all")
+    ] = None,
+    images: Annotated[Images, typer.Option(help="how pictures get into OUT")] = Images.symlink,
+    force: Annotated[bool, typer.Option("--force", help="fill OUT again")] = False,
+    cache: Annotated[
+        Path | None, typer.Option(help="cache folder (default: the XDG cache)")
+    ] = None,
+) -> None:
+    """Translate captions into languages that photographs lack; people's captions stay.
+
+    Translations are kept in the cache as they come: a run that was stopped goes on where it was.
+    """
+    from polyglance.data.convert import write_folder
+    from polyglance.translation import make_translator
+    from polyglance.translation.fill import fill_languages
+
+    targets, chosen = _codes(to, "--to"), _codes(kinds, "--kinds")
+    conversion, dataset = _load(source)
+    if dataset.root is not None and out.resolve() == dataset.root.resolve():
+        raise PolyglanceError(f"{out}: is the dataset itself; name another folder with --out")
+    if not force and out.is_dir() and any(out.iterdir()):
+        raise PolyglanceError(f"{out}: exists and is not empty; choose another folder, or --force")
+    photos, filled = fill_languages(
+        dataset, make_translator(translator), targets, from_, chosen, captions, cache
+    )
+    if not any(one.captions for one in filled):
+        _refuse(filled, from_, chosen)
+    conversion.photos = photos
+    write_folder(out, conversion, images.value, force)
+    if dataset.root is not None and dataset.images == dataset.root / "images":
+        _take_along(dataset.root, out, images)
+    for note in conversion.notes:
+        typer.echo(f"note: {note}", err=True)
+    for one in filled:
+        typer.echo(_line(one))
+    typer.echo(f"{out}: {len(photos)} photographs")
+
+
+def _codes(text: str, option: str) -> list[str]:
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise PolyglanceError(f"{option} '{text}': names nothing")
+    return found
+
+
+def _load(source: str) -> "tuple[Conversion, Dataset]":
+    """The dataset, and where its pictures are by the names that they get."""
+    from dataclasses import replace
+
+    from polyglance.data import load_dataset
+    from polyglance.data.convert import Conversion
+    from polyglance.data.convert.table import convert_table
+    from polyglance.data.load import TABLES
+
+    dataset = load_dataset(source)
+    if Path(source).suffix.lower() in TABLES:
+        conversion = convert_table(Path(source))
+        return conversion, replace(dataset, photos=conversion.photos)
+    files = {photo.image: dataset.path(photo) for photo in dataset.photos}
+    found = {name: path.absolute() for name, path in files.items() if path.is_file()}
+    return Conversion(dataset.photos, found), dataset
+
+
+def _take_along(root: Path, out: Path, images: Images) -> None:
+    """Imported features and captions without a photograph, linked like the pictures."""
+    for name in BESIDE:
+        old, new = root / name, out / name
+        if new.is_symlink():
+            new.unlink()
+        if not old.exists() or new.exists():
+            continue
+        if images is not Images.copy:
+            new.symlink_to(old.absolute())
+        elif old.is_dir():
+            shutil.copytree(old, new)
+        else:
+            shutil.copyfile(old, new)
+
+
+def _refuse(filled: "list[Filled]", source: str, kinds: list[str]) -> None:
+    if any(one.lacking for one in filled):
+        raise PolyglanceError("the translator has no translation of any caption; try another one")
+    if all(one.kept for one in filled):
+        names = ", ".join(one.language for one in filled)
+        raise PolyglanceError(f"all photographs have captions in {names}, or none in '{source}'")
+    raise PolyglanceError(f"there are no captions in '{source}' of kind {', '.join(kinds)}")
+
+
+def _line(one: "Filled") -> str:
+    parts = [f"{one.captions} captions made for {one.photos} photographs"]
+    parts += [f"{one.kept} had captions"] if one.kept else []
+    parts += [f"{one.lacking} without a translation"] if one.lacking else []
+    return f"{one.language}: {', '.join(parts)}"

@@ -1,0 +1,143 @@
+"""Datasets filled to more languages, by function and by command."""
+
+import json
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from polyglance.cli import app
+from polyglance.data import Photo, load_dataset, save_folder
+from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.errors import PolyglanceError
+from polyglance.translation import Translator
+from polyglance.translation.fill import fill_languages
+
+
+class Upper(Translator):
+    name, keeps = "upper", False
+
+    def translate(self, texts, source, target):
+        return [None if text == "Odd." else f"{target} {text.upper()}" for text in texts]
+
+
+PHOTOS = [
+    Photo("a.jpg", "train", {"en": {"independent": ["A.", "B.", "A."], "machine": ["M."]}}),
+    Photo("b.jpg", "val", {"en": {"translation": ["C."]}, "fr": {"translation": ["Un C."]}}),
+    Photo("c.jpg", "val", {"en": {"independent": ["Odd."]}, "fr": {"machine": []}}),
+    Photo("d.jpg", "test", {"de": {"independent": ["D."]}}),
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    save_folder(tmp_path / "data", PHOTOS)
+    (tmp_path / "data" / "images").mkdir()
+    for name in "abc":
+        Image.new("RGB", (4, 4)).save(tmp_path / "data" / "images" / f"{name}.jpg")
+    (tmp_path / "data" / "text-only.jsonl.gz").write_bytes(b"x")
+    return tmp_path / "data"
+
+
+def test_only_what_is_lacking_is_filled_and_its_origin_kept(folder):
+    photos, filled = fill_languages(load_dataset(folder), Upper(), ["fr", "pt"])
+    assert photos[0].captions["fr"] == {"machine": ["fr A.", "fr B."]}
+    origin = {"translator": "upper", "from": "en"}
+    wanted = [{**origin, "of": "A."}, {**origin, "of": "B."}]
+    assert photos[0].origins["fr"] == {"machine": wanted}
+    assert photos[1].captions["fr"] == {"translation": ["Un C."]}
+    assert "fr" not in photos[1].origins
+    assert photos[2].captions["fr"] == {"machine": []}
+    assert photos[3] == PHOTOS[3]
+    made = [(one.language, one.captions, one.photos, one.kept, one.lacking) for one in filled]
+    assert made == [("fr", 2, 1, 1, 1), ("pt", 3, 2, 0, 1)]
+
+
+def test_how_many_and_of_which_kinds(folder):
+    dataset = load_dataset(folder)
+    photos, _ = fill_languages(dataset, Upper(), ["pt"], most=1)
+    assert photos[0].captions["pt"] == {"machine": ["pt A."]}
+    photos, _ = fill_languages(dataset, Upper(), ["pt"], kinds=["machine"])
+    assert photos[0].captions["pt"] == {"machine": ["pt M."]}
+    assert "pt" not in photos[1].captions
+    with pytest.raises(PolyglanceError, match="no captions in language 'xx'"):
+        fill_languages(dataset, Upper(), ["pt"], source="xx")
+    with pytest.raises(PolyglanceError, match="cannot be translated to itself"):
+        fill_languages(dataset, Upper(), ["en"])
+
+
+def test_origins_are_read_again_and_are_no_part_of_the_content(folder, tmp_path):
+    photos, _ = fill_languages(load_dataset(folder), Upper(), ["fr"])
+    save_folder(tmp_path / "new", photos)
+    again = load_dataset(tmp_path / "new")
+    assert [photo.origins for photo in again.photos] == [photo.origins for photo in photos]
+    save_folder(tmp_path / "bare", [Photo(p.image, p.split, p.captions) for p in photos])
+    assert dataset_fingerprint(again) == dataset_fingerprint(load_dataset(tmp_path / "bare"))
+
+
+@pytest.mark.parametrize(
+    ("origins", "message"),
+    [
+        ({"en": {"independent": [{"translator": "x"}, {}]}}, "tells of 2 captions, and there are"),
+        ({"en": {"independent": ["x"]}}, "field 'origins' must be"),
+        ([], "field 'origins' must be"),
+    ],
+)
+def test_origins_that_do_not_fit_are_told(tmp_path, origins, message):
+    line = {"image": "a", "split": "s", "captions": {"en": {"independent": ["A."]}}}
+    (tmp_path / "captions.jsonl").write_text(json.dumps({**line, "origins": origins}))
+    with pytest.raises(PolyglanceError, match=f"line 1: .*{message}"):
+        load_dataset(tmp_path)
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, ["data", "translate", *map(str, arguments)])
+    if isinstance(result.exception, PolyglanceError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def options(tmp_path):
+    rows = [{"en": "A.", "fr": "Un A."}, {"en": "B.", "fr": "Un B."}]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return "--to", "fr", "--translator", f"file:{path}"
+
+
+def test_the_command_writes_a_folder_with_links(folder, tmp_path, options):
+    out = tmp_path / "out"
+    text = run(folder, *options, "--out", out)
+    assert "fr: 2 captions made for 1 photographs, 1 had captions, 1 without a translation" in text
+    filled = load_dataset(out)
+    assert filled.photos[0].captions["fr"] == {"machine": ["Un A.", "Un B."]}
+    assert filled.photos[0].origins["fr"]["machine"][1]["translator"] == "file:t.jsonl"
+    assert (out / "images" / "a.jpg").is_symlink()
+    assert (out / "text-only.jsonl.gz").read_bytes() == b"x"
+    with pytest.raises(PolyglanceError, match="exists and is not empty"):
+        run(folder, *options, "--out", out)
+    run(folder, *options, "--out", out, "--force")
+
+
+def test_the_command_never_writes_into_its_source(folder, options):
+    before = (folder / "captions.jsonl.gz").read_bytes()
+    with pytest.raises(PolyglanceError, match="is the dataset itself"):
+        run(folder, *options, "--out", folder, "--force")
+    assert (folder / "captions.jsonl.gz").read_bytes() == before
+
+
+def test_a_table_becomes_a_folder(tmp_path, options):
+    (tmp_path / "pictures").mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "pictures" / "a.png")
+    (tmp_path / "t.csv").write_text("path,caption,language\npictures/a.png,A.,en\n")
+    run(tmp_path / "t.csv", *options, "--out", tmp_path / "out")
+    photo = load_dataset(tmp_path / "out").photos[0]
+    assert photo.captions["fr"] == {"machine": ["Un A."]}
+    assert (tmp_path / "out" / "images" / photo.image).is_file()
+
+
+def test_nothing_to_do_is_told(folder, tmp_path, options):
+    with pytest.raises(PolyglanceError, match="no translation of any caption"):
+        run(folder, *options, "--out", tmp_path / "out", "--kinds", "machine")
+    assert not (tmp_path / "out").exists()
