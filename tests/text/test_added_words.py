@@ -98,7 +98,7 @@ def test_saved_languages(reader, tmp_path):
     assert encode(loaded, ["honden rent"], ["nl"]) == encode(reader, ["honden rent"], ["nl"])
     assert np.array_equal(loaded.substitutes("da").words, [FIRST_ID + 2])
     (tmp_path / "added.json").write_text(json.dumps({"languages": {"nl": {}}}))
-    with pytest.raises(PolyglanceError, match="added.json: needs 'forms'"):
+    with pytest.raises(PolyglanceError, match="needs 'forms' and 'languages'"):
         load_added(reader.base, tmp_path)
     (tmp_path / "added.json").unlink()
     assert load_added(reader.base, tmp_path) is reader.base

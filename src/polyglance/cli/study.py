@@ -51,20 +51,27 @@ def study_command(
     if name is None:
         raise PolyglanceError("give a study's name ('polyglance study --list' shows them)")
     from polyglance.data import load_dataset
+    from polyglance.data.fingerprint import dataset_fingerprint
     from polyglance.studies import load_study, make_plan
     from polyglance.studies.execute import Options, default_runs
+    from polyglance.studies.experiments import experiments
     from polyglance.studies.plan import Facts, pick_profile
 
     study = load_study(name)
-    if study.experiment is None and data is None:
+    measured = study.experiment is not None and experiments.get(study.experiment)
+    if data is None and (not measured or measured.data):
         raise PolyglanceError("give --data, the photographs and captions")
-    if study.experiment is not None and data is not None:
+    if data is not None and measured and not measured.data:
         raise PolyglanceError(f"{name} measures without photographs; leave out --data")
     if out is None and not plan:
         raise PolyglanceError("give --out, the folder for the report")
     pick_profile(study, profile)
-    facts = None if data is None else Facts.of(load_dataset(data), study.evaluation.split)
-    planned = make_plan(study, profile, facts, seeds, overrides or [])
+    changes, facts = list(overrides or []), None
+    if data is not None and measured:
+        changes.append(f"fingerprint={dataset_fingerprint(load_dataset(data))}")
+    elif data is not None:
+        facts = Facts.of(load_dataset(data), study.evaluation.split)
+    planned = make_plan(study, profile, facts, seeds, changes)
     options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache)
     if plan:
         _print_plan(planned, options)

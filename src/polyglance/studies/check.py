@@ -29,10 +29,10 @@ def check_references(study: Study, source: str) -> None:
         if profile.x is not None and study.curve is None:
             raise PolyglanceError(f"{source}: profile '{name}' has 'x', but there is no 'curve'")
         for pattern in profile.rows:
-            if not any(fnmatch(row, pattern) for row in rows):
+            if not any(fnmatch(row, pattern) for row in study.runnable):
                 where = f"{source}: profile '{name}', rows"
                 raise PolyglanceError(
-                    f"{where}: no row matches '{pattern}'{nearest(pattern, rows)}"
+                    f"{where}: no row matches '{pattern}'{nearest(pattern, study.runnable)}"
                 )
 
 

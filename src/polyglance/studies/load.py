@@ -35,7 +35,7 @@ def load_study(name: str) -> Study:
 
 def _without_strangers(study: Study) -> Study:
     """Profiles that several studies share may name rows that this one does not have."""
-    names = [row.name for row in study.all_rows]
+    names = study.runnable
     profiles = {}
     for name, profile in study.profiles.items():
         rows = {p: own for p, own in profile.rows.items() if any(fnmatch(n, p) for n in names)}

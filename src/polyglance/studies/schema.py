@@ -237,6 +237,11 @@ class Study(Changes):
     def all_rows(self) -> list[Row]:
         return [row for part in self.parts for row in part.rows]
 
+    @property
+    def runnable(self) -> list[str]:
+        """Names by which profiles may mean rows and sources."""
+        return [*(row.name for row in self.all_rows), *(f"source {one}" for one in self.sources)]
+
     def row(self, name: str) -> Row:
         return next(row for row in self.all_rows if row.name == name)
 

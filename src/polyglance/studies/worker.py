@@ -90,7 +90,8 @@ def _measure(task: Task, folder: RunFolder) -> None:
     torch.set_num_threads(task.threads)
     trial = Trial.from_dict(task.spec)
     start = time.monotonic()
-    measured = trial.parts.run(trial.settings)
+    more = (_dataset(task.data), _path(task.cache)) if trial.parts.data else ()
+    measured = trial.parts.run(trial.settings, *more)
     if set(measured.values) != set(trial.measures):
         raise ValueError(f"measured {sorted(measured.values)}, not {sorted(trial.measures)}")
     write_json(folder.measures, asdict(measured))

@@ -4,6 +4,7 @@ added to a model of any kind."""
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from polyglance.data.dataset import Dataset
@@ -120,4 +121,6 @@ def aligned_matrix(
     found, _ = align(
         *both, rows, transfer.method, neighbours=NEIGHBOURS, iterations=transfer.iterations
     )
-    return torch.from_numpy(found.matrix.astype("float32"))
+    # RCSLS changes lengths, to which the encoder is not used (spec §6.2: fix the scale first).
+    length = np.linalg.norm(new.matrix @ found.matrix.T, axis=1).mean()
+    return torch.from_numpy((found.matrix / length).astype(np.float32))

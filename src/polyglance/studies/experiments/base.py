@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import Field
+
 from polyglance.recipes.schema import Part
 from polyglance.registry import Registry
 
@@ -12,6 +14,12 @@ class Settings(Part):
     """What an experiment can be told; defaults are not part of a run's identity."""
 
     seed: int = 0
+
+
+class DataSettings(Settings):
+    """Those of an experiment on a dataset."""
+
+    fingerprint: str = Field("", description="of the data, set by the command")
 
 
 @dataclass(frozen=True)
@@ -36,15 +44,18 @@ class Experiment:
     """A function from settings to numbers, with what a plan must know before it runs.
 
     `measures` tells the names of the numbers; `version` is raised when a change makes old
-    numbers wrong; one that measures time runs `alone`, whatever --jobs says.
+    numbers wrong; one that measures time runs `alone`, whatever --jobs says. With `data` it needs
+    a dataset, and its settings are `DataSettings`.
     """
 
     settings: type[Any]
     measures: Callable[[Any], list[str]]
-    run: Callable[[Any], Measured]
+    run: Callable[..., Measured]
+    """Of settings; with `data` also of the dataset and the cache's folder."""
     about: str
     version: int = 1
     alone: bool = False
+    data: bool = False
     draw: Callable[[Sequence[Sample]], tuple[str, Any]] | None = None
     """From the runs of the first seed, a caption and a Matplotlib figure."""
 

@@ -1,0 +1,96 @@
+"""How many words of one language are translated rightly after an alignment (spec §6.1)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from polyglance.studies.experiments.base import DataSettings, Experiment, Measured
+
+if TYPE_CHECKING:
+    from polyglance.data.dataset import Dataset
+
+ABOUT = (
+    "Word vectors of both languages are made from the dataset's captions, each language on its "
+    "own. A matrix is learned from four fifths of the dictionary's words; the others, drawn anew "
+    "for every seed, are translated: to the nearest of all target words by cosine (NN), or by "
+    "CSLS, which takes from every word its closeness to its neighbours. Right is any translation "
+    "that the dictionary has."
+)
+
+
+class AlignmentSettings(DataSettings):
+    """One pair of languages, one way to align them."""
+
+    pair: str = Field("fr-de", description="source and target language")
+    method: Literal["none", "svd", "rcsls"] = "rcsls"
+    spectral: bool = Field(False, description="of rcsls: keep singular values at most 1")
+    iterations: int = Field(10, ge=0)
+    trained: Literal["cooccurrence", "skipgram"] = "cooccurrence"
+    dim: int = Field(300, ge=1)
+    centre: bool = True
+    dictionary: str = "lexicon"
+    translations: int | None = Field(1, ge=1, description="of a word to learn from; null is all")
+
+
+def measures(settings: AlignmentSettings) -> list[str]:
+    """ "NN fr-de", "CSLS fr-de", and with "@10" """
+    return [f"{way}{at} {settings.pair}" for at in ("", "@10") for way in ("NN", "CSLS")]
+
+
+def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> Measured:
+    """Make vectors, align, translate."""
+    import numpy as np
+
+    from polyglance.recipes.schema import TextRecipe
+    from polyglance.text.vectors import WordVectors
+    from polyglance.training.vectors import language_words
+    from polyglance.transfer import (
+        Alignment,
+        align,
+        best_rows,
+        judge,
+        named_pairs,
+        paired_rows,
+        split_rows,
+    )
+    from polyglance.transfer.named import language_pair
+
+    codes = language_pair(settings.pair, f"pair {settings.pair}")
+    text = TextRecipe.model_validate(
+        {
+            "embedder": "vectors",
+            "ends": False,
+            "words": settings.dim,
+            "trained": settings.trained,
+            "centre": settings.centre,
+        }
+    )
+    parts = [language_words(text, dataset, code, cache=cache) for code in codes]
+    source, target = (WordVectors(part.words, part.matrix) for part in parts)
+    both = source, target
+    pairs = named_pairs(settings.dictionary, codes[0], codes[1], dataset=dataset, vectors=both)
+    train, test = split_rows(paired_rows(pairs, source, target), None, len(source), settings.seed)
+    if settings.translations is not None:
+        train = best_rows(train, settings.translations)
+    if settings.method == "none":
+        found = Alignment(np.eye(settings.dim, dtype=np.float32))
+    else:
+        found, _ = align(
+            source,
+            target,
+            train,
+            settings.method,
+            iterations=settings.iterations,
+            spectral=settings.spectral,
+        )
+    scores = judge(found, source, target, test)
+    values = {
+        f"{way}{at} {settings.pair}": 100 * scores[way.lower()].at[k]
+        for at, k in (("", 1), ("@10", 10))
+        for way in ("NN", "CSLS")
+    }
+    return Measured(values, {"pairs": len(train), "words": scores["nn"].words})
+
+
+EXPERIMENT = Experiment(AlignmentSettings, measures, run, ABOUT, data=True)
