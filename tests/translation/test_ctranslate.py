@@ -17,7 +17,8 @@ class Reverser:
     def __init__(self, folder, device):
         self.asked = []
 
-    def translate_batch(self, tokens, target_prefix=None):
+    def translate_batch(self, tokens, target_prefix=None, max_decoding_length=0):
+        assert max_decoding_length > 100
         self.asked.append((tokens, target_prefix))
         lead = target_prefix or [[]] * len(tokens)
         bare = [[token for token in one if token != "</s>"] for one in tokens]

@@ -1,6 +1,7 @@
 """Datasets filled to more languages, by function and by command."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -64,6 +65,17 @@ def test_how_many_and_of_which_kinds(folder):
         fill_languages(dataset, Upper(), ["pt"], source="xx")
     with pytest.raises(PolyglanceError, match="cannot be translated to itself"):
         fill_languages(dataset, Upper(), ["en"])
+
+
+def test_machines_may_speak_beside_people(folder):
+    photos, filled = fill_languages(load_dataset(folder), Upper(), ["fr"], beside=True)
+    assert photos[1].captions["fr"] == {"translation": ["Un C."], "machine": ["fr C."]}
+    assert photos[1].origins["fr"]["machine"][0]["of"] == "C."
+    assert (filled[0].captions, filled[0].kept) == (3, 0)
+    again, filled = fill_languages(
+        replace(load_dataset(folder), photos=photos), Upper(), ["fr"], beside=True
+    )
+    assert (again, filled[0].captions) == (photos, 0)
 
 
 def test_origins_are_read_again_and_are_no_part_of_the_content(folder, tmp_path):

@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 WORDS = ["a", "dog", "cat", "ein", "hund", "katze", "runs", "translate", "english", "to"]
 SIZES = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1}
 HEADS = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
-WIDE = {"encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 64}
+WIDE = {"encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 512}
 SPECIAL = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
 
 

@@ -31,6 +31,9 @@ def translate_command(
     captions: Annotated[
         int | None, typer.Option(min=1, help="captions of a photograph to translate; default all")
     ] = None,
+    beside: Annotated[
+        bool, typer.Option("--beside", help="also beside people's captions in these languages")
+    ] = False,
     images: Annotated[Images, typer.Option(help="how pictures get into OUT")] = Images.symlink,
     force: Annotated[bool, typer.Option("--force", help="fill OUT again")] = False,
     cache: Annotated[
@@ -52,7 +55,7 @@ def translate_command(
     if not force and out.is_dir() and any(out.iterdir()):
         raise PolyglanceError(f"{out}: exists and is not empty; choose another folder, or --force")
     photos, filled = fill_languages(
-        dataset, make_translator(translator), targets, from_, chosen, captions, cache
+        dataset, make_translator(translator), targets, from_, chosen, captions, beside, cache
     )
     if not any(one.captions for one in filled):
         _refuse(filled, from_, chosen)

@@ -7,7 +7,7 @@ from typing import Any
 from polyglance.errors import PolyglanceError
 from polyglance.packages import import_package
 from polyglance.translation.base import Translator, folder_digest, needed, translators
-from polyglance.translation.huggingface import ask_for, load_tokenizer, loading
+from polyglance.translation.huggingface import LONGEST, ask_for, load_tokenizer, loading
 
 Pieces = list[list[str]]
 
@@ -36,7 +36,9 @@ class CTranslate2Translator(Translator):
     def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
         tokens, prefix = self._tokenizer.split(texts, source, target)
         lead = [prefix] * len(texts) if prefix else None
-        results = self._network.translate_batch(tokens, target_prefix=lead)
+        results = self._network.translate_batch(
+            tokens, target_prefix=lead, max_decoding_length=LONGEST
+        )
         best = [result.hypotheses[0][len(prefix) :] for result in results]
         return list(self._tokenizer.join(best))
 

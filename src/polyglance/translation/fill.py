@@ -36,13 +36,15 @@ def fill_languages(
     source: str = "en",
     kinds: Sequence[str] = PEOPLE,
     most: int | None = None,
+    beside: bool = False,
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> tuple[list[Photo], list[Filled]]:
     """The photographs, with translations of their `source` captions into every target.
 
-    Only photographs without any caption in a language get some, of kind `machine`. `kinds` are
-    those translated, `most` how many of a photograph, its first.
+    Only photographs without any caption in a language get some, of kind `machine`; with
+    `beside`, those with people's captions only, too, which stay. `kinds` are the captions
+    translated, `most` how many of a photograph, its first.
     """
     if source not in dataset.languages:
         hint = nearest(source, dataset.languages)
@@ -51,7 +53,7 @@ def fill_languages(
     for target in dict.fromkeys(targets):
         if target == source:
             raise PolyglanceError(f"'{source}' cannot be translated to itself; leave it out")
-        rows = [row for row, photo in enumerate(photos) if not _has(photo, target)]
+        rows = [row for row, photo in enumerate(photos) if not _has(photo, target, beside)]
         texts = {row: _texts(photos[row], source, kinds)[:most] for row in rows}
         flat = list(dict.fromkeys(text for own in texts.values() for text in own))
         new = translate(translator, flat, source, target, cache, show_progress)
@@ -67,8 +69,9 @@ def fill_languages(
     return photos, results
 
 
-def _has(photo: Photo, language: str) -> bool:
-    return any(photo.captions.get(language, {}).values())
+def _has(photo: Photo, language: str, beside: bool) -> bool:
+    found = photo.captions.get(language, {})
+    return any(texts for kind, texts in found.items() if not (beside and kind in PEOPLE))
 
 
 def _texts(photo: Photo, language: str, kinds: Sequence[str]) -> list[str]:
@@ -81,6 +84,7 @@ def _with(
     photo: Photo, language: str, pairs: Sequence[tuple[str, str]], origin: dict[str, str]
 ) -> Photo:
     """The photograph with (source, translation) pairs as captions, and where they come from."""
-    captions = {**photo.captions, language: {MACHINE: [new for _, new in pairs]}}
-    origins = {**photo.origins, language: {MACHINE: [{**origin, "of": text} for text, _ in pairs]}}
+    texts = {**photo.captions.get(language, {}), MACHINE: [new for _, new in pairs]}
+    told = {**photo.origins.get(language, {}), MACHINE: [{**origin, "of": old} for old, _ in pairs]}
+    captions, origins = {**photo.captions, language: texts}, {**photo.origins, language: told}
     return replace(photo, captions=captions, origins=origins)
