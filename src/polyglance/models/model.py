@@ -1,8 +1,10 @@
 """`Model`: what users load, encode with and save."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from polyglance.files import atomic, read_json, write_json
 from polyglance.models.attention import Sets
 from polyglance.models.build import build_network
 from polyglance.models.cross_attention import one_vector
+from polyglance.models.together import Together
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.sets import Codes, VectorSets
@@ -38,6 +41,8 @@ WORD_LAYERS = (WordTable, SpeltWords, UniversalWords, TranslatedWords, AddedRows
 FIXED_WORDS = (KnownWords, StoredWords, TranslatedWords)
 IMAGES_AT_A_TIME, TEXTS_AT_A_TIME = 64, 512
 """Sets padded at a time where a model scores them."""
+QUERIES_AT_MOST = 1000
+"""Calls from several threads before all wait for the reader to forget new words."""
 
 
 class Model:
@@ -61,6 +66,9 @@ class Model:
         self.feature_dim = feature_dim
         self.languages = sorted(languages)
         self.network = build_network(recipe, feature_dim, self.reader)
+        self._was_training, self._reading = self.network.training, Lock()
+        self._judging = Together(self._to_evaluation, self._to_former_mode)
+        self._borrowing = Together(lambda: None, lambda: self.reader.release(), QUERIES_AT_MOST)
 
     @property
     def similarity(self) -> str:
@@ -126,12 +134,15 @@ class Model:
         batch_size: int = 256,
         show_progress: bool | None = None,
     ) -> Codes:
-        """Points of texts, float32 [n, D]. Without a language the script decides on words."""
+        """Points of texts, float32 [n, D]. Without a language the script decides on words.
+
+        Several threads may encode at a time, as long as none of them trains.
+        """
         texts = [texts] if isinstance(texts, str) else list(texts)
-        tokens = self._read(texts, language)
-        codes = self.encode_tokens(tokens, language, batch_size, show_progress)
-        self.reader.release()
-        return codes
+        with self._borrowing:
+            with self._reading:
+                tokens = self._read(texts, language)
+            return self.encode_tokens(tokens, language, batch_size, show_progress)
 
     def encode_tokens(
         self,
@@ -294,8 +305,18 @@ class Model:
                 "copy the whole folder again, or train again"
             ) from None
 
-    def _inference(self) -> "_Inference":
-        return _Inference(self.network)
+    @contextmanager
+    def _inference(self) -> Iterator[None]:
+        """Evaluation mode without gradients; the last thread to leave restores the mode."""
+        with self._judging, torch.inference_mode():
+            yield
+
+    def _to_evaluation(self) -> None:
+        self._was_training = self.network.training
+        self.network.eval()
+
+    def _to_former_mode(self) -> None:
+        self.network.train(self._was_training)
 
 
 def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]:
@@ -320,19 +341,3 @@ def _to_torch(codes: Codes) -> torch.Tensor | Sets:
 
 def _size(module: torch.nn.Module) -> int:
     return sum(part.numel() for part in module.parameters() if part.requires_grad)
-
-
-class _Inference:
-    """Evaluation mode without gradients; training mode comes back afterwards."""
-
-    def __init__(self, network: torch.nn.Module) -> None:
-        self._network, self._mode = network, torch.inference_mode()
-
-    def __enter__(self) -> None:
-        self._was_training = self._network.training
-        self._network.eval()
-        self._mode.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        self._mode.__exit__(*error)
-        self._network.train(self._was_training)

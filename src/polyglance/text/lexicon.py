@@ -1,6 +1,7 @@
 """A growing list of spelt words: ids as a vocabulary gives them, and no word unknown."""
 
 from collections.abc import Sequence
+from threading import RLock
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from polyglance.text.characters import character_ids
 from polyglance.text.vocabulary import END, SPECIALS, START, UNKNOWN, Ragged
 
 _FIRST, _LAST = 1, 2
+_GROWING = RLock()
+"""Of all lexicons: a new word is met rarely, and spelt at once."""
 
 
 class _Forms(dict[str, int]):
@@ -21,8 +24,10 @@ class _Forms(dict[str, int]):
         self.lexicon, self.place = lexicon, place
 
     def __missing__(self, word: str) -> int:
-        self[word] = number = self.lexicon._add(word, self.place)
-        return number
+        with _GROWING:
+            if word not in self:  # another thread may have been faster
+                self[word] = self.lexicon._add(word, self.place)
+            return self.get(word, UNKNOWN)
 
 
 class Lexicon:
@@ -31,6 +36,7 @@ class Lexicon:
     Ids 0–3 are those of a vocabulary (`<pad>`, `<start>`, `<end>`, `<unk>`), spelt with one
     character or none. With ends, `<start>` is the first character of a caption's first word and
     `<end>` the last of its last (spec §4.1), so "dog" and "dog" at the end are two forms.
+    Several threads may add words at a time, but none while one forgets.
 
     >>> lexicon = Lexicon(Alphabet("adgo"), word_length=5)
     >>> lexicon.encode(["a", "dog"])
@@ -75,7 +81,8 @@ class Lexicon:
     def characters(self, ids: np.ndarray) -> np.ndarray:
         """Characters of words [U] → [U, word_length] int32."""
         if len(self._matrix) < len(self._words):
-            self._spell()
+            with _GROWING:
+                self._spell()
         return self._matrix[ids]
 
     def decode(self, ids: Sequence[int]) -> list[str]:
@@ -90,11 +97,12 @@ class Lexicon:
         keep = max(keep, len(SPECIALS))
         if keep >= len(self):
             return
-        for word, place in self._words[keep:]:
-            del self._ids[place][word]
-        del self._words[keep:]
-        self._matrix = self._matrix[:keep].copy()
-        self.version += 1
+        with _GROWING:
+            for word, place in self._words[keep:]:
+                del self._ids[place][word]
+            del self._words[keep:]
+            self._matrix = self._matrix[:keep].copy()
+            self.version += 1
 
     def _add(self, word: str, place: int) -> int:
         self._words.append((word, place))
@@ -102,7 +110,10 @@ class Lexicon:
 
     def _spell(self) -> None:
         """Encode the forms added since the last time, all at once."""
-        words, places = zip(*self._words[len(self._matrix) :], strict=True)
+        added = self._words[len(self._matrix) :]
+        if not added:
+            return
+        words, places = zip(*added, strict=True)
         place = np.array(places)
         first, last = (place & _FIRST) > 0, (place & _LAST) > 0
         new = character_ids(words, self.alphabet, self.word_length, first, last)

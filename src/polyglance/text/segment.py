@@ -4,6 +4,7 @@ import logging
 import warnings
 from collections.abc import Callable
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import regex
@@ -26,6 +27,8 @@ _CLUSTER = regex.compile(
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 _SUDACHI_LIMIT = 10_000
 """Characters in one call; Sudachi refuses more than 49,149 bytes."""
+_SUDACHI_LOCK = Lock()
+"""A tokeniser serves one thread at a time."""
 
 
 def is_unspaced(word: str) -> bool:
@@ -50,7 +53,8 @@ def japanese_readings(text: str) -> list[tuple[str, str]]:
     """Words of Japanese text with their readings in katakana."""
     tool = _sudachi()
     parts = [text[i : i + _SUDACHI_LIMIT] for i in range(0, len(text), _SUDACHI_LIMIT)]
-    return [(w.surface(), w.reading_form()) for part in parts for w in tool.tokenize(part)]
+    with _SUDACHI_LOCK:
+        return [(w.surface(), w.reading_form()) for part in parts for w in tool.tokenize(part)]
 
 
 def _spaced(cut: Callable[[str], list[str]]) -> Callable[[Any], str]:

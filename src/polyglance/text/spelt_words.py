@@ -1,5 +1,7 @@
 """Vectors of spelt words by id, kept while the weights stay the same."""
 
+from threading import Lock
+
 import torch
 from torch import Tensor, nn
 
@@ -8,6 +10,9 @@ from polyglance.text.word_embedders import WordEmbedder
 
 CACHED_WORDS = 50_000
 """60 MB of 300-D vectors."""
+
+_TABLES = Lock()
+"""Of all tables: a lock in a module would keep it from being copied, and waits are short."""
 
 
 class SpeltWords(nn.Module):
@@ -20,6 +25,8 @@ class SpeltWords(nn.Module):
     Fused optimisers change weights without a trace. So after a pass with gradients nothing is kept
     until the mode changes, and from then on every change of mode empties the table. Call `forget`
     after changing `tensor.data` by hand.
+
+    Several threads may look words up at a time, as long as none of them trains.
     """
 
     def __init__(self, embedder: WordEmbedder, lexicon: Lexicon, limit: int = CACHED_WORDS) -> None:
@@ -36,7 +43,8 @@ class SpeltWords(nn.Module):
             self._moving = self._trained = True
         if self.training or self._moving:
             return self.embed(ids, counts)
-        return self._look_up(ids)
+        with _TABLES:
+            return self._look_up(ids)
 
     def embed(self, ids: Tensor, counts: Tensor | None = None) -> Tensor:
         """The same without the table."""
