@@ -14,6 +14,7 @@ from polyglance.errors import PolyglanceError
 if TYPE_CHECKING:
     from polyglance.data import Dataset
     from polyglance.evaluation import Encoder, Report
+    from polyglance.evaluation.perturb import Perturber
     from polyglance.evaluation.protocol import Encoded
     from polyglance.evaluation.tables import Rows
 
@@ -43,7 +44,7 @@ def evaluate_command(
         Path | None, typer.Option(help="Folder for JSON files with CLIP_benchmark's keys.")
     ] = None,
     bootstrap: Annotated[int, typer.Option(min=0, help="Resamples for intervals; 0: none.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of resamples and perturbations.")] = 0,
     seeds: Annotated[
         bool, typer.Option("--seeds", help="The models are seeds of one run: mean ± sd.")
     ] = False,
@@ -75,6 +76,20 @@ def evaluate_command(
         str | None,
         typer.Option(help="Join the scores of all translations: average, or learned on val."),
     ] = None,
+    perturb: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND:RATE",
+            help="Change the captions first: typos, inflections, unseen or code-switch, and the "
+            "chance of a word, such as typos:0.2.",
+        ),
+    ] = None,
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for unseen and code-switch."
+        ),
+    ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
@@ -91,7 +106,7 @@ def evaluate_command(
     _check_outputs([json, markdown], [trec, clip_benchmark])
     if len(models) > 1 and not seeds and not bootstrap:
         raise PolyglanceError("a comparison needs --bootstrap of 1 or more")
-    options = {
+    options: dict[str, Any] = {
         "split": split,
         "languages": _list(languages, "--languages"),
         "kinds": _list(kinds, "--kinds"),
@@ -106,6 +121,10 @@ def evaluate_command(
             translator, _list(translate_to, "--translate-to"), consistency
         ),
     }
+    if perturb is not None:
+        if translator is not None:
+            raise PolyglanceError("--perturb and --translator do not go together; leave out one")
+        options["perturb"] = _perturber(perturb, models, data, lexicon, seed)
     if ensemble:
         reports = _ensemble_reports(models, data, options, trec)
     else:
@@ -216,6 +235,19 @@ def _ensemble_reports(
         for model, own in zip(loaded, names, strict=True)
     ]
     return [*reports, joint]
+
+
+def _perturber(
+    name: str, models: list[str], data: str | None, lexicon: Path | None, seed: int
+) -> "Perturber":
+    from polyglance.evaluation.perturb import make_perturber
+
+    for path in models:
+        if path.endswith(".json"):
+            raise PolyglanceError(
+                f"{path}: holds ranks, and --perturb changes captions; name the model's folder"
+            )
+    return make_perturber(name, _dataset(data), lexicon, seed)
 
 
 def _subfolder(trec: Path | None, name: str) -> Path | None:

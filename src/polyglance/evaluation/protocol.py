@@ -12,7 +12,7 @@ from polyglance.errors import NoWords, PolyglanceError
 from polyglance.evaluation.bootstrap import Outcome
 from polyglance.evaluation.codes import as_codes, concatenate, finite, shape, width
 from polyglance.evaluation.metrics import fold_slices, rank_folds
-from polyglance.evaluation.report import LanguageResult, Report, summarise
+from polyglance.evaluation.report import LanguageResult, Perturbed, Report, summarise
 from polyglance.evaluation.same_text import merge_texts, rank_same_text
 from polyglance.evaluation.similarity import Score, dot, normalise, scores
 from polyglance.evaluation.strict import strict_folds
@@ -22,6 +22,8 @@ from polyglance.sets import Codes
 TEXTS_AT_A_TIME = 4096
 
 T = TypeVar("T")
+Perturb = Callable[[list[str], str], tuple[list[str], Perturbed]]
+"""Texts of a language → as many others in their place, and what was changed."""
 
 
 class Encoder(Protocol):
@@ -58,6 +60,7 @@ class Captions:
     texts: list[str]
     photo: np.ndarray
     copies: int
+    perturbed: Perturbed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,7 @@ def evaluate(
     keep_copies: bool = False,
     same_text: bool = False,
     readable: np.ndarray | None = None,
+    perturb: Perturb | None = None,
     on_language: Callable[[Encoded], None] | None = None,
     show_progress: bool | None = None,
 ) -> Report:
@@ -102,8 +106,9 @@ def evaluate(
     replicated captions leave the recalls as they are). With `same_text` captions of equal text
     are one caption of all their photographs, as in HGR's evaluation of video. `bootstrap`
     resamples give the intervals, 0 none. Photographs where `readable` [N] is false are left out
-    as if the model could not read them, for a comparison with one that cannot. `on_language`
-    sees what each language was encoded as, for exports.
+    as if the model could not read them, for a comparison with one that cannot. `perturb` changes
+    captions before they are encoded (polyglance.evaluation.perturb). `on_language` sees what
+    each language was encoded as, for exports.
     """
     if same_text and (folds > 1 or strict):
         raise PolyglanceError("equal texts as one caption: neither folds nor strict recalls")
@@ -111,6 +116,8 @@ def evaluate(
     chosen = choose_captions(part, languages, kinds, keep_copies)
     for captions in chosen:
         fold_slices(len(np.unique(captions.photo)), folds)  # fails before the work
+    if perturb is not None:
+        chosen = [_perturbed(captions, perturb) for captions in chosen]
     images = as_codes(model.encode_dataset(part, cache=cache, show_progress=show_progress))
     if getattr(images, "ndim", 2) != 2 or len(images) != len(part):
         raise PolyglanceError(
@@ -174,6 +181,11 @@ def choose_captions(
             "or other --kinds"
         )
     return chosen
+
+
+def _perturbed(captions: Captions, perturb: Perturb) -> Captions:
+    texts, changes = perturb(captions.texts, captions.language)
+    return replace(captions, texts=texts, perturbed=changes)
 
 
 def _wanted(kinds: Sequence[str] | None) -> str:
@@ -278,7 +290,8 @@ def _result(encoded: Encoded, folds: int, known: bool, strict: bool, bar: Bar) -
     ranks = rank_folds(images, captions, owner, folds, encoded.score, bar.advance)
     recalls = strict_folds(images, captions, owner, folds, encoded.score) if strict else None
     source, outcome = encoded.source, Outcome(ranks, owner, encoded.photo, folds)
-    return LanguageResult(source.language, source.kinds, outcome, known, source.copies, recalls)
+    found = (source.language, source.kinds, outcome, known, source.copies, recalls)
+    return LanguageResult(*found, perturbed=source.perturbed)
 
 
 def _result_same_text(
@@ -289,7 +302,8 @@ def _result_same_text(
     ranks = rank_same_text(images, captions, owner, merged, encoded.score)
     bar.advance(len(captions))
     source, outcome = encoded.source, Outcome(ranks, owner[merged.row], encoded.photo)
-    return LanguageResult(source.language, source.kinds, outcome, known, source.copies, None)
+    found = (source.language, source.kinds, outcome, known, source.copies)
+    return LanguageResult(*found, perturbed=source.perturbed)
 
 
 def similarity_of(model: Any) -> tuple[str, Callable[[Codes], Codes], Score]:

@@ -1,7 +1,7 @@
 """The result of an evaluation, and its JSON form."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,15 @@ Intervals = dict[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
+class Perturbed:
+    """What was done to a language's captions before they were encoded."""
+
+    name: str
+    words: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
 class LanguageResult:
     """One language: what it was judged on, and how it did."""
 
@@ -30,6 +39,7 @@ class LanguageResult:
     copies: int = 0
     strict: dict[int, float] | None = None
     intervals: Intervals = field(default_factory=dict)
+    perturbed: Perturbed | None = None
 
     @property
     def metrics(self) -> Metrics:
@@ -53,6 +63,8 @@ class LanguageResult:
         }
         if outcome.folds == 1:
             value["chance_mr"] = chance(outcome.caption_image)
+        if self.perturbed is not None:
+            value["perturbed"] = asdict(self.perturbed)
         if self.strict is not None:
             value["image_to_text_strict"] = {f"r{k}": v for k, v in self.strict.items()}
         if ranks:
@@ -164,7 +176,7 @@ def _report(value: dict[str, Any]) -> Report:
         column = {name: np.array(ranks, np.int64) for name, ranks in entry["ranks"].items()}
         ranks = Ranks(column["image_to_text"], column["text_to_image"])
         outcome = Outcome(ranks, column["caption_image"], column["photo"], value["folds"])
-        strict = entry.get("image_to_text_strict")
+        strict, perturbed = entry.get("image_to_text_strict"), entry.get("perturbed")
         results.append(
             LanguageResult(
                 language,
@@ -173,6 +185,7 @@ def _report(value: dict[str, Any]) -> Report:
                 entry["known"],
                 entry["copies_left_out"],
                 strict and {int(k[1:]): recall for k, recall in strict.items()},
+                perturbed=None if perturbed is None else Perturbed(**perturbed),
             )
         )
     return Report(

@@ -10,7 +10,7 @@ from rich.table import Table
 from polyglance.evaluation.bootstrap import Difference
 from polyglance.evaluation.comparison import Comparison, Spread
 from polyglance.evaluation.metrics import KS, Metrics
-from polyglance.evaluation.report import Intervals, Report
+from polyglance.evaluation.report import Intervals, LanguageResult, Report
 
 RECALLS = tuple(f"{side}\nR@{k}" for side in ("i→t", "t→i") for k in KS)
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
@@ -130,6 +130,8 @@ def _notes(report: Report) -> list[str]:
         notes.append(f"a gallery of {smallest} pictures is found in by luck: judge on more")
     if report.rounds:
         notes.append(f"±: half the 95 % interval, {report.rounds} resamples of photographs")
+    if changes := [r for r in report.results if r.perturbed is not None]:
+        notes.append(_perturbed(changes))
     if any(not result.known for result in report.results):
         notes.append("† the model was not trained on this language")
     if copies := sum(result.copies for result in report.results):
@@ -138,6 +140,17 @@ def _notes(report: Report) -> list[str]:
         names = ", ".join(report.unreadable[:3]) + (" …" if len(report.unreadable) > 3 else "")
         notes.append(f"left out, not readable: {len(report.unreadable)} ({names})")
     return notes
+
+
+def _perturbed(results: list[LanguageResult]) -> str:
+    """Which share of each language's words was changed."""
+    parts, names = [], set()
+    for result in results:
+        if result.perturbed is not None:
+            share = 100 * result.perturbed.changed / max(1, result.perturbed.words)
+            parts.append(f"{result.language} {share:.0f}")
+            names.add(result.perturbed.name)
+    return f"captions with {', '.join(sorted(names))}; % of words changed: {', '.join(parts)}"
 
 
 def _difference(test: Difference) -> str:

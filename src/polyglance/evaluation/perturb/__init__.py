@@ -1,0 +1,6 @@
+"""Queries as people type them: with typos, other forms, unseen words, two languages in one."""
+
+from polyglance.evaluation.perturb.perturber import Perturber, make_perturber, perturbation_tag
+from polyglance.evaluation.perturb.spec import KINDS, Perturbation
+
+__all__ = ["KINDS", "Perturbation", "Perturber", "make_perturber", "perturbation_tag"]

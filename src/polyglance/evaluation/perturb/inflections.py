@@ -1,0 +1,58 @@
+"""Other forms of words, found in texts without a grammar.
+
+Two words are taken for forms of one if they differ in endings of at most three letters, and if
+that pair of endings parts at least one in a hundred of the language's words. So -s, -ed and -ing
+are found in English, case endings in Czech. Some pairs are of different words (`her`, `hers` and
+`herd`), forms that change inside (`man`, `men`) are missed, and languages without endings have
+none: this is a test of readers, not a morphology.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from itertools import combinations
+
+STEM, ENDING = 3, 3
+FREQUENT = 5
+"""Times that a word must occur, or misspellings would be forms."""
+SHARE = 0.01
+
+Endings = tuple[str, str]
+
+
+def inflections(counts: Mapping[str, int]) -> dict[str, list[str]]:
+    """word → its other forms, by the longest stem that gives any; `counts` by word.
+
+    >>> counts = dict.fromkeys(["walk", "walks", "talk", "talks", "talked", "sea"], 9)
+    >>> inflections(counts)["talk"]
+    ['talked', 'talks']
+    """
+    known = {word for word, n in counts.items() if n >= FREQUENT and len(word) >= STEM}
+    stems: dict[str, set[str]] = defaultdict(set)
+    for word in known:
+        for cut in _cuts(word):
+            stems[word[:cut]].add(word[cut:])
+    seen = Counter(pair for endings in stems.values() for pair in _pairs(endings))
+    usual = {pair for pair, n in seen.items() if n >= SHARE * len(known)}
+    found = {word: _forms(word, stems, usual) for word in counts}
+    return {word: forms for word, forms in found.items() if forms}
+
+
+def _cuts(word: str) -> range:
+    """Places of a stem's end, the longest first."""
+    return range(len(word), max(STEM, len(word) - ENDING) - 1, -1)
+
+
+def _pairs(endings: set[str]) -> list[Endings]:
+    """Pairs that share no first letter, which would belong to the stem."""
+    pairs = combinations(sorted(endings), 2)
+    return [(a, b) for a, b in pairs if not (a and b and a[0] == b[0])]
+
+
+def _forms(word: str, stems: Mapping[str, set[str]], usual: set[Endings]) -> list[str]:
+    for cut in _cuts(word):
+        stem, own = word[:cut], word[cut:]
+        endings = sorted(stems.get(stem, ()))
+        forms = [stem + e for e in endings if (min(own, e), max(own, e)) in usual and e != own]
+        if forms:
+            return forms
+    return []

@@ -1,0 +1,58 @@
+"""What readers may be taken to know: the words of the training captions."""
+
+from collections import Counter
+
+import regex
+
+from polyglance.data.dataset import Dataset
+from polyglance.data.text_only import FILE, text_only_captions
+from polyglance.evaluation.perturb.words import words_of
+
+SPLIT = "train"
+COMMON = 10
+"""Times that a letter must occur to be typed by mistake."""
+_LETTER = regex.compile(r"\p{L}")
+
+
+class KnownWords:
+    """Words by language, counted once: of the split `train`, or of all captions without one."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        self.part = dataset.split(SPLIT) if SPLIT in dataset.splits else dataset
+        self.languages = self.part.languages
+        self._counts: dict[str, Counter[str]] = {}
+        self._more: dict[str, list[str]] | None = None
+
+    def counts(self, language: str) -> Counter[str]:
+        """Times that the captions of a language have each word; none of one they lack."""
+        if language not in self._counts:
+            texts = self.part.captions([language]).texts if language in self.languages else []
+            self._counts[language] = _count(texts, language)
+        return self._counts[language]
+
+    def wider(self, language: str) -> Counter[str]:
+        """The same with the dataset's text-only tuples, where it has some."""
+        if self._more is None:
+            self._more = self._text_only()
+        return self.counts(language) + _count(self._more.get(language, []), language)
+
+    def letters(self, language: str) -> list[str]:
+        """Letters in common use, sorted."""
+        found: Counter[str] = Counter()
+        for word, times in self.counts(language).items():
+            for letter in _LETTER.findall(word):
+                found[letter] += times
+        return sorted(letter for letter, n in found.items() if n >= COMMON)
+
+    def _text_only(self) -> dict[str, list[str]]:
+        texts: dict[str, list[str]] = {}
+        if self.dataset.root is not None and (self.dataset.root / FILE).is_file():
+            table = text_only_captions(self.dataset, self.languages, 0)
+            for text, code in zip(table.texts, table.languages, strict=True):
+                texts.setdefault(code, []).append(text)
+        return texts
+
+
+def _count(texts: list[str], language: str) -> Counter[str]:
+    return Counter(word for text in texts for word in words_of(text, language))

@@ -1,0 +1,165 @@
+"""A perturbation with what it needs: the words of the training captions, and a lexicon."""
+
+import hashlib
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+
+from polyglance.data.dataset import Dataset
+from polyglance.data.fingerprint import digest
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation.perturb.inflections import inflections
+from polyglance.evaluation.perturb.known import KnownWords
+from polyglance.evaluation.perturb.lexical import Senses, synonyms, translations
+from polyglance.evaluation.perturb.senses import read_senses
+from polyglance.evaluation.perturb.spec import Perturbation
+from polyglance.evaluation.perturb.typos import typo
+from polyglance.evaluation.perturb.words import Change, change_words, spans, unspaced, words_of
+from polyglance.evaluation.report import Perturbed
+from polyglance.text.normalise import normalise
+
+VERSION = 1
+"""Raised when a change of this package makes stored results wrong."""
+
+
+class Perturber:
+    """Texts of a language → texts as perturbed.
+
+    A text becomes the same whatever model is judged, whatever texts come with it and in whatever
+    order; another seed gives another perturbation. See docs/evaluation.md for the kinds.
+    """
+
+    def __init__(
+        self, perturbation: Perturbation, known: KnownWords, lexicon: Path | None, seed: int = 0
+    ) -> None:
+        self.perturbation, self.known = perturbation, known
+        self.lexicon, self.seed = lexicon, seed
+        self._changes: dict[str, Change] = {}
+
+    def __call__(self, texts: list[str], language: str) -> tuple[list[str], Perturbed]:
+        """Perturbed texts, and how many words there are and were changed."""
+        if language not in self._changes:
+            self._changes[language] = self._change(language)
+        change, rate = self._changes[language], self.perturbation.rate
+        made, words, changed = [], 0, 0
+        for text in texts:
+            places = spans(text, language)
+            key = "\0".join((str(self.seed), self.perturbation.kind, language, text))
+            new, count = change_words(text, places, rate, change, key)
+            made.append(new)
+            words, changed = words + len(places), changed + count
+        return made, Perturbed(str(self.perturbation), words, changed)
+
+    def _change(self, language: str) -> Change:
+        build = {
+            "typos": self._typos,
+            "inflections": self._inflections,
+            "unseen": self._unseen,
+            "code-switch": self._switches,
+        }
+        return build[self.perturbation.kind](language)
+
+    def _typos(self, language: str) -> Change:
+        letters = self.known.letters(language)
+        return lambda word, chance: typo(word, chance, letters)
+
+    def _inflections(self, language: str) -> Change:
+        forms = inflections(self.known.wider(language))
+
+        def change(word: str, chance: Random) -> str | None:
+            found = forms.get(normalise(word, language))
+            return chance.choice(found) if found else None
+
+        return change
+
+    def _unseen(self, language: str) -> Change:
+        seen, senses = self.known.counts(language), self._senses(language)
+        find = synonyms(senses, lambda word: not any(w in seen for w in words_of(word, language)))
+        return _looked_up([find], language)
+
+    def _switches(self, language: str) -> Change:
+        others = self.perturbation.languages or self.known.languages
+        targets = [code for code in others if code != language]
+        if not targets:
+            raise PolyglanceError(
+                f"{self.perturbation}: there is no language other than '{language}' to switch to; "
+                "name one, such as code-switch:0.5:de"
+            )
+        named = bool(self.perturbation.languages)
+        tables = []
+        for code in targets:
+            counts = self.known.counts(code)
+            found = self._senses(code, required=named)
+            usual = {word: found[word] for word in counts if word in found} if counts else found
+            tables.append(translations(self._senses(language), usual))
+        return _looked_up(tables, language)
+
+    def _senses(self, language: str, required: bool = True) -> Senses:
+        """Words of the lexicon with their synsets; all languages are read at once."""
+        path = check_lexicon(str(self.perturbation), self.lexicon)
+        codes = {*self.known.languages, *self.perturbation.languages, language}
+        senses = read_senses(path, codes)[language]
+        if required and not senses:
+            raise PolyglanceError(
+                f"{path}: has no words of '{language}', which {self.perturbation} needs; "
+                "leave out the language"
+            )
+        return senses
+
+
+def make_perturber(
+    perturbation: Perturbation | str,
+    known: KnownWords | Dataset,
+    lexicon: Path | None = None,
+    seed: int = 0,
+) -> Perturber:
+    """A perturber of queries to a dataset; one that replaces words by meaning needs a lexicon."""
+    if isinstance(perturbation, str):
+        perturbation = Perturbation.parse(perturbation)
+    if perturbation.needs_lexicon:
+        check_lexicon(str(perturbation), lexicon)
+    known = KnownWords(known) if isinstance(known, Dataset) else known
+    return Perturber(perturbation, known, lexicon, seed)
+
+
+def check_lexicon(name: str, lexicon: Path | None) -> Path:
+    """The lexicon's file; that it is lacking is a user's error."""
+    if lexicon is None:
+        raise PolyglanceError(
+            f"{name} replaces words through a lexicon: give the file lexicon.tsv.gz with "
+            "--lexicon or $POLYGLANCE_LEXICON"
+        )
+    if not lexicon.is_file():
+        raise PolyglanceError(f"{lexicon}: no such file; {name} needs a lexicon")
+    return lexicon
+
+
+def perturbation_tag(perturbation: Perturbation, lexicon: Path | None) -> str:
+    """The name with a hash of version and lexicon, by which results are kept."""
+    source = None
+    if perturbation.needs_lexicon:
+        path = check_lexicon(str(perturbation), lexicon)
+        source = _file_digest(path, path.stat().st_mtime_ns)
+    return f"{perturbation}@{digest({'version': VERSION, 'lexicon': source})[:8]}"
+
+
+def _looked_up(tables: list[Callable[[str], str | None]], language: str) -> Change:
+    """A word of one of the tables, drawn from those that have one."""
+    known: dict[str, list[str]] = {}
+
+    def change(word: str, chance: Random) -> str | None:
+        key = normalise(word, language)
+        if key not in known:
+            known[key] = [new for table in tables if (new := table(key)) is not None]
+        if not known[key]:
+            return None
+        new = chance.choice(known[key])
+        return f" {new} " if unspaced(word) and not unspaced(new) else new
+
+    return change
+
+
+@lru_cache(maxsize=4)
+def _file_digest(path: Path, changed: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

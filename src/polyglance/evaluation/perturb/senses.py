@@ -1,0 +1,50 @@
+"""Reading `lexicon.tsv.gz` for the languages at hand, once."""
+
+from collections.abc import Collection
+from functools import lru_cache
+from pathlib import Path
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import read_lines
+from polyglance.progress import Bar
+from polyglance.text.normalise import normalise
+
+_STRIDE, _BYTES_A_LINE = 20_000, 12
+
+Senses = dict[str, list[str]]
+"""word → synsets"""
+
+
+def read_senses(path: Path, languages: Collection[str]) -> dict[str, Senses]:
+    """By language, single words as tokenisers spell them; none of a language that is not there.
+
+    Lines are `synset <tab> language <tab> lemma|lemma|…`. The file is kept for the next call.
+    """
+    return _read(path, path.stat().st_mtime_ns, tuple(sorted(languages)))
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, changed: int, languages: tuple[str, ...]) -> dict[str, Senses]:
+    senses: dict[str, Senses] = {code: {} for code in languages}
+    lines = path.stat().st_size // _BYTES_A_LINE
+    with Bar(f"reading {path.name}", lines, "lines", lines > _STRIDE) as bar:
+        for number, line in read_lines(path):
+            parts = line.split("\t")
+            if len(parts) != 3:
+                raise PolyglanceError(
+                    f"{path}, line {number}: expected synset, language and lemmas with tabs between"
+                )
+            synset, code, lemmas = parts
+            if code in senses:
+                for word in _words(lemmas, code):
+                    senses[code].setdefault(word, []).append(synset)
+            if number % _STRIDE == 0:
+                bar.advance(_STRIDE)
+    return senses
+
+
+def _words(lemmas: str, language: str) -> list[str]:
+    """Single words, each once; the Chinese wordnet parts the particles 的 and 地 with a plus."""
+    parts = (lemma.split("+")[0].strip() for lemma in lemmas.split("|"))
+    single = (part for part in parts if part and not any(c.isspace() or c == "_" for c in part))
+    return list(dict.fromkeys(normalise(part, language) for part in single))

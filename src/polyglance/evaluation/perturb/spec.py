@@ -1,0 +1,59 @@
+"""What a perturbation is called: `typos:0.2`, `code-switch:0.5:de+fr`."""
+
+import re
+from dataclasses import dataclass
+
+from polyglance.errors import PolyglanceError
+from polyglance.registry import nearest
+
+KINDS = ("typos", "inflections", "unseen", "code-switch")
+WITH_LEXICON = ("unseen", "code-switch")
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """Which change, and the chance of a word to be changed where it can be.
+
+    >>> str(Perturbation.parse("code-switch:0.50:fr+de"))
+    'code-switch:0.5:de+fr'
+    """
+
+    kind: str
+    rate: float
+    languages: tuple[str, ...] = ()
+    """Of the words put in by code-switch; none means all others of the data."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Perturbation":
+        """Read KIND:RATE, or code-switch:RATE:LANGUAGE+LANGUAGE."""
+        kind, _, rest = text.partition(":")
+        if kind not in KINDS:
+            raise PolyglanceError(
+                f"'{text}': unknown perturbation '{kind}'{nearest(kind, list(KINDS))}"
+            )
+        number, given, codes = rest.partition(":")
+        try:
+            rate = float(number)
+        except ValueError:
+            rate = -1.0
+        if not 0 < rate <= 1:
+            raise PolyglanceError(
+                f"'{text}': give the share of words, above 0 and at most 1, such as {kind}:0.2"
+            )
+        if given and kind != "code-switch":
+            raise PolyglanceError(f"'{text}': only code-switch takes languages")
+        languages = tuple(sorted(set(codes.split("+")))) if given else ()
+        if not all(re.fullmatch(r"\w+", code) for code in languages):
+            raise PolyglanceError(
+                f"'{text}': name languages with + between, such as {kind}:{rate:g}:de+fr"
+            )
+        return cls(kind, rate, languages)
+
+    def __str__(self) -> str:
+        codes = f":{'+'.join(self.languages)}" if self.languages else ""
+        return f"{self.kind}:{self.rate:g}{codes}"
+
+    @property
+    def needs_lexicon(self) -> bool:
+        """Whether words are replaced through a lexicon."""
+        return self.kind in WITH_LEXICON
