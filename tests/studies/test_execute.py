@@ -18,7 +18,7 @@ from polyglance.recipes import load_recipe
 from polyglance.studies import pool as pool_module
 from polyglance.studies.execute import Options, _extract
 from polyglance.studies.fingerprint import nameless
-from polyglance.studies.plan import Run
+from polyglance.studies.plan import Need, Run
 from polyglance.studies.pool import FAILED, Pool
 from polyglance.studies.store import RunFolder
 from polyglance.studies.times import Estimate
@@ -36,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def task(folder: Path, data: Path, *overrides: str) -> Task:
     recipe = nameless(load_recipe("vsepp", [*TOY, *overrides]))
-    needs = [(None, "de"), (("independent",), "en")]
+    needs = [Need(None, "de"), Need(("independent",), "en")]
     spec = {"recipe": recipe.model_dump(mode="json")}
     return Task(str(folder), spec, str(data), "test", needs)
 
@@ -92,7 +92,7 @@ def test_a_finished_run_is_judged_anew_but_not_trained(data: Path, tmp_path: Pat
     assert perform(first) == ""
     folder = RunFolder(tmp_path / "run")
     before = (folder.model / "model.safetensors").stat().st_mtime_ns
-    need = (("independent",), "de")
+    need = Need(("independent",), "de")
     assert folder.lacking("test", {need}) == [need]
     assert perform(Task(**{**vars(first), "needs": [need]})) == ""
     assert (folder.model / "model.safetensors").stat().st_mtime_ns == before

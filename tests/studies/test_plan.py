@@ -11,7 +11,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.studies import Study, make_plan
 from polyglance.studies.fingerprint import kin_key, run_key
-from polyglance.studies.plan import Facts
+from polyglance.studies.plan import Facts, Need
 from tests.conftest import write_toy
 from tests.studies.planted import dataset, facts
 
@@ -46,7 +46,7 @@ def test_identical_runs_are_shared_between_rows() -> None:
     assert len(set(line["union"].sources[0].values())) == 1
     shared = plan.runs[line["twin"].sources[0]["en"]]
     assert shared.labels == ["alone, en, seed 0", "twin, seed 0"]
-    assert shared.needs == {(None, "en")}
+    assert shared.needs == {Need(None, "en")}
 
 
 def test_the_key_is_stable_and_blind_to_names() -> None:
@@ -133,4 +133,4 @@ def test_kinds_come_from_column_row_and_study() -> None:
     row = {**ROW, "evaluation": {"kinds": ["translation"]}}
     plan = make_plan(study(row, columns=columns), facts=Facts.of(dataset(5), "test"), seeds=1)
     (run,) = plan.runs.values()
-    assert run.needs == {(("translation",), "en"), (("independent",), "en")}
+    assert run.needs == {Need(("translation",), "en"), Need(("independent",), "en")}

@@ -133,7 +133,7 @@ def _task(run: Run, plan: Plan, options: Options, threads: int) -> Task:
         spec=run.as_dict(),
         data=str(path.absolute()) if own else options.data,
         split=plan.study.evaluation.split,
-        needs=sorted(run.needs, key=lambda need: (need[0] or (), need[1])),
+        needs=sorted(run.needs, key=lambda need: need.order),
         cache=None if options.cache is None else str(options.cache.absolute()),
         threads=threads,
     )

@@ -1,9 +1,10 @@
 """From a study to runs: rows × x-values × seeds, identical ones once."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from typing import Any
+from typing import Any, NamedTuple
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import dataset_fingerprint
@@ -27,8 +28,22 @@ SOURCE, RUN = "source:", "run:"
 """How a row names a source of the study, and a recipe the run that became of it."""
 
 X = int | float | str | None
-Need = tuple[tuple[str, ...] | None, str]
-"""Kinds (None: the language's best) and language to judge a run on."""
+
+
+class Need(NamedTuple):
+    """What to judge a run on: captions of some kinds (None: the best), and how it is asked.
+
+    `view` is JSON of what is done to queries before, such as a translation; "" is nothing.
+    """
+
+    kinds: tuple[str, ...] | None
+    language: str
+    view: str = ""
+
+    @property
+    def order(self) -> tuple[tuple[str, ...], str, str]:
+        """To sort by."""
+        return self.kinds or (), self.language, self.view
 
 
 @dataclass
@@ -165,6 +180,14 @@ def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
     return tuple(kinds) if kinds else None
 
 
+def view_of(row: Row) -> str:
+    """What is done to a row's queries, as `Need` has it."""
+    translation = row.evaluation.translation
+    if translation is None:
+        return ""
+    return json.dumps({"translation": translation.model_dump(mode="json")}, sort_keys=True)
+
+
 def _columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]]:
     if facts is None:
         return list(study.columns), []
@@ -283,7 +306,9 @@ def _fills(plan: Plan, row: Row, training: Training, run: Run, facts: Facts | No
     if facts is None or run.recipe is None:
         return []
     wanted = [code for c in plan.columns for code in plan.members(c, row, facts)]
-    limits = [training.languages or run.recipe.data.languages, row.evaluation.languages]
+    # What is translated need not have been trained on.
+    trained = None if row.evaluation.translation else run.recipe.data.languages
+    limits = [training.languages or trained, row.evaluation.languages]
     return [c for c in dict.fromkeys(wanted) if all(not limit or c in limit for limit in limits)]
 
 
@@ -294,4 +319,5 @@ def _collect_needs(plan: Plan, facts: Facts) -> None:
             for code in plan.members(column, line.row, facts):
                 for source in line.sources:
                     if code in source:
-                        plan.runs[source[code]].needs.add((kinds, code))
+                        need = Need(kinds, code, view_of(line.row))
+                        plan.runs[source[code]].needs.add(need)

@@ -13,7 +13,7 @@ from polyglance.evaluation.metrics import Direction, chance
 from polyglance.files import read_json
 from polyglance.studies.execute import Options
 from polyglance.studies.measured import measure_of
-from polyglance.studies.plan import Facts, Line, Need, Plan, Run, kinds_of
+from polyglance.studies.plan import Facts, Line, Need, Plan, Run, kinds_of, view_of
 from polyglance.studies.schema import Column
 from polyglance.studies.statistics import ROUNDS, SEED, Series, average, difference
 
@@ -130,11 +130,11 @@ def _cell(
     samples: dict[tuple[str, Need], np.ndarray],
 ) -> Cell:
     members = plan.members(column, line.row, facts)
-    kinds = kinds_of(plan.study, line.row, column)
+    kinds, view = kinds_of(plan.study, line.row, column), view_of(line.row)
     parts: dict[int, Series] = {}
     chances: list[float] = []
     for seed, source in enumerate(line.sources):
-        keys = [(source.get(code, ""), (kinds, code)) for code in members]
+        keys = [(source.get(code, ""), Need(kinds, code, view)) for code in members]
         if not keys or any(key not in outcomes for key in keys):
             continue
         series = [_series(outcomes[key], samples[key], column) for key in keys]

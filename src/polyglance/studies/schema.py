@@ -22,11 +22,28 @@ class Evaluation(Part):
     languages: list[str] | None = Field(None, description="null is those of the columns")
 
 
+class Translating(Part):
+    """Queries translated before the model is asked, and the scores of several joined."""
+
+    translator: str = Field(
+        "captions:$data", description="as for 'polyglance evaluate'; $data is the study's data"
+    )
+    to: list[str] | None = Field(None, description="languages; null is all of the model")
+    consistency: Literal["average", "learned"] | None = None
+
+    @model_validator(mode="after")
+    def _one_language(self) -> "Translating":
+        if self.consistency is None and len(self.to or ()) != 1:
+            raise ValueError("give one language 'to' translate to, or a 'consistency'")
+        return self
+
+
 class RowEvaluation(Part):
     """What a row is judged on where it differs from the study."""
 
     kinds: list[str] | None = None
     languages: list[str] | None = Field(None, description="the row fills only these columns")
+    translation: Translating | None = Field(None, description="CLC-A, CLC-C, or to one language")
 
 
 class Changes(Part):

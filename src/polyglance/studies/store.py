@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polyglance.data.fingerprint import digest
 from polyglance.files import read_json, write_json
 from polyglance.studies.plan import Need, Run
 
@@ -61,13 +62,16 @@ class RunFolder:
 
     def result(self, split: str, need: Need) -> Path:
         """Where the ranks of one language are kept."""
-        kinds, language = need
-        return self.path / "results" / f"{split}.{'+'.join(kinds or ('best',))}.{language}.json"
+        kinds, language, view = Need(*need)
+        mark = f".{digest(view)[:12]}" if view else ""
+        return (
+            self.path / "results" / f"{split}.{'+'.join(kinds or ('best',))}.{language}{mark}.json"
+        )
 
     def lacking(self, split: str, needs: set[Need]) -> list[Need]:
         """What has not been judged yet."""
-        missing = [need for need in needs if not self.result(split, need).is_file()]
-        return sorted(missing, key=lambda need: (need[0] or (), need[1]))
+        missing = [Need(*need) for need in needs if not self.result(split, need).is_file()]
+        return sorted(missing, key=lambda need: need.order)
 
     def complete(self, split: str, needs: set[Need]) -> bool:
         return self.done and not self.lacking(split, needs)

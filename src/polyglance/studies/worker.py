@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polyglance.data import Dataset, load_dataset
 from polyglance.errors import PolyglanceError
@@ -25,6 +25,9 @@ from polyglance.recipes import Recipe, check_recipe
 from polyglance.studies.measured import Trial
 from polyglance.studies.plan import RUN, Need
 from polyglance.studies.store import CRASH, MISTAKE, RunFolder
+
+if TYPE_CHECKING:
+    from polyglance.evaluation import Encoder
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ class Task:
     @classmethod
     def from_json(cls, text: str) -> "Task":
         value = json.loads(text)
-        needs = [(tuple(kinds) if kinds else None, code) for kinds, code in value.pop("needs")]
+        found = value.pop("needs")
+        needs = [Need(tuple(kinds) if kinds else None, *how) for kinds, *how in found]
         return cls(needs=needs, **value)
 
 
@@ -146,16 +150,33 @@ def _judge(task: Task, folder: RunFolder) -> None:
     from polyglance.models import Model
 
     model, dataset = Model.load(folder.model), _dataset(task.data)
-    for kinds in dict.fromkeys(kinds for kinds, _ in lacking):
-        languages = [code for own, code in lacking if own == kinds]
+    for kinds, view in dict.fromkeys((need.kinds, need.view) for need in lacking):
+        languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, view)]
         name, cache = folder.path.name, _path(task.cache)
+        asked = _asked(model, view, task, languages, kinds)
         report = evaluate(
-            model, dataset, task.split, languages, kinds, bootstrap=0, name=name, cache=cache
+            asked, dataset, task.split, languages, kinds, bootstrap=0, name=name, cache=cache
         )
         for result in report.results:
-            path = folder.result(task.split, (kinds, result.language))
+            path = folder.result(task.split, Need(kinds, result.language, view))
             single = replace(report, results=[result], averages={})
             write_json(path, single.as_dict(ranks=True))
+
+
+def _asked(
+    model: "Encoder", view: str, task: Task, languages: list[str], kinds: tuple[str, ...] | None
+) -> "Encoder":
+    """The model as a need's view asks it: as it is, or in translation."""
+    translation = json.loads(view).get("translation") if view else None
+    if translation is None:
+        return model
+    from polyglance.evaluation.translation import Translation
+
+    translator = translation["translator"].replace("$data", task.data)
+    targets = tuple(translation["to"]) if translation["to"] else None
+    asked = Translation(translator, targets, translation["consistency"])
+    cache = _path(task.cache)
+    return asked.of(model, _dataset(task.data), task.split, languages, kinds, cache)[0]
 
 
 @lru_cache(maxsize=1)
