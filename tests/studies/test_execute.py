@@ -141,7 +141,7 @@ def test_the_command_end_to_end(data: Path, tmp_path: Path) -> None:
     assert rows["vsepp-en"]["de"]["mean"] is None
     stored = {run["labels"][0]: key for key, run in numbers["runs"].items()}
     folder = RunFolder(tmp_path / "runs" / stored["vsepp-all, seed 0"])
-    report = load_report(folder.result("test", (None, "de")))
+    report = load_report(folder.result("test", Need(None, "de")))
     assert rows["vsepp-all"]["de"]["mean"] == report["de"].metrics.mr
     assert "started on" in folder.log.read_text(encoding="utf-8")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*")}

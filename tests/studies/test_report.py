@@ -13,7 +13,7 @@ from polyglance.evaluation.metrics import chance
 from polyglance.studies import Study, make_plan
 from polyglance.studies.claims import FAILS, HOLDS, OPEN, PARTLY, UNTESTED, judge
 from polyglance.studies.execute import Options
-from polyglance.studies.plan import Run
+from polyglance.studies.plan import Need, Run
 from polyglance.studies.report import Document, make_document, write_report
 from polyglance.studies.results import Results, chance_level, collect
 from polyglance.studies.schema import Column
@@ -73,7 +73,7 @@ def test_the_markdown_has_the_numbers_of_the_stored_results(tmp_path: Path) -> N
     recalls = []
     for run in results.plan.runs.values():
         if named(run) == "high":
-            stored = load_report(options.folder(run).result(SPLIT, (None, "en")))
+            stored = load_report(options.folder(run).result(SPLIT, Need(None, "en")))
             recalls.append(stored["en"].metrics.text_to_image.r10)
     expected = f"{np.mean(recalls):.1f} ± {np.std(recalls, ddof=1):.1f}"
     table = text.partition("## Results")[2]

@@ -43,6 +43,10 @@ def study_command(
     ] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     cache: Annotated[Path | None, typer.Option(help="Cache folder for features and runs.")] = None,
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for perturbed queries."),
+    ] = None,
 ) -> None:
     """Train and judge all rows of a paper's table; the same command goes on after a stop."""
     if list_all:
@@ -70,9 +74,9 @@ def study_command(
     if data is not None and measured:
         changes.append(f"fingerprint={dataset_fingerprint(load_dataset(data))}")
     elif data is not None:
-        facts = Facts.of(load_dataset(data), study.evaluation.split)
+        facts = Facts.of(load_dataset(data), study.evaluation.split, lexicon)
     planned = make_plan(study, profile, facts, seeds, changes)
-    options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache)
+    options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache, lexicon)
     if plan:
         _print_plan(planned, options)
     elif out is not None:

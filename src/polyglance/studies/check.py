@@ -25,6 +25,10 @@ def check_references(study: Study, source: str) -> None:
     for claim in study.claims:
         where = f"{source}: claim '{claim.text}'"
         _check_claim(claim, rows, columns, starred, where)
+    if study.scatter is not None:
+        for name in (study.scatter.x, *study.scatter.y):
+            if not starred or name == study.scatter.x:
+                _known(name, columns, f"{source}: scatter", "column")
     for name, profile in study.profiles.items():
         if profile.x is not None and study.curve is None:
             raise PolyglanceError(f"{source}: profile '{name}' has 'x', but there is no 'curve'")

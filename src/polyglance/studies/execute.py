@@ -29,6 +29,7 @@ class Options:
     rows: str = "*"
     retry: bool = False
     cache: Path | None = None
+    lexicon: Path | None = None
     show_progress: bool | None = None
 
     def folder(self, run: Run) -> RunFolder:
@@ -134,6 +135,7 @@ def _task(run: Run, plan: Plan, options: Options, threads: int) -> Task:
         data=str(path.absolute()) if own else options.data,
         split=plan.study.evaluation.split,
         needs=sorted(run.needs, key=lambda need: need.order),
+        lexicon=None if options.lexicon is None else str(options.lexicon.absolute()),
         cache=None if options.cache is None else str(options.cache.absolute()),
         threads=threads,
     )

@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
+from polyglance.evaluation.perturb import Perturbation, perturbation_tag
 from polyglance.evaluation.report import HUMAN_KINDS
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.registry import nearest
@@ -94,12 +96,14 @@ class Facts:
     fingerprint: str
     languages: list[str]
     human: list[str]
+    lexicon: Path | None = None
+    """For perturbations that replace words by their meaning."""
 
     @classmethod
-    def of(cls, dataset: Dataset, split: str) -> "Facts":
+    def of(cls, dataset: Dataset, split: str, lexicon: Path | None = None) -> "Facts":
         part = dataset.split(split)
         human = [code for code in part.languages if part.best_kind(code) in HUMAN_KINDS]
-        return cls(dataset, dataset_fingerprint(dataset), part.languages, human)
+        return cls(dataset, dataset_fingerprint(dataset), part.languages, human, lexicon)
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class Plan:
             return [measure_of(column, row)]
         if column.language is not None:
             return [column.language]
-        if facts is None:
+        if facts is None or column.parameters is not None:
             return []
         chosen = self.study.evaluation.languages or facts.languages
         if column.average == "all":
@@ -180,12 +184,24 @@ def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
     return tuple(kinds) if kinds else None
 
 
-def view_of(row: Row) -> str:
-    """What is done to a row's queries, as `Need` has it."""
+def view_of(row: Row, perturb: str = "") -> str:
+    """What is done to a row's queries, as `Need` has it; `perturb` is a `perturbation_tag`."""
     translation = row.evaluation.translation
-    if translation is None:
-        return ""
-    return json.dumps({"translation": translation.model_dump(mode="json")}, sort_keys=True)
+    view: dict[str, Any] = {"perturb": perturb} if perturb else {}
+    if translation is not None:
+        view["translation"] = translation.model_dump(mode="json")
+    return json.dumps(view, sort_keys=True) if view else ""
+
+
+def needs_of(
+    study: Study, row: Row, column: Column, language: str, facts: Facts
+) -> tuple[Need, ...]:
+    """What a cell is made of; of a change, the perturbed and the plain result."""
+    plain = Need(kinds_of(study, row, column), language, view_of(row))
+    if column.perturb is None:
+        return (plain,)
+    tag = perturbation_tag(Perturbation.parse(column.perturb), facts.lexicon)
+    return (plain._replace(view=view_of(row, tag)), *([plain] if column.change else []))
 
 
 def _columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]]:
@@ -201,7 +217,7 @@ def _columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]
             found.append(column)
         elif column.language not in missing:
             missing.append(column.language)
-    if not found:
+    if all(column.parameters is not None for column in found):
         there = ", ".join(facts.languages)
         raise PolyglanceError(
             f"{facts.dataset.name}: none of the study's languages ({', '.join(missing)}) has "
@@ -315,9 +331,8 @@ def _fills(plan: Plan, row: Row, training: Training, run: Run, facts: Facts | No
 def _collect_needs(plan: Plan, facts: Facts) -> None:
     for line in plan.lines:
         for column in plan.columns:
-            kinds = kinds_of(plan.study, line.row, column)
             for code in plan.members(column, line.row, facts):
+                needs = needs_of(plan.study, line.row, column, code, facts)
                 for source in line.sources:
                     if code in source:
-                        need = Need(kinds, code, view_of(line.row))
-                        plan.runs[source[code]].needs.add(need)
+                        plan.runs[source[code]].needs.update(needs)

@@ -1,6 +1,7 @@
 """The numbers of a study: cells from stored ranks or measures, differences, chance."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ import numpy as np
 from polyglance.evaluation import Outcome, load_report
 from polyglance.evaluation.bootstrap import HEADLINE, Difference, bootstrap
 from polyglance.evaluation.metrics import Direction, chance
+from polyglance.evaluation.report import LanguageResult
 from polyglance.files import read_json
 from polyglance.studies.execute import Options
 from polyglance.studies.measured import measure_of
-from polyglance.studies.plan import Facts, Line, Need, Plan, Run, kinds_of, view_of
+from polyglance.studies.plan import Facts, Line, Need, Plan, Run, needs_of
 from polyglance.studies.schema import Column
-from polyglance.studies.statistics import ROUNDS, SEED, Series, average, difference
+from polyglance.studies.sizes import Sizes, line_sizes, untested
+from polyglance.studies.statistics import ROUNDS, SEED, Series, average, difference, minus
 
 SIDES = {"i2t": "image_to_text", "t2i": "text_to_image"}
 
@@ -53,6 +56,8 @@ class Results:
     plan: Plan
     cells: list[list[Cell]]
     tests: list[Test]
+    changed: dict[str, dict[str, float]] = field(default_factory=dict)
+    """perturbation → language → percentage of words that it changed"""
 
     def line(self, row: str, x: object) -> Line | None:
         """The line of a row at an x; one that does not depend on x stands at every x."""
@@ -65,8 +70,10 @@ class Results:
 
 def collect(plan: Plan, facts: Facts | None, options: Options) -> Results:
     """Read what has been judged so far, and test every line against its reference."""
-    cells = _measured(plan, options) if facts is None else _judged(plan, facts, options)
-    results = Results(plan, cells, [])
+    if facts is None:
+        results = Results(plan, _measured(plan, options), [])
+    else:
+        results = _judged(plan, facts, options)
     for line in plan.lines:
         results.tests.extend(_tests(results, line))
     return results
@@ -97,27 +104,50 @@ def _measured_cell(
     return Cell(column, tuple(found), Series.of_seeds(list(found.values())), paper)
 
 
-def _judged(plan: Plan, facts: Facts, options: Options) -> list[list[Cell]]:
-    outcomes = _outcomes(plan, options)
+def _judged(plan: Plan, facts: Facts, options: Options) -> Results:
+    judged = _stored(plan, options)
+    outcomes = {key: result.outcome for key, result in judged.items()}
     photos = len(facts.dataset.split(plan.study.evaluation.split))
     found = list(outcomes.values())
     drawn = bootstrap(found, photos, ROUNDS, SEED) if found else np.empty(0)
     samples = dict(zip(outcomes, drawn, strict=True))
-    return [
-        [_cell(plan, line, column, facts, outcomes, samples) for column in plan.columns]
+    sizes = Sizes(options)
+    cells = [
+        [
+            _cell(plan, line, column, facts, outcomes, samples)
+            if column.parameters is None
+            else _size_cell(plan, line, column, sizes)
+            for column in plan.columns
+        ]
         for line in plan.lines
     ]
+    return Results(plan, cells, [], _changed(judged.values()))
 
 
-def _outcomes(plan: Plan, options: Options) -> dict[tuple[str, Need], Outcome]:
-    """Stored ranks by run and need."""
+def _changed(results: Iterable[LanguageResult]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for result in results:
+        if (p := result.perturbed) is not None:
+            found.setdefault(p.name, {})[result.language] = 100 * p.changed / max(1, p.words)
+    return found
+
+
+def _size_cell(plan: Plan, line: Line, column: Column, sizes: Sizes) -> Cell:
+    found, paper = line_sizes(plan, line, column, sizes), figure(plan, line, column)
+    if not found:
+        return Cell(column, paper=paper)
+    return Cell(column, tuple(found), untested(list(found.values())), paper)
+
+
+def _stored(plan: Plan, options: Options) -> dict[tuple[str, Need], LanguageResult]:
+    """Stored results by run and need."""
     found = {}
     for run in plan.runs.values():
         folder = options.folder(run)
         for need in run.needs:
             path: Path = folder.result(plan.study.evaluation.split, need)
             if folder.done and path.is_file():
-                found[run.key, need] = load_report(path).results[0].outcome
+                found[run.key, need] = load_report(path).results[0]
     return found
 
 
@@ -130,17 +160,19 @@ def _cell(
     samples: dict[tuple[str, Need], np.ndarray],
 ) -> Cell:
     members = plan.members(column, line.row, facts)
-    kinds, view = kinds_of(plan.study, line.row, column), view_of(line.row)
+    needs = [needs_of(plan.study, line.row, column, code, facts) for code in members]
     parts: dict[int, Series] = {}
     chances: list[float] = []
     for seed, source in enumerate(line.sources):
-        keys = [(source.get(code, ""), Need(kinds, code, view)) for code in members]
-        if not keys or any(key not in outcomes for key in keys):
+        owners = [source.get(code, "") for code in members]
+        keys = [[(run, need) for need in own] for run, own in zip(owners, needs, strict=True)]
+        if not keys or any(key not in outcomes for own in keys for key in own):
             continue
-        series = [_series(outcomes[key], samples[key], column) for key in keys]
-        parts[seed] = average(series)
-        expected = [chance_level(outcomes[key].caption_image, column) for key in keys]
-        chances = [value for value in expected if value is not None]
+        series = [[_series(outcomes[k], samples[k], column) for k in own] for own in keys]
+        parts[seed] = average([own[0] if len(own) == 1 else minus(*own) for own in series])
+        if not column.change:
+            expected = [chance_level(outcomes[own[0]].caption_image, column) for own in keys]
+            chances = [value for value in expected if value is not None]
     paper = figure(plan, line, column)
     if not parts:
         return Cell(column, paper=paper)
@@ -240,14 +272,20 @@ def column_tables(columns: list[Column]) -> dict[str, list[Column]]:
 
 
 def joint_columns(columns: list[Column]) -> list[Column]:
-    """Columns whose mean means something: languages rather than averages, recalls not rsum.
+    """Columns whose mean means something: languages rather than averages, recalls not rsum,
+    queries as they are rather than perturbed.
 
     Of measures, those of the first unit.
     """
     if columns and columns[0].measure is not None:
         return [column for column in columns if column.unit == columns[0].unit]
-    found = [column for column in columns if column.metric != "medr"]
-    for better in (lambda c: c.language is not None, lambda c: c.metric != "rsum"):
+    found = [c for c in columns if c.metric != "medr" and c.parameters is None]
+    for better in (
+        lambda c: not c.change,
+        lambda c: c.perturb is None,
+        lambda c: c.language is not None,
+        lambda c: c.metric != "rsum",
+    ):
         found = [column for column in found if better(column)] or found
     return found
 

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.recipes.schema import Part
 from polyglance.studies.overrides import flatten
 
@@ -121,6 +123,13 @@ class Column(Part):
     metric: Literal["r1", "r5", "r10", "medr", "mr", "rsum"] = "mr"
     direction: Literal["i2t", "t2i"] | None = None
     kinds: list[str] | None = Field(None, description="null is the row's, then the study's")
+    perturb: str | None = Field(
+        None, description="change the queries first, such as typos:0.2; goes with direction t2i"
+    )
+    change: bool = Field(False, description="what 'perturb' changes, not what is left")
+    parameters: Literal["words", "all"] | None = Field(
+        None, description="millions of numbers trained: of the word layer, or of the model"
+    )
     measure: str | None = None
     unit: str = Field("", description="of a measure; columns of one unit share an axis")
     table: str = Field("", description="columns with the same word make a table of their own")
@@ -129,10 +138,11 @@ class Column(Part):
 
     @model_validator(mode="after")
     def _complete(self) -> "Column":
-        if self.measure is not None:
-            if self.language or self.average or self.direction:
-                raise ValueError("a measure has no 'language', 'average' or 'direction'")
-            return self
+        for name, have in (("measure", "a measure has"), ("parameters", "parameters have")):
+            if getattr(self, name) is not None:
+                if self.language or self.average or self.direction or self.perturb:
+                    raise ValueError(f"{have} no 'language', 'average' or 'direction'")
+                return self
         if (self.language is None) == (self.average is None):
             raise ValueError("give 'language' or 'average', one of them")
         both = self.metric in ("mr", "rsum")
@@ -140,10 +150,24 @@ class Column(Part):
             raise ValueError(f"{self.metric} is over both directions; leave out 'direction'")
         if not both and not self.direction:
             raise ValueError(f"{self.metric} needs 'direction', i2t or t2i")
+        if self.perturb is not None and self.direction != "t2i":
+            raise ValueError("'perturb' changes queries: the direction is t2i")
+        if self.change and self.perturb is None:
+            raise ValueError("'change' goes with 'perturb'")
         return self
+
+    @field_validator("perturb")
+    @classmethod
+    def _known_perturbation(cls, value: str | None) -> str | None:
+        try:
+            return None if value is None else str(Perturbation.parse(value))
+        except PolyglanceError as error:
+            raise ValueError(str(error)) from None
 
     @property
     def title(self) -> str:
+        if self.parameters is not None:
+            return self.name or self.shown
         return self.name or self.measure or f"{self.language or self.average} {self.shown}"
 
     @property
@@ -151,9 +175,14 @@ class Column(Part):
         """What the number is: a measure's unit, or direction and metric as papers write them."""
         if self.measure is not None:
             return self.unit
+        if self.parameters is not None:
+            return {"words": "M word parameters", "all": "M parameters"}[self.parameters]
         arrow = {"i2t": "I→T ", "t2i": "T→I ", None: ""}[self.direction]
         names = {"r1": "R@1", "r5": "R@5", "r10": "R@10", "medr": "medR", "mr": "mR"}
-        return arrow + names.get(self.metric, self.metric)
+        text = arrow + names.get(self.metric, self.metric)
+        if self.perturb is None:
+            return text
+        return f"{text} with {self.perturb}{', change' if self.change else ''}"
 
 
 class Curve(Part):
@@ -164,6 +193,15 @@ class Curve(Part):
     label: str = ""
     log: bool = False
     log_y: bool = False
+
+
+class Scatter(Part):
+    """A point for every row: a column against another, such as recall against parameters."""
+
+    x: str = Field(description="title of a column")
+    y: list[str] = Field(min_length=1, description="titles of columns; each is a panel")
+    log: bool = Field(True, description="x in powers of ten")
+    paper: bool = Field(False, description="the paper's points on the same axes, as diamonds")
 
 
 class Claim(Part):
@@ -221,6 +259,7 @@ class Study(Changes):
     rows: list[Row] = Field([])
     sections: list[Section] = Field([])
     curve: Curve | None = None
+    scatter: Scatter | None = None
     claims: list[Claim] = Field([])
     sources: dict[str, Training] = Field(
         {}, description="models that are trained first, for rows with transfer.source=source:NAME"
@@ -235,6 +274,8 @@ class Study(Changes):
     @model_validator(mode="after")
     def _one_kind(self) -> "Study":
         measured = self.experiment is not None
+        if all(column.parameters is not None for column in self.columns):
+            raise ValueError("columns of parameters alone judge nothing: add another")
         for column in self.columns:
             if measured != (column.measure is not None):
                 need = "a 'measure'" if measured else "an 'experiment' beside its 'measure'"

@@ -85,6 +85,11 @@ def average(parts: list[Series]) -> Series:
     return Series(values, samples, all(part.queries for part in parts))
 
 
+def minus(first: Series, second: Series) -> Series:
+    """First minus second of the same model on the same photographs."""
+    return Series(first.values - second.values, first.samples - second.samples)
+
+
 def difference(first: Series, second: Series, seed: int = SEED) -> Difference:
     """Second minus first: observed, 95 % interval and p over seeds and photographs.
 

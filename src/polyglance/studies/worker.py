@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from polyglance.data import Dataset, load_dataset
 from polyglance.errors import PolyglanceError
+from polyglance.evaluation.perturb import Perturber, make_perturber
+from polyglance.evaluation.perturb.known import KnownWords
 from polyglance.files import read_json, write_json
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.studies.measured import Trial
@@ -41,6 +43,7 @@ class Task:
     needs: list[Need]
     cache: str | None = None
     threads: int = 1
+    lexicon: str | None = None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -121,7 +124,8 @@ def _train(task: Task, folder: RunFolder) -> None:
             "updates": done.update,
             "best_update": done.best_update,
             "seconds": round(done.seconds, 3),
-            "parameters": result.model.parameters()["all"],
+            "parameters": (parts := result.model.parameters())["all"],
+            "parts": parts,
             "threads": task.threads,
         }
     )
@@ -152,10 +156,16 @@ def _judge(task: Task, folder: RunFolder) -> None:
     model, dataset = Model.load(folder.model), _dataset(task.data)
     for kinds, view in dict.fromkeys((need.kinds, need.view) for need in lacking):
         languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, view)]
-        name, cache = folder.path.name, _path(task.cache)
-        asked = _asked(model, view, task, languages, kinds)
         report = evaluate(
-            asked, dataset, task.split, languages, kinds, bootstrap=0, name=name, cache=cache
+            _asked(model, view, task, languages, kinds),
+            dataset,
+            task.split,
+            languages,
+            kinds,
+            bootstrap=0,
+            name=folder.path.name,
+            cache=_path(task.cache),
+            perturb=_perturbed(view, task),
         )
         for result in report.results:
             path = folder.result(task.split, Need(kinds, result.language, view))
@@ -179,9 +189,25 @@ def _asked(
     return asked.of(model, _dataset(task.data), task.split, languages, kinds, cache)[0]
 
 
+def _perturbed(view: str, task: Task) -> Perturber | None:
+    """What changes captions before they are encoded, if a need's view says so."""
+    tag = json.loads(view).get("perturb") if view else None
+    return None if tag is None else _perturber(tag, task.data, task.lexicon)
+
+
 @lru_cache(maxsize=1)
 def _dataset(source: str) -> Dataset:
     return load_dataset(source)
+
+
+@lru_cache(maxsize=1)
+def _known(source: str) -> KnownWords:
+    return KnownWords(_dataset(source))
+
+
+@lru_cache(maxsize=16)
+def _perturber(tag: str, source: str, lexicon: str | None) -> Perturber:
+    return make_perturber(tag.partition("@")[0], _known(source), _path(lexicon))
 
 
 def _path(text: str | None) -> Path | None:

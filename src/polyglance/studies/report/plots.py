@@ -1,47 +1,30 @@
-"""Pictures of a study: bars by column, curves against x."""
+"""Pictures of a study: bars by column, curves against x, one column against another."""
 
-import io
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from polyglance.studies.execute import Options
 from polyglance.studies.experiments import experiments
 from polyglance.studies.experiments.base import Sample
 from polyglance.studies.plan import Line, Plan
+from polyglance.studies.report.picture import (
+    GRID,
+    INK,
+    PAPER,
+    STYLE,
+    Picture,
+    colours_of,
+    paper_key,
+    to_svg,
+)
+from polyglance.studies.report.scatter import draw_scatter
 from polyglance.studies.report.tables import heading
 from polyglance.studies.results import Cell, Results, read_measures
 from polyglance.studies.schema import Column, Row
 
-COLOURS = (
-    *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"),
-    *("#6B6B6B", "#8C6D31", "#332288", "#AA4499", "#117733", "#882255"),
-)
-"""Okabe and Ito's, which most colour-blind people can tell apart, then Tol's."""
-
-PAPER = "paper"
-INK, GRID = "#222222", "#dddddd"
 BARS_PER_INCH = 5.0
-STYLE: Any = {
-    "font.size": 9.5,
-    "axes.edgecolor": "#888888",
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "polyglance",
-}
-
-
-@dataclass(frozen=True)
-class Picture:
-    """An SVG, and what it shows in words."""
-
-    name: str
-    caption: str
-    svg: bytes
 
 
 def draw(results: Results) -> list[Picture]:
@@ -52,9 +35,10 @@ def draw(results: Results) -> list[Picture]:
 
     with rc_context(STYLE):
         if results.plan.study.curve is not None:
-            return [_curves(results)]
+            return [_curves(results), *draw_scatter(results)]
         groups = _by_unit(results.plan.columns)
-        return [_bars(results, unit, columns) for unit, columns in groups.items()]
+        pictures = [_bars(results, unit, columns) for unit, columns in groups.items()]
+        return [*draw_scatter(results), *pictures]
 
 
 def draw_experiment(plan: Plan, options: Options) -> list[Picture]:
@@ -73,7 +57,7 @@ def draw_experiment(plan: Plan, options: Options) -> list[Picture]:
 
     with rc_context(STYLE):
         caption, figure = picture(samples)
-        return [Picture("experiment", caption, _svg(figure))]
+        return [Picture("experiment", caption, to_svg(figure))]
 
 
 def _by_unit(columns: Sequence[Column]) -> dict[str, list[Column]]:
@@ -81,22 +65,20 @@ def _by_unit(columns: Sequence[Column]) -> dict[str, list[Column]]:
     units = {"rsum": "rsum", "medr": "median rank"}
     groups: dict[str, list[Column]] = {}
     for column in columns:
+        if column.parameters is not None:
+            continue
         unit = units.get(column.metric, "recall (%)")
+        unit = f"change of {unit}" if column.change else unit
         if column.measure is not None:
             unit = f"{column.unit or 'value'} {column.table}".strip()
         groups.setdefault(unit, []).append(column)
     return groups
 
 
-def _colours(results: Results) -> dict[str, str]:
-    names = [row.name for row in results.plan.study.all_rows]
-    return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
-
-
 def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
     from matplotlib.figure import Figure
 
-    colours, labels = _colours(results), results.plan.study.labels
+    colours, labels = colours_of(results), results.plan.study.labels
     lines = results.plan.lines
     width = min(14.0, max(6.0, len(lines) * len(columns) / BARS_PER_INCH + len(columns) * 0.25))
     figure = Figure(figsize=(width, 4.2), layout="constrained")
@@ -117,7 +99,7 @@ def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
     axes.set_ylabel(unit if len(measures) > 1 else measures.pop() + (" (%)" if "%" in unit else ""))
     axes.grid(axis="y", color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
-    _paper_key(axes, results)
+    paper_key(axes, results)
     _legend(figure, axes)
     caption = f"{unit}: mean over seeds, whiskers ± one standard deviation"
     chance = any(cell.chance is not None for row in results.cells for cell in row)
@@ -126,7 +108,7 @@ def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
     caption += ", diamonds the paper's figures" if paper else ""
     suffix = {"recall (%)": "bars", "median rank": "ranks"}.get(unit, unit)
     suffix = re.sub(r"\W+", "-", suffix.lower()).strip("-") or "bars"
-    return Picture(suffix, caption, _svg(figure))
+    return Picture(suffix, caption, to_svg(figure))
 
 
 def _bar(axes: Any, x: float, width: float, cell: Cell, colour: str, label: str | None) -> None:
@@ -152,12 +134,6 @@ def _tick(column: Column, columns: list[Column]) -> str:
     return heading(column).replace(" ", "\n", 1)
 
 
-def _paper_key(axes: Any, results: Results) -> None:
-    if any(cell.paper is not None for row in results.cells for cell in row):
-        style = {"color": "white", "markeredgecolor": INK, "markersize": 4.5}
-        axes.plot([], [], "D", label=PAPER, **style)
-
-
 def _legend(figure: Any, axes: Any) -> None:
     keys = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda k: k[1] == PAPER)
     handles, labels = zip(*keys, strict=True)
@@ -173,16 +149,17 @@ def _curves(results: Results) -> Picture:
 
     plan = results.plan
     assert plan.study.curve is not None
-    across = 2 if len(plan.columns) == 4 else min(3, len(plan.columns))
-    down = math.ceil(len(plan.columns) / across)
+    columns = [column for column in plan.columns if column.parameters is None]
+    across = 2 if len(columns) == 4 else min(3, len(columns))
+    down = math.ceil(len(columns) / across)
     figure = Figure(figsize=(3.9 * across + 0.6, 3.1 * down + 0.6))
     figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
     grid = figure.subplots(down, across, squeeze=False).ravel()
     xs = list(dict.fromkeys(line.x for line in plan.lines if line.x is not None))
     numeric = all(isinstance(x, int | float) for x in xs)
     places = {x: float(x) if numeric else i for i, x in enumerate(xs)}
-    colours, labels = _colours(results), results.plan.study.labels
-    for axes, column in zip(grid, plan.columns, strict=False):
+    colours, labels = colours_of(results), results.plan.study.labels
+    for axes, column in zip(grid, columns, strict=False):
         for row in plan.study.all_rows:
             own = [line for line in plan.lines if line.row.name == row.name]
             _curve(axes, results, row, own, column, places, colours[row.name], labels[row.name])
@@ -198,12 +175,12 @@ def _curves(results: Results) -> Picture:
         axes.set(title=heading(column), xlabel=plan.study.curve.label or plan.study.curve.path)
         axes.title.set_fontsize(10)
         axes.grid(color=GRID, linewidth=0.7)
-    for axes in grid[len(plan.columns) :]:
+    for axes in grid[len(columns) :]:
         axes.set_visible(False)
-    _paper_key(grid[0], results)
+    paper_key(grid[0], results)
     _legend(figure, grid[0])
     caption = "Mean over seeds against x, bands ± one standard deviation"
-    return Picture("curves", caption, _svg(figure))
+    return Picture("curves", caption, to_svg(figure))
 
 
 def _curve(
@@ -236,11 +213,3 @@ def _curve(
 
 def _short(x: object) -> str:
     return f"{x:,}" if isinstance(x, int) else f"{x:g}" if isinstance(x, float) else str(x)
-
-
-def _svg(figure: Any) -> bytes:
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    buffer = io.BytesIO()
-    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": "polyglance"})
-    return buffer.getvalue()

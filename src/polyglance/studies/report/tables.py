@@ -12,6 +12,10 @@ from polyglance.studies.results import Cell, Results, Test, column_tables, joint
 from polyglance.studies.schema import Column
 
 NONE = "–"
+WORD_PARAMETERS = (
+    "M word parameters: millions of numbers trained to make words into vectors, a table's words "
+    "or characters, layers and norms; of a row with several trainings their sum"
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ def mean_sd(cell: Cell, seeds: int) -> str:
         return NONE
     digits = cell.column.digits
     text = f"{cell.series.mean:.{digits}f}"
-    if cell.series.sd is not None:
+    if cell.series.sd is not None and cell.column.parameters is None:
         text += f" ± {cell.series.sd:.{digits}f}"
     few = len(cell.seeds) < seeds
     return f"{text} ({len(cell.seeds)} of {seeds})" if few else text
@@ -61,8 +65,17 @@ def _notes(results: Results) -> list[str]:
     notes = [f"{plan.seeds} seeds, mean ± standard deviation" if plan.seeds > 1 else "one seed"]
     units = {c.unit: c.better for c in plan.columns if c.unit}
     notes += [f"{unit}: {better} is better" for unit, better in units.items()]
+    notes += [_share(name, shares) for name, shares in sorted(results.changed.items())]
+    if any(column.parameters == "words" for column in plan.columns):
+        notes.append(WORD_PARAMETERS)
     notes += [f"{part.title}: {part.note}" for part in plan.study.parts if part.note]
     return notes + [f"{line.title}: {line.row.note}" for line in plan.lines if line.row.note]
+
+
+def _share(name: str, shares: Mapping[str, float]) -> str:
+    """Which share of words was changed in each language."""
+    parts = ", ".join(f"{code} {share:.0f}" for code, share in sorted(shares.items()))
+    return f"{name}, % of words changed: {parts}"
 
 
 def _result_table(
@@ -155,7 +168,7 @@ def _heads(names: list[str], papers: list[bool]) -> tuple[list[tuple[str, int]],
 
 def heading(column: Column) -> str:
     """A column's name with what it measures, said once; a measure's name says enough."""
-    named = column.measure is not None or column.shown in column.title
+    named = column.measure or column.parameters or column.shown in column.title
     return column.title if named else f"{column.title} {column.shown}"
 
 
