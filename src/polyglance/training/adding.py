@@ -30,8 +30,11 @@ from polyglance.transfer import (
     named_pairs,
     neighbour_mixtures,
     paired_rows,
+    sentence_mixtures,
     spelling_mixtures,
 )
+from polyglance.transfer.lexicon import Pairs
+from polyglance.transfer.named import from_sentences, parallel
 
 OFTEN = 2
 """Words of the new captions that no mixture explains are learned if they occur this often."""
@@ -90,16 +93,25 @@ def _mixtures(
     transfer = recipe.transfer
     both = _vectors(recipe, code, pivot, dataset, cache)
     lexicon = None if transfer.lexicon is None else Path(transfer.lexicon).expanduser()
-    pairs = named_pairs(transfer.dictionary, code, pivot, lexicon, dataset, both)
-    ranks = known_ranks(base, pivot, [known for _, known in pairs], dataset, recipe.text.tokenizer)
-    mixtures = dictionary_mixtures(pairs, ranks)
+    tokenizer = recipe.text.tokenizer
+    mixtures: Mixtures = {}
+    every: Pairs = []
+    ranks: dict[str, int] = {}
+    for name in transfer.dictionary.split("+"):
+        pairs = named_pairs(name, code, pivot, lexicon, dataset, both)
+        ranks |= known_ranks(base, pivot, [known for _, known in pairs], dataset, tokenizer)
+        found = dictionary_mixtures(pairs, ranks)
+        if from_sentences(name):
+            found |= sentence_mixtures(*parallel(name, code, pivot, dataset), ranks, tokenizer)
+        mixtures = found | mixtures
+        every += pairs
     if not mixtures:
         raise PolyglanceError(
             f"dictionary {transfer.dictionary}: the model knows none of the words that its "
-            f"{len(pairs)} pairs translate '{code}' to; is '{pivot}' the right --pivot?"
+            f"{len(every)} pairs translate '{code}' to; is '{pivot}' the right --pivot?"
         )
     if both is not None:
-        rows = paired_rows(pairs, *both)
+        rows = paired_rows(every, *both)
         rows = rows if transfer.translations is None else best_rows(rows, transfer.translations)
         alignment, _ = align(*both, rows, transfer.method, iterations=transfer.iterations)
         target = both[1]

@@ -19,6 +19,7 @@ from polyglance.recipes.schema import (
     TransferRecipe,
 )
 from polyglance.text.added_words import AddedReader
+from polyglance.text.reading import read_words
 from polyglance.text.vector_words import VectorReader
 from polyglance.training.folder import check_folder
 from polyglance.training.trainer import train
@@ -30,6 +31,8 @@ class Gain:
     """Recalls in the new language before, with the dictionary alone, and with pairs."""
 
     photos: int
+    read: float
+    """Share of the captions' words that mean something to the model."""
     chance: float
     before: Metrics | None
     start: Metrics
@@ -119,6 +122,14 @@ def known_words(model: Model, code: str) -> int:
     return len(reader.of(code).words)
 
 
+def _read(model: Model, code: str, part: Dataset) -> float:
+    kind = part.best_kind(code)
+    _, texts = read_words(model.recipe.text, part.captions([code], [kind]).texts, code)
+    found = [model.reader.recognise(model.recipe.text, words, code) for words in texts]
+    total = sum(len(words) for words, _ in found)
+    return 1 - sum(len(unknown) for _, unknown in found) / max(total, 1)
+
+
 def judge_gain(
     old: Model,
     start: Model,
@@ -140,6 +151,7 @@ def judge_gain(
     level = chance(outcome.caption_image)
     return Gain(
         len(outcome.photo),
+        _read(trained or start, code, dataset.split(split)),
         level,
         before,
         found[0].metrics,

@@ -20,6 +20,7 @@ from polyglance.transfer.named import named_pairs
 from polyglance.transfer.procrustes import procrustes
 from polyglance.transfer.rcsls import Step, rcsls, rcsls_objective
 from polyglance.transfer.retrieval import Precision, precision, translation_ranks
+from polyglance.transfer.sentences import sentence_mixtures
 
 __all__ = [
     "Alignment",
@@ -42,6 +43,7 @@ __all__ = [
     "rcsls",
     "rcsls_objective",
     "read_pairs",
+    "sentence_mixtures",
     "spelling_mixtures",
     "split_rows",
     "translation_ranks",

@@ -27,8 +27,8 @@ def parallel_captions(
     part = dataset.split("train") if "train" in dataset.splits else dataset
     if text_only:
         tables = [text_only_captions(dataset, [code], 0) for code in (source, target)]
-        alike = ["translation"] if all("translation" in t.kinds for t in tables) else None
-        return _only(tables[0], alike), _only(tables[1], alike)
+        wanted = _alike([set(table.kinds) for table in tables])
+        return _only(tables[0], wanted), _only(tables[1], wanted)
     extra = dataset.root is not None and (dataset.root / FILE).is_file()
     kinds = _translations(part, source, target)
 
@@ -42,8 +42,15 @@ def parallel_captions(
 
 
 def _translations(part: Dataset, source: str, target: str) -> list[str] | None:
-    found = [set(part.captions([code]).kinds) for code in (source, target)]
-    return ["translation"] if all("translation" in kinds for kinds in found) else None
+    return _alike([set(part.captions([code]).kinds) for code in (source, target)])
+
+
+def _alike(kinds: list[set[str]]) -> list[str] | None:
+    """Kinds in which both languages say the same, people's rather than machines'; None is all."""
+    if all("translation" in own for own in kinds):
+        return ["translation"]
+    both = all({"translation", "machine"} & own for own in kinds)
+    return ["translation", "machine"] if both else None
 
 
 def _only(table: CaptionTable, kinds: list[str] | None) -> CaptionTable:
