@@ -41,8 +41,8 @@ def ask_in_translation(
     """The model, translating if that is asked for; what is to be noted goes to stderr."""
     if translation is None:
         return model
-    names = ("split", "languages", "kinds", "cache", "perturb")
-    used = {name: options[name] for name in names if name in options}
+    names = ("split", "languages", "kinds", "cache")
+    used = {name: options[name] for name in names}
     translated, notes = translation.of(model, dataset, **used)
     for note in notes:
         typer.echo(f"note: {note}", err=True)

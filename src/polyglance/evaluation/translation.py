@@ -1,7 +1,7 @@
 """How an evaluation translates queries, as options and study files say it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -44,7 +44,6 @@ class Translation:
         languages: Sequence[str] | None = None,
         kinds: Sequence[str] | None = None,
         cache: Path | None = None,
-        perturb: Callable[[list[str], str], tuple[list[str], object]] | None = None,
         show_progress: bool | None = None,
     ) -> tuple[Translated, list[str]]:
         """The model asked in translation, and notes to tell; all translations are there."""
@@ -53,8 +52,6 @@ class Translation:
             model, make_translator(self.translator), self.targets or known, cache
         )
         chosen = choose_captions(dataset.split(split), languages, kinds)
-        if perturb is not None:
-            chosen = [replace(one, texts=perturb(one.texts, one.language)[0]) for one in chosen]
         shares = translated.translate_captions(chosen, show_progress)
         notes = [
             f"{100 * (1 - share):.0f} % of the translations of '{code}' are missing"

@@ -1,0 +1,58 @@
+"""How much of people's translations a translator finds, word by word."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polyglance.data.dataset import Dataset
+from polyglance.errors import PolyglanceError
+from polyglance.text.tokenize import tokenize_many
+from polyglance.translation.base import Translator
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Words in common with the references, in percent; `precision` is BLEU-1 without a penalty."""
+
+    texts: int
+    precision: float
+    recall: float
+
+    @property
+    def f1(self) -> float:
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+def word_overlap(found: Sequence[list[str]], references: Sequence[list[str]]) -> Overlap:
+    """Words that texts share with their references, each as often as both have it.
+
+    >>> word_overlap([["dog", "dog", "runs"]], [["a", "dog", "runs", "fast"]])
+    Overlap(texts=1, precision=66.66666666666667, recall=50.0)
+    """
+    pairs = zip(found, references, strict=True)
+    common = sum(sum((Counter(one) & Counter(other)).values()) for one, other in pairs)
+    sizes = [max(1, sum(map(len, side))) for side in (found, references)]
+    return Overlap(len(found), 100 * common / sizes[0], 100 * common / sizes[1])
+
+
+def judge_translator(
+    translator: Translator, dataset: Dataset, source: str, target: str, split: str = "val"
+) -> Overlap:
+    """Translate a split's captions of kind `translation`, and compare with the other language's.
+
+    Where that has none of this kind, a machine's translations are the reference.
+    """
+    rows = []
+    for photo in dataset.split(split).photos:
+        own, others = photo.captions.get(source, {}), photo.captions.get(target, {})
+        reference = others.get("translation") or others.get("machine")
+        if own.get("translation") and reference:
+            rows.append((own["translation"][0], reference[0]))
+    if not rows:
+        raise PolyglanceError(
+            f"{dataset.label}: split '{split}' has no translations from '{source}' to '{target}'"
+        )
+    texts = translator.translate([text for text, _ in rows], source, target)
+    references = tokenize_many([reference for _, reference in rows], target)
+    return word_overlap(tokenize_many([text or "" for text in texts], target), references)
