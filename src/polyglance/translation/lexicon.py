@@ -34,7 +34,7 @@ class LexiconTranslator(Translator):
     which are articles and the like, are left out. How good it is: docs/translation.md.
     """
 
-    batch = 4096
+    batch = 512
 
     def __init__(self, argument: str) -> None:
         file, _, captions = argument.partition(",words=")
