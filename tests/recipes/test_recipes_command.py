@@ -54,9 +54,20 @@ def built(recipe, words, features):
 
         vectors = np.zeros((1, recipe.text.words), np.float32)
         sizes = VectorReader({"en": LanguageWords(["dog"], vectors)})
+    if recipe.text.embedder == "universal":
+        sizes = closed(recipe.universal, words)
     with torch.device("meta"):
         network = build_network(recipe, features, sizes)
     return sum(parameter.numel() for parameter in network.parameters())
+
+
+def closed(universal, words):
+    """One language's words: the most frequent with vectors of their own, the others latent."""
+    from polyglance.text.closed import ClosedVocabularies, Layout
+
+    own = words if universal.frequent is None else min(universal.frequent, words)
+    latent = min(universal.latent, words - own) if universal.rare == "latent" else 0
+    return ClosedVocabularies({"en": {}}, Layout(latent, {"en": own}))
 
 
 COUNTED = [name for name in recipe_names() if count_parameters(load_recipe(name)) is not None]
@@ -172,7 +183,7 @@ def test_a_default_can_be_set_as_it_is_shown(row):
 
 def test_types_and_limits_of_fields():
     table = {row[0]: row[1:3] for row in field_rows()}
-    assert table["text.encoder"] == ["gru or bigru or transformer", "gru"]
+    assert table["text.encoder"] == ["gru or bigru or attention or transformer", "gru"]
     assert table["text.dropout"] == ["number ≥ 0, < 1", "0.0"]
     assert table["text.ends"] == ["true or false", "true"]
     assert table["data.languages"] == ["list of text or null", "null"]

@@ -23,7 +23,12 @@ from tests.training.test_feed import data, feed
 from tests.training.test_groups import stop_after
 from tests.training.test_trainer import run, same, weights
 
-SMALL = ["text.layers=[12, 10]", "text.characters=6", "text.word_length=10"]
+SMALL = [
+    "image.attention=false",
+    "text.layers=[12, 10]",
+    "text.characters=6",
+    "text.word_length=10",
+]
 JOINT = [*SMALL, "training.evaluate_every=7", "training.epochs=4"]
 TEXTS = ["red dog runs", "blauer hund", "犬 🐕", "x" * 200, "red"]
 CODES = ["en", "de"]
@@ -234,8 +239,9 @@ def test_pretrained_vectors_go_beside_spelt_words(toy: Path, tmp_path: Path) -> 
 def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     bert = write_bert(tmp_path / "bert")
-    settings = ["text.embedder=transformer", f"text.pretrained={bert}", "training.epochs=8"]
-    result = run(toy, tmp_path / "run", *settings, "training.evaluate_every=20", recipe="cmlr")
+    settings = ["image.attention=false", "text.embedder=transformer", f"text.pretrained={bert}"]
+    settings += ["training.epochs=8", "training.evaluate_every=20"]
+    result = run(toy, tmp_path / "run", *settings, recipe="cmlr")
     assert min(result.progress.evaluations[-1]["mr"].values()) > 45
     trained = result.model.network.text.words
     from safetensors.torch import load_file

@@ -48,6 +48,7 @@ def count_parameters(
     if recipe.text.embedder == "universal":
         size = recipe.text.words
         text = _text(recipe.text, 0, dim) + _universal(recipe.universal, words, size)
+        text += size if recipe.constraints.masking or recipe.augment.words else 0  # the mask
     else:
         text = _text(recipe.text, words, dim)
     return image + text + _attention(recipe.attention, dim)
@@ -63,7 +64,14 @@ def _head(image: ImageRecipe, features: int, dim: int) -> int:
     straight, bent = _layers(features, dim), _layers(features, image.hidden, dim)
     norm = 2 * image.hidden
     sizes = {"linear": straight, "mlp": bent, "residual-mlp": straight + bent + norm}
-    return {**sizes, "bn-mlp": bent + norm}[image.head]
+    return {**sizes, "bn-mlp": bent + norm}[image.head] + _set_attention(image, features)
+
+
+def _set_attention(image: ImageRecipe, features: int) -> int:
+    """Queries and keys of an eighth, values, γ."""
+    if not image.attention:
+        return 0
+    return 2 * _layers(features, features // 8) + _layers(features, features) + 1
 
 
 def _text(text: TextRecipe, words: int, dim: int) -> int:

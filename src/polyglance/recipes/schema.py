@@ -52,6 +52,9 @@ class ImageRecipe(Part):
     )
     hidden: int = Field(1024, gt=0, description="hidden units of the mlp heads")
     dropout: float = Field(0.0, ge=0, lt=1, description="on features, and inside the mlp")
+    attention: bool = Field(False, description="self-attention among a set's vectors, first")
+    activation: Literal["none", "leaky-relu"] = Field("none", description="after the head")
+    normalise: bool = Field(False, description="scale a set's vectors to length 1 before pooling")
     pooling: str = Field("mean", description="how a set of vectors becomes one")
 
 

@@ -3,9 +3,11 @@
 import torch
 from torch import Tensor, nn
 
+from polyglance.errors import PolyglanceError
 from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import ImageRecipe
 from polyglance.vision.heads import build_head, xavier_linear
+from polyglance.vision.set_attention import SetAttention
 
 __all__ = ["ImageTower", "xavier_linear"]
 
@@ -24,7 +26,10 @@ class ImageTower(nn.Module):
         self.register_buffer("scale", torch.ones(()))
         # EmbN's branch drops hidden units only.
         self.dropout = nn.Dropout(0.0 if recipe.head == "bn-mlp" else recipe.dropout)
+        self.attention = SetAttention(feature_dim) if recipe.attention else None
         self.head = build_head(recipe, feature_dim, dim)
+        self.activation = nn.LeakyReLU(0.1) if recipe.activation == "leaky-relu" else nn.Identity()
+        self.normalise = recipe.normalise
         self.pooling = build_pooling(recipe.pooling, dim)
 
     def standardise(self, mean: Tensor, deviation: Tensor) -> None:
@@ -35,22 +40,37 @@ class ImageTower(nn.Module):
     def vectors(self, features: Tensor, lengths: Tensor) -> Tensor:
         """Sets [B, K, F] with lengths [B] → [B, K, D], 0 past a length."""
         mask = valid(features, lengths)
+        if self.attention is not None:
+            features = self.attention(self._prepare(features), mask)
         if bool(mask.all()):
-            return self._project(features.flatten(0, 1)).unflatten(0, mask.shape)
-        found = self._project(features[mask])
+            return self._place(features.flatten(0, 1)).unflatten(0, mask.shape)
+        found = self._place(features[mask])
         padded = found.new_zeros(*mask.shape, found.shape[1])
         return padded.index_put((mask,), found)
 
     def forward(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
         """features [B, F], or sets [B, K, F] with lengths [B] → [B, D], not normalised."""
         if lengths is None:
-            return self._project(features)
+            if self.attention is not None:
+                raise PolyglanceError(
+                    "image.attention is among the vectors of an image, and these features have "
+                    "one: set image.feature to a grid, or image.attention=false"
+                )
+            return self._project(self._prepare(features))
         return self.pooling(self.vectors(features, lengths), lengths)
+
+    def _place(self, vectors: Tensor) -> Tensor:
+        """Vectors of sets, prepared already where there is an attention: [n, F] → [n, D]."""
+        prepared = vectors if self.attention is not None else self._prepare(vectors)
+        placed = self._project(prepared)
+        return nn.functional.normalize(placed, dim=-1, eps=1e-8) if self.normalise else placed
+
+    def _prepare(self, vectors: Tensor) -> Tensor:
+        """Features [..., F] as the recipe scales them."""
+        if self.standardised:
+            vectors = (vectors - self.mean) / self.scale
+        return nn.functional.normalize(vectors, dim=-1, eps=1e-8) if self.unit else vectors
 
     def _project(self, vectors: Tensor) -> Tensor:
         """[n, F] → [n, D]."""
-        if self.standardised:
-            vectors = (vectors - self.mean) / self.scale
-        if self.unit:
-            vectors = nn.functional.normalize(vectors, dim=-1, eps=1e-8)
-        return self.head(self.dropout(vectors))
+        return self.activation(self.head(self.dropout(vectors)))

@@ -1,0 +1,25 @@
+"""Self-attention among the vectors of an image (SAGAN's; LIWE's "hierarchical" image encoder)."""
+
+import torch
+from torch import Tensor, nn
+
+REDUCTION = 8
+"""Queries and keys have an eighth of a vector's numbers: 256 of 2,048."""
+
+
+class SetAttention(nn.Module):
+    """x + γ · softmax(qᵀk) v over the vectors of a set, γ from 0 (spec §4.3)."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        narrow = max(size // REDUCTION, 1)
+        self.queries, self.keys = nn.Linear(size, narrow), nn.Linear(size, narrow)
+        self.values = nn.Linear(size, size)
+        self.gamma = nn.Parameter(torch.zeros(()))
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """vectors [B, K, F], valid where mask [B, K] → [B, K, F]; what is not valid stays."""
+        vectors = vectors.masked_fill(~mask.unsqueeze(2), 0)
+        scores = self.queries(vectors) @ self.keys(vectors).transpose(1, 2)  # [B, K, K]
+        scores = scores.masked_fill(~mask.unsqueeze(1), torch.finfo(scores.dtype).min)
+        return vectors + self.gamma * (scores.softmax(2) @ self.values(vectors))
