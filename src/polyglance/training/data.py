@@ -94,6 +94,8 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
     Conditions come first, then only captions of readable photographs are kept.
     """
     if recipe.data.photos == 0:
+        if recipe.transfer.source is None and recipe.text.embedder != "vectors":
+            raise PolyglanceError("data.photos=0 trains nothing: it goes with transfer.source")
         return _take(part.captions([]), np.empty(0, np.int64)), 0
     wanted = recipe.data.languages
     every = sorted({*wanted, *(recipe.data.complete or ())}) if wanted else None

@@ -12,7 +12,6 @@ from polyglance.evaluation.metrics import Metrics, chance
 from polyglance.models import Model
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema import (
-    AugmentRecipe,
     DataRecipe,
     LossRecipe,
     TasksRecipe,
@@ -73,7 +72,6 @@ def extension_recipe(
         # Few pairs and a frozen encoder: nothing of what made the model is needed.
         "loss": LossRecipe(name="sum-hinge", mask_same_image=True),
         "tasks": TasksRecipe(sampling="languages"),
-        "augment": AugmentRecipe(),
         "training": old.training.model_copy(update=training),
     }
     return old.model_copy(update=sections)
