@@ -121,6 +121,4 @@ def aligned_matrix(
     found, _ = align(
         *both, rows, transfer.method, neighbours=NEIGHBOURS, iterations=transfer.iterations
     )
-    # RCSLS changes lengths, to which the encoder is not used (spec §6.2: fix the scale first).
-    length = np.linalg.norm(new.matrix @ found.matrix.T, axis=1).mean()
-    return torch.from_numpy((found.matrix / length).astype(np.float32))
+    return torch.from_numpy(found.matrix.astype(np.float32))
