@@ -10,8 +10,9 @@ from polyglance import Model
 from polyglance.errors import PolyglanceError
 from tests.conftest import TOY, write_toy
 
+DATA = "generated:photos=240"
 SMALL = ["text.hidden=32", "joint.dim=32", "text.threshold=1", "text.words=24"]
-SMALL += ["training.epochs=6", "training.batch_size=32", "training.lr=0.01"]
+SMALL += ["training.epochs=10", "training.batch_size=32", "training.lr=0.01"]
 SMALL += ["loss.name=sum-hinge", "loss.mask_same_image=true"]
 
 
@@ -20,7 +21,7 @@ def english(thumbnails, run, tmp_path_factory):
     """An English model of the generated world."""
     out = tmp_path_factory.mktemp("english") / "en"
     sets = [word for change in SMALL for word in ("--set", change)]
-    run("train", "vsepp", "--data", "generated", "--languages", "en", "--out", out, *sets)
+    run("train", "vsepp", "--data", DATA, "--languages", "en", "--out", out, *sets)
     return out
 
 
@@ -31,10 +32,8 @@ def table(text):
 
 def test_a_language_is_added_searched_and_evaluated(english, run, tmp_path):
     old = Model.load(english)
-    named = ("--language", "fr", "--dictionary", "captions:generated")
-    shown = run(
-        "add-language", english, *named, "--evaluate", "generated", "--out", tmp_path / "fr"
-    )
+    named = ("--language", "fr", "--dictionary", f"captions:{DATA}")
+    shown = run("add-language", english, *named, "--evaluate", DATA, "--out", tmp_path / "fr")
     gained = table(shown.stdout)
     assert gained["dictionary"] > gained["before"] + 10
     assert "en: unchanged, all" in shown.stdout
@@ -45,20 +44,20 @@ def test_a_language_is_added_searched_and_evaluated(english, run, tmp_path):
     np.testing.assert_array_equal(old.encode_text(texts), new.encode_text(texts))
 
     judged = tmp_path / "judged.json"
-    run("evaluate", tmp_path / "fr", "--data", "generated", "--json", judged, "--bootstrap", 0)
+    run("evaluate", tmp_path / "fr", "--data", DATA, "--json", judged, "--bootstrap", 0)
     before = tmp_path / "before.json"
-    run("evaluate", english, "--data", "generated", "--json", before, "--bootstrap", 0)
+    run("evaluate", english, "--data", DATA, "--json", before, "--bootstrap", 0)
     by_code = [json.loads(path.read_text())["languages"] for path in (before, judged)]
     assert by_code[0]["en"]["mr"] == by_code[1]["en"]["mr"]
     assert by_code[1]["fr"]["mr"] == pytest.approx(gained["dictionary"], abs=0.06)
 
-    found = run("search", tmp_path / "fr", "generated", "un chien", "--language", "fr", "--top", 3)
+    found = run("search", tmp_path / "fr", DATA, "un chien", "--language", "fr", "--top", 3)
     assert len(found.stdout.splitlines()) == 3
 
 
 def test_few_pairs(english, run, tmp_path):
     (tmp_path / "pairs.txt").write_text("chien dog\nchat cat\n", encoding="utf-8")
-    named = ("--language", "fr", "--dictionary", tmp_path / "pairs.txt", "--data", "generated")
+    named = ("--language", "fr", "--dictionary", tmp_path / "pairs.txt", "--data", DATA)
     shown = run(
         "add-language", english, *named, "--pairs", 100, "--epochs", 5, "--out", tmp_path / "fr"
     )
@@ -90,7 +89,7 @@ def test_vectors_of_the_new_language_for_a_model_of_fixed_ones(run, tmp_path, mo
         (["--language", "fr", "--method", "magic"], "expected svd or rcsls"),
         (["--language", "fr", "--lr", "0"], "expected a number above 0"),
         (["--language", "fr", "--pairs", "3"], "say of which dataset with --data"),
-        (["--language", "xx", "--evaluate", "generated"], "no captions in language 'xx'"),
+        (["--language", "xx", "--evaluate", DATA], "no captions in language 'xx'"),
         (["--language", "fr", "--dictionary", "none.txt"], "no such file"),
     ],
 )
@@ -104,7 +103,7 @@ def test_mistakes(english, run, tmp_path, monkeypatch, words, message):
 def test_nothing_is_written_over(english, run, tmp_path):
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "file").write_text("mine")
-    named = ("--language", "fr", "--dictionary", "captions:generated")
+    named = ("--language", "fr", "--dictionary", f"captions:{DATA}")
     with pytest.raises(PolyglanceError, match="not empty"):
         run("add-language", english, *named, "--out", tmp_path / "new")
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["file"]
