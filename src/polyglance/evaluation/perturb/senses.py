@@ -4,12 +4,8 @@ from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
-from polyglance.errors import PolyglanceError
-from polyglance.files import read_lines
-from polyglance.progress import Bar
+from polyglance.data.lexicon import lexicon_entries
 from polyglance.text.normalise import normalise
-
-_STRIDE, _BYTES_A_LINE = 20_000, 12
 
 Senses = dict[str, list[str]]
 """word → synsets"""
@@ -26,20 +22,10 @@ def read_senses(path: Path, languages: Collection[str]) -> dict[str, Senses]:
 @lru_cache(maxsize=1)
 def _read(path: Path, changed: int, languages: tuple[str, ...]) -> dict[str, Senses]:
     senses: dict[str, Senses] = {code: {} for code in languages}
-    lines = path.stat().st_size // _BYTES_A_LINE
-    with Bar(f"reading {path.name}", lines, "lines", lines > _STRIDE) as bar:
-        for number, line in read_lines(path):
-            parts = line.split("\t")
-            if len(parts) != 3:
-                raise PolyglanceError(
-                    f"{path}, line {number}: expected synset, language and lemmas with tabs between"
-                )
-            synset, code, lemmas = parts
-            if code in senses:
-                for word in _words(lemmas, code):
-                    senses[code].setdefault(word, []).append(synset)
-            if number % _STRIDE == 0:
-                bar.advance(_STRIDE)
+    for synset, code, lemmas in lexicon_entries(path):
+        if code in senses:
+            for word in _words(lemmas, code):
+                senses[code].setdefault(word, []).append(synset)
     return senses
 
 
