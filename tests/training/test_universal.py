@@ -65,6 +65,11 @@ def test_every_recipe_learns(toy: Path, tmp_path: Path, recipe: str, changes: li
     assert min(result.progress.evaluations[-1]["mr"].values()) > 50
     loaded = Model.load(tmp_path / "run")
     assert isinstance(loaded.reader, ClosedVocabularies)
+    if recipe == "embn":  # which has one language only
+        assert np.array_equal(loaded.encode_text(["rot"]), loaded.encode_text(["rot"], "de"))
+    else:
+        with pytest.raises(PolyglanceError, match="say which language"):
+            loaded.encode_text(["rot"])
     np.testing.assert_allclose(
         loaded.encode_text(["ein hund läuft", "rot"], "de"),
         result.model.encode_text(["ein hund läuft", "rot"], "de"),

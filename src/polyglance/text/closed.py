@@ -68,7 +68,9 @@ class ClosedVocabularies(Reader):
         self.tables, self.layout, self.start = dict(tables), layout, start
 
     def of(self, language: str | None) -> Mapping[str, int]:
-        """word → token of a language."""
+        """word → token of a language, which may be left out where there is one only."""
+        if language is None and len(self.tables) == 1:
+            return next(iter(self.tables.values()))
         return by_language(self.tables, language)
 
     def sizes(self, mask: bool = False) -> dict[str, int]:
