@@ -12,7 +12,7 @@ def closest(word: str, ordered: Sequence[str]) -> str | None:
 
     It must be `SHORTEST` characters and `SHARED` of both words: inflections, not strangers.
 
-    >>> closest("hunden", ["hund", "hundert", "katze"])
+    >>> closest("hunden", ["hand", "hund", "katze"])
     'hund'
     """
     place = bisect_left(ordered, word)

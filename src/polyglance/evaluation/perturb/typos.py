@@ -51,7 +51,7 @@ def typo(word: str, chance: Random, letters: Sequence[str] = ()) -> str | None:
     another character of `letters`, in words of any length.
 
     >>> [typo("dog", Random(n)) for n in range(4)]
-    ['dgo', 'fog', 'odg', 'dg']
+    ['doog', 'ddog', 'ddog', 'odg']
     """
     clusters = _CLUSTER.findall(word)
     place = chance.randrange(len(clusters))
