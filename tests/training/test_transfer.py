@@ -214,7 +214,7 @@ def test_copied_weights_are_those_that_both_have(world, trained):
         ("table", ["transfer.dictionary=lexicon"], "give the lexicon's file"),
         ("table", ["transfer.source=null"], "it goes with transfer.source"),
         ("table", ["transfer.dictionary=identical"], "needs vectors of both languages"),
-        ("vectors", ["text.vectors=nowhere"], "has neither de.bin nor de.vec"),
+        ("vectors", ["text.vectors=nowhere"], "no such folder; give text.vectors"),
         ("vectors", ["data.languages=null"], "data.photos=0 needs data.languages"),
     ],
 )

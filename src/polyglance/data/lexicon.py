@@ -23,3 +23,18 @@ def lexicon_entries(path: Path) -> Iterator[list[str]]:
             yield parts
             if number % _STRIDE == 0:
                 bar.advance(_STRIDE)
+
+
+def lemma_words(lemmas: str) -> list[str]:
+    """Words and expressions of an entry; the Chinese wordnet parts 的 and 地 with a plus.
+
+    >>> lemma_words("dog|hot_dog|快乐+的")
+    ['dog', 'hot dog', '快乐']
+    """
+    words = (lemma.split("+")[0].replace("_", " ").strip() for lemma in lemmas.split("|"))
+    return [word for word in words if word]
+
+
+def single_words(lemmas: str) -> list[str]:
+    """The words of an entry without its expressions of several words."""
+    return [word for word in lemma_words(lemmas) if not any(map(str.isspace, word))]

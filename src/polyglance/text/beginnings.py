@@ -20,7 +20,7 @@ def closest(word: str, ordered: Sequence[str]) -> str | None:
     for step in (-1, 1):
         at = place - 1 if step < 0 else place
         while 0 <= at < len(ordered):
-            shared = _common(word, ordered[at])
+            shared = common_beginning(word, ordered[at])
             if shared < SHORTEST or (best is not None and shared < best[0]):
                 break
             fits = shared >= SHARED * max(len(word), len(ordered[at]))
@@ -31,10 +31,7 @@ def closest(word: str, ordered: Sequence[str]) -> str | None:
     return None if best is None else best[2]
 
 
-def _common(one: str, other: str) -> int:
-    length = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        length += 1
-    return length
+def common_beginning(one: str, other: str) -> int:
+    """Characters that both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -14,6 +14,7 @@ from polyglance.progress import Bar
 
 SHOW_PROGRESS_FROM = 20_000
 """Words from which reading or writing may take more than two seconds."""
+SUFFIXES = (".bin", ".vec", ".vec.gz", ".txt", ".txt.gz")
 STRIDE = 1000
 """Words between two movements of the bar."""
 
@@ -66,6 +67,23 @@ def normalise_rows(matrix: np.ndarray) -> np.ndarray:
 def mean_row(matrix: np.ndarray) -> np.ndarray:
     """Mean of the rows [d], summed in float64."""
     return matrix.mean(axis=0, dtype=np.float64).astype(matrix.dtype)
+
+
+def vector_file(folder: Path, code: str, field: str) -> Path:
+    """The file of a language's vectors, such as de.bin, in a folder that a recipe's field names."""
+    if folder.is_file():
+        return folder
+    if not folder.is_dir():
+        raise PolyglanceError(
+            f"{folder}: no such folder; give {field} one with {code}.bin or {code}.vec"
+        )
+    for suffix in SUFFIXES:
+        if (folder / f"{code}{suffix}").is_file():
+            return folder / f"{code}{suffix}"
+    raise PolyglanceError(
+        f"{folder}: has neither {code}.bin nor {code}.vec; put vectors of '{code}' there, leave "
+        f"out {field} to make them from captions, or the language with data.languages"
+    )
 
 
 def read_vectors(

@@ -9,9 +9,8 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, cache_dir
 from polyglance.recipes.schema import UniversalRecipe
-from polyglance.text.vectors import WordVectors, read_vectors
+from polyglance.text.vectors import WordVectors, read_vectors, vector_file
 
-SUFFIXES = (".vec", ".vec.gz", ".bin", ".txt", ".txt.gz")
 VERSION = 1
 """Raised when vectors trained by an earlier version are not to be used any more."""
 
@@ -25,7 +24,8 @@ def language_vectors(
 ) -> WordVectors:
     """Vectors of those of `words` that have one, in their order."""
     if recipe.vectors is not None:
-        found = read_vectors(_file(Path(recipe.vectors).expanduser(), code), only=words)
+        path = vector_file(Path(recipe.vectors).expanduser(), code, "universal.vectors")
+        found = read_vectors(path, only=words)
         kept = [word for word in words if word in found]
         if not kept:
             raise PolyglanceError(
@@ -34,20 +34,6 @@ def language_vectors(
             )
         return WordVectors(kept, found.matrix[found.rows(kept)])
     return WordVectors(list(words), _trained(words, sentences, recipe.trained, cache))
-
-
-def _file(folder: Path, code: str) -> Path:
-    if not folder.is_dir():
-        raise PolyglanceError(
-            f"{folder}: no such folder; give universal.vectors one with {code}.vec or {code}.bin"
-        )
-    for suffix in SUFFIXES:
-        if (folder / f"{code}{suffix}").is_file():
-            return folder / f"{code}{suffix}"
-    raise PolyglanceError(
-        f"{folder}: has no vectors of '{code}' ({code}.vec or {code}.bin); "
-        "put them there, or leave the language out with data.languages"
-    )
 
 
 def _trained(

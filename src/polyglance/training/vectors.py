@@ -11,7 +11,13 @@ from polyglance.recipes.schema import TextRecipe
 from polyglance.text.corpus import caption_sentences
 from polyglance.text.subwords import SubwordVectors
 from polyglance.text.vector_words import LanguageWords
-from polyglance.text.vectors import WordVectors, mean_row, normalise_rows, read_vectors
+from polyglance.text.vectors import (
+    WordVectors,
+    mean_row,
+    normalise_rows,
+    read_vectors,
+    vector_file,
+)
 
 VERSION = 1
 """Raised when vectors made from captions change."""
@@ -49,15 +55,7 @@ def _file(recipe: TextRecipe, dataset: Dataset | None, code: str, cache: Path | 
         if dataset is None:
             raise PolyglanceError(f"no vectors of '{code}': give them with --vectors")
         return _made(recipe, dataset, code, cache)
-    folder = Path(recipe.vectors).expanduser()
-    named = [folder] if folder.is_file() else [folder / f"{code}{end}" for end in (".bin", ".vec")]
-    for path in named:
-        if path.is_file():
-            return path
-    raise PolyglanceError(
-        f"{folder}: has neither {code}.bin nor {code}.vec; put the vectors of '{code}' there, or "
-        "leave out text.vectors to make them from captions"
-    )
+    return vector_file(Path(recipe.vectors).expanduser(), code, "text.vectors")
 
 
 def _read(

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection
 from pathlib import Path
 
-from polyglance.data.lexicon import lexicon_entries
+from polyglance.data.lexicon import lexicon_entries, single_words
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
 from polyglance.text.normalise import normalise
@@ -42,7 +42,7 @@ def synonyms(path: Path, languages: Collection[str]) -> dict[str, list[list[str]
     """By language, groups of two or more words that share a synset; there may be none."""
     groups: dict[str, list[list[str]]] = {code: [] for code in languages}
     for _, code, lemmas in lexicon_entries(path):
-        words = list(filter(None, map(_clean, lemmas.split("|"))))
+        words = single_words(lemmas)
         if code in groups and len(words) > 1:
             groups[code].append([normalise(word) for word in words])
     return groups
@@ -55,15 +55,9 @@ def _senses(path: Path, *languages: str) -> dict[str, dict[str, set[str]]]:
     for synset, code, lemmas in lexicon_entries(path):
         seen.add(code)
         if code in senses:
-            for word in filter(None, map(_clean, lemmas.split("|"))):
+            for word in single_words(lemmas):
                 senses[code][word].add(synset)
     for code in languages:
         if code not in seen:
             raise PolyglanceError(f"{path}: has no language '{code}'{nearest(code, sorted(seen))}")
     return senses
-
-
-def _clean(lemma: str) -> str | None:
-    """A single word; the Chinese wordnet parts the particles 的 and 地 with a plus."""
-    word = lemma.split("+")[0].strip()
-    return None if not word or any(c.isspace() or c == "_" for c in word) else word

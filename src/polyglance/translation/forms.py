@@ -2,6 +2,8 @@
 
 from collections.abc import Container, Iterable, Iterator
 
+from polyglance.text.beginnings import common_beginning
+
 _IRREGULAR = {
     **{"men": "man", "women": "woman", "children": "child", "feet": "foot", "teeth": "tooth"},
     **{"wolves": "wolf", "knives": "knife", "leaves": "leaf", "scarves": "scarf", "ran": "run"},
@@ -57,16 +59,10 @@ class Lemmas:
         least = max(SHORTEST_LEMMA, COMMON_SHARE * len(word))
         best: tuple[float, str] | None = None
         for lemma in self._by_start.get(word[:SHORTEST_LEMMA], ()):
-            common = _common(word, lemma)
+            common = common_beginning(word, lemma)
             rest, ending = len(lemma) - common, len(word) - common
             if common < least or rest > LONGEST_REST or ending > LONGEST_ENDING:
                 continue
             if best is None or (common - rest / 2, lemma) > best:
                 best = common - rest / 2, lemma
         return [] if best is None else [best[1]]
-
-
-def _common(one: str, other: str) -> int:
-    """Characters that both begin with."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))

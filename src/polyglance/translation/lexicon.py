@@ -5,7 +5,7 @@ from functools import cached_property, partial
 
 from polyglance.data import load_dataset
 from polyglance.data.fingerprint import dataset_fingerprint
-from polyglance.data.lexicon import lexicon_entries
+from polyglance.data.lexicon import lemma_words, lexicon_entries
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
 from polyglance.text.normalise import normalise
@@ -184,10 +184,6 @@ class _Words:
 
 
 def _usable(lemmas: str, language: str) -> list[str]:
-    """Words and expressions without names and abbreviations, which begin with a capital.
-
-    The Chinese wordnet parts the particles 的 and 地 with a plus.
-    """
-    words = (lemma.split("+")[0].replace("_", " ").strip() for lemma in lemmas.split("|"))
+    """Words and expressions without names and abbreviations, which begin with a capital."""
     capitals = language in NOUNS_IN_CAPITALS
-    return [word for word in words if word and (capitals or word == word.lower())]
+    return [word for word in lemma_words(lemmas) if capitals or word == word.lower()]

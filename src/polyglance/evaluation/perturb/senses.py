@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
-from polyglance.data.lexicon import lexicon_entries
+from polyglance.data.lexicon import lexicon_entries, single_words
 from polyglance.text.normalise import normalise
 
 Senses = dict[str, list[str]]
@@ -24,13 +24,6 @@ def _read(path: Path, changed: int, languages: tuple[str, ...]) -> dict[str, Sen
     senses: dict[str, Senses] = {code: {} for code in languages}
     for synset, code, lemmas in lexicon_entries(path):
         if code in senses:
-            for word in _words(lemmas, code):
+            for word in dict.fromkeys(normalise(one, code) for one in single_words(lemmas)):
                 senses[code].setdefault(word, []).append(synset)
     return senses
-
-
-def _words(lemmas: str, language: str) -> list[str]:
-    """Single words, each once; the Chinese wordnet parts the particles 的 and 地 with a plus."""
-    parts = (lemma.split("+")[0].strip() for lemma in lemmas.split("|"))
-    single = (part for part in parts if part and not any(c.isspace() or c == "_" for c in part))
-    return list(dict.fromkeys(normalise(part, language) for part in single))
