@@ -19,10 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.data import load_dataset
+from polyglance.recurrent import PackedGRU
 from polyglance.text import Vocabulary, pad, tokenize_many
 from polyglance.text.alphabet import Alphabet
 from polyglance.text.lexicon import Lexicon
-from polyglance.text.recurrent import PackedGRU
 from polyglance.text.spelt_words import SpeltWords
 from polyglance.text.word_embedders import LARGE, CharGRU, Liwe, WordEmbedder
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from polyglance.text.recurrent import PackedGRU
+from polyglance.recurrent import PackedGRU
 
 
 def median_seconds(functions: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:

@@ -2,10 +2,10 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from polyglance.pooling.base import valid
 from polyglance.pooling.ranks import interpolation
+from polyglance.recurrent import PackedGRU
 
 WIDTH = 32
 """Size of the position code, and of the sequence model's states."""
@@ -26,12 +26,14 @@ class BiGRU(nn.Module):
 
     def __init__(self, inputs: int = WIDTH) -> None:
         super().__init__()
-        self.gru = nn.GRU(inputs, WIDTH, batch_first=True, bidirectional=True)
+        self.gru = PackedGRU(inputs, WIDTH, bidirectional=True)
 
     def forward(self, codes: Tensor, lengths: Tensor) -> Tensor:
-        packed = pack_padded_sequence(codes, lengths.cpu(), True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(self.gru(packed)[0], True, total_length=codes.shape[1])
-        return states.unflatten(2, (2, WIDTH)).mean(2)
+        index = torch.arange(codes[..., 0].numel()).view(codes.shape[:2])
+        states, packing = self.gru.encode(codes.flatten(0, 1), index, lengths.cpu())
+        mean = states.unflatten(1, (2, WIDTH)).mean(1)
+        padded = mean.new_zeros(index.numel(), WIDTH).index_copy(0, packing.flat, mean)
+        return padded.view(*index.shape, WIDTH)
 
 
 class Transformer(nn.Module):

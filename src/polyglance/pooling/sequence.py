@@ -1,11 +1,12 @@
 """Poolings that look at the vectors together: self-attention, a GRU, graph reasoning."""
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils.rnn import pack_padded_sequence
 
 from polyglance.pooling.base import Pooling, poolings, valid
 from polyglance.pooling.simple import MeanPool
+from polyglance.recurrent import PackedGRU
 
 LAYERS = 4
 """Of VSRN's reasoning."""
@@ -36,12 +37,13 @@ class Seq2SeqPool(Pooling):
 
     def __init__(self, dim: int) -> None:
         super().__init__(dim)
-        self.gru = nn.GRU(dim, dim, batch_first=True)
+        self.gru = PackedGRU(dim, dim)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         inputs, _ = _prepare(vectors, lengths, next(self.gru.parameters()))
-        packed = pack_padded_sequence(inputs, lengths.cpu(), True, enforce_sorted=False)
-        return self.gru(packed)[1][0].to(vectors.dtype)
+        index = torch.arange(inputs[..., 0].numel()).view(inputs.shape[:2])
+        states, packing = self.gru.encode(inputs.flatten(0, 1), index, lengths.cpu())
+        return states[packing.last].to(vectors.dtype)
 
 
 class Reasoning(nn.Module):

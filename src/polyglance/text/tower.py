@@ -9,10 +9,10 @@ from torch.nn import functional
 
 from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import CompatRecipe, Recipe, TextRecipe
+from polyglance.recurrent import PackedGRU
 from polyglance.text.added_words import AddedReader, AddedRows
 from polyglance.text.closed import ClosedVocabularies
 from polyglance.text.lexicon import Lexicon
-from polyglance.text.recurrent import PackedGRU
 from polyglance.text.self_attention import SelfAttention
 from polyglance.text.spellings import Spellings
 from polyglance.text.transformer import TransformerTower

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
+from polyglance.recurrent import PackedGRU
 from polyglance.text.alphabet import PAD
-from polyglance.text.recurrent import PackedGRU
 from polyglance.text.weighted_norm import WeightedBatchNorm
 
 SMALL, LARGE = 24, 120

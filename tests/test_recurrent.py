@@ -4,14 +4,17 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from polyglance.text.recurrent import PackedGRU, pack
+from polyglance.recurrent import TOGETHER, PackedGRU, pack
 
 
+@pytest.mark.parametrize("hidden", [4, TOGETHER + 1])
 @pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize("lengths", [[5, 2, 3, 1], [1], [4, 4, 4], [1, 6]])
-def test_states_and_gradients_equal_those_of_torch(both: bool, lengths: list[int]) -> None:
+def test_states_and_gradients_equal_those_of_torch(
+    hidden: int, both: bool, lengths: list[int]
+) -> None:
     torch.manual_seed(0)
-    gru = PackedGRU(6, 4, both).double()
+    gru = PackedGRU(6, hidden, both).double()
     size = torch.tensor(lengths)
     words = torch.randn(9, 6, dtype=torch.double, requires_grad=True)
     index = torch.randint(0, 9, (len(lengths), max(lengths)))

@@ -1,14 +1,18 @@
 """A GRU over packed sentences with a hand-written backward pass.
 
 It has the parameters, initialisation and results of `torch.nn.GRU` on packed sequences, and is
-faster on a CPU for three reasons: distinct words are projected once, not once per occurrence;
-no step computes padding; and the weight gradients of all steps are one matrix product.
+faster on a CPU for four reasons: distinct words are projected once, not once per occurrence; no
+step computes padding; the weight gradients of all steps are one matrix product; and two small
+directions take their steps together, where calls cost more than numbers.
 """
 
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+
+TOGETHER = 32
+"""Up to this many hidden units both directions are one GRU whose matrices have two blocks."""
 
 
 class Packing(NamedTuple):
@@ -35,6 +39,18 @@ def pack(lengths: Tensor, width: int) -> Packing:
     position = torch.argsort(order)
     last = starts[lengths - 1] + position
     return Packing(sizes.tolist(), starts.tolist(), order, flat, last)
+
+
+def mirrored(packing: Packing, lengths: Tensor, width: int) -> Tensor:
+    """[total] packed row of the token as far from its sentence's end as this one from the start.
+
+    >>> mirrored(pack(torch.tensor([1, 3]), 3), torch.tensor([1, 3]), 3)
+    tensor([3, 1, 2, 0])
+    """
+    sentence, place = packing.flat // width, packing.flat % width
+    rows = packing.flat.new_empty(len(lengths) * width)
+    rows[packing.flat] = torch.arange(len(packing.flat))
+    return rows[sentence * width + lengths[sentence] - 1 - place]
 
 
 class _Direction(torch.autograd.Function):
@@ -128,16 +144,47 @@ class PackedGRU(nn.GRU):
             states [total, hidden·directions] in the packed order, and that order.
         """
         packing = pack(lengths, index.shape[1])
+        if self.bidirectional and self.hidden_size <= TOGETHER:
+            return self._together(words, index, lengths, packing), packing
         occurrences = index.reshape(-1)[packing.flat]
         suffixes = ["l0", "l0_reverse"] if self.bidirectional else ["l0"]
         states = []
         for suffix in suffixes:
-            weight_ih, weight_hh, bias_ih, bias_hh = (
-                getattr(self, f"{name}_{suffix}")
-                for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-            )
-            gates = torch.addmm(bias_ih, words, weight_ih.t()).index_select(0, occurrences)
-            states.append(
-                _Direction.apply(gates, weight_hh, bias_hh, packing, suffix == "l0_reverse")
-            )
+            weight, bias = self._recurrent(suffix)
+            gates = self._gates(words, suffix).index_select(0, occurrences)
+            states.append(_Direction.apply(gates, weight, bias, packing, suffix == "l0_reverse"))
         return torch.cat(states, 1) if len(states) > 1 else states[0], packing
+
+    def _together(self, words: Tensor, index: Tensor, lengths: Tensor, packing: Packing) -> Tensor:
+        """Both directions in one pass: step t reads token t and the t-th from the end."""
+        hidden, tokens = self.hidden_size, index.reshape(-1)
+        mirror = mirrored(packing, lengths, index.shape[1])
+        places = tokens[packing.flat], tokens[packing.flat[mirror]]
+        gates, weights, biases = [], [], []
+        for suffix, occurrences in zip(("l0", "l0_reverse"), places, strict=True):
+            weight, bias = self._recurrent(suffix)
+            gates.append(self._gates(words, suffix).index_select(0, occurrences))
+            weights.append(weight.view(3, hidden, hidden))
+            biases.append(bias)
+        blocks = weights[0].new_zeros(3, 2, hidden, 2, hidden)
+        for place, weight in enumerate(weights):
+            blocks[:, place, :, place] = weight
+        states = _Direction.apply(
+            _by_gate(gates), blocks.view(6 * hidden, 2 * hidden), _by_gate(biases), packing, False
+        )
+        forward, backward = states.split(hidden, 1)
+        return torch.cat([forward, backward.index_select(0, mirror)], 1)
+
+    def _gates(self, words: Tensor, suffix: str) -> Tensor:
+        """[U, 3H], what the words say to the gates."""
+        weight, bias = getattr(self, f"weight_ih_{suffix}"), getattr(self, f"bias_ih_{suffix}")
+        return torch.addmm(bias, words, weight.t())
+
+    def _recurrent(self, suffix: str) -> tuple[Tensor, Tensor]:
+        """[3H, H] and [3H]."""
+        return getattr(self, f"weight_hh_{suffix}"), getattr(self, f"bias_hh_{suffix}")
+
+
+def _by_gate(parts: list[Tensor]) -> Tensor:
+    """[…, 3H] of two directions → […, 6H], both directions of a gate side by side."""
+    return torch.stack([part.unflatten(-1, (3, -1)) for part in parts], -2).flatten(-3)
