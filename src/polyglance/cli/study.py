@@ -129,7 +129,10 @@ def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: 
     words = ["polyglance", "study", shown_path(name)]
     words += ["--data", shown_path(options.data)] if options.data else []
     words += ["--out", shown_path(str(out)), "--profile", plan.profile_name]
-    words += ["--seeds", str(plan.seeds), "--jobs", str(options.jobs)]
+    # The option would overrule a profile that gives some rows fewer seeds.
+    few = any(len(line.sources) < plan.seeds for line in plan.lines)
+    words += [] if few else ["--seeds", str(plan.seeds)]
+    words += ["--jobs", str(options.jobs)]
     words += ["--rows", options.rows] if options.rows != "*" else []
     words += [word for change in overrides for word in ("--set", change)]
     return shlex.join(words)

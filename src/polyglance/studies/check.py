@@ -32,9 +32,11 @@ def check_references(study: Study, source: str) -> None:
     for name, profile in study.profiles.items():
         if profile.x is not None and study.curve is None:
             raise PolyglanceError(f"{source}: profile '{name}' has 'x', but there is no 'curve'")
-        for pattern in profile.rows:
+        for pattern in (*profile.rows, *profile.few):
             if not any(fnmatch(row, pattern) for row in study.runnable):
-                where = f"{source}: profile '{name}', rows"
+                where = (
+                    f"{source}: profile '{name}', {'rows' if pattern in profile.rows else 'few'}"
+                )
                 raise PolyglanceError(
                     f"{where}: no row matches '{pattern}'{nearest(pattern, study.runnable)}"
                 )

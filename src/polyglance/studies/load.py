@@ -38,6 +38,9 @@ def _without_strangers(study: Study) -> Study:
     names = study.runnable
     profiles = {}
     for name, profile in study.profiles.items():
-        rows = {p: own for p, own in profile.rows.items() if any(fnmatch(n, p) for n in names)}
-        profiles[name] = profile.model_copy(update={"rows": rows})
+        known = {
+            field: {p: own for p, own in by.items() if any(fnmatch(n, p) for n in names)}
+            for field, by in (("rows", profile.rows), ("few", profile.few))
+        }
+        profiles[name] = profile.model_copy(update=known)
     return study.model_copy(update={"profiles": profiles})

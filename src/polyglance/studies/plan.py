@@ -157,10 +157,10 @@ def make_plan(
     measured study has no data.
     """
     chosen = pick_profile(study, profile)
-    count = seeds or chosen.seeds
     columns, missing = _columns(study, facts)
-    plan = Plan(study, chosen, profile, count, columns, [], {}, missing)
+    plan = Plan(study, chosen, profile, seeds or chosen.seeds, columns, [], {}, missing)
     for row in study.all_rows:
+        count = seeds or _seeds(chosen, row)
         for x in _xs(study, chosen, row):
             sources: list[dict[str, str]] = [{} for _ in range(count)]
             for training, each in _trainings(row, facts):
@@ -235,6 +235,11 @@ def _xs(study: Study, profile: Profile, row: Row) -> list[X]:
     if study.curve is None or not row.curve:
         return [None]
     return list(profile.x or study.curve.values)
+
+
+def _seeds(profile: Profile, row: Row) -> int:
+    few = [count for name, count in profile.few.items() if fnmatch(row.name, name)]
+    return min([profile.seeds, *few])
 
 
 def _trainings(row: Row, facts: Facts | None) -> Iterable[tuple[Training, str | None]]:

@@ -236,7 +236,17 @@ class Profile(Changes):
     note: str = Field("", description="said in the report: sizes, and how they differ")
     seeds: int = Field(3, ge=1)
     rows: dict[str, list[str]] = Field({}, description="further overrides by wildcard of row names")
+    few: dict[str, int] = Field(
+        {}, description="fewer seeds by wildcard of row names, where a run is long"
+    )
     x: list[int | float | str] | None = Field(None, description="the curve's values here")
+
+    @field_validator("few")
+    @classmethod
+    def _at_least_one(cls, value: dict[str, int]) -> dict[str, int]:
+        if any(count < 1 for count in value.values()):
+            raise ValueError("a row needs a seed, at least")
+        return value
 
     @field_validator("rows", mode="before")
     @classmethod
