@@ -59,3 +59,27 @@ def test_a_section_without_fields_takes_overrides(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_bytes(b"\xef\xbb\xbf" + START + b"training:\n")
     assert load_recipe(str(path), ["training.lr=1e-3"]).training.lr == 0.001
+
+
+def test_a_recipe_changes_what_its_base_says(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\nbase: vsepp\npaper: p\nsummary: s\ntraining: {lr: 0.5}\n")
+    mine, base = load_recipe(str(path), ["text.hidden=7"]), load_recipe("vsepp")
+    assert (mine.name, mine.training.lr, mine.text.hidden) == ("mine", 0.5, 7)
+    assert mine.training.model_copy(update={"lr": base.training.lr}) == base.training
+    assert mine.loss == base.loss
+
+
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        ("vsep", "unknown recipe 'vsep' .*'vsepp'"),
+        ("3", "base: expected a recipe's name"),
+        ("{path}", "leads back to this recipe"),
+    ],
+)
+def test_a_bad_base_is_explained(tmp_path: Path, base: str, message: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"name: mine\nbase: {base.format(path=path)}\npaper: p\nsummary: s\n")
+    with pytest.raises(PolyglanceError, match=message):
+        load_recipe(str(path))

@@ -163,7 +163,7 @@ def test_mistakes_in_show(arguments, message):
 
 
 def test_fields_are_all_of_a_recipe_with_their_defaults():
-    value = load_recipe("vsepp").model_dump(mode="json")
+    value = load_recipe("smalr-clc-a").model_dump(mode="json")
     leaves = [
         f"{section}.{name}" if isinstance(fields, dict) else section
         for section, fields in value.items()

@@ -46,6 +46,26 @@ def test_a_translated_row_fills_languages_that_were_not_trained_on() -> None:
     assert [need.language for need in run.needs] == ["de"]
 
 
+@pytest.mark.parametrize(
+    ("name", "base", "how"),
+    [
+        ("smalr-clc-a", "smalr", "average"),
+        ("smalr-clc-c", "smalr", "learned"),
+        ("trans-to-en", "embn", None),
+    ],
+)
+def test_a_recipe_that_translates_trains_what_its_base_does(name: str, base: str, how: str) -> None:
+    rows = [{"name": recipe, "recipe": recipe} for recipe in (name, base)]
+    profiles = {"standard": {"seeds": 1}}
+    columns = [{"language": "en"}]
+    study = Study(title="t", paper="p", profiles=profiles, columns=columns, rows=rows)
+    (run,) = make_plan(study, facts=facts(10)).runs.values()
+    view = json.loads(view_of(study.row(name)))["translation"]
+    assert (view["consistency"], view["to"]) == (how, None if how else ["en"])
+    assert view_of(study.row(base)) == ""
+    assert len({need.view for need in run.needs}) == 2
+
+
 def test_a_translation_needs_one_language_or_a_consistency() -> None:
     with pytest.raises(ValueError, match="give one language 'to' translate to"):
         Row(name="x", recipe="vsepp", evaluation={"translation": {}})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyglance.cli.translation import TRANSLATOR, ask_in_translation, translation_of
+from polyglance.cli.translation import TRANSLATOR, Asked, ask_in_translation
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -74,7 +74,10 @@ def evaluate_command(
     ] = None,
     consistency: Annotated[
         str | None,
-        typer.Option(help="Join the scores of all translations: average, or learned on val."),
+        typer.Option(
+            help="Join the scores of all translations: average, or learned on val; none where the "
+            "recipe translates and this evaluation shall not."
+        ),
     ] = None,
     perturb: Annotated[
         str | None,
@@ -117,13 +120,9 @@ def evaluate_command(
         "strict": strict,
         "keep_copies": keep_copies,
         "same_text": same_text,
-        "translation": translation_of(
-            translator, _list(translate_to, "--translate-to"), consistency
-        ),
+        "asked": Asked(translator, _list(translate_to, "--translate-to"), consistency, data),
     }
     if perturb is not None:
-        if translator is not None:
-            raise PolyglanceError("--perturb and --translator do not go together; leave out one")
         options["perturb"] = _perturber(perturb, models, data, lexicon, seed)
     if ensemble:
         reports = _ensemble_reports(models, data, options, trec)
@@ -277,7 +276,7 @@ def _judge(
     from polyglance.evaluation import evaluate
 
     options = dict(options)
-    model = ask_in_translation(options.pop("translation"), model, dataset, options)
+    model = ask_in_translation(options.pop("asked"), model, dataset, options)
     export = None if trec is None else _exporter(trec, dataset.split(options["split"]), name)
     return evaluate(model, dataset, name=name, on_language=export, **options)
 

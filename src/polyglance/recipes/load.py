@@ -23,10 +23,38 @@ def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
     >>> load_recipe("vsepp", ["training.lr=1e-3"]).training.lr
     0.001
     """
-    source, value = read_document(name, PACKAGE, "recipe", "polyglance recipes")
+    source, value = _read(name)
     for override in overrides:
         apply_override(value, override)
     return check_recipe(value, source)
+
+
+def _read(name: str, above: tuple[str, ...] = ()) -> tuple[str, dict[str, Any]]:
+    """A recipe's source and fields, those of its `base` where it has none of its own."""
+    source, value = read_document(name, PACKAGE, "recipe", "polyglance recipes")
+    if "base" not in value:
+        return source, value
+    base = value.pop("base")
+    if not isinstance(base, str):
+        raise PolyglanceError(f"{source}: base: expected a recipe's name or a YAML file")
+    if base in (*above, name):
+        raise PolyglanceError(f"{source}: base '{base}' leads back to this recipe")
+    return source, _merged(_read(base, (*above, name))[1], value)
+
+
+def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Both mappings; in sections, too, what is `above` wins.
+
+    >>> _merged({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}, "b": 4})
+    {'a': {'x': 1, 'y': 3}, 'b': 4}
+    """
+    both = dict(below)
+    for key, value in above.items():
+        old = below.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            value = _merged(old, value)
+        both[key] = value
+    return both
 
 
 def check_recipe(value: Any, source: str) -> Recipe:

@@ -393,6 +393,32 @@ class TrainingRecipe(Part):
     seed: int = Field(0, ge=0, lt=2**63, description="of everything random")
 
 
+class TranslationRecipe(Part):
+    """How 'evaluate' asks the trained model: queries translated, scores of several joined (SMALR).
+
+    Without `to` and `consistency` queries are asked as they are.
+    """
+
+    translator: str = Field(
+        "captions:$data", description="as for 'polyglance evaluate'; $data is the data judged on"
+    )
+    to: list[str] | None = Field(None, description="languages; null is all of the model")
+    consistency: Literal["average", "learned"] | None = Field(
+        None, description="how scores are joined, CLC-A or CLC-C; null is for one language"
+    )
+
+    @property
+    def used(self) -> bool:
+        """Whether queries are translated at all."""
+        return bool(self.to or self.consistency)
+
+    @model_validator(mode="after")
+    def _one_language(self) -> Self:
+        if self.consistency is None and len(self.to or ()) > 1:
+            raise ValueError("give one language 'to' translate to, or a 'consistency'")
+        return self
+
+
 class Recipe(Part):
     """A named system."""
 
@@ -412,3 +438,4 @@ class Recipe(Part):
     transfer: TransferRecipe = TransferRecipe()
     training: TrainingRecipe = TrainingRecipe()
     compat: CompatRecipe = CompatRecipe()
+    translation: TranslationRecipe = TranslationRecipe()

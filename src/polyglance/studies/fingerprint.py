@@ -7,7 +7,7 @@ from pathlib import Path
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import digest
 from polyglance.recipes import Recipe
-from polyglance.recipes.schema import Part
+from polyglance.recipes.schema import Part, TranslationRecipe
 from polyglance.vision.store import INDEX, META, VECTORS
 
 RUN_FORMAT = 2
@@ -18,8 +18,9 @@ IMPORTED = "imported/"
 
 
 def nameless(recipe: Recipe) -> Recipe:
-    """The recipe without the words that change nothing, as runs are stored."""
-    return recipe.model_copy(update={"name": "study", "paper": "", "summary": ""})
+    """The recipe without what does not change the training, as runs are stored."""
+    words = {"name": "study", "paper": "", "summary": ""}
+    return recipe.model_copy(update={**words, "translation": TranslationRecipe()})
 
 
 def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:

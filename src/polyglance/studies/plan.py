@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb import Perturbation, perturbation_tag
 from polyglance.evaluation.report import HUMAN_KINDS
 from polyglance.recipes import Recipe, load_recipe
+from polyglance.recipes.schema import TranslationRecipe
 from polyglance.registry import nearest
 from polyglance.studies.fingerprint import kin_key, nameless, run_key
 from polyglance.studies.measured import (
@@ -184,9 +186,22 @@ def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
     return tuple(kinds) if kinds else None
 
 
+def translation_of(row: Row) -> TranslationRecipe | None:
+    """How a row's models are asked: as the row says, or its recipe."""
+    if row.evaluation.translation is not None or row.recipe is None:
+        return row.evaluation.translation
+    return _recipe_translation(row.recipe)
+
+
+@lru_cache(maxsize=64)
+def _recipe_translation(recipe: str) -> TranslationRecipe | None:
+    found = load_recipe(recipe).translation
+    return found if found.used else None
+
+
 def view_of(row: Row, perturb: str = "") -> str:
     """What is done to a row's queries, as `Need` has it; `perturb` is a `perturbation_tag`."""
-    translation = row.evaluation.translation
+    translation = translation_of(row)
     view: dict[str, Any] = {"perturb": perturb} if perturb else {}
     if translation is not None:
         view["translation"] = translation.model_dump(mode="json")
@@ -328,7 +343,7 @@ def _fills(plan: Plan, row: Row, training: Training, run: Run, facts: Facts | No
         return []
     wanted = [code for c in plan.columns for code in plan.members(c, row, facts)]
     # What is translated need not have been trained on.
-    trained = None if row.evaluation.translation else run.recipe.data.languages
+    trained = None if translation_of(row) else run.recipe.data.languages
     limits = [training.languages or trained, row.evaluation.languages]
     return [c for c in dict.fromkeys(wanted) if all(not limit or c in limit for limit in limits)]
 

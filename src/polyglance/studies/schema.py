@@ -9,7 +9,7 @@ from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.spec import Perturbation
-from polyglance.recipes.schema import Part
+from polyglance.recipes.schema import Part, TranslationRecipe
 from polyglance.studies.overrides import flatten
 
 Figure = float | dict[str, float]
@@ -24,28 +24,20 @@ class Evaluation(Part):
     languages: list[str] | None = Field(None, description="null is those of the columns")
 
 
-class Translating(Part):
-    """Queries translated before the model is asked, and the scores of several joined."""
-
-    translator: str = Field(
-        "captions:$data", description="as for 'polyglance evaluate'; $data is the study's data"
-    )
-    to: list[str] | None = Field(None, description="languages; null is all of the model")
-    consistency: Literal["average", "learned"] | None = None
-
-    @model_validator(mode="after")
-    def _one_language(self) -> "Translating":
-        if self.consistency is None and len(self.to or ()) != 1:
-            raise ValueError("give one language 'to' translate to, or a 'consistency'")
-        return self
-
-
 class RowEvaluation(Part):
     """What a row is judged on where it differs from the study."""
 
     kinds: list[str] | None = None
     languages: list[str] | None = Field(None, description="the row fills only these columns")
-    translation: Translating | None = Field(None, description="CLC-A, CLC-C, or to one language")
+    translation: TranslationRecipe | None = Field(
+        None, description="CLC-A, CLC-C, or to one language; null is the recipe's"
+    )
+
+    @model_validator(mode="after")
+    def _says_how(self) -> "RowEvaluation":
+        if self.translation is not None and not self.translation.used:
+            raise ValueError("give one language 'to' translate to, or a 'consistency'")
+        return self
 
 
 class Changes(Part):
