@@ -115,10 +115,43 @@ def test_runs_of_former_versions_are_counted_or_left_out(tmp_path: Path) -> None
     run, options = Run("key", "kin", None), Options("", tmp_path / "runs")
     assert Sizes(options).of(run, "all") == done["parameters"]
     assert Sizes(options).of(run, "words") == words
+    assert Sizes(options).of(run, "deployed") == done["parameters"] - words
     (folder.model / "model.json").unlink()
     assert Sizes(options).of(run, "words") is None
     assert Sizes(options).of(run, "all") == done["parameters"]
     assert Sizes(options).of(Run("new", "new", None), "all") is None
+
+
+def test_what_a_training_cost_is_told(tmp_path: Path) -> None:
+    columns = [*STUDY["columns"], {"cost": "epoch"}, {"cost": "memory", "digits": 2}]
+    rows = [{name: row[name] for name in row if name != "paper"} for row in STUDY["rows"]]
+    plan, known, options = planted(tmp_path, {**STUDY, "columns": columns, "rows": rows})
+    for number, run in enumerate(plan.runs.values()):
+        folder = options.folder(run)
+        cost = {"seconds": 30.0, "updates": 60, "updates_per_epoch": 10}
+        folder.finish({**folder.facts(), **cost, "memory": (1 + number % 2) << 29})
+    results = collect(plan, known, options)
+    assert values(results, "small", "s per epoch") == [5, 5]
+    assert values(results, "each", "s per epoch") == [10, 10]  # two trainings
+    largest = values(results, "each", "GiB of memory")
+    assert largest is not None
+    assert max(largest) == 1
+    notes = make_document("planted", results, options, {}, "command", 1).tables[0].notes
+    assert any(note.startswith("GiB of memory: the most") for note in notes)
+
+
+def test_a_run_writes_down_what_it_cost(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "key"
+    assert perform(make_task(folder, write_toy(tmp_path / "toy"))) == ""
+    run, sizes = Run("key", "kin", None), Sizes(Options("", tmp_path / "runs"))
+    facts = RunFolder(folder).facts()
+    epochs = facts["updates"] / facts["updates_per_epoch"]
+    assert sizes.cost(run, "epoch") == pytest.approx(facts["seconds"] / epochs)
+    memory = sizes.cost(run, "memory")
+    assert memory is not None
+    assert 0.05 < memory < 8
+    write_json(folder / "done.json", {"seconds": 1, "updates": 2})
+    assert sizes.cost(run, "epoch") is sizes.cost(run, "memory") is None
 
 
 PERTURBED = {
@@ -173,6 +206,7 @@ def test_a_change_is_perturbed_minus_plain(tmp_path: Path) -> None:
         ({**RECALL, "perturb": "typo:0.2"}, "did you mean 'typos'"),
         ({**RECALL, "change": True}, "'change' goes with 'perturb'"),
         ({"parameters": "all"}, "judge nothing"),
+        ({"cost": "epoch", "average": "all"}, "a cost has no 'language'"),
     ],
 )
 def test_mistakes_in_columns_are_told(column: dict, message: str) -> None:

@@ -128,7 +128,7 @@ class Plan:
             return [measure_of(column, row)]
         if column.language is not None:
             return [column.language]
-        if facts is None or column.parameters is not None:
+        if facts is None or column.counted:
             return []
         chosen = self.study.evaluation.languages or facts.languages
         if column.average == "all":
@@ -232,7 +232,7 @@ def _columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]
             found.append(column)
         elif column.language not in missing:
             missing.append(column.language)
-    if all(column.parameters is not None for column in found):
+    if all(column.counted for column in found):
         there = ", ".join(facts.languages)
         raise PolyglanceError(
             f"{facts.dataset.name}: none of the study's languages ({', '.join(missing)}) has "

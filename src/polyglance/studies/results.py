@@ -115,7 +115,7 @@ def _judged(plan: Plan, facts: Facts, options: Options) -> Results:
     cells = [
         [
             _cell(plan, line, column, facts, outcomes, samples)
-            if column.parameters is None
+            if not column.counted
             else _size_cell(plan, line, column, sizes)
             for column in plan.columns
         ]
@@ -279,7 +279,7 @@ def joint_columns(columns: list[Column]) -> list[Column]:
     """
     if columns and columns[0].measure is not None:
         return [column for column in columns if column.unit == columns[0].unit]
-    found = [c for c in columns if c.metric != "medr" and c.parameters is None]
+    found = [c for c in columns if c.metric != "medr" and not c.counted]
     for better in (
         lambda c: not c.change,
         lambda c: c.perturb is None,

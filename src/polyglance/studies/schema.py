@@ -12,6 +12,14 @@ from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.recipes.schema import Part, TranslationRecipe
 from polyglance.studies.overrides import flatten
 
+COUNTED = {
+    "words": "M word parameters",
+    "all": "M parameters",
+    "deployed": "M deployed",
+    "epoch": "s per epoch",
+    "memory": "GiB of memory",
+}
+
 Figure = float | dict[str, float]
 """The paper's number in a column, or by x-value of the curve."""
 
@@ -119,8 +127,13 @@ class Column(Part):
         None, description="change the queries first, such as typos:0.2; goes with direction t2i"
     )
     change: bool = Field(False, description="what 'perturb' changes, not what is left")
-    parameters: Literal["words", "all"] | None = Field(
-        None, description="millions of numbers trained: of the word layer, or of the model"
+    parameters: Literal["words", "all", "deployed"] | None = Field(
+        None,
+        description="millions of numbers trained: of the word layer, of the model, or of what is "
+        "left of it once the vectors of words are computed",
+    )
+    cost: Literal["epoch", "memory"] | None = Field(
+        None, description="of training: seconds for an epoch, or GiB of memory at most"
     )
     measure: str | None = None
     unit: str = Field("", description="of a measure; columns of one unit share an axis")
@@ -130,7 +143,8 @@ class Column(Part):
 
     @model_validator(mode="after")
     def _complete(self) -> "Column":
-        for name, have in (("measure", "a measure has"), ("parameters", "parameters have")):
+        kinds = {"measure": "a measure has", "parameters": "parameters have", "cost": "a cost has"}
+        for name, have in kinds.items():
             if getattr(self, name) is not None:
                 if self.language or self.average or self.direction or self.perturb:
                     raise ValueError(f"{have} no 'language', 'average' or 'direction'")
@@ -158,17 +172,22 @@ class Column(Part):
 
     @property
     def title(self) -> str:
-        if self.parameters is not None:
+        if self.counted:
             return self.name or self.shown
         return self.name or self.measure or f"{self.language or self.average} {self.shown}"
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number is of the model or its training: shown, and not tested."""
+        return self.parameters is not None or self.cost is not None
 
     @property
     def shown(self) -> str:
         """What the number is: a measure's unit, or direction and metric as papers write them."""
         if self.measure is not None:
             return self.unit
-        if self.parameters is not None:
-            return {"words": "M word parameters", "all": "M parameters"}[self.parameters]
+        if self.parameters is not None or self.cost is not None:
+            return COUNTED[self.parameters or self.cost or ""]
         arrow = {"i2t": "I→T ", "t2i": "T→I ", None: ""}[self.direction]
         names = {"r1": "R@1", "r5": "R@5", "r10": "R@10", "medr": "medR", "mr": "mR"}
         text = arrow + names.get(self.metric, self.metric)
@@ -276,8 +295,8 @@ class Study(Changes):
     @model_validator(mode="after")
     def _one_kind(self) -> "Study":
         measured = self.experiment is not None
-        if all(column.parameters is not None for column in self.columns):
-            raise ValueError("columns of parameters alone judge nothing: add another")
+        if all(column.counted for column in self.columns):
+            raise ValueError("columns of parameters or costs alone judge nothing: add another")
         for column in self.columns:
             if measured != (column.measure is not None):
                 need = "a 'measure'" if measured else "an 'experiment' beside its 'measure'"

@@ -1,4 +1,4 @@
-"""How many numbers the models of a row have."""
+"""How many numbers the models of a row have, and what their training cost."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from polyglance.studies.plan import Line, Plan, Run
 from polyglance.studies.schema import Column
 from polyglance.studies.statistics import Series
 
-MILLION = 1e6
+MILLION, GIB = 1e6, 2.0**30
 
 
 class Sizes:
@@ -22,12 +22,24 @@ class Sizes:
         self._counted: dict[str, dict[str, int]] = {}
 
     def of(self, run: Run, part: str) -> int | None:
-        """Numbers trained of `all` or of `words`; None before the run has ended."""
+        """Numbers trained of `all`, `words` or what is `deployed`; None before the run's end."""
+        if part == "deployed":
+            everything, words = self.of(run, "all"), self.of(run, "words")
+            return None if everything is None or words is None else everything - words
         facts = self.options.folder(run).facts()
         parts = facts.get("parts") or {"all": facts.get("parameters")}
         if facts and parts.get(part) is None:
             parts = self._count(run)
         return parts.get(part)
+
+    def cost(self, run: Run, what: str) -> float | None:
+        """Seconds of an epoch, or GiB of memory; None of runs that did not write it down."""
+        facts = self.options.folder(run).facts()
+        if what == "memory":
+            return facts["memory"] / GIB if facts.get("memory") else None
+        if not (facts.get("updates_per_epoch") and facts["updates"]):
+            return None
+        return float(facts["seconds"] / facts["updates"] * facts["updates_per_epoch"])
 
     def _count(self, run: Run) -> dict[str, int]:
         if run.kin not in self._counted:
@@ -42,15 +54,22 @@ class Sizes:
 
 
 def line_sizes(plan: Plan, line: Line, column: Column, sizes: Sizes) -> dict[int, float]:
-    """Millions of parameters by seed, summed over the trainings of a row that has several."""
+    """What a column counts, by seed: over the trainings of a row the sum, of memory the most."""
     found = {}
     for seed, source in enumerate(line.sources):
         runs = [plan.runs[key] for key in dict.fromkeys(source.values())]
-        counts = [sizes.of(run, column.parameters or "all") for run in runs]
+        counts = [_count_of(run, column, sizes) for run in runs]
         known = [count for count in counts if count is not None]
         if known and len(known) == len(counts):
-            found[seed] = sum(known) / MILLION
+            found[seed] = max(known) if column.cost == "memory" else sum(known)
     return found
+
+
+def _count_of(run: Run, column: Column, sizes: Sizes) -> float | None:
+    if column.cost is not None:
+        return sizes.cost(run, column.cost)
+    count = sizes.of(run, column.parameters or "all")
+    return None if count is None else count / MILLION
 
 
 def untested(values: list[float]) -> Series:

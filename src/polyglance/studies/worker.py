@@ -23,6 +23,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb import Perturber, make_perturber
 from polyglance.evaluation.perturb.known import KnownWords
 from polyglance.files import read_json, write_json
+from polyglance.memory import forget_peak, peak_memory
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.studies.measured import Trial
 from polyglance.studies.plan import RUN, Need
@@ -116,6 +117,7 @@ def _train(task: Task, folder: RunFolder) -> None:
     torch.set_num_threads(task.threads)
     recipe, dataset = check_recipe(task.spec["recipe"], "study run"), _dataset(task.data)
     _clear_unless_resumable(folder.model, recipe, dataset)
+    forget_peak()
     result = train(recipe, dataset, folder.model, resume=True, cache=_path(task.cache))
     done = result.progress
     folder.finish(
@@ -127,6 +129,8 @@ def _train(task: Task, folder: RunFolder) -> None:
             "parameters": (parts := result.model.parameters())["all"],
             "parts": parts,
             "threads": task.threads,
+            "updates_per_epoch": result.updates_per_epoch,
+            "memory": peak_memory(),
         }
     )
     # Optimiser states are three times the size of the weights that evaluations need.

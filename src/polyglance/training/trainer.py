@@ -42,6 +42,7 @@ class Result:
 
     model: Model
     progress: checkpoint.Progress
+    updates_per_epoch: int = 0
 
 
 def train(
@@ -164,7 +165,7 @@ class _Trainer:
             self.log.close()
         draw_curve(self.out)
         self.model.load_weights(self.out)
-        return Result(self.model, self.done)
+        return Result(self.model, self.done, self.feed.updates_per_epoch)
 
     @property
     def epoch(self) -> int:

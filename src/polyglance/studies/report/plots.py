@@ -65,7 +65,7 @@ def _by_unit(columns: Sequence[Column]) -> dict[str, list[Column]]:
     units = {"rsum": "rsum", "medr": "median rank"}
     groups: dict[str, list[Column]] = {}
     for column in columns:
-        if column.parameters is not None:
+        if column.counted:
             continue
         unit = units.get(column.metric, "recall (%)")
         unit = f"change of {unit}" if column.change else unit
@@ -149,7 +149,7 @@ def _curves(results: Results) -> Picture:
 
     plan = results.plan
     assert plan.study.curve is not None
-    columns = [column for column in plan.columns if column.parameters is None]
+    columns = [column for column in plan.columns if not column.counted]
     across = 2 if len(columns) == 4 else min(3, len(columns))
     down = math.ceil(len(columns) / across)
     figure = Figure(figsize=(3.9 * across + 0.6, 3.1 * down + 0.6))

@@ -17,6 +17,13 @@ WORD_PARAMETERS = (
     "or characters, layers and norms; of a row with several trainings their sum"
 )
 
+COSTS = {
+    "epoch": "s per epoch: seconds of training for one pass over its data, evaluations included; "
+    "of a row with several trainings their sum. Other runs shared the machine",
+    "memory": "GiB of memory: the most that the training process held, with features mapped from "
+    "disk; of a row with several trainings the largest",
+}
+
 
 @dataclass(frozen=True)
 class Table:
@@ -68,6 +75,7 @@ def _notes(results: Results) -> list[str]:
     notes += [_share(name, shares) for name, shares in sorted(results.changed.items())]
     if any(column.parameters == "words" for column in plan.columns):
         notes.append(WORD_PARAMETERS)
+    notes += [COSTS[c.cost] for c in plan.columns if c.cost is not None]
     notes += [f"{part.title}: {part.note}" for part in plan.study.parts if part.note]
     return notes + [f"{line.title}: {line.row.note}" for line in plan.lines if line.row.note]
 
@@ -168,7 +176,7 @@ def _heads(names: list[str], papers: list[bool]) -> tuple[list[tuple[str, int]],
 
 def heading(column: Column) -> str:
     """A column's name with what it measures, said once; a measure's name says enough."""
-    named = column.measure or column.parameters or column.shown in column.title
+    named = column.measure or column.counted or column.shown in column.title
     return column.title if named else f"{column.title} {column.shown}"
 
 
