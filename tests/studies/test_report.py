@@ -40,6 +40,7 @@ STUDY = {
         {"text": "low and same", "compare": ["same > low"]},
         {"text": "at least", "compare": ["same >= low"]},
         {"text": "both", "compare": ["high > low", "same > low"]},
+        {"text": "both at least", "compare": ["high >= low", "same >= low"]},
     ],
     "profiles": {"standard": {"note": "small sizes"}},
 }
@@ -103,6 +104,7 @@ def test_claims_are_judged_by_significance(tmp_path: Path) -> None:
     assert verdicts["low wins"].verdict == FAILS
     assert verdicts["low and same"].verdict == verdicts["at least"].verdict == OPEN
     assert verdicts["both"].verdict == PARTLY
+    assert verdicts["both at least"].verdict == HOLDS
     evidence = verdicts["high wins"].evidence[0]
     assert evidence.columns == ("en", "de")  # a median rank has no resamples
     assert evidence.difference is not None
@@ -119,7 +121,7 @@ def test_a_claim_without_results_is_not_tested(tmp_path: Path) -> None:
             (options.folder(run).path / "done.json").unlink()
     results = collect(results.plan, facts(200, ("de", "en")), options)
     verdicts = [verdict.verdict for verdict in judge(results)]
-    assert verdicts == [UNTESTED, UNTESTED, OPEN, OPEN, UNTESTED]
+    assert verdicts == [UNTESTED, UNTESTED, OPEN, OPEN, UNTESTED, UNTESTED]
 
 
 def test_failed_runs_are_shown_with_their_reason(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def judge(results: Results) -> list[Verdict]:
     found = []
     for claim in results.plan.study.claims:
         evidence = [_compare(results, claim, *parts) for parts in comparisons(claim)]
-        found.append(Verdict(claim, _joint([item.verdict for item in evidence]), evidence))
+        found.append(Verdict(claim, _joint(evidence), evidence))
     return found
 
 
@@ -60,13 +60,16 @@ def verdict_of(change: Difference, sign: str = ">") -> str:
     return HOLDS if (change.difference > 0) == sign.startswith(">") else FAILS
 
 
-def _joint(verdicts: list[str]) -> str:
+def _joint(evidence: list[Evidence]) -> str:
+    verdicts = [item.verdict for item in evidence]
     if len(set(verdicts)) == 1:
         return verdicts[0]
     for worst in (UNTESTED, FAILS):
         if worst in verdicts:
             return worst
-    return PARTLY
+    # "At least as good" agrees with no difference.
+    agrees = all(item.sign in (">=", "<=") for item in evidence if item.verdict == OPEN)
+    return HOLDS if agrees else PARTLY
 
 
 def _compare(results: Results, claim: Claim, better: str, sign: str, other: str) -> Evidence:
