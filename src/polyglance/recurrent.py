@@ -155,6 +155,11 @@ class PackedGRU(nn.GRU):
             states.append(_Direction.apply(gates, weight, bias, packing, suffix == "l0_reverse"))
         return torch.cat(states, 1) if len(states) > 1 else states[0], packing
 
+    def encode_padded(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Packing]:
+        """`encode` of sequences [B, T, input] whose vectors all differ."""
+        index = torch.arange(vectors.shape[0] * vectors.shape[1]).view(vectors.shape[:2])
+        return self.encode(vectors.flatten(0, 1), index, lengths.cpu())
+
     def _together(self, words: Tensor, index: Tensor, lengths: Tensor, packing: Packing) -> Tensor:
         """Both directions in one pass: step t reads token t and the t-th from the end."""
         hidden, tokens = self.hidden_size, index.reshape(-1)

@@ -29,11 +29,10 @@ class BiGRU(nn.Module):
         self.gru = PackedGRU(inputs, WIDTH, bidirectional=True)
 
     def forward(self, codes: Tensor, lengths: Tensor) -> Tensor:
-        index = torch.arange(codes[..., 0].numel()).view(codes.shape[:2])
-        states, packing = self.gru.encode(codes.flatten(0, 1), index, lengths.cpu())
+        states, packing = self.gru.encode_padded(codes, lengths)
         mean = states.unflatten(1, (2, WIDTH)).mean(1)
-        padded = mean.new_zeros(index.numel(), WIDTH).index_copy(0, packing.flat, mean)
-        return padded.view(*index.shape, WIDTH)
+        padded = mean.new_zeros(codes.shape[0] * codes.shape[1], WIDTH)
+        return padded.index_copy(0, packing.flat, mean).view(*codes.shape[:2], WIDTH)
 
 
 class Transformer(nn.Module):

@@ -1,6 +1,5 @@
 """Poolings that look at the vectors together: self-attention, a GRU, graph reasoning."""
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -41,8 +40,7 @@ class Seq2SeqPool(Pooling):
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         inputs, _ = _prepare(vectors, lengths, next(self.gru.parameters()))
-        index = torch.arange(inputs[..., 0].numel()).view(inputs.shape[:2])
-        states, packing = self.gru.encode(inputs.flatten(0, 1), index, lengths.cpu())
+        states, packing = self.gru.encode_padded(inputs, lengths)
         return states[packing.last].to(vectors.dtype)
 
 
