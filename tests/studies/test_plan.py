@@ -49,6 +49,22 @@ def test_identical_runs_are_shared_between_rows() -> None:
     assert shared.needs == {Need(None, "en")}
 
 
+def test_a_star_is_every_language_that_is_not_listed() -> None:
+    each = {**ALONE, "each": ["fr", "de", "*", "!uk"]}
+    every = {"name": "every", "recipe": "vsepp", "overrides": {"data.languages": ["en"]}}
+    one = {"recipe": "vsepp", "languages": ["*"], "overrides": {"data.languages": ["en"]}}
+    asked = {"name": "asked", "runs": [one]}
+    columns = [{"name": "de", "language": "de"}, {"name": "*", "language": "*"}]
+    made = study(each, every, asked, columns=columns)
+    plan = make_plan(made, facts=facts(20, ("de", "en", "nl", "uk")))
+    assert [column.title for column in plan.columns] == ["de", "en", "nl", "uk"]
+    filled = {line.row.name: list(line.sources[0]) for line in plan.lines}
+    assert filled["alone"] == ["de", "en", "nl"]
+    assert filled["every"] == ["en"]
+    assert filled["asked"] == ["de", "en", "nl", "uk"]
+    assert len(make_plan(made).runs) == 2 * (2 + 1)
+
+
 def test_a_profile_may_give_rows_fewer_seeds() -> None:
     profiles = {"standard": {"seeds": 3, "few": {"al*": 1}}}
     small = study(ROW, ALONE, profiles=profiles)

@@ -223,11 +223,13 @@ def _columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]
     if facts is None:
         return list(study.columns), []
     present = study.evaluation.languages or facts.languages
+    named = {column.title for column in study.columns}
     found: list[Column] = []
     missing: list[str] = []
     for column in study.columns:
         if column.language == "*":
-            found += [_for(column, code) for code in present if code in facts.languages]
+            every = [_for(column, code) for code in present if code in facts.languages]
+            found += [one for one in every if one.title not in named]
         elif column.language is None or column.language in facts.languages:
             found.append(column)
         elif column.language not in missing:
@@ -259,12 +261,20 @@ def _seeds(profile: Profile, row: Row) -> int:
 
 def _trainings(row: Row, facts: Facts | None) -> Iterable[tuple[Training, str | None]]:
     if row.each:
-        for code in row.each:
-            if facts is None or code in facts.languages:
-                yield Training(languages=[code]), code
+        for code in _each(row, facts):
+            yield Training(languages=[code]), code
     else:
         for training in row.runs or [Training()]:
             yield training, None
+
+
+def _each(row: Row, facts: Facts | None) -> list[str]:
+    """The values of `each`; of languages, those that the data has and, for "*", all others."""
+    listed = [code for code in row.each if code != "*" and not code.startswith("!")]
+    if facts is None:
+        return listed
+    others = [code for code in facts.languages if code not in listed and f"!{code}" not in row.each]
+    return [c for c in listed if c in facts.languages] + (others if "*" in row.each else [])
 
 
 def _changes(
@@ -344,7 +354,8 @@ def _fills(plan: Plan, row: Row, training: Training, run: Run, facts: Facts | No
     wanted = [code for c in plan.columns for code in plan.members(c, row, facts)]
     # What is translated need not have been trained on.
     trained = None if translation_of(row) else run.recipe.data.languages
-    limits = [training.languages or trained, row.evaluation.languages]
+    named = facts.languages if training.languages == ["*"] else training.languages
+    limits = [named or trained, row.evaluation.languages]
     return [c for c in dict.fromkeys(wanted) if all(not limit or c in limit for limit in limits)]
 
 

@@ -66,7 +66,7 @@ class Training(Changes):
     """One training of a row that has several."""
 
     recipe: str | None = Field(None, description="null is the row's")
-    languages: list[str] | None = Field(None, description="the columns that it fills")
+    languages: list[str] | None = Field(None, description="the columns that it fills; [*] all")
 
 
 class Row(Changes):
@@ -78,7 +78,9 @@ class Row(Changes):
     recipe: str | None = None
     runs: list[Training] = Field([])
     each: list[str] = Field(
-        [], description="one run per language ($language), or in a measured study per value ($each)"
+        [],
+        description="one run per language ($language), * for those not listed, !en for all but en; "
+        "in a measured study one per value ($each)",
     )
     evaluation: RowEvaluation = RowEvaluation()
     paper: dict[str, Figure] | list[float | None] = Field(
@@ -112,7 +114,7 @@ class Section(Part):
 
 
 class Column(Part):
-    """A number per row. `language: "*"` stands for every language of the data.
+    """A number per row. `language: "*"` stands for every language that no other column names.
 
     In a measured study it is a `measure` of the experiment, in which `$row` is the row's name.
     """
