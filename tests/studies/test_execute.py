@@ -160,7 +160,7 @@ paper: nobody
 columns: [{language: en}]
 rows:
   - {name: good, recipe: vsepp, baseline: true}
-  - {name: bad, recipe: vsepp, runs: [{overrides: {data.languages: [xx]}, languages: [en]}]}
+  - {name: bad, recipe: vsepp, runs: [{overrides: {data.kinds: [spoken]}, languages: [en]}]}
 claims: [{text: bad is better, compare: [bad > good]}]
 profiles: {standard: {seeds: 1}}
 """
@@ -178,7 +178,7 @@ def test_a_failure_leaves_the_other_runs_alone(data: Path, tmp_path: Path) -> No
     text = (tmp_path / "out" / "failing.md").read_text(encoding="utf-8")
     assert re.search(r"\| good \| [\d.]+ \|", text)
     assert "| bad | failed |" in text
-    assert "no captions in language 'xx'" in text
+    assert "no captions of the languages and kinds asked" in text
     assert "bad is better: not tested" in text
     log = next((tmp_path / "runs").glob("*/failure.json")).parent / "log.txt"
     before = log.read_text(encoding="utf-8")

@@ -65,6 +65,16 @@ def test_a_star_is_every_language_that_is_not_listed() -> None:
     assert len(make_plan(made).runs) == 2 * (2 + 1)
 
 
+def test_rows_in_languages_that_the_data_lacks_are_left_out() -> None:
+    czech = {"name": "czech", "recipe": "vsepp", "overrides": {"data.languages": ["en", "cs"]}}
+    complete = {"name": "full", "recipe": "vsepp", "overrides": {"data.complete": ["fr"]}}
+    plan = make_plan(study(ROW, czech, complete), facts=facts(20, ("de", "en")))
+    assert plan.lacking == {"czech": ["cs"], "full": ["fr"]}
+    assert {run.label for run in plan.runs.values()} == {"union, seed 0", "union, seed 1"}
+    with pytest.raises(PolyglanceError, match=r"lacks \(cs, fr\); it has de, en"):
+        make_plan(study(czech, complete), facts=facts(20, ("de", "en")))
+
+
 def test_a_profile_may_give_rows_fewer_seeds() -> None:
     profiles = {"standard": {"seeds": 3, "few": {"al*": 1}}}
     small = study(ROW, ALONE, profiles=profiles)

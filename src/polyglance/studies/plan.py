@@ -98,6 +98,8 @@ class Facts:
     fingerprint: str
     languages: list[str]
     human: list[str]
+    everywhere: list[str]
+    """Languages of any split."""
     lexicon: Path | None = None
     """For perturbations that replace words by their meaning."""
 
@@ -105,7 +107,8 @@ class Facts:
     def of(cls, dataset: Dataset, split: str, lexicon: Path | None = None) -> "Facts":
         part = dataset.split(split)
         human = [code for code in part.languages if part.best_kind(code) in HUMAN_KINDS]
-        return cls(dataset, dataset_fingerprint(dataset), part.languages, human, lexicon)
+        fingerprint, every = dataset_fingerprint(dataset), dataset.languages
+        return cls(dataset, fingerprint, part.languages, human, every, lexicon)
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,8 @@ class Plan:
     runs: dict[str, Run]
     missing: list[str]
     """Languages of columns that the data lacks."""
+    lacking: dict[str, list[str]] = field(default_factory=dict)
+    """Rows that train on languages which the data lacks."""
 
     def members(self, column: Column, row: Row, facts: Facts | None) -> list[str]:
         """The languages that a column averages over, or its measure."""
@@ -168,7 +173,11 @@ def make_plan(
             for training, each in _trainings(row, facts):
                 changes = _changes(study, chosen, row, training, x, overrides)
                 for seed in range(count):
-                    run = _add(plan, row, training, [*changes], each, seed, facts, overrides)
+                    try:
+                        run = _add(plan, row, training, [*changes], each, seed, facts, overrides)
+                    except _Lacking as lacking:
+                        plan.lacking.setdefault(row.name, lacking.languages)
+                        break
                     _describe(run, row, x, each, seed)
                     for name in _fills(plan, row, training, run, facts):
                         sources[seed].setdefault(name, run.key)
@@ -176,6 +185,12 @@ def make_plan(
         if study.experiment is not None:
             check_measures(study, row, [line.sources[0] for line in plan.lines if line.row is row])
     if facts is not None:
+        if not plan.runs:
+            codes = sorted({code for codes in plan.lacking.values() for code in codes})
+            raise PolyglanceError(
+                f"{facts.dataset.name}: every row trains on languages that the data lacks "
+                f"({', '.join(codes)}); it has {', '.join(facts.languages)}"
+            )
         _collect_needs(plan, facts)
     return plan
 
@@ -306,6 +321,7 @@ def _add(
         else:
             changes = for_language([*changes, f"training.seed={seed}"], each)
             recipe = nameless(load_recipe(training.recipe or row.recipe or "", changes))
+            _check_languages(recipe, facts)
             source = _source(plan, row, recipe, overrides, seed, facts)
             if source is not None:
                 begun = recipe.transfer.model_copy(update={"source": f"{RUN}{source.key}"})
@@ -316,6 +332,20 @@ def _add(
     except PolyglanceError as error:
         raise PolyglanceError(f"study row '{row.name}': {error}") from None
     return plan.runs.setdefault(run.key, run)
+
+
+class _Lacking(Exception):
+    """A training in languages that the data does not have."""
+
+    def __init__(self, languages: list[str]) -> None:
+        super().__init__()
+        self.languages = languages
+
+
+def _check_languages(recipe: Recipe, facts: Facts | None) -> None:
+    named = dict.fromkeys([*(recipe.data.languages or ()), *(recipe.data.complete or ())])
+    if facts is not None and (lacking := [c for c in named if c not in facts.everywhere]):
+        raise _Lacking(lacking)
 
 
 def _source(

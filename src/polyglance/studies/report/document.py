@@ -58,6 +58,8 @@ def make_document(
         notes.insert(0, experiments.get(study.experiment).about)
     if plan.missing:
         notes.append(f"Not in this data, so left out: {', '.join(plan.missing)}.")
+    for row, codes in plan.lacking.items():
+        notes.append(f"Not run, as the data has no {' or '.join(codes)}: {study.labels[row]}.")
     numbers = _numbers(name, results, verdicts, about, failures, options)
     return Document(
         name,
