@@ -73,6 +73,16 @@ def test_words_of_captions_are_preferred(lexicon, tmp_path):
     assert translator.identity != make_translator(f"lexicon:{lexicon}").identity
 
 
+def test_the_file_of_the_environment(lexicon, monkeypatch):
+    monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
+    with pytest.raises(PolyglanceError, match="POLYGLANCE_LEXICON: write lexicon:PATH"):
+        make_translator("lexicon")
+    monkeypatch.setenv("POLYGLANCE_LEXICON", str(lexicon))
+    named, bare = make_translator(f"lexicon:{lexicon}"), make_translator("lexicon")
+    assert bare.identity == named.identity
+    assert bare.translate(["dog running"], "en", "de") == ["Hund laufen"]
+
+
 def test_languages_and_files_that_are_not_there(lexicon, tmp_path):
     with pytest.raises(PolyglanceError, match="has no language 'xx'"):
         make_translator(f"lexicon:{lexicon}").translate(["dog"], "en", "xx")

@@ -1,5 +1,6 @@
 """Word by word through a lexicon of synsets: rough, and there for 44 languages at once."""
 
+import os
 from collections import Counter
 from functools import cached_property, partial
 
@@ -29,6 +30,7 @@ UNSPACED = {"zh", "ja", "th"}
 class LexiconTranslator(Translator):
     """`lexicon:PATH`: each word as its most usual translation in `lexicon.tsv.gz`.
 
+    Without a path the file is $POLYGLANCE_LEXICON.
     `lexicon:PATH,words=DATASET` prefers words that the training captions of a dataset use.
     Order and endings stay as they are. Words that the lexicon lacks are kept, but short ones,
     which are articles and the like, are left out. How good it is: docs/translation.md.
@@ -38,7 +40,8 @@ class LexiconTranslator(Translator):
 
     def __init__(self, argument: str) -> None:
         file, _, captions = argument.partition(",words=")
-        self.path = needed(file, "lexicon", "a lexicon.tsv.gz")
+        file = file or os.environ.get("POLYGLANCE_LEXICON", "")
+        self.path = needed(file, "lexicon", "a lexicon.tsv.gz or $POLYGLANCE_LEXICON")
         if not self.path.is_file():
             raise PolyglanceError(f"{self.path}: no such lexicon")
         self.captions = load_dataset(captions) if captions else None
