@@ -103,6 +103,17 @@ def test_english_endings():
         assert lemma in list(english_lemmas(word))
 
 
+def test_short_words_are_led_back_by_english_rules_alone():
+    words = ["then", "withy", "dog", "muž", "žena"]
+    assert [Lemmas(words, "en").of(form, words) for form in ("the", "with", "dogs")] == [
+        [],
+        [],
+        ["dog"],
+    ]
+    czech = Lemmas(words, "cs")
+    assert [czech.of(form, words) for form in ("muže", "muz")] == [["muž"], []]
+
+
 @settings(deadline=None)
 @given(st.lists(st.text("abcd", min_size=3, max_size=8), min_size=1), st.text("abcd", min_size=3))
 def test_the_closest_lemma_is_the_brute_force_one(words, form):
@@ -112,7 +123,7 @@ def test_the_closest_lemma_is_the_brute_force_one(words, form):
         )
         common = min(len(form), len(lemma)) if common is None else common
         rest, ending = len(lemma) - common, len(form) - common
-        near = rest <= 3 and ending <= 4 and common >= max(3, 0.6 * len(form))
+        near = rest <= 3 and ending <= 4 and common >= max(3, 0.6 * len(form)) and len(form) > 3
         return common - rest / 2 if near else -1
 
     found = Lemmas(words, "de").of(form, set())

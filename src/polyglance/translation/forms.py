@@ -16,6 +16,8 @@ _ENDINGS = {
     **{"ing": ["", "e"], "ed": ["", "e"]},
 }
 SHORTEST_LEMMA, LONGEST_ENDING, LONGEST_REST = 3, 4, 3
+SHORTEST_FORM, SHORTEST_ENGLISH = 4, 5
+"""Letters of a word that may be led back by its beginning; English has rules for shorter ones."""
 COMMON_SHARE = 0.6
 
 
@@ -55,7 +57,12 @@ class Lemmas:
         return list(dict.fromkeys(found)) or self._closest(word)
 
     def _closest(self, word: str) -> list[str]:
-        """The lemma with the longest common beginning, if only endings differ."""
+        """The lemma with the longest common beginning, if only endings differ.
+
+        Short words that a lexicon lacks are mostly articles and prepositions: "the" is no "then".
+        """
+        if len(word) < (SHORTEST_ENGLISH if self.english else SHORTEST_FORM):
+            return []
         least = max(SHORTEST_LEMMA, COMMON_SHARE * len(word))
         best: tuple[float, str] | None = None
         for lemma in self._by_start.get(word[:SHORTEST_LEMMA], ()):

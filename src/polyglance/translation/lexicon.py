@@ -14,7 +14,7 @@ from polyglance.text.tokenize import get_tokenizer, tokenize_many
 from polyglance.translation.base import Translator, file_digest, needed, translators
 from polyglance.translation.forms import Lemmas
 
-VERSION = 1
+VERSION = 2
 """Raised when the rules change, so that kept translations are made again."""
 
 LONGEST_EXPRESSION = 3
