@@ -3,8 +3,9 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 
-SHARED, SHORTEST = 0.6, 3
-"""Shares of both words, and characters, that inflections have in common at least."""
+SHARED, SHORTEST, SHORTEST_FORM = 0.6, 3, 4
+"""Shares of both words, and characters, that inflections have in common at least; characters of
+what may be one: shorter words that are not known are mostly articles and prepositions."""
 
 
 def closest(word: str, ordered: Sequence[str]) -> str | None:
@@ -15,6 +16,8 @@ def closest(word: str, ordered: Sequence[str]) -> str | None:
     >>> closest("hunden", ["hand", "hund", "katze"])
     'hund'
     """
+    if len(word) < SHORTEST_FORM:
+        return None
     place = bisect_left(ordered, word)
     best: tuple[int, int, str] | None = None
     for step in (-1, 1):
