@@ -97,6 +97,16 @@ def test_the_markdown_has_the_numbers_of_the_stored_results(tmp_path: Path) -> N
     assert len(numbers["runs"]) == 9
 
 
+def test_the_mean_stands_beside_the_columns_that_it_is_of(tmp_path: Path) -> None:
+    rsum = {"name": "sum", "language": "de", "metric": "rsum", "table": "sums"}
+    columns = [*STUDY["columns"][:2], rsum]
+    rows = [{**row, "paper": {}} for row in STUDY["rows"]]
+    made = document(*planted(tmp_path, {**STUDY, "columns": columns, "rows": rows}))
+    headers = {table.title: table.header for table in made.tables}
+    assert headers["Differences"][-1] == "mean"
+    assert headers["Differences: sums"] == ["", "sum rsum"]
+
+
 def test_claims_are_judged_by_significance(tmp_path: Path) -> None:
     results, _ = planted(tmp_path, STUDY)
     verdicts = {verdict.claim.text: verdict for verdict in judge(results)}

@@ -114,12 +114,10 @@ def _title(word: str, name: str) -> str:
 
 
 def difference_tables(results: Results) -> list[Table]:
-    """Differences from the reference rows; those of the mean are in the last table."""
+    """Differences from the reference rows; that of the mean follows the last column in it."""
     parts = column_tables(results.plan.columns)
-    names = list(parts)
-    tables = [
-        _difference_table(results, name, part, name == names[-1]) for name, part in parts.items()
-    ]
+    last = joint_columns(results.plan.columns)[-1].table
+    tables = [_difference_table(results, name, part, name == last) for name, part in parts.items()]
     return [table for table in tables if table is not None]
 
 
