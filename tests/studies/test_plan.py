@@ -133,6 +133,18 @@ def test_later_changes_win() -> None:
     assert (recipe.text.words, recipe.text.hidden, recipe.training.batch_size) == (6, 7, 8)
 
 
+def test_changes_are_made_in_the_rows_chosen_alone() -> None:
+    made = study(ROW, ALONE, {"name": "spelt", "recipe": "liwe"})
+    known = facts(20, ("de", "en"))
+    plain = make_plan(made, facts=known)
+    change = ["text.layers=[12, 10]"]
+    plan = make_plan(made, facts=known, overrides=change, only="sp*")
+    changed = {line.row.name: line.sources for line in plan.lines}
+    before = {line.row.name: line.sources for line in plain.lines}
+    assert [name for name in before if changed[name] != before[name]] == ["spelt"]
+    assert (plan.changed, plain.changed) == ("rows 'sp*' by text.layers=[12, 10]", "")
+
+
 def test_a_curve_expands_rows_over_x_and_the_profile_may_shorten_it() -> None:
     curve = {"path": "training.epochs", "values": [10, 20, 40]}
     profiles = {"standard": {"seeds": 1}, "quick": {"seeds": 1, "x": [1]}}

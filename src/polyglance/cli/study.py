@@ -35,7 +35,7 @@ def study_command(
     ] = None,
     rows: Annotated[str, typer.Option(help="Run only rows that match, such as 'bi*'.")] = "*",
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", help="path=value for every run of the study")
+        list[str] | None, typer.Option("--set", help="path=value for every run, or those of --rows")
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Try runs again that failed.")] = False,
     plan: Annotated[
@@ -70,12 +70,13 @@ def study_command(
     if out is None and not plan:
         raise PolyglanceError("give --out, the folder for the report")
     pick_profile(study, profile)
-    changes, facts = list(overrides or []), None
+    facts = None
     if data is not None and measured:
-        changes.append(f"fingerprint={dataset_fingerprint(load_dataset(data))}")
+        known = f"fingerprint={dataset_fingerprint(load_dataset(data))}"
+        study = study.model_copy(update={"overrides": [*study.overrides, known]})
     elif data is not None:
         facts = Facts.of(load_dataset(data), study.evaluation.split, lexicon)
-    planned = make_plan(study, profile, facts, seeds, changes)
+    planned = make_plan(study, profile, facts, seeds, overrides or [], rows)
     options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache, lexicon)
     if plan:
         _print_plan(planned, options)

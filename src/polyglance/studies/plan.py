@@ -126,6 +126,8 @@ class Plan:
     """Languages of columns that the data lacks."""
     lacking: dict[str, list[str]] = field(default_factory=dict)
     """Rows that train on languages which the data lacks."""
+    changed: str = ""
+    """What `--set` changed in some of the rows."""
 
     def members(self, column: Column, row: Row, facts: Facts | None) -> list[str]:
         """The languages that a column averages over, or its measure."""
@@ -157,24 +159,29 @@ def make_plan(
     facts: Facts | None = None,
     seeds: int | None = None,
     overrides: Sequence[str] = (),
+    only: str = "*",
 ) -> Plan:
-    """All runs of a study.
+    """All runs of a study, with `overrides` in the rows that match `only`.
 
     Without `facts` of the data, only the number of a retrieval study's runs is meaningful; a
     measured study has no data.
     """
     chosen = pick_profile(study, profile)
     columns, missing = _columns(study, facts)
-    plan = Plan(study, chosen, profile, seeds or chosen.seeds, columns, [], {}, missing)
+    changed = f"rows '{only}' by {', '.join(overrides)}" if overrides and only != "*" else ""
+    plan = Plan(
+        study, chosen, profile, seeds or chosen.seeds, columns, [], {}, missing, changed=changed
+    )
     for row in study.all_rows:
+        last = overrides if fnmatch(row.name, only) else ()
         count = seeds or _seeds(chosen, row)
         for x in _xs(study, chosen, row):
             sources: list[dict[str, str]] = [{} for _ in range(count)]
             for training, each in _trainings(row, facts):
-                changes = _changes(study, chosen, row, training, x, overrides)
+                changes = _changes(study, chosen, row, training, x, last)
                 for seed in range(count):
                     try:
-                        run = _add(plan, row, training, [*changes], each, seed, facts, overrides)
+                        run = _add(plan, row, training, [*changes], each, seed, facts, last)
                     except _Lacking as lacking:
                         plan.lacking.setdefault(row.name, lacking.languages)
                         break

@@ -85,6 +85,7 @@ def _about(plan: Plan, options: Options, command: str, seconds: float) -> list[t
     return [
         ("command", command),
         ("profile", plan.profile_name + note),
+        *([("changed", plan.changed)] if plan.changed else []),
         ("seeds", ", ".join(map(str, range(plan.seeds)))),
         _subject(plan),
         ("runs", f"{done} of {len(plan.runs)}, done in {duration(spent)} altogether"),
