@@ -18,7 +18,8 @@ from polyglance.recipes import load_recipe
 from polyglance.studies import pool as pool_module
 from polyglance.studies.execute import Options, _extract
 from polyglance.studies.fingerprint import nameless
-from polyglance.studies.plan import Need, Run
+from polyglance.studies.needs import Need
+from polyglance.studies.plan import Run
 from polyglance.studies.pool import FAILED, Pool
 from polyglance.studies.store import RunFolder
 from polyglance.studies.times import Estimate

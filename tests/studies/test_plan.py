@@ -11,7 +11,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.studies import Study, make_plan
 from polyglance.studies.fingerprint import kin_key, run_key
-from polyglance.studies.plan import Facts, Need
+from polyglance.studies.needs import Need
+from polyglance.studies.plan import Facts
 from tests.conftest import write_toy
 from tests.studies.planted import dataset, facts
 

@@ -13,7 +13,8 @@ from polyglance.evaluation.metrics import chance
 from polyglance.studies import Study, make_plan
 from polyglance.studies.claims import FAILS, HOLDS, OPEN, PARTLY, UNTESTED, judge
 from polyglance.studies.execute import Options
-from polyglance.studies.plan import Need, Run
+from polyglance.studies.needs import Need
+from polyglance.studies.plan import Run
 from polyglance.studies.report import Document, make_document, write_report
 from polyglance.studies.results import Results, chance_level, collect
 from polyglance.studies.schema import Column

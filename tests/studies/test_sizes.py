@@ -11,7 +11,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.studies import Study, load_study, make_plan
 from polyglance.studies.execute import Options
-from polyglance.studies.plan import Facts, Line, Need, Plan, Run
+from polyglance.studies.needs import Need
+from polyglance.studies.plan import Facts, Line, Plan, Run
 from polyglance.studies.report import make_document, write_report
 from polyglance.studies.results import Results, collect
 from polyglance.studies.sizes import Sizes

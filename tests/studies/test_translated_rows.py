@@ -10,7 +10,7 @@ from polyglance.evaluation import load_report
 from polyglance.recipes import load_recipe
 from polyglance.studies import Study, make_plan
 from polyglance.studies.fingerprint import nameless
-from polyglance.studies.plan import Need, view_of
+from polyglance.studies.needs import Need, view_of
 from polyglance.studies.schema import Row
 from polyglance.studies.store import RunFolder
 from polyglance.studies.worker import Task, perform

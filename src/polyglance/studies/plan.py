@@ -1,20 +1,16 @@
 """From a study to runs: rows × x-values × seeds, identical ones once."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.perturb import Perturbation, perturbation_tag
 from polyglance.evaluation.report import HUMAN_KINDS
 from polyglance.recipes import Recipe, load_recipe
-from polyglance.recipes.schema import TranslationRecipe
 from polyglance.registry import nearest
 from polyglance.studies.fingerprint import kin_key, nameless, run_key
 from polyglance.studies.measured import (
@@ -25,6 +21,7 @@ from polyglance.studies.measured import (
     trial_key,
     trial_kin,
 )
+from polyglance.studies.needs import Need, kinds_of, needs_of, translation_of
 from polyglance.studies.overrides import assign, for_language
 from polyglance.studies.schema import Column, Profile, Row, Study, Training
 
@@ -32,22 +29,6 @@ SOURCE, RUN = "source:", "run:"
 """How a row names a source of the study, and a recipe the run that became of it."""
 
 X = int | float | str | None
-
-
-class Need(NamedTuple):
-    """What to judge a run on: captions of some kinds (None: the best), and how it is asked.
-
-    `view` is JSON of what is done to queries before, such as a translation; "" is nothing.
-    """
-
-    kinds: tuple[str, ...] | None
-    language: str
-    view: str = ""
-
-    @property
-    def order(self) -> tuple[tuple[str, ...], str, str]:
-        """To sort by."""
-        return self.kinds or (), self.language, self.view
 
 
 @dataclass
@@ -200,45 +181,6 @@ def make_plan(
             )
         _collect_needs(plan, facts)
     return plan
-
-
-def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
-    """The kinds a cell is judged on: the column's, the row's or the study's."""
-    kinds = column.kinds or row.evaluation.kinds or study.evaluation.kinds
-    return tuple(kinds) if kinds else None
-
-
-def translation_of(row: Row) -> TranslationRecipe | None:
-    """How a row's models are asked: as the row says, or its recipe."""
-    if row.evaluation.translation is not None or row.recipe is None:
-        return row.evaluation.translation
-    return _recipe_translation(row.recipe)
-
-
-@lru_cache(maxsize=64)
-def _recipe_translation(recipe: str) -> TranslationRecipe | None:
-    found = load_recipe(recipe).translation
-    return found if found.used else None
-
-
-def view_of(row: Row, perturb: str = "") -> str:
-    """What is done to a row's queries, as `Need` has it; `perturb` is a `perturbation_tag`."""
-    translation = translation_of(row)
-    view: dict[str, Any] = {"perturb": perturb} if perturb else {}
-    if translation is not None:
-        view["translation"] = translation.model_dump(mode="json")
-    return json.dumps(view, sort_keys=True) if view else ""
-
-
-def needs_of(
-    study: Study, row: Row, column: Column, language: str, facts: Facts
-) -> tuple[Need, ...]:
-    """What a cell is made of; of a change, the perturbed and the plain result."""
-    plain = Need(kinds_of(study, row, column), language, view_of(row))
-    if column.perturb is None:
-        return (plain,)
-    tag = perturbation_tag(Perturbation.parse(column.perturb), facts.lexicon)
-    return (plain._replace(view=view_of(row, tag)), *([plain] if column.change else []))
 
 
 def _columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]]:
@@ -400,7 +342,7 @@ def _collect_needs(plan: Plan, facts: Facts) -> None:
     for line in plan.lines:
         for column in plan.columns:
             for code in plan.members(column, line.row, facts):
-                needs = needs_of(plan.study, line.row, column, code, facts)
+                needs = needs_of(plan.study, line.row, column, code, facts.lexicon)
                 for source in line.sources:
                     if code in source:
                         plan.runs[source[code]].needs.update(needs)

@@ -15,7 +15,8 @@ from polyglance.evaluation.report import LanguageResult
 from polyglance.files import read_json
 from polyglance.studies.execute import Options
 from polyglance.studies.measured import measure_of
-from polyglance.studies.plan import Facts, Line, Need, Plan, Run, needs_of
+from polyglance.studies.needs import Need, needs_of
+from polyglance.studies.plan import Facts, Line, Plan, Run
 from polyglance.studies.schema import Column
 from polyglance.studies.sizes import Sizes, line_sizes, untested
 from polyglance.studies.statistics import ROUNDS, SEED, Series, average, difference, minus
@@ -160,7 +161,7 @@ def _cell(
     samples: dict[tuple[str, Need], np.ndarray],
 ) -> Cell:
     members = plan.members(column, line.row, facts)
-    needs = [needs_of(plan.study, line.row, column, code, facts) for code in members]
+    needs = [needs_of(plan.study, line.row, column, code, facts.lexicon) for code in members]
     parts: dict[int, Series] = {}
     chances: list[float] = []
     for seed, source in enumerate(line.sources):

@@ -8,7 +8,8 @@ from typing import Any
 
 from polyglance.data.fingerprint import digest
 from polyglance.files import read_json, write_json
-from polyglance.studies.plan import Need, Run
+from polyglance.studies.needs import Need
+from polyglance.studies.plan import Run
 
 CRASH, MISTAKE = "crash", "mistake"
 """How a run failed: a crash is tried again by itself, a mistake only with --retry."""

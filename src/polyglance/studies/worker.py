@@ -26,7 +26,8 @@ from polyglance.files import read_json, write_json
 from polyglance.memory import forget_peak, peak_memory
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.studies.measured import Trial
-from polyglance.studies.plan import RUN, Need
+from polyglance.studies.needs import Need
+from polyglance.studies.plan import RUN
 from polyglance.studies.store import CRASH, MISTAKE, RunFolder
 
 if TYPE_CHECKING:
