@@ -143,7 +143,6 @@ def test_changes_are_made_in_the_rows_chosen_alone() -> None:
     changed = {line.row.name: line.sources for line in plan.lines}
     before = {line.row.name: line.sources for line in plain.lines}
     assert [name for name in before if changed[name] != before[name]] == ["spelt"]
-    assert (plan.changed, plain.changed) == ("rows 'sp*' by text.layers=[12, 10]", "")
 
 
 def test_a_curve_expands_rows_over_x_and_the_profile_may_shorten_it() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,6 +17,7 @@ from polyglance.studies.execute import Options
 from polyglance.studies.needs import Need
 from polyglance.studies.plan import Run
 from polyglance.studies.report import Document, make_document, write_report
+from polyglance.studies.report.about import shown_change
 from polyglance.studies.results import Results, chance_level, collect
 from polyglance.studies.schema import Column
 from tests.studies.pages import elements
@@ -96,6 +98,20 @@ def test_the_markdown_has_the_numbers_of_the_stored_results(tmp_path: Path) -> N
     cell = numbers["rows"][2]["cells"]["en"]
     assert list(cell["seeds"].values()) == pytest.approx(recalls)
     assert len(numbers["runs"]) == 9
+
+
+def test_a_report_tells_which_rows_were_changed(tmp_path: Path) -> None:
+    results, options = planted(tmp_path, STUDY)
+    for rows, command, told in (
+        ("hi*", "polyglance study x --rows 'hi*' --set text.words=3", True),
+        ("hi*", "polyglance study x --rows 'hi*'", False),
+        ("*", "polyglance study x --set text.words=3", False),
+    ):
+        chosen = replace(options, rows=rows)
+        made = make_document("planted", results, chosen, {}, command, 5)
+        assert (("changed by --set", "rows 'hi*' alone") in made.about) == told
+    assert shown_change("text.vectors=/home/me/en.vec") == "text.vectors=…/en.vec"
+    assert shown_change("text.words=3") == "text.words=3"
 
 
 def test_the_mean_stands_beside_the_columns_that_it_is_of(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def _check_folder(out: Path) -> None:
 
 
 def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: list[str]) -> str:
-    from polyglance.studies.report.about import shown_path
+    from polyglance.studies.report.about import shown_change, shown_path
 
     words = ["polyglance", "study", shown_path(name)]
     words += ["--data", shown_path(options.data)] if options.data else []
@@ -135,7 +135,7 @@ def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: 
     words += [] if few else ["--seeds", str(plan.seeds)]
     words += ["--jobs", str(options.jobs)]
     words += ["--rows", options.rows] if options.rows != "*" else []
-    words += [word for change in overrides for word in ("--set", change)]
+    words += [word for change in overrides for word in ("--set", shown_change(change))]
     return shlex.join(words)
 
 

@@ -107,8 +107,6 @@ class Plan:
     """Languages of columns that the data lacks."""
     lacking: dict[str, list[str]] = field(default_factory=dict)
     """Rows that train on languages which the data lacks."""
-    changed: str = ""
-    """What `--set` changed in some of the rows."""
 
     def members(self, column: Column, row: Row, facts: Facts | None) -> list[str]:
         """The languages that a column averages over, or its measure."""
@@ -149,10 +147,7 @@ def make_plan(
     """
     chosen = pick_profile(study, profile)
     columns, missing = _columns(study, facts)
-    changed = f"rows '{only}' by {', '.join(overrides)}" if overrides and only != "*" else ""
-    plan = Plan(
-        study, chosen, profile, seeds or chosen.seeds, columns, [], {}, missing, changed=changed
-    )
+    plan = Plan(study, chosen, profile, seeds or chosen.seeds, columns, [], {}, missing)
     for row in study.all_rows:
         last = overrides if fnmatch(row.name, only) else ()
         count = seeds or _seeds(chosen, row)

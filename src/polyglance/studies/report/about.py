@@ -26,6 +26,12 @@ def shown_path(text: str) -> str:
     return f"…/{path.name}" if path.is_absolute() else text
 
 
+def shown_change(text: str) -> str:
+    """A `path=value` as it may be published."""
+    field, _, value = text.partition("=")
+    return f"{field}={shown_path(value)}"
+
+
 def _cpu() -> str:
     info = Path("/proc/cpuinfo")
     if info.is_file():

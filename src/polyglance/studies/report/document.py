@@ -82,10 +82,11 @@ def _about(plan: Plan, options: Options, command: str, seconds: float) -> list[t
     spent = sum(options.folder(run).facts().get("seconds", 0.0) for run in plan.runs.values())
     done = sum(options.folder(run).done for run in plan.runs.values())
     note = f": {plan.profile.note}" if plan.profile.note else ""
+    some = options.rows != "*" and " --set " in command
     return [
         ("command", command),
+        *([("changed by --set", f"rows '{options.rows}' alone")] if some else []),
         ("profile", plan.profile_name + note),
-        *([("changed", plan.changed)] if plan.changed else []),
         ("seeds", ", ".join(map(str, range(plan.seeds)))),
         _subject(plan),
         ("runs", f"{done} of {len(plan.runs)}, done in {duration(spent)} altogether"),
