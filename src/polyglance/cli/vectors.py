@@ -1,5 +1,6 @@
 """`polyglance vectors`: train word vectors on captions or text."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,11 +46,13 @@ def vectors_command(
     sentences = _sentences(data, languages, text or [], lexicon, split)
     settings = VectorSettings(dim, epochs, threshold, seed)
     out.mkdir(parents=True, exist_ok=True)
-    with Bar("training vectors", len(sentences), "languages") as bar:
+    # On a terminal each language has a line of the library's own, with the time left.
+    terminal = sys.stderr.isatty()
+    with Bar("training vectors", len(sentences), "languages", show=not terminal) as bar:
         for code, found in sentences.items():
             if not any(found):
                 raise PolyglanceError(f"'{code}': there are no words to train vectors on")
-            vectors = train_vectors(found, settings)
+            vectors = train_vectors(found, settings, show_progress=terminal)
             path = out / f"{code}.{format}"
             if format == "bin":
                 vectors.save(path)

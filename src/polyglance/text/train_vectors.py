@@ -68,12 +68,15 @@ class TrainedVectors(SubwordVectors):
 
 
 def train_vectors(
-    sentences: Sequence[Sequence[str]], settings: VectorSettings | None = None
+    sentences: Sequence[Sequence[str]],
+    settings: VectorSettings | None = None,
+    show_progress: bool = False,
 ) -> TrainedVectors:
     """Skip-gram vectors of the words of `sentences`, the same for the same sentences and seed.
 
     Every word that occurs `threshold` times gets a vector, and any other one from its n-grams.
-    One thread: more would train them without locks, never twice the same.
+    One thread: more would train them without locks, never twice the same. `show_progress` is the
+    library's own line on stderr, for a terminal.
     """
     settings = settings or VectorSettings()
     floret = import_package("floret")
@@ -101,7 +104,7 @@ def train_vectors(
             lr=RATE,
             bucket=BUCKETS,
             thread=1,
-            verbose=0,
+            verbose=2 if show_progress else 0,
         )
     except ValueError as error:
         raise PolyglanceError(f"the vectors cannot be trained: {error}") from None
