@@ -23,6 +23,7 @@ from polyglance.text.closed import ClosedVocabularies, Layout
 from polyglance.text.universal_words import UniversalWords
 from polyglance.text.vectors import read_vectors, save_vectors
 from polyglance.training import train, trainer
+from polyglance.training.assignment import whitened
 from polyglance.training.data import prepare
 from polyglance.training.tuples import TuplesFeed
 from tests.conftest import TOY
@@ -291,3 +292,16 @@ def test_vectors_come_from_a_users_files(toy: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, german.matrix[order])
     feed = TuplesFeed(recipe, data)  # captions without a known word are left out
     assert len(feed.photos) < len(set(data.photo.tolist()))
+
+
+def test_whitened_vectors_have_no_strong_direction() -> None:
+    generator = np.random.default_rng(0)
+    skewed = generator.normal(size=(200, 6)) @ generator.normal(size=(6, 6)) * 5 + 3
+    white = whitened(skewed.astype(np.float32))
+    np.testing.assert_allclose(white.mean(0), 0, atol=1e-4)
+    np.testing.assert_allclose(white.T @ white / len(white), np.eye(6), atol=1e-3)
+    # Of one word, or of words all alike, nothing is made up.
+    assert not whitened(np.ones((1, 4), np.float32)).any()
+    flat = np.zeros((50, 3), np.float32)
+    flat[:, 0] = generator.normal(size=50)
+    assert (np.sort(whitened(flat).std(0)) < [1e-3, 1e-3, 1.01]).all()

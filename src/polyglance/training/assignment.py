@@ -92,7 +92,7 @@ def assign_tokens(
         for words, code in zip(tokens, table.languages, strict=True)
     ]
     data = Captioned(Ragged.join([one or [0] for one in ids]), table.photo, table.languages)
-    matrices = [torch.from_numpy(_standardised(vectors[code].matrix)) for code in codes]
+    matrices = [torch.from_numpy(whitened(vectors[code].matrix)) for code in codes]
     path = cache_dir(cache) / "assignments" / f"{_key(recipe, data, matrices)}.npz"
     if (kept := load_array(path)) is not None:
         return Assignment({code: kept[code] for code in codes}, kept["vectors"])
@@ -108,10 +108,17 @@ def assign_tokens(
     return result
 
 
-def _standardised(matrix: np.ndarray) -> np.ndarray:
-    """Vectors [n, d] around 0 with deviation 1: otherwise most words begin with one token."""
-    centred = matrix - matrix.mean(0)
-    return (centred / max(float(centred.std()), 1e-12)).astype(np.float32)
+def whitened(matrix: np.ndarray) -> np.ndarray:
+    """Vectors [n, d] around 0 with deviation 1 in every direction, float32 [n, d].
+
+    Otherwise a few strong directions, such as a word's frequency, decide, and most words of a
+    language with little text end at a handful of tokens. Directions with less than 1e-4 of the
+    strongest one's variance are noise and stay weak.
+    """
+    centred = matrix.astype(np.float64) - matrix.mean(0, dtype=np.float64)
+    values, directions = np.linalg.eigh(centred.T @ centred / len(centred))
+    floor = max(float(values[-1]) * 1e-4, 1e-12)
+    return (centred @ directions / np.sqrt(values.clip(min=floor))).astype(np.float32)
 
 
 def _learn(
