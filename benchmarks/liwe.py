@@ -7,7 +7,6 @@ Times are of the processor, on one thread.
 """
 
 import argparse
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from timing import median_seconds
 from torch import Tensor, nn
 
 from polyglance.data import load_dataset
@@ -49,14 +49,9 @@ def read_captions(data: str | None, number: int) -> dict[str, Captions]:
 
 
 def milliseconds(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median processor time of each function, called in turn so that noise meets all alike."""
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(rounds + 1):
-        for name, function in functions.items():
-            started = time.process_time()
-            function()
-            times[name].append(1000 * (time.process_time() - started))
-    return {name: statistics.median(values[1:]) for name, values in times.items()}
+    """Median processor time of each function."""
+    spent = median_seconds(functions, rounds, time.process_time)
+    return {name: 1000 * value for name, value in spent.items()}
 
 
 def batches(words: Vocabulary | Lexicon, captions: Captions, size: int) -> Iterator[list[Tensor]]:

@@ -10,12 +10,11 @@ Exits with 1 if GPO is slower than either in training.
 
 import argparse
 import copy
-import statistics
 import sys
-import time
 from collections.abc import Callable
 
 import torch
+from timing import median_seconds, show
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -62,25 +61,6 @@ def uncached(pool: GPO, vectors: Tensor, lengths: Tensor) -> Tensor:
     return pool(vectors, lengths)
 
 
-def medians(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each function, called in turn so that noise meets all alike."""
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(rounds + 1):
-        for name, function in functions.items():
-            started = time.perf_counter()
-            function()
-            times[name].append(1000 * (time.perf_counter() - started))
-    return {name: statistics.median(values[1:]) for name, values in times.items()}
-
-
-def show(title: str, times: dict[str, float]) -> None:
-    """A line per function with its ratio to the first."""
-    first = next(iter(times.values()))
-    print(title)
-    for name, value in times.items():
-        print(f"  {name:14} {value:8.1f} ms   ratio {value / first:5.2f}")
-
-
 def training(pool: GPO, vectors: Tensor, lengths: Tensor, rounds: int) -> dict[str, float]:
     """Forward and backward of the three."""
     ways: dict[str, Callable[[GPO, Tensor, Tensor], Tensor]] = {
@@ -96,7 +76,7 @@ def training(pool: GPO, vectors: Tensor, lengths: Tensor, rounds: int) -> dict[s
     def step(way: Callable[[GPO, Tensor, Tensor], Tensor]) -> Callable[[], None]:
         return lambda: way(pool, leaf, lengths).square().sum().backward()
 
-    return medians({name: step(way) for name, way in ways.items()}, rounds)
+    return median_seconds({name: step(way) for name, way in ways.items()}, rounds)
 
 
 def inference(pool: GPO, vectors: Tensor, lengths: Tensor, rounds: int) -> dict[str, float]:
@@ -104,7 +84,7 @@ def inference(pool: GPO, vectors: Tensor, lengths: Tensor, rounds: int) -> dict[
     pool = copy.deepcopy(pool).eval()
     with torch.inference_mode():
         torch.testing.assert_close(pool(vectors, lengths), uncached(pool, vectors, lengths))
-        return medians(
+        return median_seconds(
             {
                 "gpo, cache": lambda: pool(vectors, lengths),
                 "gpo, no cache": lambda: uncached(pool, vectors, lengths),

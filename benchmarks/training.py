@@ -5,26 +5,14 @@ python benchmarks/training.py --data DIR --recipe nce  # and an epoch's stages o
 """
 
 import argparse
-import statistics
 import time
-from collections.abc import Callable
 
 import numpy as np
 import torch
+from timing import median_seconds
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from polyglance.recurrent import PackedGRU
-
-
-def median_seconds(functions: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
-    """Median time of each function, called in turn so that noise meets all alike."""
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(rounds + 1):
-        for name, function in functions.items():
-            started = time.perf_counter()
-            function()
-            times[name].append(time.perf_counter() - started)
-    return {name: statistics.median(values[1:]) for name, values in times.items()}
 
 
 def compare_gru(batch: int, steps: int, hidden: int, rounds: int) -> None:

@@ -28,6 +28,11 @@ def test_rows_of_the_table_are_those_of_other_studies(study: str, row: str) -> N
     assert runs(study, row) == runs("smalr-table2", row)
 
 
+@pytest.mark.parametrize("row", ["smalr-plain", "smalr-clc-c-lexicon"])
+def test_questions_in_translation_need_no_training_of_their_own(row: str) -> None:
+    assert runs("smalr-consistency", row) == runs("smalr-table2", "smalr-10")
+
+
 def test_thresholds_and_dimensions_stay_apart() -> None:
     names = ["mule-10", "threshold-5", "threshold-50", "pca-50", "pca-200", "dictionary-5"]
     keys = [runs("smalr-parameters", name)[0] for name in names]

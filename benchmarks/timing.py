@@ -1,0 +1,31 @@
+"""Median times of ways to do one thing, for the benchmarks beside it."""
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+
+
+def median_seconds(
+    functions: Mapping[str, Callable[[], object]],
+    rounds: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
+    """Median time of each function, called in turn so that noise meets all alike.
+
+    The first round warms up and does not count.
+    """
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(rounds + 1):
+        for name, function in functions.items():
+            started = clock()
+            function()
+            times[name].append(clock() - started)
+    return {name: statistics.median(values[1:]) for name, values in times.items()}
+
+
+def show(title: str, seconds: Mapping[str, float]) -> None:
+    """A line for each function with its ratio to the first."""
+    first = next(iter(seconds.values()))
+    print(title)
+    for name, value in seconds.items():
+        print(f"  {name:34} {1000 * value:9.1f} ms   ratio {value / first:7.2f}")
