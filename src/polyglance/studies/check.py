@@ -29,6 +29,12 @@ def check_references(study: Study, source: str) -> None:
         for name in (study.scatter.x, *study.scatter.y):
             if not starred or name == study.scatter.x:
                 _known(name, columns, f"{source}: scatter", "column")
+    if study.lines is not None:
+        if len(study.steps) < 2:
+            text = "sections have fewer than two labels of rows in common"
+            raise PolyglanceError(f"{source}: lines: {text}")
+        for name in study.lines.y if not starred else ():
+            _known(name, columns, f"{source}: lines", "column")
     for name, profile in study.profiles.items():
         if profile.x is not None and study.curve is None:
             raise PolyglanceError(f"{source}: profile '{name}' has 'x', but there is no 'curve'")

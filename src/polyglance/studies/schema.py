@@ -217,6 +217,13 @@ class Scatter(Part):
     paper: bool = Field(False, description="the paper's points on the same axes, as diamonds")
 
 
+class Lines(Part):
+    """A line for every section, through rows with the labels that all sections have."""
+
+    label: str = Field(description="what changes from row to row")
+    y: list[str] = Field(min_length=1, description="titles of columns; each is a panel")
+
+
 class Claim(Part):
     """A statement of the paper, and the comparisons that it means, such as `a > b`.
 
@@ -283,6 +290,7 @@ class Study(Changes):
     sections: list[Section] = Field([])
     curve: Curve | None = None
     scatter: Scatter | None = None
+    lines: Lines | None = None
     claims: list[Claim] = Field([])
     sources: dict[str, Training] = Field(
         {}, description="models that are trained first, for rows with transfer.source=source:NAME"
@@ -317,6 +325,12 @@ class Study(Changes):
     @property
     def all_rows(self) -> list[Row]:
         return [row for part in self.parts for row in part.rows]
+
+    @property
+    def steps(self) -> list[str]:
+        """Labels of rows that every section has, in the order of the first."""
+        shared = set.intersection(*({row.title for row in part.rows} for part in self.parts))
+        return [row.title for row in self.parts[0].rows if row.title in shared]
 
     @property
     def runnable(self) -> list[str]:

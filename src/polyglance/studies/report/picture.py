@@ -47,6 +47,17 @@ def paper_key(axes: Any, results: Results) -> None:
         axes.plot([], [], "D", label=PAPER, **style)
 
 
+def add_legend(figure: Any, axes: Any) -> None:
+    """Below the panels, in as many columns as fit; the paper goes last."""
+    keys = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda k: k[1] == PAPER)
+    handles, labels = zip(*keys, strict=True)
+    longest = max(map(len, labels), default=1)
+    columns = max(1, min(len(labels), int(figure.get_figwidth() * 12 / (longest + 6))))
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=9
+    )
+
+
 def to_svg(figure: Any) -> bytes:
     """The same figure gives the same bytes."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG

@@ -1,4 +1,4 @@
-"""Pictures of a study: bars by column, curves against x, one column against another."""
+"""Pictures of a study: bars by column, curves against x; see `lines` and `scatter` for others."""
 
 import math
 import re
@@ -9,12 +9,13 @@ from polyglance.studies.execute import Options
 from polyglance.studies.experiments import experiments
 from polyglance.studies.experiments.base import Sample
 from polyglance.studies.plan import Line, Plan
+from polyglance.studies.report.lines import draw_lines
 from polyglance.studies.report.picture import (
     GRID,
     INK,
-    PAPER,
     STYLE,
     Picture,
+    add_legend,
     colours_of,
     paper_key,
     to_svg,
@@ -38,7 +39,7 @@ def draw(results: Results) -> list[Picture]:
             return [_curves(results), *draw_scatter(results)]
         groups = _by_unit(results.plan.columns)
         pictures = [_bars(results, unit, columns) for unit, columns in groups.items()]
-        return [*draw_scatter(results), *pictures]
+        return [*draw_lines(results), *draw_scatter(results), *pictures]
 
 
 def draw_experiment(plan: Plan, options: Options) -> list[Picture]:
@@ -100,7 +101,7 @@ def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
     axes.grid(axis="y", color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
     paper_key(axes, results)
-    _legend(figure, axes)
+    add_legend(figure, axes)
     caption = f"{unit}: mean over seeds, whiskers ± one standard deviation"
     chance = any(cell.chance is not None for row in results.cells for cell in row)
     caption += ", dotted line chance" if chance else ""
@@ -132,16 +133,6 @@ def _tick(column: Column, columns: list[Column]) -> str:
     if len({other.shown for other in columns}) == 1:
         return column.title
     return heading(column).replace(" ", "\n", 1)
-
-
-def _legend(figure: Any, axes: Any) -> None:
-    keys = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda k: k[1] == PAPER)
-    handles, labels = zip(*keys, strict=True)
-    longest = max(map(len, labels), default=1)
-    columns = max(1, min(len(labels), int(figure.get_figwidth() * 12 / (longest + 6))))
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=9
-    )
 
 
 def _curves(results: Results) -> Picture:
@@ -178,7 +169,7 @@ def _curves(results: Results) -> Picture:
     for axes in grid[len(columns) :]:
         axes.set_visible(False)
     paper_key(grid[0], results)
-    _legend(figure, grid[0])
+    add_legend(figure, grid[0])
     caption = "Mean over seeds against x, bands ± one standard deviation"
     return Picture("curves", caption, to_svg(figure))
 
