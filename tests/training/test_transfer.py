@@ -10,6 +10,7 @@ from polyglance import Model
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate
+from polyglance.models.compact import compact
 from polyglance.recipes import load_recipe
 from polyglance.text.added_words import AddedReader
 from polyglance.text.vectors import save_vectors
@@ -135,6 +136,20 @@ def test_an_added_language_leaves_all_others_as_they_were(world, trained, kind):
         assert found.results[0].metrics.mr > 60
         assert recall(result) > 60
     assert result.progress.update > 0
+
+
+def test_a_compact_model_takes_a_language_as_the_whole_one_does(world, trained):
+    compact(Model.load(trained("universal"))).save(world[0] / "compact")
+    found = []
+    for source in (trained("universal"), world[0] / "compact"):
+        stored = f"universal.precomputed={source.name == 'compact'}"
+        more = german(source, "data.photos=0", "transfer.keep=true", stored)
+        name = f"{source.name}-german"
+        found.append(run(world, name, "universal", *more, *AFTER["universal"]).model)
+    whole, small = (model.encode_text(["roter hund läuft", "katze"], "de") for model in found)
+    np.testing.assert_allclose(small, whole, atol=1e-5)
+    with pytest.raises(PolyglanceError, match="given this model de; compact the model that"):
+        compact(found[0])
 
 
 def test_few_pairs_teach_words_that_the_dictionary_lacks(world, trained, tmp_path):

@@ -4,6 +4,7 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.models.model import Model
+from polyglance.text.added_words import AddedReader
 from polyglance.text.closed import ClosedVocabularies
 from polyglance.text.tower import LanguageTowers, TextTower
 from polyglance.text.universal_words import StoredWords, UniversalWords
@@ -16,6 +17,11 @@ def compact(model: Model) -> Model:
     token; what training alone needs is dropped (SMALR §5: 7.1M parameters beside the table).
     """
     reader, recipe = model.reader, model.recipe
+    if isinstance(reader, AddedReader):
+        raise PolyglanceError(
+            f"'add-language' has given this model {', '.join(reader.added)}; compact the model "
+            "that it was made from, and add the language to the compact one"
+        )
     if not isinstance(reader, ClosedVocabularies):
         raise PolyglanceError(
             f"a model of text.embedder={recipe.text.embedder} has nothing to compact; "
