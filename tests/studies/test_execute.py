@@ -153,6 +153,8 @@ def test_the_command_end_to_end(data: Path, tmp_path: Path) -> None:
     more = command(*words[:-6], "--seeds", 2, *words[-4:], "--rows", "nce*", "--plan")
     assert re.search(r"to run\tnce-en, seed 1\t[\d.]+ s", more.stdout)
     assert "2 of 4 runs to do" in more.stdout
+    both = command(*words[:-6], "--seeds", 2, *words[-4:], "--rows", "vsepp-*,nce-en", "--plan")
+    assert "3 of 6 runs to do" in both.stdout
 
 
 FAILING = """
@@ -197,4 +199,4 @@ def test_the_list_and_mistakes_of_the_command(data: Path, tmp_path: Path) -> Non
     with pytest.raises(PolyglanceError, match="give --out"):
         command("vsepp-languages", "--data", data)
     with pytest.raises(PolyglanceError, match="no row matches 'x'"):
-        command("vsepp-languages", "--data", data, "--plan", "--rows", "x")
+        command("vsepp-languages", "--data", data, "--plan", "--rows", "nce*,x")

@@ -33,7 +33,9 @@ def study_command(
     runs: Annotated[
         Path | None, typer.Option(help="Where runs are kept, for all studies (default: cache).")
     ] = None,
-    rows: Annotated[str, typer.Option(help="Run only rows that match, such as 'bi*'.")] = "*",
+    rows: Annotated[
+        str, typer.Option(help="Run only rows that match, such as 'bi*,mono-en'.")
+    ] = "*",
     overrides: Annotated[
         list[str] | None, typer.Option("--set", help="path=value for every run, or those of --rows")
     ] = None,

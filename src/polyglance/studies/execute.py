@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
@@ -11,7 +10,7 @@ from polyglance.files import cache_dir
 from polyglance.registry import nearest
 from polyglance.studies.experiments import experiments
 from polyglance.studies.fingerprint import IMPORTED
-from polyglance.studies.plan import Facts, Plan, Run
+from polyglance.studies.plan import Facts, Plan, Run, is_chosen
 from polyglance.studies.pool import FAILED, START, Pool, threads_for
 from polyglance.studies.store import MISTAKE, RunFolder
 from polyglance.studies.times import Estimate, StudyBar
@@ -43,11 +42,12 @@ def default_runs(cache: Path | None = None) -> Path:
 
 def wanted(plan: Plan, options: Options) -> list[Run]:
     """The runs of the rows chosen with --rows."""
-    names = [row.name for row in plan.study.all_rows if fnmatch(row.name, options.rows)]
-    if not names:
-        rows = [row.name for row in plan.study.all_rows]
-        raise PolyglanceError(f"no row matches '{options.rows}'{nearest(options.rows, rows)}")
-    return [run for run in plan.runs.values() if run.rows & set(names)]
+    rows = [row.name for row in plan.study.all_rows]
+    for pattern in options.rows.split(","):
+        if not any(is_chosen(name, pattern) for name in rows):
+            raise PolyglanceError(f"no row matches '{pattern}'{nearest(pattern, rows)}")
+    names = {name for name in rows if is_chosen(name, options.rows)}
+    return [run for run in plan.runs.values() if run.rows & names]
 
 
 def pending(plan: Plan, options: Options) -> list[Run]:

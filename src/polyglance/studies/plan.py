@@ -132,6 +132,11 @@ def pick_profile(study: Study, name: str) -> Profile:
     return study.profiles[name]
 
 
+def is_chosen(name: str, patterns: str) -> bool:
+    """Whether a row is one of those in --rows: wildcards with commas between."""
+    return any(fnmatch(name, pattern.strip()) for pattern in patterns.split(","))
+
+
 def make_plan(
     study: Study,
     profile: str = "standard",
@@ -149,7 +154,7 @@ def make_plan(
     columns, missing = _columns(study, facts)
     plan = Plan(study, chosen, profile, seeds or chosen.seeds, columns, [], {}, missing)
     for row in study.all_rows:
-        last = overrides if fnmatch(row.name, only) else ()
+        last = overrides if is_chosen(row.name, only) else ()
         count = seeds or _seeds(chosen, row)
         for x in _xs(study, chosen, row):
             sources: list[dict[str, str]] = [{} for _ in range(count)]
