@@ -162,7 +162,10 @@ def _curves(results: Results) -> Picture:
             axes.set_yscale("log")
         axes.set_xticks(list(places.values()), [_short(x) for x in places])
         axes.minorticks_off()
-        axes.tick_params(axis="x", labelsize=8 if len(places) > 5 else 9.5)
+        crowded = len(places) > 5
+        axes.tick_params(
+            axis="x", labelsize=8 if crowded else 9.5, labelrotation=35 if crowded else 0
+        )
         axes.set(title=heading(column), xlabel=plan.study.curve.label or plan.study.curve.path)
         axes.title.set_fontsize(10)
         axes.grid(color=GRID, linewidth=0.7)
