@@ -43,7 +43,7 @@ def default_runs(cache: Path | None = None) -> Path:
 def wanted(plan: Plan, options: Options) -> list[Run]:
     """The runs of the rows chosen with --rows."""
     rows = [row.name for row in plan.study.all_rows]
-    for pattern in options.rows.split(","):
+    for pattern in map(str.strip, options.rows.split(",")):
         if not any(is_chosen(name, pattern) for name in rows):
             raise PolyglanceError(f"no row matches '{pattern}'{nearest(pattern, rows)}")
     names = {name for name in rows if is_chosen(name, options.rows)}
