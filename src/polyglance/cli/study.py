@@ -47,7 +47,7 @@ def study_command(
     cache: Annotated[Path | None, typer.Option(help="Cache folder for features and runs.")] = None,
     lexicon: Annotated[
         Path | None,
-        typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for perturbed queries."),
+        typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for what asks for one."),
     ] = None,
 ) -> None:
     """Train and judge all rows of a paper's table; the same command goes on after a stop."""

@@ -161,9 +161,14 @@ class UniversalRecipe(Part):
 
     vectors: str | None = Field(
         None,
-        description="folder of pretrained CODE.vec or CODE.bin; null trains them on the captions",
+        description="folder of pretrained CODE.vec or CODE.bin; null trains them here",
     )
-    trained: int = Field(300, gt=0, description="size of vectors trained on the captions")
+    trained: int = Field(300, gt=0, description="size of vectors trained here")
+    corpus: Literal["captions", "texts", "lexicon"] = Field(
+        "texts",
+        description="vectors are trained on the training captions; also on the folder's "
+        "text-only ones; also on synonyms of the lexicon",
+    )
     dim: int = Field(
         300, gt=0, description="size of a word's own vector; wider ones are reduced by PCA"
     )
@@ -184,7 +189,8 @@ class UniversalRecipe(Part):
     updates: int | None = Field(None, ge=1, description="updates of it, instead of epochs")
     lr: float = Field(1e-3, gt=0, description="learning rate of it")
     lexicon: str | None = Field(
-        None, description="lexicon.tsv.gz for dictionaries; null is $POLYGLANCE_LEXICON"
+        None,
+        description="lexicon.tsv.gz for dictionaries and synonyms; null is $POLYGLANCE_LEXICON",
     )
     pivot: str = Field("en", description="the language that rare words are translated to")
     precomputed: bool = Field(

@@ -77,6 +77,8 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
     runs = wanted(plan, options)
     todo = pending(plan, options)
     if todo:
+        if options.lexicon is None:
+            _check_lexicon(todo)
         if facts is not None:
             _extract(todo, facts, options)
         done = len(runs) - len(todo)
@@ -85,6 +87,14 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
             done += len(stage)
     failures = {run.key: options.folder(run).failure() for run in runs}
     return {key: failure["reason"] for key, failure in failures.items() if failure is not None}
+
+
+def _check_lexicon(todo: Sequence[Run]) -> None:
+    from polyglance.training.language_vectors import check_lexicon
+
+    for run in todo:
+        if run.recipe is not None:
+            check_lexicon(run.recipe)
 
 
 def _stages(todo: Sequence[Run]) -> list[list[Run]]:

@@ -227,6 +227,8 @@ def main() -> None:
     while True:
         task = Task.from_json(tasks.get())
         _log_to(RunFolder(Path(task.folder)).log)
+        if task.lexicon is not None:  # where trainings look for it
+            os.environ["POLYGLANCE_LEXICON"] = task.lexicon
         print(datetime.now().isoformat(" ", "seconds"), "started on", _subject(task), flush=True)
         reason = perform(task)
         print(datetime.now().isoformat(" ", "seconds"), reason or "done")

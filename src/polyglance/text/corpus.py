@@ -17,21 +17,24 @@ def caption_sentences(
     dataset: Dataset, languages: Collection[str], split: str = "train", tokenizer: str = "words"
 ) -> dict[str, Sentences]:
     """The captions of a split and the folder's text-only tuples, by language."""
-    part = dataset.split(split)
-    tables = [part.captions(sorted(languages))]
-    if dataset.root is not None and (dataset.root / FILE).is_file():
-        tables.append(text_only_captions(dataset, languages, len(part)))
-    return {code: _sentences(tables, code, tokenizer) for code in sorted(languages)}
+    table = dataset.split(split).captions(sorted(languages))
+    others = text_only_sentences(dataset, languages, tokenizer)
+    return {code: _sentences(table, code, tokenizer) + others[code] for code in sorted(languages)}
 
 
-def _sentences(tables: list[CaptionTable], code: str, tokenizer: str) -> Sentences:
-    texts = [
-        text
-        for table in tables
-        for text, language in zip(table.texts, table.languages, strict=True)
-        if language == code
-    ]
-    return tokenize_many(texts, code, tokenizer)
+def text_only_sentences(
+    dataset: Dataset, languages: Collection[str], tokenizer: str = "words"
+) -> dict[str, Sentences]:
+    """The folder's text-only tuples, by language; none without such a file."""
+    if dataset.root is None or not (dataset.root / FILE).is_file():
+        return {code: [] for code in languages}
+    table = text_only_captions(dataset, languages, 0)
+    return {code: _sentences(table, code, tokenizer) for code in languages}
+
+
+def _sentences(table: CaptionTable, code: str, tokenizer: str) -> Sentences:
+    captions = zip(table.texts, table.languages, strict=True)
+    return tokenize_many([text for text, one in captions if one == code], code, tokenizer)
 
 
 def text_sentences(path: Path, language: str, tokenizer: str = "words") -> Sentences:

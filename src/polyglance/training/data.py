@@ -76,7 +76,7 @@ def prepare(
         if recipe.text.embedder == "universal":
             from polyglance.training.universal import build_universal  # which needs the feeds
 
-            reader = build_universal(recipe, table, tokens, cache, show_progress)
+            reader = build_universal(recipe, dataset, table, tokens, cache, show_progress)
         else:
             reader = build_reader(recipe.text, by_language)
         model = Model(recipe, reader, features.dim, list(by_language))

@@ -1,13 +1,12 @@
 """The closed vocabularies of a recipe: which words have vectors of their own, and what else."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.dataset import CaptionTable
+from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 from polyglance.recipes import Recipe
@@ -15,7 +14,12 @@ from polyglance.text.closed import ClosedVocabularies, Layout, Start
 from polyglance.text.vectors import WordVectors
 from polyglance.text.vocabulary import SPECIALS, Vocabulary, count
 from polyglance.training.assignment import Assignment, assign_tokens
-from polyglance.training.language_vectors import language_vectors, reduce_vectors
+from polyglance.training.language_vectors import (
+    Corpus,
+    language_vectors,
+    lexicon_file,
+    reduce_vectors,
+)
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,16 @@ class Lexis:
 
 def build_universal(
     recipe: Recipe,
+    dataset: Dataset,
     table: CaptionTable,
     tokens: Sequence[Sequence[str]],
     cache: Path | None,
     show_progress: bool | None,
 ) -> ClosedVocabularies:
-    """The reader of a recipe from training captions, whose words are `tokens`."""
+    """The reader of a recipe from training captions, whose words are `tokens`.
+
+    `dataset` is where other texts to train vectors on come from.
+    """
     if recipe.universal.precomputed:
         raise PolyglanceError(
             "universal.precomputed is for models that 'polyglance compact' wrote; train without it"
@@ -47,7 +55,8 @@ def build_universal(
     for code, words in zip(table.languages, tokens, strict=True):
         by_language.setdefault(code, []).append(words)
     codes = track(sorted(by_language), "word vectors", len(by_language), "languages", show_progress)
-    lexes = {code: _lexis(recipe, code, by_language[code], cache) for code in codes}
+    corpus = Corpus(recipe, dataset, sorted(by_language))
+    lexes = {code: _lexis(corpus, code, by_language[code], cache) for code in codes}
     if recipe.universal.rare == "latent" and not all(lexis.own.all() for lexis in lexes.values()):
         vectors = {code: lexis.vectors for code, lexis in lexes.items()}
         found = assign_tokens(recipe, vectors, table, tokens, cache, show_progress)
@@ -60,11 +69,11 @@ def build_universal(
 
 
 def _lexis(
-    recipe: Recipe, code: str, sentences: Sequence[Sequence[str]], cache: Path | None
+    corpus: Corpus, code: str, sentences: Sequence[Sequence[str]], cache: Path | None
 ) -> Lexis:
-    universal = recipe.universal
+    recipe, universal = corpus.recipe, corpus.recipe.universal
     words = Vocabulary.build({code: sentences}, recipe.text.threshold).words[len(SPECIALS) :]
-    vectors = language_vectors(code, words, sentences, universal, cache)
+    vectors = language_vectors(code, words, sentences, corpus, cache)
     if vectors.dim < universal.dim:
         raise PolyglanceError(
             f"universal.dim is {universal.dim}, and the vectors of '{code}' have {vectors.dim} "
@@ -122,17 +131,7 @@ def _translate(
         if code == pivot or lexis.own.all():
             continue
         rare = {word for word, mine in zip(lexis.words, lexis.own, strict=True) if not mine}
-        for word, translation in lexicon_pairs(lexicon_file(recipe), code, pivot):
+        path = lexicon_file(recipe, "universal.rare=dictionary")
+        for word, translation in lexicon_pairs(path, code, pivot):
             if word in rare and translation in tables[pivot]:
                 tables[code].setdefault(word, tables[pivot][translation])
-
-
-def lexicon_file(recipe: Recipe) -> Path:
-    """The file of universal.lexicon, or of the environment."""
-    named = recipe.universal.lexicon or os.environ.get("POLYGLANCE_LEXICON")
-    if not named:
-        raise PolyglanceError(
-            "universal.rare=dictionary needs a lexicon: set universal.lexicon=lexicon.tsv.gz or "
-            "$POLYGLANCE_LEXICON"
-        )
-    return Path(named).expanduser()
