@@ -22,7 +22,7 @@ def test_rows_of_liwe_are_those_of_its_own_study(row: str) -> None:
     assert found == runs("liwe-languages", row)
 
 
-@pytest.mark.parametrize("study", ["smalr-parameters", "smalr-languages"])
+@pytest.mark.parametrize("study", ["smalr-parameters", "smalr-languages", "smalr-human-vs-mt"])
 @pytest.mark.parametrize("row", ["mule-10", "smalr-10", "liwe-small-10"])
 def test_rows_of_the_table_are_those_of_other_studies(study: str, row: str) -> None:
     assert runs(study, row) == runs("smalr-table2", row)

@@ -1,6 +1,7 @@
 """EmbN, PAR-EmbN, MULE and SMALR: trained on toy data, resumed, and with holes in the data."""
 
 import gzip
+import json
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -18,7 +19,7 @@ from polyglance.data import load_dataset, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.models.compact import compact
 from polyglance.recipes import load_recipe
-from polyglance.text import pad
+from polyglance.text import pad, train_vectors
 from polyglance.text.closed import ClosedVocabularies, Layout
 from polyglance.text.universal_words import UniversalWords
 from polyglance.text.vectors import read_vectors, save_vectors
@@ -276,6 +277,55 @@ def test_averages_over_padding_count_the_layers_bias(toy: Path, tmp_path: Path) 
     vectors = other.network.text.words(ids[0].unique())
     expected = vectors[torch.unique(ids[0], return_inverse=True)[1]].mean(0, keepdim=True)
     torch.testing.assert_close(average, expected)
+
+
+def trained_vectors(toy: Path, cache: Path, *overrides: str) -> np.ndarray:
+    """Of German words, as the model starts."""
+    model, _ = prepare(load_recipe("mule", [*SMALL, *overrides]), load_dataset(toy), cache, False)
+    reader = model.reader
+    assert isinstance(reader, ClosedVocabularies)
+    assert reader.start is not None
+    return reader.start.own["de"]
+
+
+def test_vectors_are_trained_on_the_texts_at_hand(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
+    read: list[list[list[str]]] = []
+    real = train_vectors.train_vectors
+
+    def watched(sentences: Any, *more: Any, **settings: Any) -> Any:
+        read.append([list(words) for words in sentences])
+        return real(sentences, *more, **settings)
+
+    monkeypatch.setattr(train_vectors, "train_vectors", watched)
+    cache, captions = tmp_path / "cache", "universal.corpus=captions"
+    alone = trained_vectors(toy, cache, captions)
+    assert np.array_equal(trained_vectors(toy, cache), alone)  # there are no other texts
+    assert len(read) == 2
+    assert ["ein", "roter", "hund"] not in read[0]
+    line = json.dumps({"captions": {"de": {"independent": ["Ein roter Hund"]}}})
+    (toy / "text-only.jsonl.gz").write_bytes(gzip.compress(line.encode()))
+    assert np.array_equal(trained_vectors(toy, cache, captions), alone)
+    more = trained_vectors(toy, cache)
+    assert read[2] == [*read[0], ["ein", "roter", "hund"]]
+    assert not np.array_equal(more, alone)
+    lexicon = tmp_path / "lexicon.tsv.gz"
+    with pytest.raises(PolyglanceError, match="corpus=lexicon needs a lexicon"):
+        trained_vectors(toy, cache, "universal.corpus=lexicon")
+    monkeypatch.setenv("POLYGLANCE_LEXICON", str(lexicon))
+    with pytest.raises(PolyglanceError, match=r"lexicon.tsv.gz: "):
+        trained_vectors(toy, cache, "universal.corpus=lexicon")
+    lexicon.write_bytes(gzip.compress("1\tde\thund|köter\n".encode()))
+    trained_vectors(toy, cache, "universal.corpus=lexicon")
+    count = len(read)
+    assert [*read[2], ["hund", "köter"]] in read
+    # Fewer words, and a second model, take the vectors that are there.
+    few = trained_vectors(toy, cache, "text.threshold=60")
+    assert len(read) == count
+    assert 0 < len(few) < len(more)
+    assert all(any(np.array_equal(one, other) for other in more) for one in few)
 
 
 def test_vectors_come_from_a_users_files(toy: Path, tmp_path: Path) -> None:

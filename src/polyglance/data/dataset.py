@@ -65,7 +65,9 @@ class Dataset:
     """The file that holds the captions."""
     locate: Callable[[Photo, str], str] | None = field(default=None, repr=False, compare=False)
     """Where a caption of a photograph is, for files with more than a line a photograph."""
-    _splits: dict[str, "Dataset"] = field(default_factory=dict, repr=False, compare=False)
+    _splits: dict[str, "Dataset"] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __len__(self) -> int:
         return len(self.photos)
@@ -111,7 +113,7 @@ class Dataset:
                     f"{self.label}: there is no split '{name}'{hint}; "
                     "choose another, or give it photographs"
                 )
-            self._splits[name] = replace(self, photos=photos, _splits={})
+            self._splits[name] = replace(self, photos=photos)
         return self._splits[name]
 
     def captions(

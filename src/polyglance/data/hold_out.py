@@ -24,4 +24,4 @@ def hold_out(dataset: Dataset, share: float = 0.2, split: str = "val", seed: int
         replace(photo, split=split) if row in held else photo
         for row, photo in enumerate(dataset.photos)
     ]
-    return replace(dataset, photos=photos, _splits={})
+    return replace(dataset, photos=photos)

@@ -14,7 +14,8 @@ from polyglance.studies.schema import Column, Row, Study
 class Need(NamedTuple):
     """What to judge a run on: captions of some kinds (None: the best), and how it is asked.
 
-    `view` is JSON of what is done to queries before, such as a translation; "" is nothing.
+    `view` is JSON of what is done before: captions made, queries changed or translated; "" is
+    nothing.
     """
 
     kinds: tuple[str, ...] | None
@@ -29,6 +30,8 @@ class Need(NamedTuple):
 
 def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
     """The kinds a cell is judged on: the column's, the row's or the study's."""
+    if column.machine is not None:
+        return ("machine",)
     kinds = column.kinds or row.evaluation.kinds or study.evaluation.kinds
     return tuple(kinds) if kinds else None
 
@@ -46,12 +49,14 @@ def _recipe_translation(recipe: str) -> TranslationRecipe | None:
     return found if found.used else None
 
 
-def view_of(row: Row, perturb: str = "") -> str:
-    """What is done to a row's queries, as `Need` has it; `perturb` is a `perturbation_tag`."""
+def view_of(row: Row, column: Column, perturb: str = "") -> str:
+    """What is done to a cell's queries, as `Need` has it; `perturb` is a `perturbation_tag`."""
     translation = translation_of(row)
     view: dict[str, Any] = {"perturb": perturb} if perturb else {}
     if translation is not None:
         view["translation"] = translation.model_dump(mode="json")
+    if column.machine is not None:
+        view["machine"] = column.machine.model_dump(mode="json")
     return json.dumps(view, sort_keys=True) if view else ""
 
 
@@ -59,8 +64,8 @@ def needs_of(
     study: Study, row: Row, column: Column, language: str, lexicon: Path | None
 ) -> tuple[Need, ...]:
     """What a cell is made of; of a change, the perturbed and the plain result."""
-    plain = Need(kinds_of(study, row, column), language, view_of(row))
+    plain = Need(kinds_of(study, row, column), language, view_of(row, column))
     if column.perturb is None:
         return (plain,)
     tag = perturbation_tag(Perturbation.parse(column.perturb), lexicon)
-    return (plain._replace(view=view_of(row, tag)), *([plain] if column.change else []))
+    return (plain._replace(view=view_of(row, column, tag)), *([plain] if column.change else []))

@@ -48,6 +48,14 @@ class RowEvaluation(Part):
         return self
 
 
+class MachineCaptions(Part):
+    """Captions that a translator makes of a photograph's, to judge on instead of people's."""
+
+    translator: str = Field(description="as for 'data translate'; $data is the study's dataset")
+    language: str = Field("en", description="translated from")
+    kinds: list[str] = Field(["independent", "translation"], description="captions translated")
+
+
 class Changes(Part):
     """Something with overrides: `[path=value, …]`, or a mapping, dotted or nested.
 
@@ -125,6 +133,9 @@ class Column(Part):
     metric: Literal["r1", "r5", "r10", "medr", "mr", "rsum"] = "mr"
     direction: Literal["i2t", "t2i"] | None = None
     kinds: list[str] | None = Field(None, description="null is the row's, then the study's")
+    machine: MachineCaptions | None = Field(
+        None, description="judged on captions that a translator makes, of the kind machine"
+    )
     perturb: str | None = Field(
         None, description="change the queries first, such as typos:0.2; goes with direction t2i"
     )
@@ -148,7 +159,7 @@ class Column(Part):
         kinds = {"measure": "a measure has", "parameters": "parameters have", "cost": "a cost has"}
         for name, have in kinds.items():
             if getattr(self, name) is not None:
-                if self.language or self.average or self.direction or self.perturb:
+                if self.language or self.average or self.direction or self.perturb or self.machine:
                     raise ValueError(f"{have} no 'language', 'average' or 'direction'")
                 return self
         if (self.language is None) == (self.average is None):
@@ -160,6 +171,8 @@ class Column(Part):
             raise ValueError(f"{self.metric} needs 'direction', i2t or t2i")
         if self.perturb is not None and self.direction != "t2i":
             raise ValueError("'perturb' changes queries: the direction is t2i")
+        if self.machine is not None and self.kinds is not None:
+            raise ValueError("'machine' makes captions of one kind; leave out 'kinds'")
         if self.change and self.perturb is None:
             raise ValueError("'change' goes with 'perturb'")
         return self

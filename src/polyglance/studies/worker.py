@@ -158,11 +158,12 @@ def _judge(task: Task, folder: RunFolder) -> None:
     from polyglance.evaluation import evaluate
     from polyglance.models import Model
 
-    model, dataset = Model.load(folder.model), _dataset(task.data)
+    model = Model.load(folder.model)
     for kinds, view in dict.fromkeys((need.kinds, need.view) for need in lacking):
         languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, view)]
+        dataset = _captioned(view, task, languages)
         report = evaluate(
-            _asked(model, view, task, languages, kinds),
+            _asked(model, dataset, view, task, languages, kinds),
             dataset,
             task.split,
             languages,
@@ -178,8 +179,30 @@ def _judge(task: Task, folder: RunFolder) -> None:
             write_json(path, single.as_dict(ranks=True))
 
 
+def _captioned(view: str, task: Task, languages: list[str]) -> Dataset:
+    """The study's data, with a translator's captions of the split where a view asks for them."""
+    dataset = _dataset(task.data)
+    machine = json.loads(view).get("machine") if view else None
+    if machine is None:
+        return dataset
+    from polyglance.translation import make_translator
+    from polyglance.translation.fill import fill_languages
+
+    translator = make_translator(machine["translator"].replace("$data", task.data))
+    source, kinds, cache = machine["language"], machine["kinds"], _path(task.cache)
+    part = dataset.split(task.split)
+    made, _ = fill_languages(part, translator, languages, source, kinds, beside=True, cache=cache)
+    others = [photo for photo in dataset.photos if photo.split != task.split]
+    return replace(dataset, photos=[*made, *others])
+
+
 def _asked(
-    model: "Encoder", view: str, task: Task, languages: list[str], kinds: tuple[str, ...] | None
+    model: "Encoder",
+    dataset: Dataset,
+    view: str,
+    task: Task,
+    languages: list[str],
+    kinds: tuple[str, ...] | None,
 ) -> "Encoder":
     """The model as a need's view asks it: as it is, or in translation."""
     translation = json.loads(view).get("translation") if view else None
@@ -191,7 +214,7 @@ def _asked(
     targets = tuple(translation["to"]) if translation["to"] else None
     asked = Translation(translator, targets, translation["consistency"])
     cache = _path(task.cache)
-    return asked.of(model, _dataset(task.data), task.split, languages, kinds, cache)[0]
+    return asked.of(model, dataset, task.split, languages, kinds, cache)[0]
 
 
 def _perturbed(view: str, task: Task) -> Perturber | None:
