@@ -127,6 +127,7 @@ def _check_folder(out: Path) -> None:
 
 
 def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: list[str]) -> str:
+    from polyglance.studies.execute import uses_lexicon
     from polyglance.studies.report.about import shown_change, shown_path
 
     words = ["polyglance", "study", shown_path(name)]
@@ -137,6 +138,8 @@ def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: 
     words += [] if few else ["--seeds", str(plan.seeds)]
     words += ["--jobs", str(options.jobs)]
     words += ["--rows", options.rows] if options.rows != "*" else []
+    if options.lexicon is not None and uses_lexicon(plan):
+        words += ["--lexicon", shown_path(str(options.lexicon))]
     words += [word for change in overrides for word in ("--set", shown_change(change))]
     return shlex.join(words)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
+from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.files import cache_dir
 from polyglance.registry import nearest
 from polyglance.studies.experiments import experiments
@@ -90,11 +91,25 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
 
 
 def _check_lexicon(todo: Sequence[Run]) -> None:
-    from polyglance.training.language_vectors import check_lexicon
+    """Raise now for a lexicon that trainings would miss later."""
+    from polyglance.training.language_vectors import lexicon_file, needs_lexicon
 
     for run in todo:
-        if run.recipe is not None:
-            check_lexicon(run.recipe)
+        if run.recipe is not None and (what := needs_lexicon(run.recipe)):
+            lexicon_file(run.recipe, what)
+
+
+def uses_lexicon(plan: Plan) -> bool:
+    """Whether its trainings, translators or perturbations look words up in a lexicon."""
+    from polyglance.training.language_vectors import needs_lexicon
+
+    runs = plan.runs.values()
+    perturbed = [Perturbation.parse(c.perturb) for c in plan.columns if c.perturb is not None]
+    return (
+        any(run.recipe is not None and needs_lexicon(run.recipe) for run in runs)
+        or any("lexicon:" in need.view for run in runs for need in run.needs)
+        or any(one.needs_lexicon for one in perturbed)
+    )
 
 
 def _stages(todo: Sequence[Run]) -> list[list[Run]]:

@@ -84,15 +84,15 @@ def lexicon_file(recipe: Recipe, what: str) -> Path:
     return Path(named).expanduser()
 
 
-def check_lexicon(recipe: Recipe) -> None:
-    """Raise now if training will need a lexicon and there is none."""
+def needs_lexicon(recipe: Recipe) -> str | None:
+    """The setting for which training needs a lexicon, if there is one."""
     universal = recipe.universal
     if recipe.text.embedder != "universal":
-        return
+        return None
     if universal.rare == "dictionary":
-        lexicon_file(recipe, "universal.rare=dictionary")
-    if universal.corpus == "lexicon" and universal.vectors is None:
-        lexicon_file(recipe, "universal.corpus=lexicon")
+        return "universal.rare=dictionary"
+    trains = universal.vectors is None and universal.corpus == "lexicon"
+    return "universal.corpus=lexicon" if trains else None
 
 
 def language_vectors(
