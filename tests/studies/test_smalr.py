@@ -79,6 +79,8 @@ def test_a_lexicon_serves_vectors_and_captions(
     words += ["--out", tmp_path / "out"]
     with pytest.raises(PolyglanceError, match="corpus=lexicon needs a lexicon"):
         command(*words)
+    with pytest.raises(PolyglanceError, match=r"nowhere.tsv: no such file"):
+        command(*words, "--lexicon", tmp_path / "nowhere.tsv")
     assert not (tmp_path / "runs").exists()
     both = [zip(*pair, strict=True) for pair in zip(WORDS["en"], WORDS["de"], strict=True)]
     pairs = [pair for group in both for pair in group]

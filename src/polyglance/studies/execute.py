@@ -78,8 +78,7 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
     runs = wanted(plan, options)
     todo = pending(plan, options)
     if todo:
-        if options.lexicon is None:
-            _check_lexicon(todo)
+        _check_lexicon(todo, options.lexicon)
         if facts is not None:
             _extract(todo, facts, options)
         done = len(runs) - len(todo)
@@ -90,13 +89,15 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
     return {key: failure["reason"] for key, failure in failures.items() if failure is not None}
 
 
-def _check_lexicon(todo: Sequence[Run]) -> None:
+def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
     """Raise now for a lexicon that trainings would miss later."""
     from polyglance.training.language_vectors import lexicon_file, needs_lexicon
 
     for run in todo:
         if run.recipe is not None and (what := needs_lexicon(run.recipe)):
-            lexicon_file(run.recipe, what)
+            path = given or lexicon_file(run.recipe, what)
+            if not path.is_file():
+                raise PolyglanceError(f"{path}: no such file; {what} needs a lexicon")
 
 
 def uses_lexicon(plan: Plan) -> bool:
