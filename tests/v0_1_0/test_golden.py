@@ -1,7 +1,7 @@
 """Version 0.1.0 as it was: its models load and embed as before, its runs train to the same weights.
 
 The files beside this one were made by version 0.1.0 (commit 41d5920): `recipes/` are recipe files
-in its form, `package/` the recipes it came with, `models/` what six updates of each on `data/` gave,
+in its form, `package/` the recipes it came with, `models/` what six updates of each gave,
 and `expected.npz` the embeddings and sums of the weights.
 """
 
