@@ -1,13 +1,14 @@
-"""Reading recipes: by name or file, with overrides, every mistake named."""
+"""Reading recipes: by name or file, with changes, every mistake named."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-import yaml
-
-from polyglance.documents import document_names, parse_yaml, read_document, validate
+from polyglance.documents import document_names, read_document, validate
 from polyglance.errors import PolyglanceError
+from polyglance.recipes.merge import Mapped, merge, nested
 from polyglance.recipes.schema import Recipe
+from polyglance.recipes.v0_1_0 import MOVES, is_old, prune, upgrade
 
 PACKAGE = "polyglance.recipes"
 
@@ -17,76 +18,56 @@ def recipe_names() -> list[str]:
     return document_names(PACKAGE)
 
 
-def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
-    """The recipe called `name` (or a YAML file) with `path=value` overrides applied.
+def load_recipe(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
+    """The recipe called `name` with changes.
 
-    >>> load_recipe("vsepp", ["training.lr=1e-3"]).training.lr
+    Args:
+        name: a recipe of the package, or a YAML file.
+        overrides: values by field, in sections or by dotted path. A changed `kind` keeps those
+            of the section's values that the new kind has, too.
+
+    >>> load_recipe("vsepp", {"training.lr": 1e-3, "text.encoder": {"kind": "bigru"}}).training.lr
     0.001
     """
-    source, value = _read(name)
-    for override in overrides:
-        apply_override(value, override)
-    return check_recipe(value, source)
+    source, value, old = _read(str(name))
+    if overrides:
+        changes = nested(overrides)
+        _check_paths(changes, source)
+        value = merge(value, changes)
+    return check_recipe(prune(value) if old else value, source)
 
 
-def _read(name: str, above: tuple[str, ...] = ()) -> tuple[str, dict[str, Any]]:
-    """A recipe's source and fields, those of its `base` where it has none of its own."""
+def check_recipe(value: Any, source: str) -> Recipe:
+    """Validate a recipe's fields, also those of version 0.1.0.
+
+    The first mistake is told with its field and the nearest valid one; `source` names the file.
+    """
+    if is_old(value):
+        value = prune(upgrade(value))
+    return validate(Recipe, value, source)
+
+
+def _read(name: str, above: tuple[str, ...] = ()) -> tuple[str, Mapped, bool]:
+    """A recipe's source and fields, those of its `base` where it has none; whether any is old."""
     source, value = read_document(name, PACKAGE, "recipe", "polyglance recipes")
-    if "base" not in value:
-        return source, value
-    base = value.pop("base")
+    base = value.pop("base", None)
+    old = is_old(value)
+    value = upgrade(value) if old else value
+    if base is None:
+        return source, value, old
     if not isinstance(base, str):
         raise PolyglanceError(f"{source}: base: expected a recipe's name or a YAML file")
     if base in (*above, name):
         raise PolyglanceError(f"{source}: base '{base}' leads back to this recipe")
-    return source, _merged(_read(base, (*above, name))[1], value)
+    _, below, below_old = _read(base, (*above, name))
+    return source, merge(below, value), old or below_old
 
 
-def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Both mappings; in sections, too, what is `above` wins.
-
-    >>> _merged({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}, "b": 4})
-    {'a': {'x': 1, 'y': 3}, 'b': 4}
-    """
-    both = dict(below)
-    for key, value in above.items():
-        old = below.get(key)
-        if isinstance(old, dict) and isinstance(value, dict):
-            value = _merged(old, value)
-        both[key] = value
-    return both
-
-
-def check_recipe(value: Any, source: str) -> Recipe:
-    """Validate a recipe; the first mistake is told with its field and the nearest valid one."""
-    return validate(Recipe, value, source)
-
-
-def apply_override(recipe: dict[str, Any], override: str) -> None:
-    """Put one `path=value` into a mapping, making the sections on its path."""
-    path, equals, text = override.partition("=")
-    if not equals or not path:
-        raise PolyglanceError(f"--set {override}: expected path=value, such as training.lr=1e-3")
-    *sections, last = path.split(".")
-    place = recipe
-    for section in sections:
-        if place.get(section) is None:
-            place[section] = {}
-        place = place[section]
-        if not isinstance(place, dict):
-            raise PolyglanceError(f"--set {override}: '{section}' is a value, not a section")
-    try:
-        place[last] = _value(text)
-    except (yaml.YAMLError, RecursionError):
-        raise PolyglanceError(f"--set {override}: the value is not valid YAML") from None
-
-
-def _value(text: str) -> Any:
-    """A YAML value; 1e-3, which YAML 1.1 reads as a string, is a number."""
-    value = parse_yaml(text)
-    if isinstance(value, str) and any(map(str.isdigit, value)):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
+def _check_paths(changes: Mapped, source: str) -> None:
+    """A field's path of version 0.1.0 is an error that tells the new one."""
+    for path, new in MOVES.items():
+        section, _, field = path.partition(".")
+        own = changes.get(section)
+        if isinstance(own, Mapping) and field in own and not isinstance(own[field], Mapping):
+            where = " or ".join(new) or "joint.similarity.lse"
+            raise PolyglanceError(f"{source}: '{path}' is now '{where}'")

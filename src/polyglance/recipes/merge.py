@@ -1,0 +1,130 @@
+"""Changing recipes: mappings laid over mappings, and texts such as `training.lr=1e-3`."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel
+
+from polyglance.documents import parse_yaml
+from polyglance.errors import PolyglanceError
+from polyglance.recipes.schema import Recipe, variants_of
+
+Mapped = dict[str, Any]
+
+
+def merge(below: Mapping[str, Any], above: Mapping[str, Any], schema: Any = Recipe) -> Mapped:
+    """Both mappings; in sections, too, what is `above` wins.
+
+    Where `above` changes a section's kind, the fields that the new kind lacks are left out.
+
+    >>> merge({"image": {"head": {"kind": "mlp", "hidden": 8}, "unit": True}},
+    ...       {"image": {"head": {"kind": "linear"}}})
+    {'image': {'head': {'kind': 'linear'}, 'unit': True}}
+    """
+    both = dict(below)
+    for key, value in above.items():
+        old, kind = below.get(key), field_schema(schema, key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            value = merge(old, value, _variant(kind, {**old, **value}))
+            value = {
+                name: own
+                for name, own in value.items()
+                if name in above[key] or _has(kind, value, name)
+            }
+        both[key] = value
+    return both
+
+
+def nested(changes: Mapping[str, Any]) -> Mapped:
+    """A mapping with dotted keys, such as `{"training.lr": 1e-3}`, as sections within sections.
+
+    >>> nested({"training.lr": 0.1, "text": {"encoder.kind": "gru"}})
+    {'training': {'lr': 0.1}, 'text': {'encoder': {'kind': 'gru'}}}
+    """
+    result: Mapped = {}
+    for path, value in changes.items():
+        *sections, last = str(path).split(".")
+        place = result
+        for section in sections:
+            place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise PolyglanceError(f"{path}: '{section}' is a value, not a section")
+        if isinstance(value, Mapping) and last != "multipliers":
+            own = nested(value)
+            value = _joined(place[last], own) if isinstance(place.get(last), dict) else own
+        place[last] = value
+    return result
+
+
+def parse_overrides(texts: Iterable[str]) -> Mapped:
+    """Changes as a mapping, from `path=value` texts as `--set` takes them.
+
+    >>> parse_overrides(["training.lr=1e-3", "data.languages=[en, no]"])
+    {'training': {'lr': 0.001}, 'data': {'languages': ['en', 'no']}}
+    """
+    result: Mapped = {}
+    for text in texts:
+        path, equals, written = text.partition("=")
+        if not equals or not path:
+            raise PolyglanceError(f"--set {text}: expected path=value, such as training.lr=1e-3")
+        try:
+            result = _joined(result, nested({path: _value(written)}))
+        except (yaml.YAMLError, RecursionError):
+            raise PolyglanceError(f"--set {text}: the value is not valid YAML") from None
+    return result
+
+
+def field_schema(schema: Any, name: str) -> Any:
+    """The annotation of a field, or None where a schema has no fields or not this one."""
+    if isinstance(schema, type) and issubclass(schema, BaseModel) and name in schema.model_fields:
+        field = schema.model_fields[name]
+        return field.annotation
+    return None
+
+
+def section_of(annotation: Any) -> Any:
+    """The section in an annotation such as `TransferRecipe | None`."""
+    if isinstance(annotation, type):
+        return annotation
+    parts = [part for part in map(section_of, get_args(annotation)) if part is not None]
+    sections = [part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)]
+    return sections[0] if len(sections) == 1 else None
+
+
+def _variant(annotation: Any, value: Mapping[str, Any]) -> Any:
+    """The schema of a section's value, by its kind where it has variants."""
+    variants = variants_of(annotation)
+    if not variants:
+        return section_of(annotation)
+    return variants.get(value.get("kind", next(iter(variants))))
+
+
+def _has(annotation: Any, value: Mapping[str, Any], name: str) -> bool:
+    """Whether a section of this value's kind has the field; unknown kinds have all."""
+    variants = variants_of(annotation)
+    if not variants or value.get("kind") not in variants:
+        return True
+    return name in variants[str(value["kind"])].model_fields
+
+
+def _joined(below: Mapped, above: Mapped) -> Mapped:
+    """Both, the later value of a field winning; kinds are not looked at."""
+    both = dict(below)
+    for key, value in above.items():
+        old = below.get(key)
+        both[key] = (
+            _joined(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        )
+    return both
+
+
+def _value(text: str) -> Any:
+    """A YAML value; 1e-3, which YAML 1.1 reads as a string, is a number."""
+    value = parse_yaml(text)
+    if isinstance(value, str) and any(map(str.isdigit, value)):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value

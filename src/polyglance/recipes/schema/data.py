@@ -1,0 +1,35 @@
+"""Which captions a recipe trains on."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from polyglance.recipes.schema.base import Section
+
+
+class DataRecipe(Section):
+    """Which captions to train on, and the data conditions of Kádár et al. 2018, §5–6."""
+
+    languages: list[str] | None = Field(
+        None, min_length=1, description="language tags; null is all of the dataset"
+    )
+    kinds: list[str] | dict[str, list[str]] | None = Field(
+        None, description="kinds of captions, for all languages or by language; null is all"
+    )
+    train_split: str = Field("train", description="the split to train on")
+    validation_split: str = Field("val", description="the split that early stopping evaluates on")
+    complete: list[str] | None = Field(
+        None, description="keep images with captions in all of these languages"
+    )
+    images: int | float | None = Field(
+        None,
+        ge=0,
+        description="training images, a number or a share; null is all, 0 trains nothing "
+        "(a model of fixed vectors, or from a transfer.source, as it starts)",
+    )
+    assignment: Literal["shared", "disjoint"] = Field(
+        "shared", description="do languages caption the same images, or each its own part"
+    )
+    captions_per_image: int | None = Field(
+        None, ge=1, description="captions per image and language, drawn once; null is all"
+    )

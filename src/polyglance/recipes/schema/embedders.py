@@ -1,0 +1,167 @@
+"""How words become vectors: one variant for each embedder."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from polyglance.recipes.schema.base import Variant, by_kind, tagged
+
+
+class TableEmbedderRecipe(Variant):
+    """A trained vector for every word of a vocabulary."""
+
+    kind: Literal["table"] = "table"
+    word_dim: int = Field(300, gt=0, description="dimension of a word vector")
+    min_count: int = Field(4, ge=1, description="rarer words are unknown")
+    scope: Literal["pooled", "per-language"] = Field(
+        "pooled", description="count words over all languages, or within each"
+    )
+    ends: bool = Field(True, description="put <start> and <end> around a caption")
+
+
+class CharacterEmbedderRecipe(Variant):
+    """Word vectors from characters."""
+
+    word_dim: int = Field(300, gt=0, description="dimension of a word vector")
+    char_dim: int = Field(24, gt=0, description="dimension of a character's vector")
+    word_length: int = Field(26, ge=1, description="longer words are cut, in characters")
+    alphabet: Literal["data", "lavse"] = Field(
+        "data", description="characters of the training captions, or the authors' 101"
+    )
+    min_count: int = Field(4, ge=1, description="rarer characters are unknown")
+    vectors: str | None = Field(
+        None, description="file of pretrained word vectors beside those from characters"
+    )
+    ends: bool = Field(True, description="<start> and <end> are characters of the outer words")
+
+
+class LiweEmbedderRecipe(CharacterEmbedderRecipe):
+    """Concatenated character vectors through linear layers (Wehrmann et al. 2019, §3.1)."""
+
+    kind: Literal["liwe"] = "liwe"
+    layers: list[Annotated[int, Field(gt=0)]] = Field(
+        [384, 448], description="hidden units, the paper's (f1, f2)"
+    )
+
+
+class CharGruEmbedderRecipe(CharacterEmbedderRecipe):
+    """A GRU over the characters of a word (Wehrmann et al. 2019, §4)."""
+
+    kind: Literal["chargru"] = "chargru"
+
+
+class PiecesEmbedderRecipe(Variant):
+    """Pieces of words, as a transformer encoder's own tokenizer cuts them."""
+
+    kind: Literal["pieces"] = "pieces"
+
+
+class TransformerEmbedderRecipe(Variant):
+    """Outputs of a frozen pretrained transformer."""
+
+    kind: Literal["transformer"] = "transformer"
+    pretrained: str | None = Field(
+        None, description="folder of a Hugging Face encoder and its tokenizer"
+    )
+
+
+class VectorsEmbedderRecipe(Variant):
+    """Fixed word vectors of each language, with translators (Liu et al. 2019)."""
+
+    kind: Literal["vectors"] = "vectors"
+    word_dim: int = Field(300, gt=0, description="dimension of a word vector")
+    vectors: str | None = Field(
+        None, description="folder with CODE.vec or CODE.bin; null makes them from captions"
+    )
+    trained: Literal["cooccurrence", "skipgram"] = Field(
+        "cooccurrence", description="how vectors are made from captions"
+    )
+    known: int = Field(20_000, ge=1, description="frequent words that a model keeps")
+    centre: bool = Field(True, description="subtract the language's mean")
+    copy_subwords: bool = Field(
+        False, description="copy CODE.bin into the model, so that it reads unseen words anywhere"
+    )
+
+
+class DropRare(Variant):
+    """Rare words are dropped."""
+
+    kind: Literal["drop"] = "drop"
+
+
+class LatentRare(Variant):
+    """Rare words share latent tokens (Burns et al. 2020, SMALR, §3.1)."""
+
+    kind: Literal["latent"] = "latent"
+    tokens: int = Field(40_000, ge=2, description="latent tokens at most; unused ones are deleted")
+    explore: float = Field(
+        0.2, ge=0, le=1, description="chance p of another token than the best while assigning"
+    )
+    candidates: int = Field(20, ge=1, description="the best M tokens to explore among")
+    epochs: int = Field(5, ge=1, description="passes over the images to learn the tokens in")
+    updates: int | None = Field(None, ge=1, description="updates of it, instead of epochs")
+    lr: float = Field(1e-3, gt=0, description="learning rate of it")
+
+
+class DictionaryRare(Variant):
+    """Rare words become words of a pivot language (Burns et al. 2020, SMALR, Table 2)."""
+
+    kind: Literal["dictionary"] = "dictionary"
+    pivot: str = Field("en", description="the language that rare words are translated to")
+
+
+RareRecipe = Annotated[
+    Annotated[DropRare, tagged(DropRare)]
+    | Annotated[LatentRare, tagged(LatentRare)]
+    | Annotated[DictionaryRare, tagged(DictionaryRare)],
+    by_kind("drop"),
+]
+
+
+class UniversalEmbedderRecipe(Variant):
+    """Words of all languages in one space (Kim et al. 2020, MULE; Burns et al. 2020, SMALR).
+
+    Frequent words have vectors of their own and a linear layer of their language to the shared
+    space; `rare` says what becomes of the others. Words that the training captions lack are
+    dropped.
+    """
+
+    kind: Literal["universal"] = "universal"
+    word_dim: int = Field(300, gt=0, description="dimension of the space that languages share")
+    min_count: int = Field(4, ge=1, description="rarer words are dropped")
+    vectors: str | None = Field(
+        None, description="folder of pretrained CODE.vec or CODE.bin; null trains them here"
+    )
+    vector_dim: int = Field(300, gt=0, description="dimension of vectors trained here")
+    corpus: Literal["captions", "texts", "lexicon"] = Field(
+        "texts",
+        description="vectors are trained on the training captions; also on the folder's "
+        "text-only ones; also on synonyms of the lexicon",
+    )
+    own_dim: int = Field(
+        300, gt=0, description="dimension of a word's own vector; wider ones are reduced by PCA"
+    )
+    frequent: int | None = Field(
+        None, ge=0, description="words per language with a vector of their own; null is all"
+    )
+    frequent_count: int = Field(1, ge=1, description="a word that occurs less often is rare, too")
+    rare: RareRecipe = Field(DropRare(), description="what becomes of rare words")
+    lexicon: str | None = Field(
+        None,
+        description="lexicon.tsv.gz for dictionaries and synonyms; null is $POLYGLANCE_LEXICON",
+    )
+    stored: bool = Field(
+        False, description="words' vectors are stored, as 'polyglance compact' writes them"
+    )
+
+
+EmbedderRecipe = Annotated[
+    Annotated[TableEmbedderRecipe, tagged(TableEmbedderRecipe)]
+    | Annotated[LiweEmbedderRecipe, tagged(LiweEmbedderRecipe)]
+    | Annotated[CharGruEmbedderRecipe, tagged(CharGruEmbedderRecipe)]
+    | Annotated[PiecesEmbedderRecipe, tagged(PiecesEmbedderRecipe)]
+    | Annotated[TransformerEmbedderRecipe, tagged(TransformerEmbedderRecipe)]
+    | Annotated[UniversalEmbedderRecipe, tagged(UniversalEmbedderRecipe)]
+    | Annotated[VectorsEmbedderRecipe, tagged(VectorsEmbedderRecipe)],
+    by_kind("table"),
+]

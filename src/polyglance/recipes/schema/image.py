@@ -1,0 +1,60 @@
+"""The image tower of a recipe."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from polyglance.recipes.schema.base import Section, Variant, by_kind, tagged
+
+
+class LinearHead(Variant):
+    """One linear layer."""
+
+    kind: Literal["linear"] = "linear"
+
+
+class _HiddenHead(Variant):
+    hidden: int = Field(1024, gt=0, description="hidden units")
+
+
+class MlpHead(_HiddenHead):
+    """Linear, GELU, dropout, linear."""
+
+    kind: Literal["mlp"] = "mlp"
+
+
+class ResidualMlpHead(_HiddenHead):
+    """A linear layer plus an MLP with batch normalisation (Chen et al. 2021, VSE∞)."""
+
+    kind: Literal["residual-mlp"] = "residual-mlp"
+
+
+class BatchNormMlpHead(_HiddenHead):
+    """Linear, batch normalisation, ReLU, dropout, linear (EmbN's image branch)."""
+
+    kind: Literal["bn-mlp"] = "bn-mlp"
+
+
+HeadRecipe = Annotated[
+    Annotated[LinearHead, tagged(LinearHead)]
+    | Annotated[MlpHead, tagged(MlpHead)]
+    | Annotated[ResidualMlpHead, tagged(ResidualMlpHead)]
+    | Annotated[BatchNormMlpHead, tagged(BatchNormMlpHead)],
+    by_kind("linear"),
+]
+
+
+class ImageRecipe(Section):
+    """The image tower: precomputed features → joint space."""
+
+    feature: str = Field(
+        "efficientnet-lite2/global", description="EXTRACTOR/global, /grid, /gridN or imported/NAME"
+    )
+    standardise: bool = Field(False, description="centre and scale features by training statistics")
+    unit: bool = Field(False, description="scale features to length 1")
+    head: HeadRecipe = Field(LinearHead(), description="layers from feature to joint space")
+    dropout: float = Field(0.0, ge=0, lt=1, description="on features, and inside an MLP head")
+    attention: bool = Field(False, description="self-attention among a set's vectors, first")
+    activation: Literal["none", "leaky-relu"] = Field("none", description="after the head")
+    normalise: bool = Field(False, description="scale a set's vectors to length 1 before pooling")
+    pooling: str = Field("mean", description="how a set of vectors becomes one")

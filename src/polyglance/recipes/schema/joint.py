@@ -1,0 +1,65 @@
+"""The joint space of a recipe, and how embeddings are compared in it."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from polyglance.recipes.schema.base import Section, Variant, by_kind, tagged
+
+
+class CosineRecipe(Variant):
+    """Cosine of two embeddings."""
+
+    kind: Literal["cosine"] = "cosine"
+
+
+class OrderRecipe(Variant):
+    """Order violation of non-negative embeddings (Vendrov et al. 2016, §3)."""
+
+    kind: Literal["order"] = "order"
+    squared: bool = Field(False, description="the squared violation, as in the authors' code")
+
+
+class ScanRecipe(Variant):
+    """Stacked cross-attention (Lee et al. 2018, SCAN)."""
+
+    kind: Literal["scan"] = "scan"
+    direction: Literal["t2i", "i2t"] = Field(
+        "t2i", description="words attend to the image, or its vectors to the words"
+    )
+    smooth: float = Field(9.0, gt=0, description="inverse temperature λ₁ of the attention")
+    lse: float | None = Field(
+        None, gt=0, description="λ₂ of LogSumExp over the queries' cosines; null is their mean"
+    )
+
+
+class ImramRecipe(Variant):
+    """Cross-attention in several steps with a memory (Chen et al. 2020, IMRAM)."""
+
+    kind: Literal["imram"] = "imram"
+    direction: Literal["t2i", "i2t", "both"] = Field(
+        "t2i", description="words attend to the image, its vectors to the words, or both"
+    )
+    smooth: float = Field(9.0, gt=0, description="inverse temperature λ of the attention")
+    steps: int = Field(3, ge=1, description="matching steps K")
+
+
+SimilarityRecipe = Annotated[
+    Annotated[CosineRecipe, tagged(CosineRecipe)]
+    | Annotated[OrderRecipe, tagged(OrderRecipe)]
+    | Annotated[ScanRecipe, tagged(ScanRecipe)]
+    | Annotated[ImramRecipe, tagged(ImramRecipe)],
+    by_kind("cosine"),
+]
+
+
+class JointRecipe(Section):
+    """The space in which images and texts meet."""
+
+    dim: int = Field(1024, gt=0, description="dimension of an embedding")
+    similarity: SimilarityRecipe = Field(CosineRecipe(), description="how two are compared")
+
+    @property
+    def attends(self) -> bool:
+        """Whether embeddings are sets of vectors, compared by cross-attention."""
+        return self.similarity.kind in ("scan", "imram")

@@ -1,0 +1,85 @@
+"""The objectives of a recipe."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from polyglance.recipes.schema.base import Variant, by_kind, tagged
+
+
+class LossRecipe(Variant):
+    """A loss on the batch's score matrix."""
+
+    mask_same_image: bool = Field(False, description="captions of one image are not negatives")
+
+    def warmup(self, updates_per_epoch: int) -> int:
+        """Updates, from the first, that use all negatives."""
+        return 0
+
+
+class _Warmed(LossRecipe):
+    warmup_epochs: int = Field(0, ge=0, description="epochs of all negatives before the hardest")
+    warmup_updates: int = Field(0, ge=0, description="the same in updates; the longer counts")
+
+    def warmup(self, updates_per_epoch: int) -> int:
+        """Updates, from the first, that use all negatives."""
+        return max(self.warmup_epochs * updates_per_epoch, self.warmup_updates)
+
+
+class SumHingeRecipe(LossRecipe):
+    """Sum of hinges (Kiros et al. 2014, VSE)."""
+
+    kind: Literal["sum-hinge"] = "sum-hinge"
+    margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
+    reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
+
+
+class MaxHingeRecipe(_Warmed):
+    """Max of hinges (Faghri et al. 2018, VSE++)."""
+
+    kind: Literal["max-hinge"] = "max-hinge"
+    margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
+    reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
+
+
+class MixedHingeRecipe(_Warmed):
+    """From the sum to the max of hinges (Wehrmann et al. 2019, LIWE, Eq. 4–5)."""
+
+    kind: Literal["mixed-hinge"] = "mixed-hinge"
+    margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
+    reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
+    epsilon: float = Field(
+        0.991, gt=0, lt=1, description="ε of the hardest negatives' weight 1 − ε^t"
+    )
+    epsilon_c2c: float = Field(0.91, gt=0, lt=1, description="the same, captions against captions")
+
+
+class InfoNceRecipe(LossRecipe):
+    """Symmetric softmax with a temperature (Radford et al. 2021, CLIP)."""
+
+    kind: Literal["infonce"] = "infonce"
+    temperature: float = Field(0.06, gt=0, description="initial temperature")
+    learn_temperature: bool = Field(True, description="whether the temperature is learned")
+
+
+class TripletsRecipe(_Warmed):
+    """The most violated triplets of every anchor (EmbN, MULE, SMALR)."""
+
+    kind: Literal["triplets"] = "triplets"
+    margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
+    top: int = Field(10, ge=1, description="the most violated of an anchor that count")
+    distance: Literal["euclidean", "cosine"] = Field(
+        "euclidean", description="√(2 − 2 cos + 1e-4), or 1 − cos"
+    )
+    caption_weight: float = Field(1.5, ge=0, description="weight of captions that look for images")
+    image_weight: float = Field(1.0, ge=0, description="weight of images that look for captions")
+
+
+AnyLossRecipe = Annotated[
+    Annotated[SumHingeRecipe, tagged(SumHingeRecipe)]
+    | Annotated[MaxHingeRecipe, tagged(MaxHingeRecipe)]
+    | Annotated[MixedHingeRecipe, tagged(MixedHingeRecipe)]
+    | Annotated[InfoNceRecipe, tagged(InfoNceRecipe)]
+    | Annotated[TripletsRecipe, tagged(TripletsRecipe)],
+    by_kind("max-hinge"),
+]

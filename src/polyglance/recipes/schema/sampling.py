@@ -1,0 +1,89 @@
+"""How batches are put together, and what they rank."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from polyglance.recipes.schema.base import Section, Variant, by_kind, tagged
+
+
+class UnionSampling(Variant):
+    """Batches of all captions, whatever their language."""
+
+    kind: Literal["union"] = "union"
+
+
+class _CaptionPairs(Variant):
+    text_only: bool = Field(False, description="c2c also on the folder's text-only.jsonl.gz")
+    grounded: list[str] | None = Field(
+        None,
+        min_length=1,
+        description="languages ranked against images; the others are aligned with them by c2c "
+        "alone; null is all",
+    )
+
+
+class LanguageSampling(_CaptionPairs):
+    """Batches of one language drawn at random (Kádár et al. 2018, Figure 2)."""
+
+    kind: Literal["languages"] = "languages"
+    c2c: float = Field(
+        0.0, ge=0, le=1, description="share of updates that rank captions against captions"
+    )
+
+
+class JointSampling(_CaptionPairs):
+    """Batches of images with one caption in every language (Gella et al. 2017)."""
+
+    kind: Literal["joint"] = "joint"
+    c2c_weight: float = Field(0.0, ge=0, description="weight of captions against captions")
+
+
+class TupleSampling(Variant):
+    """Batches of images with captions in every language they have (Kim et al. 2020, MULE)."""
+
+    kind: Literal["tuples"] = "tuples"
+    captions: int = Field(2, ge=1, description="of an image in each language")
+    mono_weight: float = Field(0.05, ge=0, description="captions of one language, one image")
+    cross_weight: float = Field(1.0, ge=0, description="captions of two languages")
+    cross_words_weight: float = Field(
+        1.0, ge=0, description="the same on averages of universal word vectors"
+    )
+    adversary_weight: float = Field(
+        1e-6, ge=0, description="strength of the language classifier's reversed gradient"
+    )
+    anchor_weight: float = Field(5e-7, ge=0, description="words stay near their first vectors")
+    masking_weight: float = Field(0.0, ge=0, description="masked cross-language modelling")
+    mask_share: float = Field(0.2, gt=0, lt=1, description="share of words that it masks")
+    masked_matching: bool = Field(True, description="masked captions are matched with images, too")
+    detach: bool = Field(False, description="its whole captions get no gradient")
+    pretrain_epochs: int = Field(
+        0, ge=0, description="first epochs of cross_words alone, word tables frozen"
+    )
+    pretrain_updates: int = Field(0, ge=0, description="the same in updates; the longer counts")
+
+
+SamplingRecipe = Annotated[
+    Annotated[UnionSampling, tagged(UnionSampling)]
+    | Annotated[LanguageSampling, tagged(LanguageSampling)]
+    | Annotated[JointSampling, tagged(JointSampling)]
+    | Annotated[TupleSampling, tagged(TupleSampling)],
+    by_kind("union"),
+]
+
+
+class AugmentRecipe(Section):
+    """Size augmentation in training (Chen et al. 2021, VSE∞, §4.2; rates of the official code)."""
+
+    vector_drop: float = Field(
+        0.0, ge=0, lt=1, description="chance of a set's vector to be dropped"
+    )
+    varying: bool = Field(
+        False, description="the grid's rule: the chance is scaled by r~U(0,1), and 0 for r ≤ 0.2"
+    )
+    word_drop: float = Field(0.0, ge=0, lt=1, description="chance of a word to be selected")
+    mask_share: float = Field(
+        0.5, ge=0, le=1, description="share of selected words that are masked"
+    )
+    replace_share: float = Field(0.1, ge=0, le=1, description="share replaced; the rest is deleted")
+    include_ends: bool = Field(True, description="whether <start> and <end> can be selected, too")

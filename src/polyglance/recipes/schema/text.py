@@ -1,0 +1,88 @@
+"""The text tower of a recipe."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from polyglance.recipes.schema.base import Section, Variant, by_kind, tagged
+from polyglance.recipes.schema.embedders import EmbedderRecipe, TableEmbedderRecipe
+
+
+class GruRecipe(Variant):
+    """A GRU."""
+
+    kind: Literal["gru"] = "gru"
+    hidden: int = Field(1024, gt=0, description="dimension of a recurrent state")
+    biases: Literal[1, 2] = Field(2, description="of a gate; 1 has none on the recurrent state")
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the states."""
+        return self.hidden
+
+
+class BiGruRecipe(Variant):
+    """A GRU in both directions."""
+
+    kind: Literal["bigru"] = "bigru"
+    hidden: int = Field(1024, gt=0, description="dimension of a recurrent state, each direction")
+    biases: Literal[1, 2] = Field(2, description="of a gate; 1 has none on the recurrent state")
+    directions: Literal["average", "concatenate"] = Field(
+        "average", description="how the two directions are joined"
+    )
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the states."""
+        return self.hidden * (2 if self.directions == "concatenate" else 1)
+
+
+class SelfAttentionRecipe(Variant):
+    """One layer of self-attention without positions (Liu et al. 2019)."""
+
+    kind: Literal["attention"] = "attention"
+    hidden: int = Field(1024, gt=0, description="dimension of a state")
+    heads: int = Field(6, gt=0, description="attention heads")
+    head_dim: int = Field(64, gt=0, description="dimension of a head's keys and values")
+    attention_dropout: float = Field(0.1, ge=0, lt=1, description="on the attention's weights")
+    layer_dropout: float = Field(0.01, ge=0, lt=1, description="on what the attention gives")
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the states."""
+        return self.hidden
+
+
+class TransformerRecipe(Variant):
+    """A pretrained transformer, fine-tuned, with a linear layer to the joint space."""
+
+    kind: Literal["transformer"] = "transformer"
+    pretrained: str | None = Field(
+        None, description="folder of a Hugging Face encoder and its tokenizer"
+    )
+
+
+EncoderRecipe = Annotated[
+    Annotated[GruRecipe, tagged(GruRecipe)]
+    | Annotated[BiGruRecipe, tagged(BiGruRecipe)]
+    | Annotated[SelfAttentionRecipe, tagged(SelfAttentionRecipe)]
+    | Annotated[TransformerRecipe, tagged(TransformerRecipe)],
+    by_kind("gru"),
+]
+
+
+class TextRecipe(Section):
+    """The text tower: words → vectors → states → one vector."""
+
+    towers: Literal["shared", "per-language"] = Field(
+        "shared", description="one tower for all languages, or one with its own words for each"
+    )
+    tokenizer: str = Field("words", description="how captions are cut into words")
+    romanise: bool = Field(False, description="put Chinese and Japanese into Latin letters first")
+    max_length: int = Field(60, ge=3, description="longer captions are cut, the ends counted in")
+    embedder: EmbedderRecipe = Field(TableEmbedderRecipe(), description="words → vectors")
+    word_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on word vectors")
+    encoder: EncoderRecipe = Field(GruRecipe(), description="word vectors → states")
+    pooling: str = Field("last", description="how the states become one vector")
+    projection: bool = Field(False, description="a linear layer from the pooled state to the space")
+    dropout: float = Field(0.0, ge=0, lt=1, description="on the pooled state")
