@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from polyglance.text.vectors import WordVectors, normalise_rows
+from polyglance.text.vectors.word_vectors import WordVectors, normalise_rows
 from polyglance.transfer import align, judge
 
 _UNIT = 1 << 30 if sys.platform == "darwin" else 1 << 20

@@ -21,10 +21,10 @@ from torch import Tensor, nn
 from polyglance.data import load_dataset
 from polyglance.recurrent import PackedGRU
 from polyglance.text import Vocabulary, pad, tokenize_many
-from polyglance.text.alphabet import Alphabet
+from polyglance.text.embedders.characters.alphabet import Alphabet
 from polyglance.text.lexicon import Lexicon
-from polyglance.text.spelt_words import SpeltWords
-from polyglance.text.word_embedders import LARGE, CharGRU, Liwe, WordEmbedder
+from polyglance.text.embedders.characters.layer import SpeltWords
+from polyglance.text.embedders.characters.networks import LARGE, CharGRU, Liwe, WordEmbedder
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "flickr8k-ml"
 Captions = list[list[str]]

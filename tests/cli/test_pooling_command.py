@@ -8,7 +8,7 @@ from polyglance.pooling import build_pooling
 from polyglance.pooling.plot import curves, learned
 from polyglance.recipes import load_recipe
 from polyglance.text import Vocabulary
-from polyglance.text.vocabularies import Vocabularies
+from polyglance.text.embedders.table import Vocabularies
 
 
 def save_model(folder, *changes, languages=("",)):

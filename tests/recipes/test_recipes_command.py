@@ -20,9 +20,9 @@ from polyglance.recipes.parameters import (
     count_parameters,
     pooling_parameters,
 )
-from polyglance.text.alphabet import SPECIALS, Alphabet
+from polyglance.text.embedders.characters.alphabet import SPECIALS, Alphabet
 from polyglance.text.lexicon import Lexicon
-from polyglance.text.spellings import Spellings
+from polyglance.text.embedders.characters.embedder import Spellings
 
 
 def run(*arguments):
@@ -45,12 +45,12 @@ def built(recipe, words, features):
         alphabet = Alphabet(chr(0x4E00 + i) for i in range(words - len(SPECIALS)))
         lexicon, vectors = Lexicon(alphabet, recipe.text.word_length), None
         if recipe.text.vectors:
-            from polyglance.text.vectors import WordVectors
+            from polyglance.text.vectors.word_vectors import WordVectors
 
             vectors = WordVectors(["dog"], np.zeros((1, VECTORS), np.float32))
         sizes = Spellings({code: lexicon}, vectors)
     if recipe.text.embedder == "vectors":
-        from polyglance.text.vector_words import LanguageWords, VectorReader
+        from polyglance.text.embedders.fixed.embedder import LanguageWords, VectorReader
 
         vectors = np.zeros((1, recipe.text.words), np.float32)
         sizes = VectorReader({"en": LanguageWords(["dog"], vectors)})
@@ -63,7 +63,7 @@ def built(recipe, words, features):
 
 def closed(universal, words):
     """One language's words: the most frequent with vectors of their own, the others latent."""
-    from polyglance.text.closed import ClosedVocabularies, Layout
+    from polyglance.text.embedders.universal.embedder import ClosedVocabularies, Layout
 
     own = words if universal.frequent is None else min(universal.frequent, words)
     latent = min(universal.latent, words - own) if universal.rare == "latent" else 0

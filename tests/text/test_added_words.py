@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text.added_words import FIRST_ID, AddedLanguage, AddedReader, AddedRows, load_added
+from polyglance.text.embedders.added import FIRST_ID, AddedLanguage, AddedReader, AddedRows, load_added
 from polyglance.text.beginnings import SHARED, SHORTEST, SHORTEST_FORM, closest
-from polyglance.text.vocabularies import Vocabularies
-from polyglance.text.vocabulary import Vocabulary
+from polyglance.text.embedders.table import Vocabularies
+from polyglance.text.embedders.vocabulary import Vocabulary
 from polyglance.text.word_layers import WordTable
 
 WORDS = st.text("abc", max_size=7)

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.text.cooccurrence import SMOOTHING, cooccurrence_vectors
-from polyglance.text.vectors import normalise_rows
+from polyglance.text.vectors.cooccurrence import SMOOTHING, cooccurrence_vectors
+from polyglance.text.vectors.word_vectors import normalise_rows
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcde"), max_size=4), min_size=1, max_size=12)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.text.romanise import hepburn, romanise
+from polyglance.text.tokenizers.romanise import hepburn, romanise
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from polyglance.recipes import load_recipe
 from polyglance.recipes.schema import CompatRecipe, TextRecipe
-from polyglance.text.self_attention import SelfAttention
-from polyglance.text.tower import TextTower
+from polyglance.text.encoders.self_attention import SelfAttention
+from polyglance.text.encoders.tower import TextTower
 
 RECIPE = TextRecipe(encoder="attention", hidden=10, heads=2, head_size=3, pooling="max", words=6)
 

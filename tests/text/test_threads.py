@@ -12,12 +12,12 @@ import torch
 
 from polyglance import Model
 from polyglance.models.together import Together
-from polyglance.text import spellings
-from polyglance.text.alphabet import Alphabet
+from polyglance.text.embedders.characters import embedder
+from polyglance.text.embedders.characters.alphabet import Alphabet
 from polyglance.text.lexicon import Lexicon
-from polyglance.text.spelt_words import SpeltWords
-from polyglance.text.tokenize import get_tokenizer
-from polyglance.text.word_embedders import Liwe
+from polyglance.text.embedders.characters.layer import SpeltWords
+from polyglance.text.tokenizers.base import get_tokenizer
+from polyglance.text.embedders.characters.networks import Liwe
 from tests.training.test_liwe import model
 
 THREADS = 6

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text.tower import TextTower
+from polyglance.text.encoders.tower import TextTower
 
 
 @pytest.mark.parametrize("pooling", ["last", "mean", "max", "first"])

@@ -13,7 +13,7 @@ from polyglance import Model
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.recipes import load_recipe
 from polyglance.search.query import check_query
-from polyglance.text.pieces import Pieces
+from polyglance.text.embedders.transformer import Pieces
 from polyglance.training.augment import Augmenter
 from tests.conftest import TOY
 from tests.text.tiny_bert import vocabulary, without_weights, write_bert, write_tokenizer

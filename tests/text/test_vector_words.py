@@ -7,10 +7,10 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text import vector_words
-from polyglance.text.subwords import SubwordVectors
-from polyglance.text.translated_words import TranslatedWords
-from polyglance.text.vector_words import LanguageWords, VectorReader
+from polyglance.text.embedders.fixed import embedder
+from polyglance.text.vectors.fasttext import SubwordVectors
+from polyglance.text.embedders.fixed.layer import TranslatedWords
+from polyglance.text.embedders.fixed.embedder import LanguageWords, VectorReader
 from tests.transfer.planted import write_bin
 
 RECIPE = TextRecipe(embedder="vectors", ends=False, max_length=4)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from polyglance.errors import PolyglanceError
-from polyglance.text.subwords import SubwordVectors, subword_hashes
-from polyglance.text.vectors import (
+from polyglance.text.vectors.fasttext import SubwordVectors, subword_hashes
+from polyglance.text.vectors.word_vectors import (
     WordVectors,
     mean_row,
     normalise_rows,

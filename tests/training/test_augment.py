@@ -13,8 +13,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe
 from polyglance.recipes.schema import AugmentRecipe
 from polyglance.text import Vocabulary, pad
-from polyglance.text.reader import Substitutes
-from polyglance.text.vocabularies import Vocabularies
+from polyglance.text.embedders.base import Substitutes
+from polyglance.text.embedders.table import Vocabularies
 from polyglance.training.augment import Augmenter, change_words, compact, keep_vectors
 from tests.conftest import write_toy
 from tests.training.test_groups import stop_after

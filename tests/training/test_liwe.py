@@ -14,8 +14,8 @@ from polyglance import Model
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.recipes import load_recipe
 from polyglance.search.query import check_query
-from polyglance.text import spellings
-from polyglance.text.spellings import Spellings
+from polyglance.text.embedders.characters import embedder
+from polyglance.text.embedders.characters.embedder import Spellings
 from polyglance.training.checkpoint import FILE
 from tests.conftest import WORDS
 from tests.text.tiny_bert import write_bert

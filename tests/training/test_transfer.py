@@ -12,8 +12,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate
 from polyglance.models.compact import compact
 from polyglance.recipes import load_recipe
-from polyglance.text.added_words import AddedReader
-from polyglance.text.vectors import save_vectors
+from polyglance.text.embedders.added import AddedReader
+from polyglance.text.vectors.word_vectors import save_vectors
 from polyglance.training import train
 from polyglance.training.source import copy_weights
 from polyglance.training.transfer import begin_model

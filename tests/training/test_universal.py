@@ -20,9 +20,9 @@ from polyglance.errors import PolyglanceError
 from polyglance.models.compact import compact
 from polyglance.recipes import load_recipe
 from polyglance.text import pad, train_vectors
-from polyglance.text.closed import ClosedVocabularies, Layout
-from polyglance.text.universal_words import UniversalWords
-from polyglance.text.vectors import read_vectors, save_vectors
+from polyglance.text.embedders.universal.embedder import ClosedVocabularies, Layout
+from polyglance.text.embedders.universal.layer import UniversalWords
+from polyglance.text.vectors.word_vectors import read_vectors, save_vectors
 from polyglance.training import train, trainer
 from polyglance.training.assignment import whitened
 from polyglance.training.data import prepare

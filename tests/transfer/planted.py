@@ -4,8 +4,8 @@ import struct
 
 import numpy as np
 
-from polyglance.text.subwords import MAGIC
-from polyglance.text.vectors import WordVectors, normalise_rows
+from polyglance.text.vectors.fasttext import MAGIC
+from polyglance.text.vectors.word_vectors import WordVectors, normalise_rows
 
 
 def rotation(dim, seed=0):

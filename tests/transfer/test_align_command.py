@@ -4,7 +4,7 @@ from typer.testing import CliRunner
 
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
-from polyglance.text.vectors import WordVectors, normalise_rows, read_vectors, save_vectors
+from polyglance.text.vectors.word_vectors import WordVectors, normalise_rows, read_vectors, save_vectors
 from polyglance.transfer import Alignment, align, judge, split_rows
 from tests.transfer.planted import languages
 

@@ -7,7 +7,7 @@ import pytest
 from polyglance.data import Photo, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.files import write_jsonl_gz
-from polyglance.text.vectors import WordVectors
+from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.transfer import (
     best_rows,
     identical_pairs,

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyglance.text.vectors import normalise_rows
+from polyglance.text.vectors.word_vectors import normalise_rows
 from polyglance.transfer import procrustes, rcsls, rcsls_objective
 from polyglance.transfer.rcsls import SMALLEST_RATE, clip_spectrum
 from tests.transfer.planted import languages

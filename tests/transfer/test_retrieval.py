@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.text.vectors import normalise_rows
+from polyglance.text.vectors.word_vectors import normalise_rows
 from polyglance.transfer import precision, translation_ranks
 from polyglance.transfer.neighbours import mean_similarity, nearest, score_blocks, top_k
 from polyglance.transfer.retrieval import group_gold, target_hubness

@@ -10,7 +10,7 @@ from polyglance.errors import PolyglanceError
 if TYPE_CHECKING:
     import numpy as np
 
-    from polyglance.text.vectors import WordVectors
+    from polyglance.text.vectors.word_vectors import WordVectors
     from polyglance.transfer import Alignment, Precision, Step
     from polyglance.transfer.lexicon import Pairs
 
@@ -67,7 +67,7 @@ def align_command(
 ) -> None:
     """Learn a linear map from SRC's word vectors to TGT's with a dictionary."""
     _check(out, method, rate)
-    from polyglance.text.vectors import read_vectors, save_vectors
+    from polyglance.text.vectors.word_vectors import read_vectors, save_vectors
     from polyglance.transfer import align, best_rows, paired_rows, split_rows
 
     from_, to = (read_vectors(path, words, lenient=lenient) for path in (source, target))

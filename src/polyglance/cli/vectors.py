@@ -9,7 +9,7 @@ import typer
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
-    from polyglance.text.corpus import Sentences
+    from polyglance.text.vectors.corpus import Sentences
 
 
 def vectors_command(
@@ -40,8 +40,8 @@ def vectors_command(
     if format not in ("bin", "vec"):
         raise PolyglanceError(f"--format {format}: expected bin or vec")
     from polyglance.progress import Bar
-    from polyglance.text.train_vectors import VectorSettings, train_vectors
-    from polyglance.text.vectors import save_vectors
+    from polyglance.text.vectors.skipgram import VectorSettings, train_vectors
+    from polyglance.text.vectors.word_vectors import save_vectors
 
     sentences = _sentences(data, languages, text or [], lexicon, split)
     settings = VectorSettings(dim, epochs, threshold, seed)
@@ -66,7 +66,7 @@ def _sentences(
     data: str | None, languages: str | None, text: list[str], lexicon: Path | None, split: str
 ) -> "dict[str, Sentences]":
     from polyglance.data.load import load_dataset
-    from polyglance.text.corpus import caption_sentences, text_sentences
+    from polyglance.text.vectors.corpus import caption_sentences, text_sentences
 
     found: dict[str, Sentences] = {}
     if data is not None:

@@ -6,7 +6,7 @@ from polyglance.models.cross_attention import CrossAttention
 from polyglance.models.network import Network
 from polyglance.models.two_tower import TwoTower
 from polyglance.recipes import Recipe
-from polyglance.text.reader import Reader
+from polyglance.text.embedders.base import Reader
 
 
 def build_network(

@@ -4,10 +4,10 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.models.model import Model
-from polyglance.text.added_words import AddedReader
-from polyglance.text.closed import ClosedVocabularies
-from polyglance.text.tower import LanguageTowers, TextTower
-from polyglance.text.universal_words import StoredWords, UniversalWords
+from polyglance.text.embedders.added import AddedReader
+from polyglance.text.embedders.universal.embedder import ClosedVocabularies
+from polyglance.text.encoders.tower import LanguageTowers, TextTower
+from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
 
 
 def compact(model: Model) -> Model:

@@ -15,7 +15,7 @@ from polyglance.models.network import Network
 from polyglance.models.scan import Scan
 from polyglance.models.similarity import l2
 from polyglance.recipes import Recipe
-from polyglance.text.reader import Reader
+from polyglance.text.embedders.base import Reader
 
 CELLS = 1 << 22
 """Numbers of a tile of images × captions: 16 MiB of float32 for each intermediate result."""

@@ -21,16 +21,16 @@ from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.sets import Codes, VectorSets
 from polyglance.text import Ragged, Vocabulary, pad
-from polyglance.text.added_words import AddedRows
-from polyglance.text.pretrained import located
-from polyglance.text.reader import Reader
-from polyglance.text.readers import load_reader
-from polyglance.text.reading import read_words
-from polyglance.text.spelt_words import SpeltWords
-from polyglance.text.transformer import TransformerTower
-from polyglance.text.translated_words import TranslatedWords
-from polyglance.text.universal_words import StoredWords, UniversalWords
-from polyglance.text.vocabularies import Vocabularies
+from polyglance.text.embedders.added import AddedRows
+from polyglance.text.embedders.pretrained import located
+from polyglance.text.embedders.base import Reader
+from polyglance.text.embedders.build import load_reader
+from polyglance.text.tokenizers.read import read_words
+from polyglance.text.embedders.characters.layer import SpeltWords
+from polyglance.text.encoders.transformer import TransformerTower
+from polyglance.text.embedders.fixed.layer import TranslatedWords
+from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
+from polyglance.text.embedders.table import Vocabularies
 from polyglance.text.word_layers import KnownWords, WordTable
 from polyglance.vision.extract import extract, load_features
 from polyglance.vision.features import Features

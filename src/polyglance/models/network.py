@@ -7,20 +7,20 @@ from torch import Tensor, nn
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe
-from polyglance.text.added_words import AddedReader
-from polyglance.text.closed import ClosedVocabularies
-from polyglance.text.reader import Reader
-from polyglance.text.spellings import Spellings
-from polyglance.text.tower import (
+from polyglance.text.embedders.added import AddedReader
+from polyglance.text.embedders.universal.embedder import ClosedVocabularies
+from polyglance.text.embedders.base import Reader
+from polyglance.text.embedders.characters.embedder import Spellings
+from polyglance.text.encoders.tower import (
     LanguageTowers,
     TextTower,
     add_languages,
     build_text_tower,
     build_universal_tower,
 )
-from polyglance.text.transformer import TransformerTower
-from polyglance.text.translated_words import TranslatedWords
-from polyglance.text.vector_words import VectorReader
+from polyglance.text.encoders.transformer import TransformerTower
+from polyglance.text.embedders.fixed.layer import TranslatedWords
+from polyglance.text.embedders.fixed.embedder import VectorReader
 from polyglance.vision.tower import ImageTower
 
 

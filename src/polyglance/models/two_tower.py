@@ -7,8 +7,8 @@ from torch import Tensor
 from polyglance.models.network import Network
 from polyglance.models.similarity import SCORES, l2
 from polyglance.recipes import Recipe
-from polyglance.text.reader import Reader
-from polyglance.text.transformer import TransformerTower
+from polyglance.text.embedders.base import Reader
+from polyglance.text.encoders.transformer import TransformerTower
 
 
 class TwoTower(Network):

@@ -91,7 +91,7 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
 
 def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
     """Raise now for a lexicon that trainings would miss later."""
-    from polyglance.training.language_vectors import lexicon_file, needs_lexicon
+    from polyglance.text.vectors.trained import lexicon_file, needs_lexicon
 
     for run in todo:
         if run.recipe is not None and (what := needs_lexicon(run.recipe)):
@@ -102,7 +102,7 @@ def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
 
 def uses_lexicon(plan: Plan) -> bool:
     """Whether its trainings, translators or perturbations look words up in a lexicon."""
-    from polyglance.training.language_vectors import needs_lexicon
+    from polyglance.text.vectors.trained import needs_lexicon
 
     runs = plan.runs.values()
     perturbed = [Perturbation.parse(c.perturb) for c in plan.columns if c.perturb is not None]

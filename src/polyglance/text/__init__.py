@@ -1,9 +1,9 @@
 """Tokenisers, vocabularies and batches of captions."""
 
 from polyglance.text import papers, words
-from polyglance.text.batching import bucketed_batches, pad
-from polyglance.text.tokenize import Tokenizer, get_tokenizer, tokenize_many, tokenizers
-from polyglance.text.vocabulary import (
+from polyglance.training.batches import bucketed_batches, pad
+from polyglance.text.tokenizers.base import Tokenizer, get_tokenizer, tokenize_many, tokenizers
+from polyglance.text.embedders.vocabulary import (
     END,
     PAD,
     SPECIALS,

@@ -7,9 +7,9 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.text import alphabet as letters
-from polyglance.text.alphabet import Alphabet
-from polyglance.text.characters import character_ids
-from polyglance.text.vocabulary import END, SPECIALS, START, UNKNOWN, Ragged
+from polyglance.text.embedders.characters.alphabet import Alphabet
+from polyglance.text.embedders.characters.spelling import character_ids
+from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN, Ragged
 
 _FIRST, _LAST = 1, 2
 _GROWING = RLock()

@@ -8,14 +8,14 @@ from torch import Tensor, nn
 from polyglance.pooling import valid
 from polyglance.recipes.schema import CompatRecipe, TextRecipe
 from polyglance.text.lexicon import Lexicon
-from polyglance.text.pretrained import encoder_folder, load_encoder
-from polyglance.text.spelt_words import SpeltWords
-from polyglance.text.translated_words import TranslatedWords
-from polyglance.text.universal_words import StoredWords, UniversalWords
-from polyglance.text.word_embedders import CharGRU, Liwe, WordEmbedder
+from polyglance.text.embedders.pretrained import encoder_folder, load_encoder
+from polyglance.text.embedders.characters.layer import SpeltWords
+from polyglance.text.embedders.fixed.layer import TranslatedWords
+from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
+from polyglance.text.embedders.characters.networks import CharGRU, Liwe, WordEmbedder
 
 if TYPE_CHECKING:
-    from polyglance.text.vectors import WordVectors
+    from polyglance.text.vectors.word_vectors import WordVectors
 
 
 Layer = UniversalWords | StoredWords | TranslatedWords

@@ -11,17 +11,17 @@ from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes import Recipe
-from polyglance.text.added_words import PLACES, AddedLanguage, AddedReader, AddedRows
-from polyglance.text.closed import ClosedVocabularies
-from polyglance.text.corpus import caption_sentences
-from polyglance.text.reader import Reader
-from polyglance.text.spellings import Spellings
-from polyglance.text.tower import LanguageTowers, TextTower
-from polyglance.text.vectors import WordVectors
-from polyglance.text.vocabularies import Vocabularies
-from polyglance.text.vocabulary import SPECIALS
+from polyglance.text.embedders.added import PLACES, AddedLanguage, AddedReader, AddedRows
+from polyglance.text.embedders.universal.embedder import ClosedVocabularies
+from polyglance.text.vectors.corpus import caption_sentences
+from polyglance.text.embedders.base import Reader
+from polyglance.text.embedders.characters.embedder import Spellings
+from polyglance.text.encoders.tower import LanguageTowers, TextTower
+from polyglance.text.vectors.word_vectors import WordVectors
+from polyglance.text.embedders.table import Vocabularies
+from polyglance.text.embedders.vocabulary import SPECIALS
 from polyglance.training.source import copy_weights, pivot_of
-from polyglance.training.vectors import language_words
+from polyglance.text.embedders.fixed.build import language_words
 from polyglance.transfer import (
     Mixtures,
     align,

@@ -18,8 +18,8 @@ from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe
 from polyglance.text import Ragged
-from polyglance.text.vectors import WordVectors
-from polyglance.training.language_vectors import load_array
+from polyglance.text.vectors.word_vectors import WordVectors
+from polyglance.text.vectors.trained import load_array
 from polyglance.training.tuples import Captioned, Tuples, TuplesFeed
 
 VERSION = 1

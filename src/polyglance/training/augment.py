@@ -7,7 +7,7 @@ from torch import Tensor
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema import AugmentRecipe
 from polyglance.text import Ragged, pad
-from polyglance.text.reader import Reader, Substitutes
+from polyglance.text.embedders.base import Reader, Substitutes
 
 VARYING_FROM = 0.2
 """The grid's rule leaves a picture whole whose r ~ U(0, 1) is not above this."""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from polyglance.objectives.adversary import LanguageClassifier
 from polyglance.objectives.masked import PairPredictor
 from polyglance.recipes import Recipe
-from polyglance.text.universal_words import UniversalWords
+from polyglance.text.embedders.universal.layer import UniversalWords
 
 
 class Texts(NamedTuple):

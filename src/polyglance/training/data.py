@@ -14,10 +14,10 @@ from polyglance.models import Model
 from polyglance.models.model import to_tensors
 from polyglance.recipes import Recipe
 from polyglance.text import Ragged
-from polyglance.text.pretrained import check_pretrained
-from polyglance.text.reader import Reader
-from polyglance.text.readers import build_reader
-from polyglance.text.reading import read_words
+from polyglance.text.embedders.pretrained import check_pretrained
+from polyglance.text.embedders.base import Reader
+from polyglance.text.embedders.build import build_reader
+from polyglance.text.tokenizers.read import read_words
 from polyglance.training.conditions import select_captions
 from polyglance.training.transfer import begin_model
 from polyglance.vision.extract import load_features
@@ -74,7 +74,7 @@ def prepare(
         reader = model.reader
     else:
         if recipe.text.embedder == "universal":
-            from polyglance.training.universal import build_universal  # which needs the feeds
+            from polyglance.text.embedders.universal.build import build_universal  # which needs the feeds
 
             reader = build_universal(recipe, dataset, table, tokens, cache, show_progress)
         else:

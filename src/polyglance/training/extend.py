@@ -17,9 +17,9 @@ from polyglance.recipes.schema import (
     TasksRecipe,
     TransferRecipe,
 )
-from polyglance.text.added_words import AddedReader
-from polyglance.text.reading import read_words
-from polyglance.text.vector_words import VectorReader
+from polyglance.text.embedders.added import AddedReader
+from polyglance.text.tokenizers.read import read_words
+from polyglance.text.embedders.fixed.embedder import VectorReader
 from polyglance.training.folder import check_folder
 from polyglance.training.trainer import train
 from polyglance.training.transfer import begin_model

@@ -8,7 +8,7 @@ from polyglance.models import Model
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema import TransferRecipe
 from polyglance.registry import nearest
-from polyglance.text.vector_words import VectorReader
+from polyglance.text.embedders.fixed.embedder import VectorReader
 
 RUN = "run:"
 

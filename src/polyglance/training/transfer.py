@@ -12,12 +12,12 @@ from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema import TransferRecipe
-from polyglance.text.translated_words import TranslatedWords
-from polyglance.text.vector_words import LanguageWords, VectorReader
-from polyglance.text.vectors import WordVectors
+from polyglance.text.embedders.fixed.layer import TranslatedWords
+from polyglance.text.embedders.fixed.embedder import LanguageWords, VectorReader
+from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.training.adding import add_language
 from polyglance.training.source import check_alike, copy_weights, pivot_of
-from polyglance.training.vectors import language_words
+from polyglance.text.embedders.fixed.build import language_words
 from polyglance.transfer import align, best_rows, named_pairs, paired_rows
 
 NEIGHBOURS = 50_000

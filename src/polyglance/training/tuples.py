@@ -10,7 +10,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe
 from polyglance.text import Ragged, pad
-from polyglance.text.closed import NOTHING
+from polyglance.text.embedders.universal.embedder import NOTHING
 from polyglance.training.feed import Feed, Loader
 
 BATCHES, DRAWS = 606, 607

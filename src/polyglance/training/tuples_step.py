@@ -13,7 +13,7 @@ from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.objectives.triplets import match_images
 from polyglance.pooling import valid
 from polyglance.recipes.schema import LossRecipe
-from polyglance.text.universal_words import UniversalWords
+from polyglance.text.embedders.universal.layer import UniversalWords
 from polyglance.training.augment import Augmenter
 from polyglance.training.constraints import Constraints, Texts
 from polyglance.training.data import TrainingData

@@ -11,7 +11,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
 from polyglance.progress import Bar
-from polyglance.text.vectors import WordVectors, mean_row, normalise_rows
+from polyglance.text.vectors.word_vectors import WordVectors, mean_row, normalise_rows
 from polyglance.transfer.procrustes import check_pairs, procrustes
 from polyglance.transfer.rcsls import Step, rcsls
 from polyglance.transfer.retrieval import (

@@ -82,7 +82,7 @@ def induced_pairs(
     2·both / (one + other). Words of fewer than `least` photographs, and pairs below `threshold`,
     are left out.
     """
-    from polyglance.text.tokenize import tokenize_many
+    from polyglance.text.tokenizers.base import tokenize_many
 
     common = np.intersect1d(source.photo, target.photo)
     if len(common) == 0:

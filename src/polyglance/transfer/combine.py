@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from polyglance.text.beginnings import closest
-from polyglance.text.normalise import normalise
-from polyglance.text.vectors import WordVectors
+from polyglance.text.tokenizers.normalise import normalise
+from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.transfer.alignment import Alignment
 from polyglance.transfer.lexicon import Pairs
 from polyglance.transfer.neighbours import score_blocks

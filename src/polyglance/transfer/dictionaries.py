@@ -7,8 +7,8 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_lines
-from polyglance.text.normalise import normalise
-from polyglance.text.vectors import WordVectors
+from polyglance.text.tokenizers.normalise import normalise
+from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.transfer.lexicon import Pairs
 
 LARGEST_TEST_SHARE = 0.2

@@ -7,7 +7,7 @@ from pathlib import Path
 from polyglance.data.lexicon import lexicon_entries, single_words
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
-from polyglance.text.normalise import normalise
+from polyglance.text.tokenizers.normalise import normalise
 
 Pairs = list[tuple[str, str]]
 """(source word, target word)"""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.text.vectors import WordVectors
+from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.transfer.captions import induced_pairs, parallel_captions
 from polyglance.transfer.dictionaries import identical_pairs, read_pairs
 from polyglance.transfer.lexicon import Pairs, lexicon_pairs

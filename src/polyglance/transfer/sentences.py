@@ -7,7 +7,7 @@ import numpy as np
 
 from polyglance.data.dataset import CaptionTable
 from polyglance.errors import PolyglanceError
-from polyglance.text.tokenize import tokenize_many
+from polyglance.text.tokenizers.base import tokenize_many
 from polyglance.transfer.combine import Mixtures
 
 ITERATIONS, LEAST, MOST, SHARE = 5, 2, 5, 0.1

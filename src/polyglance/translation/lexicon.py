@@ -9,8 +9,8 @@ from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.data.lexicon import lemma_words, lexicon_entries
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
-from polyglance.text.normalise import normalise
-from polyglance.text.tokenize import get_tokenizer, tokenize_many
+from polyglance.text.tokenizers.normalise import normalise
+from polyglance.text.tokenizers.base import get_tokenizer, tokenize_many
 from polyglance.translation.base import Translator, file_digest, needed, translators
 from polyglance.translation.forms import Lemmas
 

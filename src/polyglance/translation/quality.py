@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.text.tokenize import tokenize_many
+from polyglance.text.tokenizers.base import tokenize_many
 from polyglance.translation.base import Translator
 
 

@@ -17,7 +17,7 @@ from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.evaluation.perturb.typos import typo
 from polyglance.evaluation.perturb.words import Change, change_words, spans, unspaced, words_of
 from polyglance.evaluation.report import Perturbed
-from polyglance.text.normalise import normalise
+from polyglance.text.tokenizers.normalise import normalise
 
 VERSION = 1
 """Raised when a change of this package makes stored results wrong."""

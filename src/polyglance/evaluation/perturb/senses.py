@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from polyglance.data.lexicon import lexicon_entries, single_words
-from polyglance.text.normalise import normalise
+from polyglance.text.tokenizers.normalise import normalise
 
 Senses = dict[str, list[str]]
 """word → synsets"""

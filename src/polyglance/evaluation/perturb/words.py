@@ -5,8 +5,8 @@ from random import Random
 
 import regex
 
-from polyglance.text.normalise import normalise
-from polyglance.text.segment import segment
+from polyglance.text.tokenizers.normalise import normalise
+from polyglance.text.tokenizers.segment import segment
 
 Span = tuple[int, int]
 Change = Callable[[str, Random], str | None]

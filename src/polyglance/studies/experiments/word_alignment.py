@@ -43,8 +43,8 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
     import numpy as np
 
     from polyglance.recipes.schema import TextRecipe
-    from polyglance.text.vectors import WordVectors
-    from polyglance.training.vectors import language_words
+    from polyglance.text.vectors.word_vectors import WordVectors
+    from polyglance.text.embedders.fixed.build import language_words
     from polyglance.transfer import (
         Alignment,
         align,

@@ -1,0 +1,140 @@
+"""Word vectors from characters: LIWE and charGRU (spec §4.2)."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.parametrizations import weight_norm
+
+from polyglance.recurrent import PackedGRU
+from polyglance.text.embedders.characters.alphabet import PAD
+from polyglance.text.embedders.characters.weighted_norm import WeightedBatchNorm
+
+SMALL, LARGE = 24, 120
+"""Numbers of a character in S-LIWE (the authors' LIWE) and L-LIWE (SMALR)."""
+
+
+class WordEmbedder(nn.Module):
+    """Characters [U, ≤ word_length] of distinct words → vectors [U, size].
+
+    Padding is no character: it has no vector, and a word of nothing but padding does not count
+    in any statistic. With `pad_statistics` it is read like a letter and counted like a word, as
+    in the authors' code.
+    """
+
+    def __init__(
+        self, alphabet: int, size: int, dimension: int, word_length: int, pad_statistics: bool
+    ) -> None:
+        super().__init__()
+        self.size, self.word_length, self.pad_statistics = size, word_length, pad_statistics
+        padding = None if pad_statistics else PAD
+        self.characters = nn.Embedding(alphabet, dimension, padding_idx=padding)
+
+    def forward(self, characters: Tensor, counts: Tensor | None = None) -> Tensor:
+        """`counts` [U] is how often each word occurs in the batch; once if None."""
+        raise TypeError("a word embedder defines forward()")
+
+    def paper_size(self) -> int:
+        """Numbers of the layers, as the paper's table counts them."""
+        raise TypeError("a word embedder defines paper_size()")
+
+    def read(self, characters: Tensor) -> Tensor:
+        """`characters` as wide as they need to be: the longest word, or the full word length."""
+        characters = characters[:, : self.word_length]
+        if self.pad_statistics:
+            return F.pad(characters, (0, self.word_length - characters.shape[1]))
+        used = (characters != PAD).any(0).nonzero()
+        return characters[:, : int(used[-1]) + 1 if len(used) else 1]
+
+
+class _Layer(nn.Module):
+    """A weight-normalised linear layer, batch norm, LeakyReLU(0.1)."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs)
+        weight_norm(self.linear)
+        self.norm = WeightedBatchNorm(outputs)
+
+    def forward(self, vectors: Tensor, counts: Tensor | None) -> Tensor:
+        """vectors [U, ≤ inputs] → [U, outputs]; inputs that are left out are zeros."""
+        weight = self.linear.weight[:, : vectors.shape[1]]
+        return F.leaky_relu(self.norm(F.linear(vectors, weight, self.linear.bias), counts), 0.1)
+
+
+class Liwe(WordEmbedder):
+    """Concatenated characters through three weight-normalised layers with batch norm.
+
+    `layers` are the paper's (f1, f2); the layer to `size` comes after them. With `counts`,
+    embedding each distinct word once has the loss and the gradients of embedding every
+    occurrence.
+
+    >>> Liwe(alphabet=101, layers=(128, 256)).paper_size()
+    189440
+    """
+
+    def __init__(
+        self,
+        alphabet: int,
+        layers: Sequence[int] = (384, 448),
+        size: int = 300,
+        dimension: int = SMALL,
+        word_length: int = 26,
+        pad_statistics: bool = False,
+    ) -> None:
+        super().__init__(alphabet, size, dimension, word_length, pad_statistics)
+        self.sizes = (word_length * dimension, *layers, size)
+        self.layers = nn.ModuleList(_Layer(i, o) for i, o in pairwise(self.sizes))
+
+    def forward(self, characters: Tensor, counts: Tensor | None = None) -> Tensor:
+        """characters [U, ≤ word_length], counts [U] → [U, size]."""
+        characters = self.read(characters)
+        if not self.pad_statistics:
+            # A row of padding is no word.
+            real = (characters[:, 0] != PAD).to(torch.int64)
+            counts = real if counts is None else counts * real
+        vectors = self.characters(characters).flatten(1)  # [U, width · dimension]
+        for layer in self.layers:
+            vectors = layer(vectors, counts)
+        return vectors
+
+    def paper_size(self) -> int:
+        """Weights of the layers: no characters, biases or norms."""
+        return sum(inputs * outputs for inputs, outputs in pairwise(self.sizes))
+
+
+class CharGRU(WordEmbedder):
+    """A GRU over the characters, maximum over time.
+
+    >>> CharGRU(alphabet=101).paper_size()
+    293400
+    """
+
+    def __init__(
+        self,
+        alphabet: int,
+        size: int = 300,
+        dimension: int = SMALL,
+        word_length: int = 26,
+        pad_statistics: bool = False,
+    ) -> None:
+        super().__init__(alphabet, size, dimension, word_length, pad_statistics)
+        self.gru = PackedGRU(dimension, size)
+
+    def forward(self, characters: Tensor, counts: Tensor | None = None) -> Tensor:
+        """characters [U, ≤ word_length] → [U, size]; the counts make no difference."""
+        characters = self.read(characters)
+        if self.pad_statistics:
+            lengths = torch.full((len(characters),), characters.shape[1])
+        else:
+            lengths = (characters != PAD).sum(1).clamp(min=1)
+        states, packing = self.gru.encode(self.characters.weight, characters, lengths)
+        flat = states.new_full((characters.numel(), self.size), -torch.inf)
+        flat = flat.index_copy(0, packing.flat, states)
+        return flat.view(*characters.shape, -1).amax(1)
+
+    def paper_size(self) -> int:
+        """Weights and biases of the GRU; no characters."""
+        return sum(part.numel() for part in self.gru.parameters())

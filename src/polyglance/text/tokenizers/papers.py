@@ -1,0 +1,80 @@
+"""The papers' tokenisers (spec §2.2), for fidelity to their vocabularies."""
+
+from typing import TYPE_CHECKING
+
+from polyglance.errors import PolyglanceError
+from polyglance.text.tokenizers.base import tokenizers
+
+if TYPE_CHECKING:
+    from nltk.tokenize import TreebankWordTokenizer
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
+
+@tokenizers.register("whitespace")
+class Whitespace:
+    """Splits at white space and changes nothing: for files that are tokenised already."""
+
+    def tokenize(self, text: str, language: str | None = None) -> list[str]:
+        """Tokens of `text`."""
+        return text.split()
+
+
+@tokenizers.register("treebank")
+class Treebank:
+    """Lower case, then NLTK's Penn Treebank rules (no sentence splitter, no data files)."""
+
+    def __init__(self) -> None:
+        self._tool = _treebank()
+
+    def tokenize(self, text: str, language: str | None = None) -> list[str]:
+        """Tokens of `text`."""
+        return self._tool.tokenize(text.strip().lower())
+
+
+@tokenizers.register("moses")
+class Moses:
+    """Moses punctuation normalisation and tokenisation, lower-cased: Multi30K's `lc.norm.tok`.
+
+    Escapes as those files do: `&apos;`, `&quot;`, `&amp;`.
+    """
+
+    def __init__(self) -> None:
+        self._tools: dict[str, tuple[MosesPunctNormalizer, MosesTokenizer]] = {}
+
+    def tokenize(self, text: str, language: str | None = None) -> list[str]:
+        """Tokens of `text`."""
+        code = language or "en"
+        if code not in self._tools:
+            self._tools[code] = _moses(code)
+        normaliser, tokenizer = self._tools[code]
+        return tokenizer.tokenize(normaliser.normalize(text.lower()), escape=True)
+
+
+@tokenizers.register("moses+treebank")
+class MosesTreebank:
+    """What the papers' code made of a raw caption: `lc.norm.tok`, then Treebank rules."""
+
+    def __init__(self) -> None:
+        self._moses, self._treebank = Moses(), Treebank()
+
+    def tokenize(self, text: str, language: str | None = None) -> list[str]:
+        """Tokens of `text`."""
+        return self._treebank.tokenize(" ".join(self._moses.tokenize(text, language)))
+
+
+def _treebank() -> "TreebankWordTokenizer":
+    try:
+        from nltk.tokenize import TreebankWordTokenizer
+    except ImportError:
+        raise PolyglanceError("tokeniser 'treebank' needs nltk: pip install nltk") from None
+    return TreebankWordTokenizer()
+
+
+def _moses(code: str) -> "tuple[MosesPunctNormalizer, MosesTokenizer]":
+    try:
+        from sacremoses import MosesPunctNormalizer, MosesTokenizer
+    except ImportError:
+        raise PolyglanceError(
+            "tokeniser 'moses' needs sacremoses: pip install sacremoses"
+        ) from None
+    return MosesPunctNormalizer(code), MosesTokenizer(code)

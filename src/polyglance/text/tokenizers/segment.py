@@ -1,0 +1,100 @@
+"""Word boundaries for scripts that write none: Chinese, Japanese, Thai and its neighbours."""
+
+import logging
+import warnings
+from collections.abc import Callable
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import regex
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import cache_dir
+from polyglance.text.tokenizers.normalise import base_code
+
+_CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]+")
+_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
+_CLUSTERED = regex.compile(
+    r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}][\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{M}]*"
+)
+# A base with its marks, stacked consonants (Khmer, Burmese), and the vowel letters that Thai and
+# Lao write before or after it.
+_CLUSTER = regex.compile(
+    r"[\u0E40-\u0E44\u0EC0-\u0EC4]?\P{M}(?:\p{M}|(?<=[\u17D2\u1039])\p{L})*"
+    r"[\u0E30\u0E32\u0E33\u0E45\u0EB0\u0EB2\u0EB3]?"
+)
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+_SUDACHI_LIMIT = 10_000
+"""Characters in one call; Sudachi refuses more than 49,149 bytes."""
+_SUDACHI_LOCK = Lock()
+"""A tokeniser serves one thread at a time."""
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is in a script that puts no spaces between words."""
+    return _UNSPACED.search(word) is not None
+
+
+def segment(text: str, language: str | None = None) -> str:
+    """`text` with spaces between the words of unspaced scripts; other text is left as it is.
+
+    Han is Chinese unless the language is Japanese or, with no word of Chinese, kana are near.
+    """
+    if text.isascii() or not is_unspaced(text):
+        return text
+    code = base_code(language)
+    japanese = code == "ja" or (code != "zh" and _KANA.search(text) is not None)
+    text = _CJK.sub(_spaced(_cut_japanese if japanese else _cut_chinese), text)
+    return _CLUSTERED.sub(_spaced(_CLUSTER.findall), text)
+
+
+def japanese_readings(text: str) -> list[tuple[str, str]]:
+    """Words of Japanese text with their readings in katakana."""
+    tool = _sudachi()
+    parts = [text[i : i + _SUDACHI_LIMIT] for i in range(0, len(text), _SUDACHI_LIMIT)]
+    with _SUDACHI_LOCK:
+        return [(w.surface(), w.reading_form()) for part in parts for w in tool.tokenize(part)]
+
+
+def _spaced(cut: Callable[[str], list[str]]) -> Callable[[Any], str]:
+    return lambda match: f" {' '.join(cut(match.group()))} "
+
+
+def _cut_chinese(run: str) -> list[str]:
+    return _jieba().lcut(run)
+
+
+def _cut_japanese(run: str) -> list[str]:
+    return [surface for surface, _ in japanese_readings(run)]
+
+
+@cache
+def _jieba() -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import jieba
+    except ImportError:
+        raise PolyglanceError("Chinese text needs a segmenter: pip install jieba") from None
+    jieba.setLogLevel(logging.CRITICAL)
+    tool = jieba.Tokenizer()
+    try:
+        folder = cache_dir() / "jieba"
+        folder.mkdir(parents=True, exist_ok=True)
+        tool.tmp_dir = str(folder)
+    except OSError:
+        pass  # jieba falls back to the system's temporary folder
+    tool.initialize()
+    return tool
+
+
+@cache
+def _sudachi() -> Any:
+    try:
+        from sudachipy import Dictionary, SplitMode
+
+        return Dictionary(dict="small").tokenizer(mode=SplitMode.A)
+    except ImportError:
+        remedy = "pip install sudachipy sudachidict_small"
+        raise PolyglanceError(f"Japanese text needs a segmenter: {remedy}") from None

@@ -1,0 +1,88 @@
+"""Word vectors from which words share a caption: PPMI and a truncated SVD.
+
+Trained on a few thousand captions of each language, they align across languages far better than
+skip-gram vectors: captions of different languages tell of the same scenes (docs/transfer.md).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from polyglance.errors import PolyglanceError
+from polyglance.text.vectors.word_vectors import WordVectors
+
+SMOOTHING = 0.75
+"""Exponent of context counts, as in word2vec (Levy et al. 2015)."""
+ITERATIONS = 4
+_PAIRS = 1 << 22
+
+
+def cooccurrence_vectors(
+    sentences: Sequence[Sequence[str]], dim: int = 300, least: int = 3, most: int = 20_000
+) -> WordVectors:
+    """Vectors [n, dim] of words that occur `least` times, the `most` frequent at most.
+
+    Rows are left singular vectors, times the root of the singular values, of the positive
+    pointwise mutual information of words that share a sentence. The same sentences always give
+    the same vectors.
+    """
+    counts = Counter(word for words in sentences for word in words)
+    kept = sorted((w for w, n in counts.items() if n >= least), key=lambda w: (-counts[w], w))
+    words = kept[:most]
+    if not words:
+        raise PolyglanceError(f"no word occurs {least} times in {len(sentences)} sentences")
+    ids = {word: index for index, word in enumerate(words)}
+    codes, times = _pairs(sentences, ids)
+    if not len(codes):
+        raise PolyglanceError("no two words share a sentence")
+    rows, columns, values = _ppmi(codes, times, len(words))
+    place = torch.from_numpy(np.stack([rows, columns]))
+    size = (len(words), len(words))
+    numbers = torch.from_numpy(values)
+    matrix = torch.sparse_coo_tensor(place, numbers, size, check_invariants=True).coalesce()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        wanted = min(dim, len(words))
+        left, strength, _ = torch.svd_lowrank(
+            matrix, min(len(words), wanted + wanted // 10 + 1), ITERATIONS
+        )
+    found = (left[:, :wanted] * strength[:wanted].sqrt()).numpy()
+    return WordVectors(words, np.pad(found, ((0, 0), (0, dim - wanted))).astype(np.float32))
+
+
+def _pairs(
+    sentences: Sequence[Sequence[str]], ids: dict[str, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Codes i·n + j of distinct words that share a sentence, sorted, and how often they do."""
+    groups = [
+        np.unique(np.array([ids[word] for word in words if word in ids], np.int64))
+        for words in sentences
+    ]
+    codes, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    waiting: list[np.ndarray] = []
+    size = 0
+    for number, group in enumerate(groups, 1):
+        one, other = (part.ravel() for part in np.meshgrid(group, group))
+        waiting.append((one * len(ids) + other)[one != other])
+        size += len(waiting[-1])
+        if size > _PAIRS or number == len(groups):
+            new, times = np.unique(np.concatenate(waiting), return_counts=True)
+            codes, inverse = np.unique(np.concatenate([codes, new]), return_inverse=True)
+            counts = np.bincount(inverse, np.concatenate([counts, times])).astype(np.int64)
+            waiting, size = [], 0
+    return codes, counts
+
+
+def _ppmi(
+    codes: np.ndarray, counts: np.ndarray, words: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and values of positive log p(i, j) / (p(i) · p(j)), contexts smoothed."""
+    rows, columns = np.divmod(codes, words)
+    total = np.bincount(rows, counts, words)
+    context = total**SMOOTHING
+    context /= context.sum()
+    values = np.log(counts / (total[rows] * context[columns])).astype(np.float32)
+    keep = values > 0
+    return rows[keep], columns[keep], values[keep]

@@ -1,0 +1,175 @@
+"""Text files of word vectors, a word a line: with fastText's header, or without as GloVe's."""
+
+import gzip
+import zlib
+from collections.abc import Collection, Iterator
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.progress import Bar
+from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE, WordVectors
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_lines_of(
+    path: Path,
+    limit: int | None,
+    only: Collection[str] | None,
+    lenient: bool,
+    show_progress: bool | None,
+) -> WordVectors:
+    """See `polyglance.text.vectors.read_vectors`."""
+    lines = _lines(path)
+    first = next(lines, None)
+    if first is None:
+        raise PolyglanceError(f"{path}: the file is empty")
+    header = _header(first[1])
+    if header is None:
+        lines, promised = chain([first], lines), None
+        dim = len(first[1].split(b" ")) - 1
+    else:
+        promised, dim = header
+    if dim < 1:
+        raise PolyglanceError(f"{path}, line {first[0]}: expected a word and its numbers")
+    reader = _Reader(path, dim, only, lenient)
+    estimate = promised or path.stat().st_size // max(len(first[1]), 1)
+    total = min(limit or estimate, estimate)
+    show = total >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
+    seen = 0
+    with Bar(f"reading {path.name}", total, "words", show) as bar:
+        for number, line in lines:
+            reader.add(number, line)
+            seen += 1
+            if seen % STRIDE == 0:
+                bar.advance(STRIDE)
+            if seen == limit:
+                break
+    if promised is not None and seen != min(promised, limit or promised):
+        raise PolyglanceError(
+            f"{path}: the first line promises {promised} words, but there are {seen}; "
+            "the file is incomplete, get it again"
+        )
+    return reader.finish()
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """(number from 1, line) of lines that are not blank. Only a newline ends a line: words hold
+    characters that Python takes for the end of a line or for a space."""
+    if not path.is_file():
+        raise PolyglanceError(f"{path}: no such file")
+    number = 0
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as handle:
+            for number, line in enumerate(handle, 1):
+                line = line.removeprefix(_BOM) if number == 1 else line
+                if line := line.rstrip(b" \r\n\t"):
+                    yield number, line
+    except (EOFError, OSError, zlib.error) as error:
+        raise PolyglanceError(
+            f"{path}, after line {number}: the file is damaged ({error}); get it again"
+        ) from None
+
+
+def _header(line: bytes) -> tuple[int, int] | None:
+    """(words, dimension) of fastText's first line."""
+    parts = line.split()
+    if len(parts) != 2 or not all(part.isdigit() and len(part) < 12 for part in parts):
+        return None
+    return int(parts[0]), int(parts[1])
+
+
+class _Reader:
+    """Collects rows in one growing array, so that a file is never in memory twice."""
+
+    def __init__(self, path: Path, dim: int, only: Collection[str] | None, lenient: bool) -> None:
+        self.path, self.dim, self.lenient = path, dim, lenient
+        self.only = None if only is None else set(only)
+        self.line_of: dict[str, int] = {}
+        self.skipped = 0
+        self._matrix = np.empty((1024, dim), np.float32)
+
+    def add(self, number: int, line: bytes) -> None:
+        """Keep the vector of a line, if its word is wanted."""
+        if self.only is not None and not self._wanted(line):
+            return
+        raw, numbers = self._parts(number, line)
+        word = self._word(number, raw)
+        if word is None or (self.only is not None and word not in self.only):
+            return
+        row = len(self.line_of)
+        if row == len(self._matrix):
+            self._matrix.resize((row + row // 2, self.dim), refcheck=False)
+        self._matrix[row] = self._numbers(number, numbers)
+        self.line_of[word] = number
+
+    def finish(self) -> WordVectors:
+        """What was collected."""
+        if not self.line_of and self.only is None:
+            raise PolyglanceError(f"{self.path}: the file holds no vectors")
+        self._matrix.resize((len(self.line_of), self.dim), refcheck=False)
+        return WordVectors(list(self.line_of), self._matrix, self.skipped)
+
+    def _wanted(self, line: bytes) -> bool:
+        # A word with spaces starts with a word that may be wanted; `add` looks again.
+        start = line[: line.find(b" ")].decode("utf-8", "replace")
+        return self.only is not None and (
+            start in self.only or line.count(b" ") != self.dim or "\ufffd" in start
+        )
+
+    def _parts(self, number: int, line: bytes) -> tuple[bytes, list[bytes]]:
+        """A word and its numbers; words of GloVe may hold spaces, but not only more numbers."""
+        parts = line.split(b" ")
+        found = len(parts) - 1
+        if found > self.dim and not all(map(_is_number, parts[1 : -self.dim])):
+            return b" ".join(parts[: -self.dim]), parts[-self.dim :]
+        if found != self.dim:
+            raise self._error(
+                number,
+                f"{found} numbers where {self.dim} are expected; mend or remove the line",
+            )
+        return parts[0], parts[1:]
+
+    def _word(self, number: int, raw: bytes) -> str | None:
+        try:
+            word = raw.decode()
+            wrong = "there is no word before the numbers"
+        except UnicodeDecodeError:
+            word, wrong = "", f"the word {raw!r} is not UTF-8"
+        if word and word not in self.line_of:
+            return word
+        if self.lenient:
+            self.skipped += 1
+            return None
+        if word:
+            wrong = f"the word '{word}' is already on line {self.line_of[word]}"
+        raise self._error(number, f"{wrong}; mend the file, or read it leniently")
+
+    def _numbers(self, number: int, parts: list[bytes]) -> np.ndarray:
+        try:
+            row = np.array(parts, np.float32)
+        except ValueError:
+            bad = next((part for part in parts if not _is_number(part)), b"")
+            text = bad.decode("utf-8", "replace")
+            raise self._error(
+                number, f"'{text}' is not a number; mend or remove the line"
+            ) from None
+        if not np.isfinite(row).all():
+            bad = parts[int(np.flatnonzero(~np.isfinite(row))[0])]
+            text = bad.decode("utf-8", "replace")
+            raise self._error(number, f"'{text}' is no finite number; mend or remove the line")
+        return row
+
+    def _error(self, number: int, text: str) -> PolyglanceError:
+        return PolyglanceError(f"{self.path}, line {number}: {text}")
+
+
+def _is_number(part: bytes) -> bool:
+    try:
+        float(part)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,173 @@
+"""Vectors of a language's words: from a user's files, or trained on sentences and kept."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from polyglance.data.dataset import Dataset
+from polyglance.data.text_only import FILE
+from polyglance.errors import PolyglanceError
+from polyglance.files import atomic, cache_dir
+from polyglance.recipes import Recipe
+from polyglance.text.vectors.corpus import Sentences, text_only_sentences
+from polyglance.text.vectors.word_vectors import WordVectors, read_vectors, vector_file
+
+VERSION = 2
+"""Raised when vectors trained by an earlier version are not to be used any more."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What vectors are trained on beside the training captions, as universal.corpus says."""
+
+    recipe: Recipe
+    dataset: Dataset
+    languages: Sequence[str]
+
+    @property
+    def texts(self) -> Path | None:
+        """The file of text-only captions, unless it is not there or trained on anyway."""
+        root = self.dataset.root
+        unwanted = self.recipe.universal.corpus == "captions" or self.recipe.tasks.text_only
+        return None if root is None or unwanted or not (root / FILE).is_file() else root / FILE
+
+    @property
+    def lexicon(self) -> Path | None:
+        """The lexicon, if its synonyms are wanted."""
+        wanted = self.recipe.universal.corpus == "lexicon"
+        return lexicon_file(self.recipe, "universal.corpus=lexicon") if wanted else None
+
+    @cached_property
+    def key(self) -> str:
+        """Of the files' content: reading their words is for vectors that are not kept yet."""
+        total = hashlib.sha256()
+        for path in (self.texts, self.lexicon):
+            total.update(b"\0" if path is None else hashlib.sha256(_content(path)).digest())
+        return total.hexdigest()
+
+    def sentences(self, code: str) -> Sentences:
+        """Of a language."""
+        return self._sentences[code]
+
+    @cached_property
+    def _sentences(self) -> dict[str, Sentences]:
+        found: dict[str, Sentences] = {code: [] for code in self.languages}
+        if self.texts is not None:
+            found = text_only_sentences(self.dataset, self.languages, self.recipe.text.tokenizer)
+        if self.lexicon is not None:
+            from polyglance.transfer.lexicon import synonyms
+
+            for code, groups in synonyms(self.lexicon, self.languages).items():
+                found[code] += groups
+        return found
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise PolyglanceError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def lexicon_file(recipe: Recipe, what: str) -> Path:
+    """The file of universal.lexicon, or of the environment, which `what` needs."""
+    named = recipe.universal.lexicon or os.environ.get("POLYGLANCE_LEXICON")
+    if not named:
+        raise PolyglanceError(
+            f"{what} needs a lexicon: set universal.lexicon=lexicon.tsv.gz or $POLYGLANCE_LEXICON"
+        )
+    return Path(named).expanduser()
+
+
+def needs_lexicon(recipe: Recipe) -> str | None:
+    """The setting for which training needs a lexicon, if there is one."""
+    universal = recipe.universal
+    if recipe.text.embedder != "universal":
+        return None
+    if universal.rare == "dictionary":
+        return "universal.rare=dictionary"
+    trains = universal.vectors is None and universal.corpus == "lexicon"
+    return "universal.corpus=lexicon" if trains else None
+
+
+def language_vectors(
+    code: str,
+    words: Sequence[str],
+    captions: Sequence[Sequence[str]],
+    corpus: Corpus,
+    cache: Path | None,
+) -> WordVectors:
+    """Vectors of those of `words` that have one, in their order; `captions` have them all."""
+    recipe = corpus.recipe.universal
+    if recipe.vectors is not None:
+        return _read(code, words, recipe.vectors)
+    known = sorted({word for caption in captions for word in caption})
+    matrix = _trained(code, known, captions, corpus, cache)
+    return WordVectors(list(words), matrix[np.searchsorted(known, list(words))])
+
+
+def _read(code: str, words: Sequence[str], folder: str) -> WordVectors:
+    path = vector_file(Path(folder).expanduser(), code, "universal.vectors")
+    found = read_vectors(path, only=words)
+    kept = [word for word in words if word in found]
+    if not kept:
+        raise PolyglanceError(
+            f"universal.vectors: the file of '{code}' has a vector for none of the "
+            f"{len(words)} words of its training captions"
+        )
+    return WordVectors(kept, found.matrix[found.rows(kept)])
+
+
+def _trained(
+    code: str,
+    words: Sequence[str],
+    captions: Sequence[Sequence[str]],
+    corpus: Corpus,
+    cache: Path | None,
+) -> np.ndarray:
+    """[n, dim], the same for the same sentences: kept, as training them takes a while."""
+    dim = corpus.recipe.universal.trained
+    path = cache_dir(cache) / "vectors" / f"{_key(code, captions, corpus, dim)}.npy"
+    kept = load_array(path)
+    if kept is not None and kept.shape == (len(words), dim):
+        return kept
+    from polyglance.text.vectors.skipgram import VectorSettings, train_vectors
+
+    sentences = [*captions, *corpus.sentences(code)]
+    matrix = train_vectors(sentences, VectorSettings(dim=dim)).vectors(words, False)
+    with atomic(path) as handle:
+        np.save(handle, matrix, allow_pickle=False)
+    return matrix
+
+
+def load_array(path: Path) -> np.ndarray | None:
+    """What `np.save` or `np.savez` wrote; None if it is not there or damaged."""
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+
+
+def _key(code: str, captions: Sequence[Sequence[str]], corpus: Corpus, dim: int) -> str:
+    about = (VERSION, dim, code, corpus.recipe.text.tokenizer, corpus.key)
+    total = hashlib.sha256(" ".join(map(str, about)).encode() + b"\n")
+    for caption in captions:
+        total.update("\t".join(caption).encode() + b"\n")
+    return total.hexdigest()[:24]
+
+
+def reduce_vectors(matrix: np.ndarray, dim: int) -> np.ndarray:
+    """Vectors [n, d] on their `dim` principal components, float32 [n, dim].
+
+    Of fewer than `dim` words the other components are 0; vectors of that size stay as they are.
+    """
+    if matrix.shape[1] <= dim:
+        return matrix
+    centred = matrix.astype(np.float64) - matrix.mean(0, dtype=np.float64)
+    values, directions = np.linalg.eigh(centred.T @ centred)
+    return (centred @ directions[:, np.argsort(values)[::-1][:dim]]).astype(np.float32)

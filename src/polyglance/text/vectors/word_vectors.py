@@ -1,0 +1,140 @@
+"""Word vectors made elsewhere (fastText, word2vec, GloVe): reading, looking up, writing."""
+
+import gzip
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import atomic
+from polyglance.progress import Bar
+
+SHOW_PROGRESS_FROM = 20_000
+"""Words from which reading or writing may take more than two seconds."""
+SUFFIXES = (".bin", ".vec", ".vec.gz", ".txt", ".txt.gz")
+STRIDE = 1000
+"""Words between two movements of the bar."""
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Words, most frequent first as the files have them, and `matrix` [n, d] float32.
+
+    >>> vectors = WordVectors(["dog", "cat"], np.eye(2, dtype=np.float32))
+    >>> vectors.rows(["cat", "cow"]).tolist()
+    [1, -1]
+    """
+
+    words: list[str]
+    matrix: np.ndarray = field(repr=False)
+    skipped: int = 0
+    """Lines of the file that were passed over."""
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """word → row"""
+        return {word: row for row, word in enumerate(self.words)}
+
+    @property
+    def dim(self) -> int:
+        """Numbers of a vector."""
+        return self.matrix.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.index
+
+    def rows(self, words: Iterable[str]) -> np.ndarray:
+        """Rows of words [n] int64, -1 where there is no vector."""
+        return np.array([self.index.get(word, -1) for word in words], np.int64)
+
+    def first(self, count: int) -> "WordVectors":
+        """The `count` most frequent words; the vectors are not copied."""
+        return WordVectors(self.words[:count], self.matrix[:count])
+
+
+def normalise_rows(matrix: np.ndarray) -> np.ndarray:
+    """Rows scaled to length 1; a row of zeros stays."""
+    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return matrix / np.where(norms > 0, norms, 1).astype(matrix.dtype)
+
+
+def mean_row(matrix: np.ndarray) -> np.ndarray:
+    """Mean of the rows [d], summed in float64."""
+    return matrix.mean(axis=0, dtype=np.float64).astype(matrix.dtype)
+
+
+def vector_file(folder: Path, code: str, field: str) -> Path:
+    """The file of a language's vectors, such as de.bin, in a folder that a recipe's field names."""
+    if folder.is_file():
+        return folder
+    if not folder.is_dir():
+        raise PolyglanceError(
+            f"{folder}: no such folder; give {field} one with {code}.bin or {code}.vec"
+        )
+    for suffix in SUFFIXES:
+        if (folder / f"{code}{suffix}").is_file():
+            return folder / f"{code}{suffix}"
+    raise PolyglanceError(
+        f"{folder}: has neither {code}.bin nor {code}.vec; put vectors of '{code}' there, leave "
+        f"out {field} to make them from captions, or the language with data.languages"
+    )
+
+
+def read_vectors(
+    path: Path,
+    limit: int | None = None,
+    only: Collection[str] | None = None,
+    lenient: bool = False,
+    show_progress: bool | None = None,
+) -> WordVectors:
+    """Vectors of the first `limit` words of a file, or of those of them that are in `only`.
+
+    Reads the text formats of fastText and word2vec (`.vec`) and GloVe (`.txt`), also gzipped,
+    and fastText's `.bin`, which has a vector for any word: there, `only` gives all its words.
+    A text file with a word twice or not in UTF-8 is an error; `lenient` passes over such lines.
+    """
+    if limit is not None and limit < 1:
+        raise PolyglanceError(f"{path}: asked for {limit} words; ask for at least 1")
+    if path.suffix in (".bin", ".ftz"):
+        from polyglance.text.vectors.fasttext import SubwordVectors
+
+        model = SubwordVectors.open(path, show_progress)
+        words = model.words[:limit] if only is None else list(dict.fromkeys(only))
+        return WordVectors(words, model.vectors(words, show_progress))
+    from polyglance.text.vectors.text_files import read_lines_of
+
+    return read_lines_of(path, limit, only, lenient, show_progress)
+
+
+def save_vectors(
+    path: Path,
+    words: Sequence[str],
+    matrix: np.ndarray,
+    digits: int = 6,
+    show_progress: bool | None = None,
+) -> None:
+    """Write fastText's text format, atomically; gzipped where the name ends in `.gz`.
+
+    Nine digits give every float32 back as it was.
+    """
+    if len(words) != len(matrix):
+        raise ValueError(f"{len(words)} words for {len(matrix)} vectors")
+    row = " ".join([f"%.{digits}g"] * matrix.shape[1])
+    show = len(words) >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
+    with atomic(path) as raw, Bar("writing vectors", len(words), "words", show) as bar:
+        handle = gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw
+        handle.write(f"{len(words)} {matrix.shape[1]}\n".encode())
+        for number, (word, vector) in enumerate(zip(words, matrix, strict=True), 1):
+            if not word or "\n" in word or "\r" in word:
+                raise PolyglanceError(f"{path}: the word {word!r} cannot be written on a line")
+            handle.write(f"{word} {row % tuple(vector.tolist())}\n".encode())
+            if number % STRIDE == 0:
+                bar.advance(STRIDE)
+        if handle is not raw:
+            handle.close()
