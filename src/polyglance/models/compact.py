@@ -1,57 +1,20 @@
 """The deployed form of a model of universal words: their vectors stored, not computed."""
 
-import torch
-
-from polyglance.errors import PolyglanceError
 from polyglance.models.model import Model
-from polyglance.text.embedders.added import AddedReader
-from polyglance.text.embedders.universal.embedder import ClosedVocabularies
-from polyglance.text.encoders.tower import LanguageTowers, TextTower
-from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
 
 
 def compact(model: Model) -> Model:
-    """A model with the same results, of which the image tower, the GRU and a table are left.
+    """A model with the same results, of which the image tower, the encoder and a table are left.
 
     Words' own vectors, languages' layers and latent tokens become one row of a table for each
-    token; what training alone needs is dropped (SMALR §5: 7.1M parameters beside the table).
+    token; what training alone needs is dropped (Burns et al. 2020, SMALR, §5: 7.1M parameters
+    beside the table).
     """
-    reader, recipe = model.reader, model.recipe
-    if isinstance(reader, AddedReader):
-        raise PolyglanceError(
-            f"'add-language' has given this model {', '.join(reader.added)}; compact the model "
-            "that it was made from, and add the language to the compact one"
-        )
-    if not isinstance(reader, ClosedVocabularies):
-        raise PolyglanceError(
-            f"a model of text.embedder={recipe.text.embedder} has nothing to compact; "
-            "those of universal words do (mule, smalr, …)"
-        )
-    if recipe.universal.precomputed:
-        raise PolyglanceError("the model is compact already")
-    universal = recipe.universal.model_copy(update={"precomputed": True})
-    small = Model(
-        recipe.model_copy(update={"universal": universal}),
-        ClosedVocabularies(reader.tables, reader.layout),
-        model.feature_dim,
-        model.languages,
-    )
+    embedder = model.embedder.compact()
+    small = Model(embedder.recipe, embedder, model.feature_dim, model.languages)
     kept, state = small.network.state_dict(), model.network.state_dict()
     small.network.load_state_dict({**kept, **{k: v for k, v in state.items() if k in kept}})
-    for old, new in zip(_towers(model), _towers(small), strict=True):
-        _store(old.words, new.words)
+    old, new = model.network.text.word_layers(), small.network.text.word_layers()
+    for words, stored in zip(old, new, strict=True):
+        stored.store(words)  # type: ignore[operator]
     return small
-
-
-def _towers(model: Model) -> list[TextTower]:
-    text = model.network.text
-    towers = text.towers.values() if isinstance(text, LanguageTowers) else [text]
-    return [tower for tower in towers if isinstance(tower, TextTower)]
-
-
-def _store(words: torch.nn.Module, stored: torch.nn.Module) -> None:
-    assert isinstance(words, UniversalWords)
-    assert isinstance(stored, StoredWords)
-    ids = torch.arange(stored.first, stored.first + len(stored.table) - 1)
-    with torch.no_grad():
-        stored.table[1:] = words(ids)

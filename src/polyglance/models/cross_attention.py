@@ -11,11 +11,12 @@ from torch.utils.checkpoint import checkpoint
 from polyglance.errors import PolyglanceError
 from polyglance.models.attention import Sets
 from polyglance.models.imram import Imram
-from polyglance.models.network import Network
+from polyglance.models.network import Network, networks
 from polyglance.models.scan import Scan
 from polyglance.models.similarity import l2
-from polyglance.recipes import Recipe
-from polyglance.text.embedders.base import Reader
+from polyglance.recipes.schema import ImramRecipe, Recipe, ScanRecipe
+from polyglance.recipes.schema.checks import ONE_VECTOR
+from polyglance.text.embedders import Embedder, TextBatch
 
 CELLS = 1 << 22
 """Numbers of a tile of images × captions: 16 MiB of float32 for each intermediate result."""
@@ -23,31 +24,31 @@ CELLS = 1 << 22
 MATCHINGS: dict[str, Any] = {"scan": Scan, "imram": Imram}
 
 
+@networks.register("scan")
+@networks.register("imram")
 class CrossAttention(Network):
     """Towers that give sets of normalised vectors, and an attention that scores them.
 
     A caption may also stand in for an image (c2c): both are sets.
     """
 
-    def __init__(
-        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int] | Reader
-    ) -> None:
-        check_attention(recipe)
-        super().__init__(recipe, feature_dim, vocabulary)
-        attention, dim = recipe.attention, recipe.joint.dim
-        names = ["t2i", "i2t"] if attention.direction == "both" else [attention.direction]
-        kind = MATCHINGS[attention.matching]
-        self.matching = nn.ModuleDict({name: kind(attention, dim) for name in names})
+    def __init__(self, recipe: Recipe, feature_dim: int, embedder: Embedder) -> None:
+        super().__init__(recipe, feature_dim, embedder)
+        settings, dim = recipe.joint.similarity, recipe.joint.dim
+        assert isinstance(settings, ScanRecipe | ImramRecipe)
+        names = ["t2i", "i2t"] if settings.direction == "both" else [settings.direction]
+        kind = MATCHINGS[settings.kind]
+        self.matching = nn.ModuleDict({name: kind(settings, dim) for name in names})
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Sets:
         """Sets [B, K, F] with lengths → sets of vectors [B, K, D] of length one."""
         if lengths is None:
-            raise PolyglanceError(one_vector("the image features"))
+            raise PolyglanceError(f"the image features: {ONE_VECTOR}")
         return Sets(l2(self.image.vectors(features, lengths)), lengths)
 
-    def embed_text(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Sets:
-        """Word ids [B, T] of a language with lengths → sets of vectors [B, T, D] of length one."""
-        return Sets(l2(self.text.vectors(ids, lengths, language)), lengths)
+    def embed_text(self, batch: TextBatch, language: str | None = None) -> Sets:
+        """Texts [B, T] of a language → sets of vectors [B, T, D] of length one."""
+        return Sets(l2(self.text.vectors(batch, language)), batch.lengths)
 
     def scores(self, images: Sets, captions: Sets) -> Tensor:
         """Scores [N, M] of sets, the sum over the directions.
@@ -79,38 +80,3 @@ class CrossAttention(Network):
 def _roles(direction: str, images: Sets, captions: Sets) -> tuple[Sets, Sets]:
     """(queries, contexts) of a direction."""
     return (captions, images) if direction == "t2i" else (images, captions)
-
-
-def check_attention(recipe: Recipe) -> None:
-    """Settings that mean nothing with cross-attention, or not with this one, are errors."""
-    attention = recipe.attention
-    if attention.matching == "none":
-        return
-    where = f"attention.matching={attention.matching}"
-    if recipe.joint.similarity != "cosine":
-        raise PolyglanceError(
-            f"{where} compares by cosine: set joint.similarity=cosine, or attention.matching=none"
-        )
-    if attention.matching == "scan" and attention.direction == "both":
-        raise PolyglanceError(
-            "attention.direction=both is for imram; for SCAN train t2i and i2t, and average them "
-            "with 'polyglance evaluate A B --ensemble'"
-        )
-    if attention.matching == "imram" and attention.aggregate != "mean":
-        raise PolyglanceError(f"{where} takes attention.aggregate=mean only")
-    if (recipe.image.pooling, recipe.text.pooling) != ("mean", "last"):
-        raise PolyglanceError(
-            f"{where} pools nothing: leave image.pooling and text.pooling at their defaults "
-            "(mean, last)"
-        )
-    feature = recipe.image.feature
-    if feature.endswith("/global") and not feature.startswith("imported/"):
-        raise PolyglanceError(one_vector(f"image.feature={feature}"))
-
-
-def one_vector(what: str) -> str:
-    """The mistake of giving an attention only one thing to attend to."""
-    return (
-        f"{what}: one vector per image, and cross-attention needs several; "
-        "set image.feature to a grid such as efficientnet-lite2/grid3, or to imported regions"
-    )

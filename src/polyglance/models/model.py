@@ -1,10 +1,8 @@
 """`Model`: what users load, encode with and save."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,118 +12,87 @@ from polyglance.data.dataset import Dataset
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.files import atomic, read_json, write_json
 from polyglance.models.attention import Sets
-from polyglance.models.build import build_network
-from polyglance.models.cross_attention import one_vector
-from polyglance.models.together import Together
+from polyglance.models.network import Network, build_network
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
+from polyglance.recipes.schema.checks import ONE_VECTOR
 from polyglance.sets import Codes, VectorSets
-from polyglance.text import Ragged, Vocabulary, pad
-from polyglance.text.embedders.added import AddedRows
+from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch, load_embedder
 from polyglance.text.embedders.pretrained import located
-from polyglance.text.embedders.base import Reader
-from polyglance.text.embedders.build import load_reader
-from polyglance.text.tokenizers.read import read_words
-from polyglance.text.embedders.characters.layer import SpeltWords
-from polyglance.text.encoders.transformer import TransformerTower
-from polyglance.text.embedders.fixed.layer import TranslatedWords
-from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
-from polyglance.text.embedders.table import Vocabularies
-from polyglance.text.word_layers import KnownWords, WordTable
+from polyglance.text.tokenizers import read_words
 from polyglance.vision.extract import extract, load_features
 from polyglance.vision.features import Features
 
 CONFIG, WEIGHTS = "model.json", "model.safetensors"
 FORMAT = 1
-WORD_LAYERS = (WordTable, SpeltWords, UniversalWords, TranslatedWords, AddedRows)
-FIXED_WORDS = (KnownWords, StoredWords, TranslatedWords)
 IMAGES_AT_A_TIME, TEXTS_AT_A_TIME = 64, 512
 """Sets padded at a time where a model scores them."""
-QUERIES_AT_MOST = 1000
-"""Calls from several threads before all wait for the reader to forget new words."""
 
 
 class Model:
-    """A trained model: pictures and sentences become points of one space.
+    """A trained model: images and texts become embeddings in one space.
 
-    `Model.load(folder).encode_text(["a dog", "ein Hund"])` gives float32 [2, D], normalised.
-    A cross-attention model gives `VectorSets` instead, to be compared with `score`.
+    `Model.load(folder).encode_text(["a dog", "ein Hund"])` gives float32 [2, D], normalised. A
+    cross-attention model gives `VectorSets` instead; `similarity` compares either. Several threads
+    may encode at a time: nothing changes when a model reads.
     """
 
     def __init__(
-        self,
-        recipe: Recipe,
-        vocabulary: Vocabulary | Reader,
-        feature_dim: int,
-        languages: Sequence[str],
+        self, recipe: Recipe, embedder: Embedder, feature_dim: int, languages: Sequence[str]
     ) -> None:
-        self.recipe = recipe
-        if isinstance(vocabulary, Vocabulary):
-            vocabulary = Vocabularies({"": vocabulary})
-        self.reader = vocabulary
+        self.recipe, self.embedder = recipe, embedder
         self.feature_dim = feature_dim
         self.languages = sorted(languages)
-        self.network = build_network(recipe, feature_dim, self.reader)
-        self._was_training, self._reading = self.network.training, Lock()
-        self._judging = Together(self._to_evaluation, self._to_former_mode)
-        self._borrowing = Together(lambda: None, lambda: self.reader.release(), QUERIES_AT_MOST)
+        self.network: Network = build_network(recipe, feature_dim, embedder).eval()
 
     @property
-    def similarity(self) -> str:
-        """ "cosine", "dot" or "order"; the squared order violation ranks as the plain one.
+    def similarity_name(self) -> str:
+        """ "cosine", "dot", "order", "scan" or "imram".
 
-        A cross-attention model, "scan" or "imram", compares with its own `score`.
+        The squared order violation ranks as the plain one does.
         """
-        if self.attends:
-            return self.recipe.attention.matching
-        if self.recipe.joint.similarity != "cosine":
-            return "order"
-        return "dot" if self.recipe.compat.no_imgnorm else "cosine"
+        kind = str(self.recipe.joint.similarity.kind)
+        return "dot" if kind == "cosine" and self.recipe.compat.no_imgnorm else kind
 
     @property
     def attends(self) -> bool:
-        """Whether pictures and texts are `VectorSets` to be compared with `score`, not points."""
-        return self.recipe.attention.matching != "none"
+        """Whether embeddings are sets of vectors, compared by cross-attention."""
+        return self.recipe.joint.attends
 
     @property
     def dim(self) -> int:
-        """Size of the joint space."""
+        """Dimension of the joint space."""
         return self.recipe.joint.dim
 
     def parameters(self) -> dict[str, int]:
-        """Trainable numbers of each part; `frozen`, where there are any, are pretrained ones."""
-        image, text = _size(self.network.image), _size(self.network.text)
-        words, all_ = sum(map(_size, self._word_layers())), _size(self.network)
-        rest = all_ - image - text
+        """Trained parameters of each part; `frozen`, where there are any, are pretrained ones."""
+        text = self.network.text
+        layers = text.word_layers()
+        image, total = count_trained(self.network.image), count_trained(self.network)
+        words, all_text = sum(map(count_trained, layers)), count_trained(text)
+        rest = total - image - all_text
         frozen = sum(p.numel() for p in self.network.parameters() if not p.requires_grad)
-        known = (m for m in self.network.modules() if isinstance(m, FIXED_WORDS))
-        frozen += sum(layer.table.numel() for layer in known)
-        parts = {"image": image, "words": words, "text": text - words}
+        frozen += sum(getattr(layer, "fixed", 0) for layer in layers)
+        parts = {"image": image, "words": words, "text": all_text - words}
         parts |= {"attention": rest} if rest else {}
         parts |= {"frozen": frozen} if frozen else {}
-        return {**parts, "all": all_}
+        return {**parts, "all": total}
 
-    def _word_layers(self) -> list[torch.nn.Module]:
-        """What makes words into vectors; of a transformer, its tables."""
-        text = self.network.text
-        kind = torch.nn.Embedding if isinstance(text, TransformerTower) else WORD_LAYERS
-        return [part for part in text.modules() if isinstance(part, kind)]
+    def tokens(
+        self, texts: Sequence[str], languages: Sequence[str] | str | None = None
+    ) -> EncodedTexts:
+        """Ids of texts; one without any word is an error that names it.
 
-    def tokens(self, texts: Sequence[str], languages: Sequence[str] | str | None = None) -> Ragged:
-        """Word ids of texts; one without any word is an error that names it."""
-        found = self._read(texts, languages)
-        self.reader.keep()
-        return found
-
-    def _read(self, texts: Sequence[str], languages: Sequence[str] | str | None) -> Ragged:
-        """Word ids that are valid until the reader's `release`."""
-        recipe = self.recipe.text
-        read, words = read_words(recipe, texts, languages)
+        Args:
+            texts: n texts.
+            languages: the language of all, or of each; None where it is not known.
+        """
+        read, words = read_words(self.recipe.text, texts, languages)
         for index, found in enumerate(words):
             if not found:
                 raise NoWords(texts[index], index)
         codes = languages if not isinstance(languages, str | None) else [languages] * len(texts)
-        return self.reader.encode(recipe, read, words, codes).ids
+        return self.embedder.encode(read, words, codes)
 
     def encode_text(
         self,
@@ -134,107 +101,134 @@ class Model:
         batch_size: int = 256,
         show_progress: bool | None = None,
     ) -> Codes:
-        """Points of texts, float32 [n, D]. Without a language the script decides on words.
+        """Embeddings of texts, float32 [n, D].
 
-        Several threads may encode at a time, as long as none of them trains.
+        Args:
+            texts: n texts, or one.
+            language: of all of them; without it the script decides on words.
+            batch_size: texts that the network sees at a time.
+            show_progress: None shows a bar on a terminal where it takes long.
         """
         texts = [texts] if isinstance(texts, str) else list(texts)
-        with self._borrowing:
-            with self._reading:
-                tokens = self._read(texts, language)
-            return self.encode_tokens(tokens, language, batch_size, show_progress)
+        return self.encode_tokens(self.tokens(texts, language), language, batch_size, show_progress)
 
     def encode_tokens(
         self,
-        tokens: Ragged,
+        tokens: EncodedTexts,
         language: str | None = None,
         batch_size: int = 256,
         show_progress: bool | None = False,
     ) -> Codes:
-        """Points of word ids, float32 [n, D]; sorted by length inside, so no step is wasted."""
-        result = self._missing(tokens.lengths)
-        order = np.argsort(-tokens.lengths, kind="stable")
-        with self._inference(), Bar("text", len(order), "texts", show_progress) as bar:
+        """Embeddings of ids, float32 [n, D]; sorted by length inside, so no step is wasted.
+
+        Args:
+            tokens: n texts, as `tokens` gives them.
+            language: of all of them.
+            batch_size: texts that the network sees at a time.
+            show_progress: None shows a bar on a terminal where it takes long.
+        """
+        lengths = tokens.ids.lengths
+        result, order = self._missing(lengths), np.argsort(-lengths, kind="stable")
+        with torch.inference_mode(), Bar("text", len(order), "texts", show_progress) as bar:
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
-                ids, lengths = (torch.from_numpy(part) for part in pad(*tokens, rows))
-                result[rows] = _to_numpy(self.network.embed_text(ids, lengths, language))
+                padded = (torch.from_numpy(part) for part in tokens.ids.pad(rows))
+                batch = TextBatch(*padded, tokens.unseen)
+                result[rows] = _to_numpy(self.network.embed_text(batch, language))
                 bar.advance(len(rows))
         return result
 
     def encode_images(
         self,
-        paths: Sequence[str | Path],
+        images: Sequence[str | Path] | str | Path,
         cache: Path | None = None,
         show_progress: bool | None = None,
     ) -> Codes:
-        """Points of picture files, float32 [n, D]; an unreadable picture is an error."""
-        if self.recipe.image.feature.startswith("imported/"):
+        """Embeddings of image files, float32 [n, D]; an unreadable image is an error.
+
+        Args:
+            images: n paths, or one.
+            cache: where features are kept; None is the XDG cache.
+            show_progress: None shows a bar on a terminal where it takes long.
+        """
+        feature = self.recipe.image.feature
+        if feature.startswith("imported/"):
             raise PolyglanceError(
-                f"this model was trained on '{self.recipe.image.feature}', which cannot be "
-                "computed from pictures; train on an extractor such as efficientnet-lite2/global"
+                f"this model was trained on '{feature}', which cannot be computed from images; "
+                "train on an extractor such as efficientnet-lite2/global"
             )
-        feature, files = self.recipe.image.feature, [Path(path) for path in paths]
+        paths = [images] if isinstance(images, str | Path) else images
+        files = [Path(path) for path in paths]
         found = extract(files, feature, cache, show_progress=show_progress, skip_broken=False)
         return self.encode_features(found, np.arange(len(found)))
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> Codes:
-        """Points of a dataset's photographs, float32 [N, D]; NaN where one cannot be read."""
+        """Embeddings of a dataset's images, float32 [N, D]; NaN where one cannot be read.
+
+        Args:
+            dataset: whose images.
+            cache: where features are kept; None is the XDG cache.
+            show_progress: None shows a bar on a terminal where it takes long.
+        """
         features = load_features(
             dataset, self.recipe.image.feature, cache, show_progress=show_progress
         )
         return self.encode_available(features)
 
     def encode_available(self, features: Features) -> Codes:
-        """Points of all images of `features`, [N, D]; NaN for those without features."""
+        """Embeddings of all images of `features`, [N, D]; NaN for those without features."""
         result = self._missing(features.lengths)
         rows = np.flatnonzero(features.available)
         result[rows] = self.encode_features(features, rows)
         return result
 
     def encode_features(self, features: Features, rows: np.ndarray, batch_size: int = 512) -> Codes:
-        """Points of the images `rows` of `features`, float32 [len(rows), D]."""
+        """Embeddings of the images `rows` of `features`, float32 [len(rows), D]."""
         self.check_features(features)
         result = self._missing(features.lengths[rows])
-        with self._inference():
+        with torch.inference_mode():
             for start in range(0, len(rows), batch_size):
                 batch = to_tensors(features, rows[start : start + batch_size])
                 result[start : start + batch_size] = _to_numpy(self.network.embed_images(*batch))
         return result
 
-    def score(self, images: Codes, captions: Codes) -> np.ndarray:
-        """Scores [N, M] of pictures and texts as this model encodes them; higher is closer."""
-        result = np.empty((len(images), len(captions)), np.float32)
-        with self._inference():
+    def similarity(self, images: Codes, texts: Codes) -> np.ndarray:
+        """Scores [N, M] of embeddings of images and texts; higher is closer.
+
+        It is what the model was trained with: cosine, order violation, or cross-attention. Where
+        it is symmetric, images may be compared with images, and texts with texts.
+        """
+        result = np.empty((len(images), len(texts)), np.float32)
+        with torch.inference_mode():
             for a, b in product(
-                range(0, len(images), IMAGES_AT_A_TIME), range(0, len(captions), TEXTS_AT_A_TIME)
+                range(0, len(images), IMAGES_AT_A_TIME), range(0, len(texts), TEXTS_AT_A_TIME)
             ):
                 place = slice(a, a + IMAGES_AT_A_TIME), slice(b, b + TEXTS_AT_A_TIME)
-                tile = _to_torch(images[place[0]]), _to_torch(captions[place[1]])
+                tile = _to_torch(images[place[0]]), _to_torch(texts[place[1]])
                 result[place] = self.network.scores(*tile).numpy()
         return result
 
     def _missing(self, lengths: np.ndarray) -> Codes:
-        """Codes to be filled in, of images or texts with `lengths` [n] vectors."""
+        """Embeddings to be filled in, of images or texts with `lengths` [n] vectors."""
         if self.attends:
             return VectorSets.empty(lengths, self.dim)
         return np.full((len(lengths), self.dim), np.nan, np.float32)
 
     def check_features(self, features: Features) -> None:
-        """Features of another size or form than the model's are an error."""
+        """Features of another dimension or form than the model's are an error."""
         if self.attends and features.form == "global":
-            raise PolyglanceError(one_vector(f"features '{features.name}'"))
+            raise PolyglanceError(f"features '{features.name}': {ONE_VECTOR}")
         if features.dim != self.feature_dim:
             raise PolyglanceError(
-                f"the model takes features of size {self.feature_dim} "
-                f"({self.recipe.image.feature}), and '{features.name}' has size {features.dim}; "
+                f"the model takes features of dimension {self.feature_dim} "
+                f"({self.recipe.image.feature}), and '{features.name}' has {features.dim}; "
                 "import the features it was trained on, or train a model on these"
             )
 
     def save(self, folder: Path, **facts: Any) -> None:
-        """Write model.json (with `facts`), the reader's files and model.safetensors."""
+        """Write model.json (with `facts`), the embedder's files and model.safetensors."""
         self.save_config(folder, **facts)
         self.save_weights(folder)
 
@@ -242,7 +236,7 @@ class Model:
         """Write what does not change in training."""
         from polyglance import __version__
 
-        self.reader.save(folder)
+        self.embedder.save(folder)
         config = {
             "format": FORMAT,
             "version": __version__,
@@ -278,15 +272,13 @@ class Model:
         where = str(folder / CONFIG)
         if not isinstance(config, dict) or config.get("format") != FORMAT:
             raise PolyglanceError(f"{where}: not a model of format {FORMAT}; train it again")
-        recipe = check_recipe(config.get("recipe"), where)
-        recipe = recipe.model_copy(update={"text": located(recipe.text, folder)})
-        reader = load_reader(recipe.text, folder)
+        recipe = located(check_recipe(config.get("recipe"), where), folder)
         dim, languages = config.get("feature_dim"), config.get("languages")
         if type(dim) is not int or dim < 1:
             raise PolyglanceError(f"{where}: field 'feature_dim' must be a number of 1 or more")
         if not isinstance(languages, list) or not all(isinstance(one, str) for one in languages):
             raise PolyglanceError(f"{where}: field 'languages' must be a list of codes")
-        return cls(recipe, reader, dim, languages)
+        return cls(recipe, load_embedder(recipe, folder), dim, languages)
 
     def load_weights(self, folder: Path) -> None:
         """Read the weights of a folder into this model."""
@@ -297,26 +289,13 @@ class Model:
         if not path.is_file():
             raise PolyglanceError(f"{path}: no weights yet; the training has not evaluated once")
         try:
-            self.network.load_state_dict(load_file(path))
+            self.network.load_state_dict(_renamed(load_file(path)))
         except (SafetensorError, RuntimeError) as error:
             reason = str(error).splitlines()[-1].strip()
             raise PolyglanceError(
                 f"{path}: the weights do not fit, or are damaged ({reason}); "
                 "copy the whole folder again, or train again"
             ) from None
-
-    @contextmanager
-    def _inference(self) -> Iterator[None]:
-        """Evaluation mode without gradients; the last thread to leave restores the mode."""
-        with self._judging, torch.inference_mode():
-            yield
-
-    def _to_evaluation(self) -> None:
-        self._was_training = self.network.training
-        self.network.eval()
-
-    def _to_former_mode(self) -> None:
-        self.network.train(self._was_training)
 
 
 def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]:
@@ -327,17 +306,23 @@ def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]
     return torch.from_numpy(vectors).float(), *(torch.from_numpy(part) for part in lengths)
 
 
-def _to_numpy(codes: torch.Tensor | Sets) -> Codes:
-    if isinstance(codes, Sets):
-        return VectorSets.from_padded(codes.vectors.numpy(), codes.lengths.numpy())
-    return codes.numpy()
-
-
-def _to_torch(codes: Codes) -> torch.Tensor | Sets:
-    if isinstance(codes, VectorSets):
-        return Sets(*(torch.from_numpy(part) for part in codes.padded()))
-    return torch.from_numpy(np.asarray(codes, np.float32))
-
-
-def _size(module: torch.nn.Module) -> int:
+def count_trained(module: torch.nn.Module) -> int:
+    """Parameters of a module that training changes."""
     return sum(part.numel() for part in module.parameters() if part.requires_grad)
+
+
+def _renamed(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Weights of version 0.1.0, where pretrained vectors stood beside a layer of their own."""
+    return {name.replace(".words.spelt.", ".words."): value for name, value in state.items()}
+
+
+def _to_numpy(embeddings: torch.Tensor | Sets) -> Codes:
+    if isinstance(embeddings, Sets):
+        return VectorSets.from_padded(embeddings.vectors.numpy(), embeddings.lengths.numpy())
+    return embeddings.numpy()
+
+
+def _to_torch(embeddings: Codes) -> torch.Tensor | Sets:
+    if isinstance(embeddings, VectorSets):
+        return Sets(*(torch.from_numpy(part) for part in embeddings.pad()))
+    return torch.from_numpy(np.asarray(embeddings, np.float32))

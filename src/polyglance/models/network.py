@@ -1,54 +1,30 @@
 """What all networks are: an image tower, a text tower, and a score of what they give."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor, nn
 
-from polyglance.errors import PolyglanceError
-from polyglance.recipes import Recipe
-from polyglance.text.embedders.added import AddedReader
-from polyglance.text.embedders.universal.embedder import ClosedVocabularies
-from polyglance.text.embedders.base import Reader
-from polyglance.text.embedders.characters.embedder import Spellings
-from polyglance.text.encoders.tower import (
-    LanguageTowers,
-    TextTower,
-    add_languages,
-    build_text_tower,
-    build_universal_tower,
-)
-from polyglance.text.encoders.transformer import TransformerTower
-from polyglance.text.embedders.fixed.layer import TranslatedWords
-from polyglance.text.embedders.fixed.embedder import VectorReader
+from polyglance.recipes.schema import Recipe
+from polyglance.registry import Registry
+from polyglance.text.embedders import Embedder, TextBatch
+from polyglance.text.encoders import build_text_tower
 from polyglance.vision.tower import ImageTower
 
 
 class Network(nn.Module):
-    """An image tower and a text tower into one space.
+    """An image tower and a text tower into one space."""
 
-    `vocabulary` is the number of words, or that of each language for separate text towers; spelt
-    words need the reader itself.
-    """
-
-    def __init__(
-        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int] | Reader
-    ) -> None:
+    def __init__(self, recipe: Recipe, feature_dim: int, embedder: Embedder) -> None:
         super().__init__()
         self.image = ImageTower(recipe.image, feature_dim, recipe.joint.dim)
-        self.text = _text_tower(recipe, vocabulary)
-        if self.text.size != recipe.joint.dim:
-            raise PolyglanceError(
-                f"recipe {recipe.name}: the text tower gives {self.text.size} numbers and "
-                f"joint.dim is {recipe.joint.dim}; make them equal or set text.projection=true"
-            )
+        self.text = build_text_tower(recipe, embedder)
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Any:
         """Features [B, F], or sets [B, K, F] with lengths → what `scores` takes."""
         raise TypeError("a network defines embed_images()")
 
-    def embed_text(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Any:
-        """Word ids [B, T] of a language with lengths → what `scores` takes."""
+    def embed_text(self, batch: TextBatch, language: str | None = None) -> Any:
+        """Texts [B, T] of a language → what `scores` takes."""
         raise TypeError("a network defines embed_text()")
 
     def scores(self, images: Any, captions: Any) -> Tensor:
@@ -56,20 +32,10 @@ class Network(nn.Module):
         raise TypeError("a network defines scores()")
 
 
-def _text_tower(
-    recipe: Recipe, vocabulary: int | Mapping[str, int] | Reader
-) -> TextTower | LanguageTowers | TransformerTower:
-    if isinstance(vocabulary, AddedReader):
-        tower = _text_tower(recipe, vocabulary.base)
-        assert not isinstance(tower, TransformerTower)
-        add_languages(tower, vocabulary)
-        return tower
-    if isinstance(vocabulary, VectorReader):
-        layer = TranslatedWords(vocabulary)
-        return TextTower(recipe.text, layer, recipe.joint.dim, compat=recipe.compat)
-    if isinstance(vocabulary, ClosedVocabularies):
-        return build_universal_tower(recipe, vocabulary, recipe.joint.dim)
-    sizes = {"": vocabulary} if isinstance(vocabulary, int) else vocabulary
-    if isinstance(sizes, Reader) and not isinstance(sizes, Spellings):
-        sizes = sizes.sizes(recipe.augment.words > 0)
-    return build_text_tower(recipe.text, sizes, recipe.joint.dim, recipe.compat)
+networks: Registry[type[Network]] = Registry("similarity")
+"""By `joint.similarity.kind`."""
+
+
+def build_network(recipe: Recipe, feature_dim: int, embedder: Embedder) -> Network:
+    """The network that a recipe describes."""
+    return networks.get(recipe.joint.similarity.kind)(recipe, feature_dim, embedder)

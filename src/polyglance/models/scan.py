@@ -1,4 +1,4 @@
-"""SCAN: every query vector is compared with what it attends to (Lee et al. 2018, spec §2.6)."""
+"""SCAN: every query vector is compared with what it attends to (Lee et al. 2018, §3.2)."""
 
 from torch import Tensor, nn
 
@@ -10,7 +10,7 @@ from polyglance.models.attention import (
     mean_over,
     similarities,
 )
-from polyglance.recipes.schema import AttentionRecipe
+from polyglance.recipes.schema import ScanRecipe
 
 
 def scan_scores(
@@ -30,15 +30,15 @@ def scan_scores(
 class Scan(nn.Module):
     """SCAN in one direction, with the settings of a recipe; it has no parameters."""
 
-    def __init__(self, recipe: AttentionRecipe, dim: int) -> None:
+    def __init__(self, recipe: ScanRecipe, dim: int) -> None:
         super().__init__()
         self.smooth = recipe.smooth
-        self.lse = recipe.lse if recipe.aggregate == "lse" else None
+        self.lse = recipe.lse
 
     def forward(self, queries: Sets, contexts: Sets) -> Tensor:
         """Scores [C, Q]."""
         return scan_scores(queries, contexts, self.smooth, self.lse)
 
     def cells(self, queries: Sets, contexts: Sets) -> int:
-        """Numbers held at a time for one pair of sets."""
+        """Floats held at a time for one pair of sets."""
         return queries.vectors.shape[1] * contexts.vectors.shape[1]

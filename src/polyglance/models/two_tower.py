@@ -1,49 +1,50 @@
 """Two towers that meet in one space."""
 
-from collections.abc import Mapping
-
 from torch import Tensor
 
-from polyglance.models.network import Network
+from polyglance.models.network import Network, networks
 from polyglance.models.similarity import SCORES, l2
-from polyglance.recipes import Recipe
-from polyglance.text.embedders.base import Reader
-from polyglance.text.encoders.transformer import TransformerTower
+from polyglance.recipes.schema import OrderRecipe, Recipe
+from polyglance.text.embedders import Embedder, TextBatch
 
 
+@networks.register("cosine")
+@networks.register("order")
 class TwoTower(Network):
-    """Images and captions become points, compared by a similarity."""
+    """Images and captions become vectors, compared by a similarity."""
 
-    def __init__(
-        self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int] | Reader
-    ) -> None:
-        super().__init__(recipe, feature_dim, vocabulary)
-        self.similarity = recipe.joint.similarity
+    def __init__(self, recipe: Recipe, feature_dim: int, embedder: Embedder) -> None:
+        super().__init__(recipe, feature_dim, embedder)
+        similarity = recipe.joint.similarity
+        self.similarity = similarity.kind
+        if isinstance(similarity, OrderRecipe) and similarity.squared:
+            self.similarity = "order-squared"
         self.no_imgnorm = recipe.compat.no_imgnorm
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Features [B, F], or sets [B, K, F] with lengths → points [B, D] of the space."""
+        """Features [B, F], or sets [B, K, F] with lengths → embeddings [B, D]."""
         found = self.image(features, lengths)
         return found if self.no_imgnorm else self._place(found)
 
-    def embed_text(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
-        """Word ids [B, T] of a language with lengths → points [B, D] of the space."""
-        return self._place(self.text(ids, lengths, language))
+    def embed_text(self, batch: TextBatch, language: str | None = None) -> Tensor:
+        """Texts [B, T] of a language → embeddings [B, D]."""
+        return self._place(self.text(batch, language))
 
-    def read_text(
-        self, ids: Tensor, lengths: Tensor, speakers: Tensor, counted: Tensor | None = None
+    def embed_with_averages(
+        self, batch: TextBatch, languages: Tensor, counted: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Points [B, D] of texts of several languages, and averages [B, W] of their words.
+        """Embeddings [B, D] of texts, and averages [B, W] of their word vectors; all normalised.
 
-        All are normalised. `speakers` [B] number the languages in alphabetical order; averages
-        are over the words `counted` [B, T], all by default.
+        Args:
+            batch: texts of several languages.
+            languages: [B], numbers of their languages in alphabetical order.
+            counted: [B, T] bool, the words that averages are over; all by default.
         """
-        assert not isinstance(self.text, TransformerTower)
-        texts, averages = self.text.read(ids, lengths, speakers, counted)
+        texts, averages = self.text.with_averages(batch, languages, counted)
         return self._place(texts), l2(averages)
 
     def scores(self, images: Tensor, captions: Tensor) -> Tensor:
-        """Points [N, D], [M, D] → scores [N, M], higher is closer."""
+        """Embeddings [N, D], [M, D] → scores [N, M], higher is closer."""
         return SCORES[self.similarity](images, captions)
 
     def _place(self, vectors: Tensor) -> Tensor:

@@ -74,7 +74,9 @@ def prepare(
         reader = model.reader
     else:
         if recipe.text.embedder == "universal":
-            from polyglance.text.embedders.universal.build import build_universal  # which needs the feeds
+            from polyglance.text.embedders.universal.build import (
+                build_universal,
+            )  # which needs the feeds
 
             reader = build_universal(recipe, dataset, table, tokens, cache, show_progress)
         else:

@@ -1,26 +1,53 @@
-"""What a model reads with: words of a vocabulary, spelt words, or a pretrained encoder's pieces."""
+"""What every embedder is: how the words of texts become ids, and the ids become vectors."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import TextRecipe
-from polyglance.registry import nearest
-from polyglance.text.embedders.vocabulary import Ragged
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import Recipe
+from polyglance.registry import Registry, nearest
 
-Words = tuple[str, ...]
+if TYPE_CHECKING:
+    from polyglance.text.embedders.layer import AddedRows, WordLayer
+    from polyglance.text.vectors.word_vectors import WordVectors
+
+FIRST_UNSEEN = 1 << 29
+"""Where the ids of words begin that an embedder has no id for; no vocabulary grows this large."""
+
 T = TypeVar("T")
 
 
-class Encoded(NamedTuple):
-    """Ids of texts; `joined` [total] says which ids go on with the word before, if any can."""
+@dataclass(frozen=True)
+class Unseen:
+    """Words of one call that have no id of their own: number i has the id FIRST_UNSEEN + i.
+
+    They travel with the call, so that reading changes nothing. `columns` are what the embedder's
+    layer takes in the place of an id, such as characters [n, L] or vectors [n, D].
+    """
+
+    columns: Mapping[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+
+class EncodedTexts(NamedTuple):
+    """Ids of texts.
+
+    `continues` [total] says which ids go on with the word before, where words are read in pieces;
+    `unseen` are the words that only this call has.
+    """
 
     ids: Ragged
-    joined: np.ndarray | None = None
+    continues: np.ndarray | None = None
+    unseen: Unseen | None = None
 
 
 class Substitutes(NamedTuple):
@@ -31,42 +58,174 @@ class Substitutes(NamedTuple):
     ends: np.ndarray
 
 
-class Reader(ABC):
-    """Texts → ids. A text comes with its words, which a reader of pieces has no need of."""
+@dataclass(frozen=True)
+class TokenAssignment:
+    """The latent token of every word, [n] by language, and the tokens' vectors [N, D]."""
 
+    tokens: Mapping[str, np.ndarray]
+    vectors: np.ndarray
+
+
+AssignTokens = Callable[[Recipe, "Mapping[str, WordVectors]", "TrainingTexts"], TokenAssignment]
+
+
+@dataclass(frozen=True)
+class TrainingTexts:
+    """The captions that a model will be trained on, and what else an embedder is built from.
+
+    Args:
+        captions: their table; `words[i]` are the words of caption i.
+        dataset: where other texts to learn words from come from.
+        assign_tokens: learns which latent token each word becomes; a stage of training, which is
+            why it is given (SMALR).
+    """
+
+    captions: CaptionTable
+    words: Sequence[Sequence[str]]
+    dataset: Dataset | None = None
+    cache: Path | None = None
+    show_progress: bool | None = None
+    assign_tokens: AssignTokens | None = None
+
+    def by_language(self) -> dict[str, list[Sequence[str]]]:
+        """Words of the captions of each language."""
+        found: dict[str, list[Sequence[str]]] = {}
+        for language, words in zip(self.captions.languages, self.words, strict=True):
+            found.setdefault(language, []).append(words)
+        return found
+
+
+class Embedder(ABC):
+    """How words become vectors. A new one costs this class, a layer, and a recipe variant.
+
+    An embedder never changes: reading is pure, and any number of threads may encode.
+    """
+
+    kinds: ClassVar[tuple[str, ...]]
+    """The values of `text.embedder.kind` that mean it."""
+    empty: ClassVar[int | None] = None
+    """The id of a text without any known word, where there is one."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+
+    @classmethod
     @abstractmethod
-    def sizes(self, mask: bool = False) -> dict[str, int]:
-        """Ids of the table under "" for all languages, or of each one's; `mask` counts it in."""
+    def build(cls, recipe: Recipe, texts: TrainingTexts) -> Self:
+        """From the captions that a model will be trained on."""
 
+    @classmethod
     @abstractmethod
-    def encode(
-        self,
-        recipe: TextRecipe,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> Encoded:
-        """Ids of texts, each by its language, laid end to end."""
+    def load(cls, recipe: Recipe, folder: Path) -> Self:
+        """From what `save` wrote into a model's folder."""
 
-    def keep(self) -> None:  # noqa: B027
-        """Ids given so far stay valid for good."""
-
-    def release(self) -> None:  # noqa: B027
-        """Ids given since `keep` are not used any more: forget the words if they are many."""
-
-    @abstractmethod
-    def substitutes(self, language: str | None) -> Substitutes:
-        """What words of a language may become."""
-
-    @abstractmethod
-    def recognise(
-        self, recipe: TextRecipe, words: Sequence[str], language: str | None
-    ) -> tuple[Words, Words]:
-        """The words of a text that are read, and those of them that mean nothing to the model."""
+    @classmethod
+    def blank(cls, recipe: Recipe, words: int) -> Self:
+        """One of so many nameless words (or characters), to count parameters with."""
+        raise PolyglanceError(f"the size of embedder '{cls.kinds[0]}' depends on its files")
 
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Write what it takes to read again into a model's folder."""
+
+    @abstractmethod
+    def encode(
+        self,
+        texts: Sequence[str],
+        words: Sequence[Sequence[str]],
+        languages: Sequence[str | None],
+    ) -> EncodedTexts:
+        """Ids of texts, each by its language.
+
+        Args:
+            texts: as they are written, for embedders that cut them up themselves.
+            words: the words of each text.
+            languages: the language of each text; None where it is not known.
+        """
+
+    @property
+    @abstractmethod
+    def towers(self) -> list[str]:
+        """The text towers that have words of their own: languages, or "" for one tower."""
+
+    @abstractmethod
+    def layer(self, tower: str = "") -> "WordLayer":
+        """A fresh layer from ids to vectors, for one of the towers."""
+
+    def layers(self) -> "Iterator[tuple[str, WordLayer]]":
+        """The layers of all towers."""
+        for tower in self.towers:
+            yield tower, self.layer(tower)
+
+    def added_rows(self, tower: str, dim: int) -> "AddedRows | None":
+        """Vectors of dimension `dim` of words added to a trained model, beside its layer's."""
+        return None
+
+    @property
+    def pivots(self) -> dict[str, str]:
+        """Of an added language, the language whose tower reads it."""
+        return {}
+
+    @abstractmethod
+    def substitutes(self, language: str | None) -> Substitutes:
+        """What words of a language may become in training."""
+
+    @abstractmethod
+    def unknown(
+        self, words: Sequence[str], language: str | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The words of a text that are read, and those of them that mean nothing to the model."""
+
+    def known_words(self, language: str) -> Sequence[str] | None:
+        """Words of a language, most frequent first; None where any word is read."""
+        return None
+
+    def count_words(self, language: str) -> int:
+        """Words of a language that have vectors of their own."""
+        return len(self.known_words(language) or ())
+
+    def pivot_languages(self, languages: Sequence[str]) -> list[str]:
+        """Those of a model's languages that another one can be brought to."""
+        return list(languages)
+
+    def add_words(self, language: str, words: Sequence[str], pivot: str) -> "Embedder":
+        """An embedder with the words of a new language, whose vectors stand beside the others.
+
+        Args:
+            language: the new language.
+            words: its words.
+            pivot: the model's language whose tower reads them.
+        """
+        from polyglance.text.embedders.added import AddedEmbedder, AddedLanguage
+
+        return AddedEmbedder(self, {language: AddedLanguage(tuple(words), pivot)})
+
+    @property
+    def places(self) -> int:
+        """Vectors of an added word: more than one where its place in the caption matters."""
+        return 1
+
+    def in_places(self, word: str) -> list[tuple[list[str], int]]:
+        """(a sentence, which of its ids is the word's) for each of the places."""
+        return [([word], 0)]
+
+    def compact(self) -> "Embedder":
+        """The deployed form: vectors stored, not computed."""
+        raise PolyglanceError(
+            f"a model of text.embedder.kind={self.recipe.text.embedder.kind} has nothing to "
+            "compact; those of universal words do (mule, smalr, …)"
+        )
+
+
+embedders: Registry[type[Embedder]] = Registry("embedder")
+"""By `text.embedder.kind`."""
+
+
+def register(embedder: type[Embedder]) -> type[Embedder]:
+    """File an embedder under its kinds."""
+    for kind in embedder.kinds:
+        embedders.register(kind)(embedder)
+    return embedder
 
 
 def by_language(tables: Mapping[str, T], language: str | None) -> T:
@@ -75,7 +234,7 @@ def by_language(tables: Mapping[str, T], language: str | None) -> T:
         return tables[""]
     if language is None:
         raise PolyglanceError(
-            "this model has a tower for each language: say which language a text is in "
+            "this model has words of each language: say which language a text is in "
             f"(one of: {', '.join(tables)})"
         )
     if language not in tables:

@@ -6,28 +6,35 @@ from typing import Any, TypeVar
 
 from polyglance.errors import PolyglanceError
 from polyglance.packages import import_package, quiet
-from polyglance.recipes.schema import TextRecipe
+from polyglance.recipes.schema import (
+    Recipe,
+    TextRecipe,
+    TransformerEmbedderRecipe,
+    TransformerRecipe,
+)
 
 FOLDER = "encoder"
-"""Where a model keeps its encoder's configuration and tokeniser; the weights are the model's."""
+"""Where a model keeps its encoder's configuration and tokenizer; the weights are the model's."""
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 T = TypeVar("T")
 
 
-def located(recipe: TextRecipe, model: Path) -> TextRecipe:
-    """The recipe of a saved model, with the encoder in the model's own folder."""
-    if not recipe.in_pieces:
-        return recipe
-    return recipe.model_copy(update={"pretrained": str(model / FOLDER)})
+def located(recipe: Recipe, model: Path) -> Recipe:
+    """The recipe of a saved model, with the pretrained encoder in the model's own folder."""
+    text = recipe.text
+    for name in ("encoder", "embedder"):
+        part = getattr(text, name)
+        if part.kind == "transformer":
+            part = part.model_copy(update={"pretrained": str(model / FOLDER)})
+            text = text.model_copy(update={name: part})
+    return recipe.model_copy(update={"text": text})
 
 
 def check_pretrained(recipe: TextRecipe) -> None:
     """Find what would stop a training on a pretrained encoder, before anything is computed."""
-    if not recipe.in_pieces:
+    if _part(recipe) is None:
         return
-    if recipe.towers != "shared":
-        raise PolyglanceError(f"{_field(recipe)}=transformer needs text.towers=shared")
     folder = encoder_folder(recipe)
     import_package("transformers")
     if not _has_weights(folder):
@@ -38,17 +45,21 @@ def check_pretrained(recipe: TextRecipe) -> None:
 
 
 def encoder_folder(recipe: TextRecipe) -> Path:
-    """The folder that `text.pretrained` names."""
-    if recipe.pretrained is None:
+    """The folder of the encoder that `text.encoder` or `text.embedder` names."""
+    part = _part(recipe)
+    if part is None:
+        raise ValueError("the recipe has no pretrained transformer")
+    name, pretrained = part
+    if pretrained is None:
         raise PolyglanceError(
-            f"{_field(recipe)}=transformer needs an encoder: give the folder of a downloaded "
-            "Hugging Face model with --set text.pretrained=FOLDER"
+            f"{name}.kind=transformer needs an encoder: give the folder of a downloaded "
+            f"Hugging Face model with --set {name}.pretrained=FOLDER"
         )
-    folder = Path(recipe.pretrained).expanduser()
+    folder = Path(pretrained).expanduser()
     if not (folder / "config.json").is_file():
         raise PolyglanceError(
-            f"{folder}: no encoder there; text.pretrained must be the folder of a Hugging Face "
-            "model with config.json, its weights and its tokeniser"
+            f"{folder}: no encoder there; {name}.pretrained must be the folder of a Hugging Face "
+            "model with config.json, its weights and its tokenizer"
         )
     return folder
 
@@ -67,7 +78,7 @@ def load_config(folder: Path) -> Any:
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """The fast tokeniser of the encoder in `folder`."""
+    """The fast tokenizer of the encoder in `folder`."""
     transformers = import_package("transformers")
 
     def load() -> Any:
@@ -76,7 +87,7 @@ def load_tokenizer(folder: Path) -> Any:
 
     tokenizer = _loading(folder, load)
     if not getattr(tokenizer, "is_fast", False):
-        raise PolyglanceError(f"{folder}: the tokeniser has no fast form (tokenizer.json)")
+        raise PolyglanceError(f"{folder}: the tokenizer has no fast form (tokenizer.json)")
     return tokenizer
 
 
@@ -101,8 +112,13 @@ def load_encoder(folder: Path) -> Any:
     return network.float().train()
 
 
-def _field(recipe: TextRecipe) -> str:
-    return "text.encoder" if recipe.encoder == "transformer" else "text.embedder"
+def _part(recipe: TextRecipe) -> tuple[str, str | None] | None:
+    """The section with a pretrained transformer, and the folder it names."""
+    if isinstance(recipe.encoder, TransformerRecipe):
+        return "text.encoder", recipe.encoder.pretrained
+    if isinstance(recipe.embedder, TransformerEmbedderRecipe):
+        return "text.embedder", recipe.embedder.pretrained
+    return None
 
 
 def _has_weights(folder: Path) -> bool:

@@ -1,101 +1,126 @@
-"""One vocabulary for all languages, or one for each."""
+"""A trained vector for every word of a vocabulary."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor, nn
+from torch.nn import functional
 
 from polyglance.files import read_json, write_json
-from polyglance.recipes.schema import TextRecipe
-from polyglance.text.embedders.base import Encoded, Reader, Substitutes, Words, by_language
-from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN, Ragged, Vocabulary
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import Recipe, TableEmbedderRecipe
+from polyglance.text.embedders.base import (
+    Embedder,
+    EncodedTexts,
+    Substitutes,
+    TrainingTexts,
+    Unseen,
+    by_language,
+    register,
+)
+from polyglance.text.embedders.layer import WordLayer
+from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN, Vocabulary
 
 FILE = "vocabulary.json"
 
 
-class Vocabularies(Reader):
-    """The vocabularies of a model: `tables` has one under "" for all, or one a language.
+class WordTable(WordLayer):
+    """A row for every id."""
 
-    >>> shared = Vocabularies({"": Vocabulary(["a"])})
-    >>> len(shared.of("de"))
-    5
-    """
+    def __init__(self, words: int, dim: int) -> None:
+        super().__init__(dim)
+        self.weight = nn.Embedding(words, dim).weight
+        nn.init.uniform_(self.weight, -0.1, 0.1)
 
-    def __init__(self, tables: Mapping[str, Vocabulary]) -> None:
-        self.tables = dict(tables)
+    def forward(
+        self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
+    ) -> Tensor:
+        """Distinct ids [U] → [U, dim]."""
+        return functional.embedding(ids, self.weight)
+
+
+@register
+class TableEmbedder(Embedder):
+    """The vocabularies of a model: one under "" for all languages, or one for each language."""
+
+    kinds = ("table",)
+
+    def __init__(self, recipe: Recipe, vocabularies: Mapping[str, Vocabulary]) -> None:
+        super().__init__(recipe)
+        assert isinstance(recipe.text.embedder, TableEmbedderRecipe)
+        self.settings = recipe.text.embedder
+        self.vocabularies = dict(vocabularies)
 
     @classmethod
-    def build(
-        cls, recipe: TextRecipe, tokens: Mapping[str, Sequence[Sequence[str]]]
-    ) -> "Vocabularies":
-        """As the recipe says, from training tokens by language."""
-        if recipe.towers == "per-language":
-            return cls(Vocabulary.build_tables(tokens, recipe.threshold))
-        return cls({"": Vocabulary.build(tokens, recipe.threshold, recipe.scope)})
+    def build(cls, recipe: Recipe, texts: TrainingTexts) -> "TableEmbedder":
+        settings, words = recipe.text.embedder, texts.by_language()
+        assert isinstance(settings, TableEmbedderRecipe)
+        if recipe.text.towers == "per-language":
+            return cls(recipe, Vocabulary.build_tables(words, settings.min_count))
+        return cls(recipe, {"": Vocabulary.build(words, settings.min_count, settings.scope)})
+
+    @classmethod
+    def blank(cls, recipe: Recipe, words: int) -> "TableEmbedder":
+        names = map(str, range(words - len(SPECIALS)))
+        return cls(recipe, {"": Vocabulary(names)})
+
+    @classmethod
+    def load(cls, recipe: Recipe, folder: Path) -> "TableEmbedder":
+        value, where = read_json(folder / FILE), str(folder / FILE)
+        tables: Any = {"": value}
+        if isinstance(value, dict) and isinstance(value.get("tables"), dict):
+            tables = value["tables"]
+        return cls(recipe, {code: Vocabulary.from_json(own, where) for code, own in tables.items()})
+
+    def save(self, folder: Path) -> None:
+        values = {code: own.to_json() for code, own in self.vocabularies.items()}
+        write_json(folder / FILE, values.get("", {"tables": values}))
+
+    def vocabulary(self, language: str | None) -> Vocabulary:
+        """The vocabulary that reads a language."""
+        return by_language(self.vocabularies, language)
 
     @property
-    def shared(self) -> bool:
-        """Whether all languages have one vocabulary."""
-        return "" in self.tables
+    def towers(self) -> list[str]:
+        return list(self.vocabularies)
 
-    def of(self, language: str | None) -> Vocabulary:
-        """The vocabulary that reads `language`."""
-        return by_language(self.tables, language)
-
-    def sizes(self, mask: bool = False) -> dict[str, int]:
-        """Words of each table; `<mask>` is one more behind them."""
-        return {code: len(table) + mask for code, table in self.tables.items()}
+    def layer(self, tower: str = "") -> WordTable:
+        mask = self.recipe.augment.word_drop > 0
+        return WordTable(len(self.vocabularies[tower]) + mask, self.settings.word_dim)
 
     def encode(
         self,
-        recipe: TextRecipe,
         texts: Sequence[str],
         words: Sequence[Sequence[str]],
         languages: Sequence[str | None],
-    ) -> Encoded:
-        """Ids of the words, each by its language's vocabulary, laid end to end."""
-        if self.shared:
-            return Encoded(self.tables[""].encode_many(words, recipe.max_length, recipe.ends))
+    ) -> EncodedTexts:
+        longest, ends = self.recipe.text.max_length, self.settings.ends
+        if "" in self.vocabularies:
+            return EncodedTexts(self.vocabularies[""].encode_many(words, longest, ends))
         parts = [
-            self.of(code).encode(found, recipe.max_length, recipe.ends)
-            for found, code in zip(words, languages, strict=True)
+            self.vocabulary(language).encode(found, longest, ends)
+            for found, language in zip(words, languages, strict=True)
         ]
-        return Encoded(Ragged.join(parts))
+        return EncodedTexts(Ragged.join(parts))
 
     def substitutes(self, language: str | None) -> Substitutes:
         """`<mask>`, and any word but `<pad>` and its like, which official code can draw too."""
-        size = len(self.of(language))
+        size = len(self.vocabulary(language))
         return Substitutes(size, np.arange(len(SPECIALS), size), np.array([START, END]))
 
-    def recognise(
-        self, recipe: TextRecipe, words: Sequence[str], language: str | None
-    ) -> tuple[Words, Words]:
-        """The words that fit, and those of them that are not in the language's vocabulary."""
-        ids = self.of(language).encode(words, recipe.max_length, recipe.ends)
-        inner = ids[1:-1] if recipe.ends else ids
+    def unknown(
+        self, words: Sequence[str], language: str | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        longest, ends = self.recipe.text.max_length, self.settings.ends
+        ids = self.vocabulary(language).encode(words, longest, ends)
+        inner = ids[1:-1] if ends else ids
         read = tuple(words[: len(inner)])
         return read, tuple(w for w, i in zip(read, inner, strict=True) if i == UNKNOWN)
 
-    def save(self, folder: Path) -> None:
-        """Write vocabulary.json."""
-        write_json(folder / FILE, self.to_json())
+    def known_words(self, language: str) -> Sequence[str]:
+        return self.vocabulary(language).words[len(SPECIALS) :]
 
-    @classmethod
-    def load(cls, folder: Path) -> "Vocabularies":
-        """Read vocabulary.json."""
-        return cls.from_json(read_json(folder / FILE), str(folder / FILE))
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON value from which `from_json` restores them."""
-        if self.shared:
-            return self.tables[""].to_json()
-        return {"tables": {code: table.to_json() for code, table in self.tables.items()}}
-
-    @classmethod
-    def from_json(cls, value: Any, where: str = "vocabulary") -> "Vocabularies":
-        """The inverse of `to_json`; `where` names the file in the error."""
-        if isinstance(value, dict) and isinstance(value.get("tables"), dict):
-            tables = value["tables"].items()
-            return cls({code: Vocabulary.from_json(v, f"{where}, {code}") for code, v in tables})
-        return cls({"": Vocabulary.from_json(value, where)})
+    def in_places(self, word: str) -> list[tuple[list[str], int]]:
+        return [([word], 1 if self.settings.ends else 0)]

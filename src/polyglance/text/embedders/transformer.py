@@ -1,4 +1,4 @@
-"""Reading with the tokeniser of a pretrained encoder, in pieces of words."""
+"""Pieces of words, as the tokenizer of a pretrained encoder cuts them."""
 
 import tempfile
 from collections.abc import Sequence
@@ -6,80 +6,95 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
-from polyglance.recipes.schema import TextRecipe
-from polyglance.text.embedders.pretrained import FOLDER, load_config, load_tokenizer
-from polyglance.text.embedders.base import Encoded, Reader, Substitutes, Words
-from polyglance.text.embedders.vocabulary import Ragged
+from polyglance.pooling import valid
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import Recipe
+from polyglance.text.embedders.base import (
+    Embedder,
+    EncodedTexts,
+    Substitutes,
+    TrainingTexts,
+    register,
+)
+from polyglance.text.embedders.layer import AddedRows, TextBatch, WordLayer
+from polyglance.text.embedders.pretrained import (
+    FOLDER,
+    encoder_folder,
+    load_config,
+    load_encoder,
+    load_tokenizer,
+    located,
+)
 
 
-class Pieces(Reader):
-    """Texts as written → ids of a Hugging Face tokeniser, [CLS] and [SEP] or their like around."""
+class FrozenTransformer(WordLayer):
+    """Outputs of a pretrained transformer, which is not trained (LIWE's BERT+GRU)."""
 
-    def __init__(self, tokenizer: Any, config: Any, folder: Path) -> None:
+    def __init__(self, folder: Path) -> None:
+        encoder = load_encoder(folder).requires_grad_(False).eval()
+        super().__init__(int(encoder.config.hidden_size))
+        self.encoder = encoder
+        self.padding = getattr(encoder.config, "pad_token_id", None) or 0
+
+    def train(self, mode: bool = True) -> "FrozenTransformer":
+        """As every module's; the encoder stays in evaluation, without dropout."""
+        super().train(mode)
+        self.encoder.eval()
+        return self
+
+    def look_up(self, batch: TextBatch, added: AddedRows | None) -> tuple[Tensor, Tensor]:
+        """A vector for every place, [B · T, dim]: it depends on the words around."""
+        mask = valid(batch.ids, batch.lengths)
+        ids = batch.ids.masked_fill(~mask, self.padding)
+        with torch.no_grad():
+            states = self.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+        places = torch.arange(ids.numel(), device=ids.device)
+        return states.flatten(0, 1), places.view_as(ids)
+
+
+@register
+class PieceEmbedder(Embedder):
+    """Texts as written → ids of a Hugging Face tokenizer, [CLS] and [SEP] or their like around.
+
+    `pieces` are read for a transformer encoder, which has vectors of its own; `transformer` gives
+    the outputs of a frozen one to another encoder.
+    """
+
+    kinds = ("pieces", "transformer")
+
+    def __init__(self, recipe: Recipe, tokenizer: Any, config: Any, folder: Path) -> None:
+        super().__init__(recipe)
         self.tokenizer, self.config, self.folder = tokenizer, config, folder
         if len(tokenizer) > config.vocab_size:
             raise PolyglanceError(
-                f"{folder}: the tokeniser has {len(tokenizer)} pieces and the encoder only "
+                f"{folder}: the tokenizer has {len(tokenizer)} pieces and the encoder only "
                 f"{config.vocab_size}; they do not belong together"
+            )
+        if recipe.augment.word_drop and tokenizer.mask_token_id is None:
+            raise PolyglanceError(
+                f"{folder}: the tokenizer has no mask token; set augment.word_drop=0"
             )
 
     @classmethod
-    def open(cls, folder: Path) -> "Pieces":
-        """The reader of an encoder's folder."""
-        return cls(load_tokenizer(folder), load_config(folder), folder)
+    def build(cls, recipe: Recipe, texts: TrainingTexts) -> "PieceEmbedder":
+        return cls.open(recipe, encoder_folder(recipe.text))
 
-    def sizes(self, mask: bool = False) -> dict[str, int]:
-        """Pieces of the encoder; the mask is one of them."""
-        if mask and self.tokenizer.mask_token_id is None:
-            raise PolyglanceError(
-                f"{self.folder}: the tokeniser has no mask token; set augment.words=0"
-            )
-        return {"": self.config.vocab_size}
+    @classmethod
+    def load(cls, recipe: Recipe, folder: Path) -> "PieceEmbedder":
+        return cls.open(recipe, encoder_folder(located(recipe, folder).text))
 
-    def encode(
-        self,
-        recipe: TextRecipe,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> Encoded:
-        """Ids of the texts; which go on with a word is told where pieces are WordPiece's.
-
-        Other tokenisers take a whole sentence without spaces for one word.
-        """
-        found = self.tokenizer(
-            list(texts), truncation=True, max_length=self._longest(recipe), padding=False
-        ).encodings
-        offsets = np.concatenate([[0], np.cumsum([len(one) for one in found])]).astype(np.int64)
-        flat = np.fromiter((i for one in found for i in one.ids), np.int32, int(offsets[-1]))
-        joined = None
-        if type(self.tokenizer.backend_tokenizer.model).__name__ == "WordPiece":
-            numbers = (-1 if n is None else n for one in found for n in one.word_ids)
-            word = np.fromiter(numbers, np.int64, len(flat))
-            joined = np.concatenate([[False], (word[1:] == word[:-1]) & (word[1:] >= 0)])
-            joined[offsets[:-1]] = False
-        return Encoded(Ragged(flat, offsets), joined)
-
-    def substitutes(self, language: str | None) -> Substitutes:
-        """The tokeniser's mask, and any piece but its special ones."""
-        special = np.array(self.tokenizer.all_special_ids)
-        words = np.setdiff1d(np.arange(len(self.tokenizer)), special)
-        mask = self.tokenizer.mask_token_id
-        return Substitutes(mask, words, np.setdiff1d(special, [mask, self._unknown]))
-
-    def recognise(
-        self, recipe: TextRecipe, words: Sequence[str], language: str | None
-    ) -> tuple[Words, Words]:
-        """All words, and those that have no known piece."""
-        found = self.tokenizer(list(words), add_special_tokens=False)["input_ids"]
-        pairs = zip(words, found, strict=True)
-        return tuple(words), tuple(word for word, ids in pairs if set(ids) <= {self._unknown})
+    @classmethod
+    def open(cls, recipe: Recipe, folder: Path) -> "PieceEmbedder":
+        """The embedder of an encoder's folder."""
+        return cls(recipe, load_tokenizer(folder), load_config(folder), folder)
 
     def save(self, folder: Path) -> None:
-        """Write the tokeniser and the configuration into the model's folder."""
+        """Write the tokenizer and the configuration into the model's folder."""
         with tempfile.TemporaryDirectory() as made:
             self.tokenizer.save_pretrained(made)
             self.config.save_pretrained(made)
@@ -88,13 +103,63 @@ class Pieces(Reader):
                     handle.write(path.read_bytes())
 
     @property
+    def towers(self) -> list[str]:
+        return [""]
+
+    def layer(self, tower: str = "") -> FrozenTransformer:
+        return FrozenTransformer(self.folder)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        words: Sequence[Sequence[str]],
+        languages: Sequence[str | None],
+    ) -> EncodedTexts:
+        """Ids of the texts; which go on with a word is told where pieces are WordPiece's.
+
+        Other tokenizers take a whole sentence without spaces for one word.
+        """
+        found = self.tokenizer(
+            list(texts), truncation=True, max_length=self._longest, padding=False
+        ).encodings
+        ids = Ragged.join([one.ids for one in found])
+        continues = None
+        if type(self.tokenizer.backend_tokenizer.model).__name__ == "WordPiece":
+            numbers = (-1 if n is None else n for one in found for n in one.word_ids)
+            word = np.fromiter(numbers, np.int64, len(ids.flat))
+            continues = np.concatenate([[False], (word[1:] == word[:-1]) & (word[1:] >= 0)])
+            continues[ids.offsets[:-1]] = False
+        return EncodedTexts(ids, continues)
+
+    def substitutes(self, language: str | None) -> Substitutes:
+        """The tokenizer's mask, and any piece but its special ones."""
+        special = np.array(self.tokenizer.all_special_ids)
+        words = np.setdiff1d(np.arange(len(self.tokenizer)), special)
+        mask = self.tokenizer.mask_token_id
+        return Substitutes(mask, words, np.setdiff1d(special, [mask, self._unknown]))
+
+    def unknown(
+        self, words: Sequence[str], language: str | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """All words, and those that have no known piece."""
+        found = self.tokenizer(list(words), add_special_tokens=False)["input_ids"]
+        pairs = zip(words, found, strict=True)
+        return tuple(words), tuple(word for word, ids in pairs if set(ids) <= {self._unknown})
+
+    def add_words(self, language: str, words: Sequence[str], pivot: str) -> Embedder:
+        raise PolyglanceError(
+            "a model with a transformer reads pieces of words; no language can be added"
+        )
+
+    @property
     def _unknown(self) -> int:
         found = self.tokenizer.unk_token_id
         return -1 if found is None else found
 
-    def _longest(self, recipe: TextRecipe) -> int:
-        # RoBERTa and its kin count positions from behind the padding's id.
+    @property
+    def _longest(self) -> int:
+        # RoBERTa and its relatives count positions from behind the padding's id.
         first = (self.tokenizer.pad_token_id or 0) + 1
         places = getattr(self.config, "max_position_embeddings", None) or -1
         limits = [places - first] if places > 0 else []
-        return min(recipe.max_length, self.tokenizer.model_max_length, *limits)
+        return min(self.recipe.text.max_length, self.tokenizer.model_max_length, *limits)

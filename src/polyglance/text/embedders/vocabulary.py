@@ -3,40 +3,22 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.ragged import Ragged
 
 PAD, START, END, UNKNOWN = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<start>", "<end>", "<unk>")
 Scope = Literal["pooled", "per-language"]
 
 
-class Ragged(NamedTuple):
-    """Sequences laid end to end: sequence i is `flat[offsets[i] : offsets[i + 1]]`."""
-
-    flat: np.ndarray  # [total] int32
-    offsets: np.ndarray  # [n + 1] int64
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Lengths of the sequences, [n] int64."""
-        return np.diff(self.offsets)
-
-    @classmethod
-    def join(cls, parts: Sequence[Sequence[int]]) -> "Ragged":
-        """The sequences laid end to end."""
-        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return cls(np.fromiter(chain.from_iterable(parts), np.int32, int(offsets[-1])), offsets)
-
-
 class Vocabulary:
     """Ids of words: `<pad>` 0, `<start>` 1, `<end>` 2, `<unk>` 3, then the words in order.
 
-    >>> v = Vocabulary.build({"en": [["a", "dog"], ["a", "cat"]]}, threshold=2)
+    >>> v = Vocabulary.build({"en": [["a", "dog"], ["a", "cat"]]}, min_count=2)
     >>> v.encode(["a", "dog"])
     [1, 4, 3, 2]
     """
@@ -53,34 +35,34 @@ class Vocabulary:
     def build(
         cls,
         tokens_by_language: Mapping[str, Iterable[Sequence[str]]],
-        threshold: int = 4,
+        min_count: int = 4,
         scope: Scope = "pooled",
     ) -> "Vocabulary":
-        """Words seen at least `threshold` times, by falling count, then alphabetically.
+        """Words seen at least `min_count` times, by falling count, then alphabetically.
 
         `pooled` counts a word over all languages (mulisera's training code); `per-language`
-        keeps a word that reaches the threshold in at least one language (the paper's count).
+        keeps a word that reaches it in at least one language (the paper's count).
         """
         counts = {code: count(tokens) for code, tokens in tokens_by_language.items()}
         pooled: Counter[str] = Counter()
         for one in counts.values():
             pooled.update(one)
         parts = [pooled] if scope == "pooled" else list(counts.values())
-        kept = {word for part in parts for word, n in part.items() if n >= threshold}
+        kept = {word for part in parts for word, n in part.items() if n >= min_count}
         if not kept:
             raise PolyglanceError(
-                f"no word occurs {threshold} times in the training captions; "
-                "lower the threshold (--set text.threshold=1) or add captions"
+                f"no word occurs {min_count} times in the training captions; "
+                "lower it (--set text.embedder.min_count=1) or add captions"
             )
         return cls(_ordered(pooled, kept))
 
     @classmethod
     def build_tables(
-        cls, tokens_by_language: Mapping[str, Iterable[Sequence[str]]], threshold: int = 4
+        cls, tokens_by_language: Mapping[str, Iterable[Sequence[str]]], min_count: int = 4
     ) -> dict[str, "Vocabulary"]:
         """One vocabulary per language, each with its own ids from 0 (MULE, SMALR)."""
         items = tokens_by_language.items()
-        return {code: cls.build({code: tokens}, threshold) for code, tokens in items}
+        return {code: cls.build({code: tokens}, min_count) for code, tokens in items}
 
     def __len__(self) -> int:
         return len(self.words)

@@ -1,0 +1,20 @@
+"""How word vectors become one vector for a text: encoders and the towers around them."""
+
+from polyglance.text.encoders.base import TextEncoder, encoders
+from polyglance.text.encoders.build import build_text_tower
+from polyglance.text.encoders.recurrent import GruEncoder
+from polyglance.text.encoders.self_attention import SelfAttention
+from polyglance.text.encoders.tower import LanguageTowers, TextTower, Tower
+from polyglance.text.encoders.transformer import TransformerTower
+
+__all__ = [
+    "GruEncoder",
+    "LanguageTowers",
+    "SelfAttention",
+    "TextEncoder",
+    "TextTower",
+    "Tower",
+    "TransformerTower",
+    "build_text_tower",
+    "encoders",
+]

@@ -1,38 +1,58 @@
-"""Self-attention over the words of a caption: the Translator's text encoder (spec §6.2)."""
+"""Self-attention over the words of a caption: the Translator's text encoder."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.recipes.schema import TextRecipe
+from polyglance.pooling import valid
+from polyglance.recipes.schema import CompatRecipe, SelfAttentionRecipe, TextRecipe
+from polyglance.text.encoders.base import encoders
 
 
+@encoders.register("attention")
 class SelfAttention(nn.Module):
-    """One layer without positions: a caption is a set of words.
+    """One layer without positions: a caption is a set of words (Liu et al. 2019, §3).
 
-    Heads of size `head_size` with residual and LayerNorm, then inputs → hidden → ReLU → hidden
-    with neither, as in the authors' code.
+    Heads with residual and LayerNorm, then inputs → hidden → ReLU → hidden with neither, as in
+    the authors' code.
 
-    >>> layer = SelfAttention(8, TextRecipe(hidden=16, heads=2, head_size=4)).eval()
-    >>> layer(torch.randn(3, 5, 8), torch.ones(3, 5, dtype=torch.bool)).shape
+    >>> settings = SelfAttentionRecipe(hidden=16, heads=2, head_dim=4)
+    >>> layer = SelfAttention(TextRecipe(encoder=settings), 8, CompatRecipe()).eval()
+    >>> layer(torch.randn(9, 8), torch.zeros(3, 5, dtype=torch.long), torch.full((3,), 5))[0].shape
     torch.Size([3, 5, 16])
     """
 
-    def __init__(self, inputs: int, recipe: TextRecipe) -> None:
+    part = "attention"
+
+    def __init__(self, recipe: TextRecipe, inputs: int, compat: CompatRecipe) -> None:
         super().__init__()
-        self.heads, self.attention_dropout = recipe.heads, recipe.attention_dropout
-        wide = recipe.heads * recipe.head_size
+        settings = recipe.encoder
+        assert isinstance(settings, SelfAttentionRecipe)
+        self.heads, self.attention_dropout = settings.heads, settings.attention_dropout
+        self.padded_length = recipe.max_length if compat.padded_attention else None
+        wide = settings.heads * settings.head_dim
         self.project = nn.Linear(inputs, 3 * wide)
         self.join = nn.Linear(wide, inputs)
-        self.dropout = nn.Dropout(recipe.layer_dropout)
+        self.dropout = nn.Dropout(settings.layer_dropout)
         self.norm = nn.LayerNorm(inputs)
-        self.widen = nn.Linear(inputs, recipe.hidden)
-        self.last = nn.Linear(recipe.hidden, recipe.hidden)
+        self.widen = nn.Linear(inputs, settings.hidden)
+        self.last = nn.Linear(settings.hidden, settings.hidden)
 
-    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """Word vectors [B, T, inputs], of which mask [B, T] are words → [B, T, hidden]."""
+    def forward(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Word vectors [U, W], which stand at index [B, T] → states [B, T, D], lengths [B]."""
+        vectors = words[index]
+        mask = valid(vectors, lengths)
+        if self.padded_length is not None:
+            vectors = vectors * mask.unsqueeze(2)
+            vectors = functional.pad(vectors, (0, 0, 0, self.padded_length - vectors.shape[1]))
+            mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
+            lengths = torch.full_like(lengths, vectors.shape[1])
+        return self.attend(vectors, mask), lengths
+
+    def attend(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """Word vectors [B, T, W], of which mask [B, T] are words → [B, T, D]."""
         projected = self.project(vectors).unflatten(2, (3, self.heads, -1))
-        queries, keys, values = projected.permute(2, 0, 3, 1, 4)  # [B, heads, T, head_size]
+        queries, keys, values = projected.permute(2, 0, 3, 1, 4)  # [B, heads, T, head_dim]
         dropped = self.attention_dropout if self.training else 0.0
         attended = functional.scaled_dot_product_attention(
             queries, keys, values, mask[:, None, None, :], dropped

@@ -1,213 +1,144 @@
-"""The text tower: word ids → word vectors → recurrent states → one vector."""
+"""The text tower: ids of words → word vectors → states → one vector."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from polyglance.pooling import build_pooling, valid
-from polyglance.recipes.schema import CompatRecipe, Recipe, TextRecipe
-from polyglance.recurrent import PackedGRU
-from polyglance.text.embedders.added import AddedReader, AddedRows
-from polyglance.text.embedders.universal.embedder import ClosedVocabularies
-from polyglance.text.lexicon import Lexicon
-from polyglance.text.encoders.self_attention import SelfAttention
-from polyglance.text.embedders.characters.embedder import Spellings
-from polyglance.text.encoders.transformer import TransformerTower
-from polyglance.text.embedders.universal.layer import UniversalWords, build_universal_words
-from polyglance.text.word_layers import FrozenEncoder, Layer, build_words
-
-if TYPE_CHECKING:
-    from polyglance.text.vectors.word_vectors import WordVectors
-
-PAPER = CompatRecipe()
+from polyglance.recipes.schema import Recipe
+from polyglance.text.embedders.layer import AddedRows, TextBatch, WordLayer
+from polyglance.text.encoders.base import TextEncoder, encoders
 
 
-class TextTower(nn.Module):
-    """Word vectors, GRU, BiGRU or self-attention, pooling (spec §2.2, §4.3, §6.2); a projection.
+class Tower(nn.Module):
+    """What all text towers do; `dim` is the dimension of what they give."""
 
-    `vocabulary` is the number of words of a table, the lexicon of spelt words, whose reader may
-    have pretrained `vectors`, or the layer of universal or translated words. `added` has the
-    words of languages that came later.
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, batch: TextBatch, language: str | None = None) -> Tensor:
+        """Texts [B, T] of a language → [B, dim], not normalised."""
+        raise TypeError("a text tower defines forward()")
+
+    def vectors(self, batch: TextBatch, language: str | None = None) -> Tensor:
+        """One vector per word instead of one per text: [B, T, dim], undefined past a length."""
+        raise TypeError("a text tower defines vectors()")
+
+    def with_averages(
+        self, batch: TextBatch, languages: Tensor, counted: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Texts [B, dim], and averages [B, W] of their word vectors; neither is normalised.
+
+        Args:
+            batch: texts of several languages.
+            languages: [B], the numbers of their languages.
+            counted: [B, T] bool, the words that averages are over; all by default.
+        """
+        raise TypeError("this text tower has no word vectors to average")
+
+    def word_layers(self) -> list[nn.Module]:
+        """What makes words into vectors."""
+        raise TypeError("a text tower defines word_layers()")
+
+    def of(self, language: str | None) -> "TextTower":
+        """The tower that reads a language."""
+        raise TypeError("this text tower reads pieces of words")
+
+
+class TextTower(Tower):
+    """Word vectors, an encoder, a pooling, and a projection where the recipe has one.
+
+    `added` has the words of languages that came later.
     """
 
-    def __init__(
-        self,
-        recipe: TextRecipe,
-        vocabulary: int | Lexicon | Layer,
-        dim: int,
-        vectors: "WordVectors | None" = None,
-        compat: CompatRecipe = PAPER,
-    ) -> None:
-        super().__init__()
-        self.recipe, self.unpacked = recipe, compat.unpacked
-        self.padded = compat.padded_attention
-        self.added: AddedRows | None = None
-        both = recipe.encoder == "bigru"
-        self.words = build_words(recipe, vocabulary, vectors, compat)
-        self.word_dropout = nn.Dropout(recipe.word_dropout)
-        if recipe.encoder == "attention":
-            self.attention = SelfAttention(self.words.size, recipe)
-        else:
-            self.gru = PackedGRU(self.words.size, recipe.hidden, both, recipe.biases)
-        wide = both and recipe.directions == "concatenate"
-        size = recipe.hidden * (2 if wide else 1)
-        self.pooling = build_pooling(recipe.pooling, size)
-        self.dropout = nn.Dropout(recipe.dropout)
-        self.projection = nn.Linear(size, dim) if recipe.projection else nn.Identity()
-        self.size = dim if recipe.projection else size
+    def __init__(self, recipe: Recipe, words: WordLayer, added: AddedRows | None = None) -> None:
+        text = recipe.text
+        hidden = text.encoder.dim  # type: ignore[union-attr]
+        super().__init__(recipe.joint.dim if text.projection else hidden)
+        self.words = words
+        self.word_dropout = nn.Dropout(text.word_dropout)
+        encoder = encoders.get(text.encoder.kind)(text, words.dim, recipe.compat)
+        self.part = cast(TextEncoder, encoder).part
+        self.add_module(self.part, encoder)
+        self.pooling = build_pooling(text.pooling, hidden)
+        self.dropout = nn.Dropout(text.dropout)
+        self.projection = nn.Linear(hidden, self.dim) if text.projection else nn.Identity()
+        self.added = added
 
-    def forward(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
-        """ids [B, T], lengths [B] ≥ 1 → [B, size], not normalised; the language is not used."""
-        words, index = self._word_vectors(ids, lengths)
-        return self._sentence(words, index, lengths)
+    @property
+    def encoder(self) -> TextEncoder:
+        """The encoder, under the name that its weights have."""
+        return cast(TextEncoder, getattr(self, self.part))
 
-    def read(
-        self, ids: Tensor, lengths: Tensor, speakers: Tensor, counted: Tensor | None = None
+    def forward(self, batch: TextBatch, language: str | None = None) -> Tensor:
+        return self._pooled(*self.words.look_up(batch, self.added), batch.lengths)
+
+    def with_averages(
+        self, batch: TextBatch, languages: Tensor, counted: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Texts [B, size] as `forward` gives them, and averages [B, words] of their word vectors.
-
-        Averages are over the words `counted` [B, T], all by default; neither is normalised.
-        `speakers` [B] are the numbers of their languages.
-        """
-        words, index = self._word_vectors(ids, lengths)
-        counted = valid(ids, lengths) if counted is None else counted
+        words, index = self.words.look_up(batch, self.added)
+        counted = valid(batch.ids, batch.lengths) if counted is None else counted
         counts = counted.sum(1)
         starts = torch.cumsum(counts, 0) - counts
         averages = functional.embedding_bag(index[counted], words, starts, mode="mean")
-        if isinstance(self.words, UniversalWords) and self.words.padding is not None:
-            padding = self.words.padding_vectors()[speakers]
-            missing = (self.recipe.max_length - counts) / counts.clamp(min=1)
-            averages = averages + missing.unsqueeze(1) * padding
-        return self._sentence(words, index, lengths), averages
+        averages = self.words.pad_averages(averages, counts, languages)
+        return self._pooled(words, index, batch.lengths), averages
 
-    def _sentence(self, words: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-        states = self._states(words, index, lengths)
-        if self.padded:
-            lengths = torch.full_like(lengths, states.shape[1])
+    def vectors(self, batch: TextBatch, language: str | None = None) -> Tensor:
+        words, index = self.words.look_up(batch, self.added)
+        states, _ = self.encoder(self.word_dropout(words), index, batch.lengths)
+        return self.projection(self.dropout(states))
+
+    def _pooled(self, words: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+        states, lengths = self.encoder(self.word_dropout(words), index, lengths)
         return self.projection(self.dropout(self.pooling(states, lengths)))
 
-    def vectors(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
-        """One vector a word instead of one a text: [B, T, size], undefined past a length."""
-        words, index = self._word_vectors(ids, lengths)
-        return self.projection(self.dropout(self._states(words, index, lengths)))
+    def word_layers(self) -> list[nn.Module]:
+        return [self.words, *([] if self.added is None else [self.added])]
 
-    def _states(self, words: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-        if self.recipe.encoder == "attention":
-            return self._attend(self.word_dropout(words)[index], lengths)
-        steps = torch.full_like(lengths, index.shape[1]) if self.unpacked else lengths
-        states, packing = self.gru.encode(self.word_dropout(words), index, steps)
-        if self.gru.bidirectional and self.recipe.directions == "average":
-            states = states.unflatten(1, (2, -1)).mean(1)
-        padded = states.new_zeros(index.numel(), states.shape[1])
-        return padded.index_copy(0, packing.flat, states).view(*index.shape, -1)
-
-    def _attend(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        mask = valid(vectors, lengths)
-        if self.padded:
-            vectors = vectors * mask.unsqueeze(2)
-            missing = self.recipe.max_length - vectors.shape[1]
-            vectors = functional.pad(vectors, (0, 0, 0, missing))
-            mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
-        return self.attention(vectors, mask)
-
-    def _word_vectors(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors [U, words], and which of them stands where [B, T]."""
-        if isinstance(self.words, FrozenEncoder):
-            places = torch.arange(ids.numel(), device=ids.device)
-            return self.words(ids, lengths).flatten(0, 1), places.view_as(ids)
-        distinct, index, counts = torch.unique(ids, return_inverse=True, return_counts=True)
-        if self.added is not None:
-            return self.added.look_up(self.words, distinct, counts), index
-        return self.words(distinct, counts), index
+    def of(self, language: str | None) -> "TextTower":
+        return self
 
 
-class LanguageTowers(nn.Module):
+class LanguageTowers(Tower):
     """A text tower of its own for every language (Gella et al. 2017)."""
 
-    def __init__(self, towers: Mapping[str, TextTower]) -> None:
-        super().__init__()
+    def __init__(self, towers: Mapping[str, TextTower], pivots: Mapping[str, str]) -> None:
+        """`pivots` are the languages whose towers read added ones."""
+        super().__init__(next(iter(towers.values())).dim)
         # A bare code may be the name of a method of ModuleDict, such as Tongan's "to".
         self.towers = nn.ModuleDict({f"language_{code}": t for code, t in towers.items()})
-        self.size = next(iter(towers.values())).size
-        self.pivots: dict[str, str] = {}
-        """Of an added language, whose tower reads it."""
+        self.pivots = dict(pivots)
 
     def of(self, language: str | None) -> TextTower:
-        """The tower that reads a language."""
-        tower = self.towers[f"language_{self.pivots.get(str(language), language)}"]
-        assert isinstance(tower, TextTower)
-        return tower
+        name = self.pivots.get(str(language), str(language))
+        return cast(TextTower, self.towers[f"language_{name}"])
 
-    def forward(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
-        """ids [B, T] of one language, lengths [B] ≥ 1 → [B, size], not normalised."""
-        return self.of(language)(ids, lengths)
+    def forward(self, batch: TextBatch, language: str | None = None) -> Tensor:
+        return self.of(language)(batch)
 
-    def read(
-        self, ids: Tensor, lengths: Tensor, speakers: Tensor, counted: Tensor | None = None
+    def vectors(self, batch: TextBatch, language: str | None = None) -> Tensor:
+        return self.of(language).vectors(batch)
+
+    def with_averages(
+        self, batch: TextBatch, languages: Tensor, counted: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """As `TextTower.read`, each text by the tower of its number in `speakers` [B]."""
         parts = []
-        for number, tower in enumerate(self.towers.values()):
-            mine = torch.nonzero(speakers == number).squeeze(1)
+        for number, tower in enumerate(cast("list[TextTower]", list(self.towers.values()))):
+            mine = torch.nonzero(languages == number).squeeze(1)
             if len(mine):
-                assert isinstance(tower, TextTower)
+                own = TextBatch(batch.ids[mine], batch.lengths[mine], batch.unseen)
                 some = None if counted is None else counted[mine]
-                read = tower.read(ids[mine], lengths[mine], torch.zeros_like(mine), some)
-                parts.append((mine, *read))
+                parts.append((mine, *tower.with_averages(own, torch.zeros_like(mine), some)))
         rows, texts, averages = map(torch.cat, zip(*parts, strict=True))
         order = torch.argsort(rows)
         return texts[order], averages[order]
 
-    def vectors(self, ids: Tensor, lengths: Tensor, language: str | None = None) -> Tensor:
-        """One vector a word, as `TextTower.vectors`."""
-        return self.of(language).vectors(ids, lengths)
-
-
-def build_text_tower(
-    recipe: TextRecipe,
-    vocabulary: Mapping[str, int] | Spellings,
-    dim: int,
-    compat: CompatRecipe = PAPER,
-) -> TextTower | LanguageTowers | TransformerTower:
-    """The tower of a recipe, for spelt words, or for numbers of words under "" or by language."""
-    if recipe.encoder == "transformer":
-        return TransformerTower(recipe, dim)
-    parts: Mapping[str, int | Lexicon]
-    if isinstance(vocabulary, Spellings):
-        parts, vectors = vocabulary.lexicons, vocabulary.vectors
-    else:
-        parts, vectors = vocabulary, None
-    if recipe.spells and vocabulary is parts:
-        raise TypeError("spelt words need their reader")
-    towers = {code: TextTower(recipe, part, dim, vectors, compat) for code, part in parts.items()}
-    return LanguageTowers(towers) if recipe.towers == "per-language" else towers[""]
-
-
-def build_universal_tower(
-    recipe: Recipe, reader: ClosedVocabularies, dim: int
-) -> TextTower | LanguageTowers:
-    """The tower of universal words: one after them for all languages, or one a language."""
-    if recipe.text.towers == "shared":
-        words = build_universal_words(recipe, reader)
-        return TextTower(recipe.text, words, dim, compat=recipe.compat)
-    layers = {code: build_universal_words(recipe, reader, code) for code in reader.tables}
-    return LanguageTowers(
-        {
-            code: TextTower(recipe.text, words, dim, compat=recipe.compat)
-            for code, words in layers.items()
-        }
-    )
-
-
-def add_languages(tower: TextTower | LanguageTowers, reader: AddedReader) -> None:
-    """Give a tower tables for the languages added to its reader."""
-    if isinstance(tower, TextTower):
-        tower.added = AddedRows(reader, tower.words.size, reader.added)
-        return
-    tower.pivots = {code: language.pivot for code, language in reader.added.items()}
-    for pivot in set(tower.pivots.values()):
-        codes = [code for code, own in tower.pivots.items() if own == pivot]
-        tower.of(pivot).added = AddedRows(reader, tower.of(pivot).words.size, codes)
+    def word_layers(self) -> list[nn.Module]:
+        return [
+            part for tower in self.towers.values() for part in cast(TextTower, tower).word_layers()
+        ]

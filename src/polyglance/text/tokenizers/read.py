@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from polyglance.progress import track
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text.tokenizers.romanise import romanise
 from polyglance.text.tokenizers.base import SHOW_PROGRESS_FROM, tokenize_many
+from polyglance.text.tokenizers.romanise import romanise
 
 Languages = Sequence[str] | str | None
 

@@ -4,9 +4,9 @@ import re
 
 import regex
 
+from polyglance.text.tokenizers.base import tokenizers
 from polyglance.text.tokenizers.normalise import is_plain, lower, normalise
 from polyglance.text.tokenizers.segment import segment
-from polyglance.text.tokenizers.base import tokenizers
 
 # Elided words of French, Italian, Catalan and Portuguese; before a vowel or h they stand alone.
 _ELIDED = (

@@ -15,8 +15,8 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.progress import Bar
-from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE
 from polyglance.text.embedders.vocabulary import Ragged
+from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE
 
 MAGIC, VERSIONS = 793712314, (11, 12)
 END_OF_SENTENCE = "</s>"

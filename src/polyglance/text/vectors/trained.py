@@ -13,7 +13,7 @@ from polyglance.data.dataset import Dataset
 from polyglance.data.text_only import FILE
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, cache_dir
-from polyglance.recipes import Recipe
+from polyglance.recipes.schema import DictionaryRare, Recipe, UniversalEmbedderRecipe
 from polyglance.text.vectors.corpus import Sentences, text_only_sentences
 from polyglance.text.vectors.word_vectors import WordVectors, read_vectors, vector_file
 
@@ -23,24 +23,32 @@ VERSION = 2
 
 @dataclass(frozen=True)
 class Corpus:
-    """What vectors are trained on beside the training captions, as universal.corpus says."""
+    """What vectors are trained on beside the training captions, as text.embedder.corpus says."""
 
     recipe: Recipe
     dataset: Dataset
     languages: Sequence[str]
 
     @property
+    def settings(self) -> UniversalEmbedderRecipe:
+        """The recipe's embedder."""
+        settings = self.recipe.text.embedder
+        assert isinstance(settings, UniversalEmbedderRecipe)
+        return settings
+
+    @property
     def texts(self) -> Path | None:
         """The file of text-only captions, unless it is not there or trained on anyway."""
         root = self.dataset.root
-        unwanted = self.recipe.universal.corpus == "captions" or self.recipe.tasks.text_only
+        trained_on = getattr(self.recipe.sampling, "text_only", False)
+        unwanted = self.settings.corpus == "captions" or trained_on
         return None if root is None or unwanted or not (root / FILE).is_file() else root / FILE
 
     @property
     def lexicon(self) -> Path | None:
         """The lexicon, if its synonyms are wanted."""
-        wanted = self.recipe.universal.corpus == "lexicon"
-        return lexicon_file(self.recipe, "universal.corpus=lexicon") if wanted else None
+        wanted = self.settings.corpus == "lexicon"
+        return lexicon_file(self.recipe, "text.embedder.corpus=lexicon") if wanted else None
 
     @cached_property
     def key(self) -> str:
@@ -75,24 +83,27 @@ def _content(path: Path) -> bytes:
 
 
 def lexicon_file(recipe: Recipe, what: str) -> Path:
-    """The file of universal.lexicon, or of the environment, which `what` needs."""
-    named = recipe.universal.lexicon or os.environ.get("POLYGLANCE_LEXICON")
+    """The file of text.embedder.lexicon, or of the environment, which `what` needs."""
+    settings = recipe.text.embedder
+    assert isinstance(settings, UniversalEmbedderRecipe)
+    named = settings.lexicon or os.environ.get("POLYGLANCE_LEXICON")
     if not named:
         raise PolyglanceError(
-            f"{what} needs a lexicon: set universal.lexicon=lexicon.tsv.gz or $POLYGLANCE_LEXICON"
+            f"{what} needs a lexicon: set text.embedder.lexicon=lexicon.tsv.gz or "
+            "$POLYGLANCE_LEXICON"
         )
     return Path(named).expanduser()
 
 
 def needs_lexicon(recipe: Recipe) -> str | None:
     """The setting for which training needs a lexicon, if there is one."""
-    universal = recipe.universal
-    if recipe.text.embedder != "universal":
+    settings = recipe.text.embedder
+    if not isinstance(settings, UniversalEmbedderRecipe):
         return None
-    if universal.rare == "dictionary":
-        return "universal.rare=dictionary"
-    trains = universal.vectors is None and universal.corpus == "lexicon"
-    return "universal.corpus=lexicon" if trains else None
+    if isinstance(settings.rare, DictionaryRare):
+        return "text.embedder.rare.kind=dictionary"
+    trains = settings.vectors is None and settings.corpus == "lexicon"
+    return "text.embedder.corpus=lexicon" if trains else None
 
 
 def language_vectors(
@@ -103,21 +114,21 @@ def language_vectors(
     cache: Path | None,
 ) -> WordVectors:
     """Vectors of those of `words` that have one, in their order; `captions` have them all."""
-    recipe = corpus.recipe.universal
-    if recipe.vectors is not None:
-        return _read(code, words, recipe.vectors)
+    folder = corpus.settings.vectors
+    if folder is not None:
+        return _read(code, words, folder)
     known = sorted({word for caption in captions for word in caption})
     matrix = _trained(code, known, captions, corpus, cache)
     return WordVectors(list(words), matrix[np.searchsorted(known, list(words))])
 
 
 def _read(code: str, words: Sequence[str], folder: str) -> WordVectors:
-    path = vector_file(Path(folder).expanduser(), code, "universal.vectors")
+    path = vector_file(Path(folder).expanduser(), code, "text.embedder.vectors")
     found = read_vectors(path, only=words)
     kept = [word for word in words if word in found]
     if not kept:
         raise PolyglanceError(
-            f"universal.vectors: the file of '{code}' has a vector for none of the "
+            f"text.embedder.vectors: the file of '{code}' has a vector for none of the "
             f"{len(words)} words of its training captions"
         )
     return WordVectors(kept, found.matrix[found.rows(kept)])
@@ -131,7 +142,7 @@ def _trained(
     cache: Path | None,
 ) -> np.ndarray:
     """[n, dim], the same for the same sentences: kept, as training them takes a while."""
-    dim = corpus.recipe.universal.trained
+    dim = corpus.settings.vector_dim
     path = cache_dir(cache) / "vectors" / f"{_key(code, captions, corpus, dim)}.npy"
     kept = load_array(path)
     if kept is not None and kept.shape == (len(words), dim):

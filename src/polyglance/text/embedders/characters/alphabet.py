@@ -14,7 +14,7 @@ from polyglance.text.embedders.vocabulary import count
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<start>", "<end>")
 LAVSE = " " + ascii_letters + digits + ".,'-()\"?;!:&#$`%>/_=+[\\@]" + "äüßöÜÖÄ´é"
-"""The symbols of the authors' char.json; with the specials 101 (spec §4.1)."""
+"""The symbols of the authors' char.json; with the specials 101 (Wehrmann et al. 2019's code)."""
 
 
 class Alphabet:
@@ -43,25 +43,25 @@ class Alphabet:
 
     @classmethod
     def build(
-        cls, tokens_by_language: Mapping[str, Iterable[Sequence[str]]], threshold: int = 4
+        cls, tokens_by_language: Mapping[str, Iterable[Sequence[str]]], min_count: int = 4
     ) -> "Alphabet":
-        """Characters seen at least `threshold` times over all languages, by falling count."""
+        """Characters seen at least `min_count` times over all languages, by falling count."""
         counts: Counter[str] = Counter()
         for tokens in tokens_by_language.values():
             for word, times in count(tokens).items():
                 for symbol in nfc(word):
                     counts[symbol] += times
-        kept = [c for c, n in counts.items() if n >= threshold and not "\ud800" <= c <= "\udfff"]
+        kept = [c for c, n in counts.items() if n >= min_count and not "\ud800" <= c <= "\udfff"]
         if not kept:
             raise PolyglanceError(
-                f"no character occurs {threshold} times in the training captions; "
-                "lower the threshold (--set text.threshold=1) or add captions"
+                f"no character occurs {min_count} times in the training captions; "
+                "lower it (--set text.embedder.min_count=1) or add captions"
             )
         return cls(sorted(kept, key=lambda symbol: (-counts[symbol], symbol)))
 
     @classmethod
     def lavse(cls) -> "Alphabet":
-        """The authors' 101 symbols: English, German, romanised Japanese (spec §4.1).
+        """The authors' 101 symbols: English, German, romanised Japanese.
 
         Their ids follow the order of appearance in their files, which is random to a model; ours
         are in the order of `LAVSE`.

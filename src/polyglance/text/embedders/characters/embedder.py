@@ -1,128 +1,187 @@
-"""Reading words by their characters."""
+"""Word vectors from characters: LIWE and charGRU (Wehrmann et al. 2019)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
-from polyglance.recipes.schema import TextRecipe
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import CharacterEmbedderRecipe, LiweEmbedderRecipe, Recipe
+from polyglance.text.embedders.base import (
+    FIRST_UNSEEN,
+    Embedder,
+    EncodedTexts,
+    Substitutes,
+    TrainingTexts,
+    Unseen,
+    by_language,
+    register,
+)
+from polyglance.text.embedders.characters.alphabet import SPECIALS as CHARACTERS
 from polyglance.text.embedders.characters.alphabet import Alphabet
-from polyglance.text.lexicon import Lexicon
-from polyglance.text.embedders.base import Encoded, Reader, Substitutes, Words, by_language
-from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN, Ragged
+from polyglance.text.embedders.characters.forms import FIRST, LAST, Form, FormTable, forms_of
 from polyglance.text.embedders.characters.known_vectors import load_words, save_words, vectors_of
-
-if TYPE_CHECKING:
-    from polyglance.text.vectors.word_vectors import WordVectors
+from polyglance.text.embedders.characters.layer import CharacterLayer
+from polyglance.text.embedders.characters.networks import CharacterNetwork, CharGRU, Liwe
+from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN
+from polyglance.text.vectors.word_vectors import WordVectors
 
 FILE = "alphabet.json"
 
-KEPT_FORMS = 200_000
-"""About 60 MB of words and their characters."""
 
+@register
+class CharacterEmbedder(Embedder):
+    """Words by their characters: none is unknown but those of characters never seen.
 
-class Spellings(Reader):
-    """Lexicons of a model: one under "" for all languages, or one a language.
-
-    Any word has an id, so none is unknown but those of characters that were never seen.
+    `tables` has the alphabet of all languages under "", or one of each, and the forms that were
+    trained on; `vectors` are pretrained ones beside those from characters.
     """
 
+    kinds = ("liwe", "chargru")
+
     def __init__(
-        self, lexicons: Mapping[str, Lexicon], vectors: "WordVectors | None" = None
+        self, recipe: Recipe, tables: Mapping[str, FormTable], vectors: WordVectors | None = None
     ) -> None:
-        self.lexicons, self.vectors = dict(lexicons), vectors
-        self._trained = {code: len(lexicon) for code, lexicon in self.lexicons.items()}
-        self._kept = dict(self._trained)
+        super().__init__(recipe)
+        assert isinstance(recipe.text.embedder, CharacterEmbedderRecipe)
+        self.settings = recipe.text.embedder
+        self.tables, self.vectors = dict(tables), vectors
 
     @classmethod
-    def build(
-        cls, recipe: TextRecipe, tokens: Mapping[str, Sequence[Sequence[str]]]
-    ) -> "Spellings":
-        """As the recipe says, from training tokens by language; they are in the lexicons."""
-        parts = {code: {code: tokens[code]} for code in tokens}
-        if recipe.towers == "shared":
-            parts = {"": dict(tokens)}
-        lexicons = {code: _lexicon(recipe, part) for code, part in parts.items()}
+    def build(cls, recipe: Recipe, texts: TrainingTexts) -> "CharacterEmbedder":
+        settings, words = recipe.text.embedder, texts.by_language()
+        assert isinstance(settings, CharacterEmbedderRecipe)
+        parts = {language: {language: own} for language, own in words.items()}
+        if recipe.text.towers == "shared":
+            parts = {"": words}
+        tables = {name: _table(recipe, part) for name, part in parts.items()}
         vectors = None
-        if recipe.vectors is not None:
-            every = {word for one in tokens.values() for words in one for word in words}
-            vectors = vectors_of(recipe.vectors, every)
-        return cls(lexicons, vectors)
-
-    def of(self, language: str | None) -> Lexicon:
-        """The lexicon that reads `language`."""
-        return by_language(self.lexicons, language)
-
-    def sizes(self, mask: bool = False) -> dict[str, int]:
-        """Characters of each alphabet; a masked word is spelt `<unk>`, which is one of them."""
-        return {code: len(lexicon.alphabet) for code, lexicon in self.lexicons.items()}
-
-    def encode(
-        self,
-        recipe: TextRecipe,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> Encoded:
-        """Ids of the words' forms, laid end to end."""
-        if "" in self.lexicons:
-            return Encoded(self.lexicons[""].encode_many(words, recipe.max_length, recipe.ends))
-        parts = [
-            self.of(code).encode(found, recipe.max_length, recipe.ends)
-            for found, code in zip(words, languages, strict=True)
-        ]
-        return Encoded(Ragged.join(parts))
-
-    def keep(self) -> None:
-        self._kept = {code: len(lexicon) for code, lexicon in self.lexicons.items()}
-
-    def release(self) -> None:
-        for code, lexicon in self.lexicons.items():
-            if len(lexicon) > max(KEPT_FORMS, self._kept[code]):
-                lexicon.forget(self._kept[code])
-
-    def substitutes(self, language: str | None) -> Substitutes:
-        """A word spelt `<unk>`, and any form of the training captions."""
-        code = "" if "" in self.lexicons else str(language)
-        words = np.arange(len(SPECIALS), self._trained[code])
-        return Substitutes(UNKNOWN, words, np.array([START, END]))
-
-    def recognise(
-        self, recipe: TextRecipe, words: Sequence[str], language: str | None
-    ) -> tuple[Words, Words]:
-        """The words that fit, and those without any known character."""
-        reads = self.of(language).alphabet.reads
-        read = tuple(words[: recipe.max_length])
-        return read, tuple(word for word in read if not reads(word))
-
-    def save(self, folder: Path) -> None:
-        """Write alphabet.json and, with pretrained vectors, their words."""
-        values = {code: lexicon.alphabet.to_json() for code, lexicon in self.lexicons.items()}
-        write_json(folder / FILE, values.get("", {"tables": values}))
-        if self.vectors is not None:
-            save_words(self.vectors, folder)
+        if settings.vectors is not None:
+            every = {word for own in words.values() for caption in own for word in caption}
+            vectors = vectors_of(settings.vectors, every)
+        return cls(recipe, tables, vectors)
 
     @classmethod
-    def load(cls, recipe: TextRecipe, folder: Path) -> "Spellings":
-        """Read what `save` wrote."""
+    def blank(cls, recipe: Recipe, words: int) -> "CharacterEmbedder":
+        settings = recipe.text.embedder
+        assert isinstance(settings, CharacterEmbedderRecipe)
+        # From a block of letters without combining marks.
+        alphabet = Alphabet(chr(0x4E00 + i) for i in range(words - len(CHARACTERS)))
+        vectors = None
+        if settings.vectors is not None:
+            vectors = WordVectors([], np.zeros((0, 300), np.float32))
+        return cls(recipe, {"": FormTable(alphabet, settings.word_length)}, vectors)
+
+    @classmethod
+    def load(cls, recipe: Recipe, folder: Path) -> "CharacterEmbedder":
+        settings = recipe.text.embedder
+        assert isinstance(settings, CharacterEmbedderRecipe)
         value, where = read_json(folder / FILE), str(folder / FILE)
         tables: Any = value.get("tables") if isinstance(value, dict) else None
         if tables is None:
             tables = {"": value}
-        if not isinstance(tables, dict) or ("" in tables) != (recipe.towers == "shared"):
-            raise PolyglanceError(f"{where}: does not fit text.towers={recipe.towers}")
-        alphabets = {code: Alphabet.from_json(v, where) for code, v in tables.items()}
-        lexicons = {code: Lexicon(a, recipe.word_length) for code, a in alphabets.items()}
-        return cls(lexicons, load_words(folder))
+        if not isinstance(tables, dict) or ("" in tables) != (recipe.text.towers == "shared"):
+            raise PolyglanceError(f"{where}: does not fit text.towers={recipe.text.towers}")
+        alphabets = {name: Alphabet.from_json(own, where) for name, own in tables.items()}
+        found = {name: FormTable(own, settings.word_length) for name, own in alphabets.items()}
+        return cls(recipe, found, load_words(folder))
+
+    def save(self, folder: Path) -> None:
+        values = {name: table.alphabet.to_json() for name, table in self.tables.items()}
+        write_json(folder / FILE, values.get("", {"tables": values}))
+        if self.vectors is not None:
+            save_words(self.vectors, folder)
+
+    @property
+    def towers(self) -> list[str]:
+        return list(self.tables)
+
+    def layer(self, tower: str = "") -> CharacterLayer:
+        table = self.tables[tower]
+        network = self._network(len(table.alphabet))
+        if self.vectors is None:
+            return CharacterLayer(network, table.characters)
+        words = [*SPECIALS, *(form.word for form in table.forms)]
+        return CharacterLayer(network, table.characters, self.vectors, self.vectors.rows(words))
+
+    def _network(self, alphabet: int) -> CharacterNetwork:
+        settings = self.settings
+        sizes = settings.word_dim, settings.char_dim, settings.word_length
+        padded = self.recipe.compat.pad_statistics
+        if isinstance(settings, LiweEmbedderRecipe):
+            return Liwe(alphabet, settings.layers, *sizes, padded)
+        return CharGRU(alphabet, *sizes, padded)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        words: Sequence[Sequence[str]],
+        languages: Sequence[str | None],
+    ) -> EncodedTexts:
+        """Ids of the words' forms; those never trained on travel with the call."""
+        unseen: dict[tuple[int, Form], int] = {}
+        longest, ends = self.recipe.text.max_length, self.settings.ends
+        numbers = {id(table): number for number, table in enumerate(self.tables.values())}
+        parts = []
+        for found, language in zip(words, languages, strict=True):
+            table = by_language(self.tables, language)
+            get, number = table.ids.get, numbers[id(table)]
+            ids = []
+            for form in forms_of(found[:longest], ends):
+                known = get(form)
+                if known is None:
+                    new = unseen.setdefault((number, form), len(unseen))
+                    known = FIRST_UNSEEN + new
+                ids.append(known)
+            parts.append(ids)
+        return EncodedTexts(Ragged.join(parts), unseen=self._unseen(list(unseen)))
+
+    def _unseen(self, forms: Sequence[tuple[int, Form]]) -> Unseen | None:
+        if not forms:
+            return None
+        owner = np.array([number for number, _ in forms])
+        characters = np.zeros((len(forms), self.settings.word_length), np.int32)
+        for number, table in enumerate(self.tables.values()):
+            mine = np.flatnonzero(owner == number)
+            characters[mine] = table.spell([forms[i][1] for i in mine])
+        columns = {"characters": characters}
+        if self.vectors is not None:
+            columns["rows"] = self.vectors.rows([form.word for _, form in forms])
+        return Unseen(columns)
+
+    def substitutes(self, language: str | None) -> Substitutes:
+        """A word spelt `<unk>`, and any form of the training captions."""
+        table = by_language(self.tables, language)
+        words = np.arange(len(SPECIALS), len(table))
+        return Substitutes(UNKNOWN, words, np.array([START, END]))
+
+    def unknown(
+        self, words: Sequence[str], language: str | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The words that fit, and those without any known character."""
+        reads = by_language(self.tables, language).alphabet.reads
+        read = tuple(words[: self.recipe.text.max_length])
+        return read, tuple(word for word in read if not reads(word))
+
+    @property
+    def places(self) -> int:
+        return (FIRST | LAST) + 1 if self.settings.ends else 1
+
+    def in_places(self, word: str) -> list[tuple[list[str], int]]:
+        """Inside a caption, first, last, and as the only word."""
+        if not self.settings.ends:
+            return [([word], 0)]
+        return [([word] * 3, 1), ([word] * 2, 0), ([word] * 2, 1), ([word], 0)]
 
 
-def _lexicon(recipe: TextRecipe, tokens: Mapping[str, Sequence[Sequence[str]]]) -> Lexicon:
-    data = recipe.alphabet == "data"
-    alphabet = Alphabet.build(tokens, recipe.threshold) if data else Alphabet.lavse()
-    lexicon = Lexicon(alphabet, recipe.word_length)
-    for captions in tokens.values():
-        lexicon.encode_many(captions, recipe.max_length, recipe.ends)
-    return lexicon
+def _table(recipe: Recipe, words: Mapping[str, Sequence[Sequence[str]]]) -> FormTable:
+    settings = recipe.text.embedder
+    assert isinstance(settings, CharacterEmbedderRecipe)
+    data = settings.alphabet == "data"
+    alphabet = Alphabet.build(words, settings.min_count) if data else Alphabet.lavse()
+    longest, ends = recipe.text.max_length, settings.ends
+    forms = (f for own in words.values() for one in own for f in forms_of(one[:longest], ends))
+    return FormTable(alphabet, settings.word_length, forms)

@@ -1,0 +1,1 @@
+"""Fixed word vectors, and translators between languages."""

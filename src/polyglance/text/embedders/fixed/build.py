@@ -1,21 +1,25 @@
 """Fixed word vectors of a recipe's languages: from files, or made from captions."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import dataset_fingerprint, digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
-from polyglance.recipes.schema import TextRecipe
+from polyglance.recipes.schema import TextRecipe, VectorsEmbedderRecipe
+from polyglance.text.embedders.fixed.embedder import LanguageWords, prepare_vectors
 from polyglance.text.vectors.corpus import caption_sentences
 from polyglance.text.vectors.fasttext import SubwordVectors
-from polyglance.text.embedders.fixed.embedder import LanguageWords
 from polyglance.text.vectors.word_vectors import (
     WordVectors,
     mean_row,
     normalise_rows,
     read_vectors,
+    save_vectors,
     vector_file,
 )
 
@@ -23,47 +27,87 @@ VERSION = 1
 """Raised when vectors made from captions change."""
 
 
-def language_words(
-    recipe: TextRecipe,
-    dataset: Dataset | None,
-    code: str,
-    words: Collection[str] = (),
-    translated: bool = False,
-    cache: Path | None = None,
-) -> LanguageWords:
-    """A language's most frequent `text.known` words with vectors, and those of `words` beside.
+@dataclass(frozen=True)
+class VectorSource:
+    """Where the fixed vectors of languages come from.
 
-    Without a folder in `text.vectors` they are made from the dataset's captions, of training
-    photographs and without any: texts alone, whatever photographs they belong to.
+    Args:
+        settings: of the recipe's embedder; without a folder, vectors are made from captions.
+        tokenizer: how captions are cut into words.
+        dataset: whose captions; of training images and text-only ones.
+        cache: where vectors that were made are kept.
     """
-    path = _file(recipe, dataset, code, cache)
-    found, subwords = _read(path, words, recipe.known)
-    if found.dim != recipe.words:
-        raise PolyglanceError(
-            f"{path}: has vectors of {found.dim} numbers, and text.words is {recipe.words}; "
-            f"set text.words={found.dim}"
-        )
-    mean = mean_row(normalise_rows(found.matrix[: recipe.known])) if recipe.centre else None
-    file = None if subwords is None else str(path.absolute())
-    empty = LanguageWords([], found.matrix[:0], mean)
-    matrix = empty.prepare(found.matrix)
-    return LanguageWords(found.words, matrix, mean, subwords, file, translated)
 
+    settings: VectorsEmbedderRecipe
+    tokenizer: str = "words"
+    dataset: Dataset | None = None
+    cache: Path | None = None
 
-def _file(recipe: TextRecipe, dataset: Dataset | None, code: str, cache: Path | None) -> Path:
-    if recipe.vectors is None:
-        if dataset is None:
-            raise PolyglanceError(f"no vectors of '{code}': give them with --vectors")
-        return _made(recipe, dataset, code, cache)
-    return vector_file(Path(recipe.vectors).expanduser(), code, "text.vectors")
+    @classmethod
+    def of(
+        cls, recipe: TextRecipe, dataset: Dataset | None, cache: Path | None = None
+    ) -> "VectorSource":
+        """The source of a recipe of fixed vectors."""
+        assert isinstance(recipe.embedder, VectorsEmbedderRecipe)
+        return cls(recipe.embedder, recipe.tokenizer, dataset, cache)
+
+    def words(
+        self, language: str, words: Collection[str] = (), translated: bool = False
+    ) -> LanguageWords:
+        """A language's most frequent words with vectors, and those of `words` beside.
+
+        Args:
+            language: whose words.
+            words: also these, of the training captions.
+            translated: whether the language gets a translator.
+        """
+        settings, path = self.settings, self._file(language)
+        found, subwords = _read(path, words, settings.known)
+        if found.dim != settings.word_dim:
+            raise PolyglanceError(
+                f"{path}: has vectors of dimension {found.dim}, and text.embedder.word_dim is "
+                f"{settings.word_dim}; set text.embedder.word_dim={found.dim}"
+            )
+        frequent = normalise_rows(found.matrix[: settings.known])
+        mean = mean_row(frequent) if settings.centre else None
+        file = None if subwords is None else str(path.absolute())
+        matrix = prepare_vectors(found.matrix, mean)
+        return LanguageWords(found.words, matrix, mean, subwords, file, translated)
+
+    def _file(self, language: str) -> Path:
+        if self.settings.vectors is not None:
+            folder = Path(self.settings.vectors).expanduser()
+            return vector_file(folder, language, "text.embedder.vectors")
+        if self.dataset is None:
+            raise PolyglanceError(f"no vectors of '{language}': give them with --vectors")
+        return self._made(self.dataset, language)
+
+    def _made(self, dataset: Dataset, language: str) -> Path:
+        """The file of vectors made from captions, made now unless the cache has it."""
+        how, dim = self.settings.trained, self.settings.word_dim
+        about = [VERSION, how, dim, self.tokenizer, language]
+        key = digest({"about": about, "data": dataset_fingerprint(dataset)})[:24]
+        ending = "vec" if how == "cooccurrence" else "bin"
+        path = cache_dir(self.cache) / "vectors" / f"{language}-{key}.{ending}"
+        if path.is_file():
+            return path
+        sentences = caption_sentences(dataset, [language], tokenizer=self.tokenizer)[language]
+        if how == "cooccurrence":
+            from polyglance.text.vectors.cooccurrence import cooccurrence_vectors
+
+            vectors = cooccurrence_vectors(sentences, dim)
+            save_vectors(path, vectors.words, vectors.matrix)
+        else:
+            from polyglance.text.vectors.skipgram import VectorSettings, train_vectors
+
+            train_vectors(sentences, VectorSettings(dim=dim)).save(path)
+        return path
 
 
 def _read(
     path: Path, words: Collection[str], known: int
 ) -> tuple[WordVectors, SubwordVectors | None]:
     """The `known` first words of a file, and all of `words` that it has a vector for."""
-    import numpy as np
-
     if path.suffix == ".bin":
         model = SubwordVectors.open(path)
         every = list(dict.fromkeys([*model.words[:known], *words]))
@@ -75,25 +119,3 @@ def _read(
         matrix = np.concatenate([first.matrix, rest.matrix])
         first = WordVectors([*first.words, *rest.words], matrix)
     return first, None
-
-
-def _made(recipe: TextRecipe, dataset: Dataset, code: str, cache: Path | None) -> Path:
-    """The file of vectors made from captions, made now unless the cache has it."""
-    ending = "vec" if recipe.trained == "cooccurrence" else "bin"
-    about = [VERSION, recipe.trained, recipe.words, recipe.tokenizer, code]
-    key = digest({"about": about, "data": dataset_fingerprint(dataset)})[:24]
-    path = cache_dir(cache) / "vectors" / f"{code}-{key}.{ending}"
-    if path.is_file():
-        return path
-    sentences = caption_sentences(dataset, [code], tokenizer=recipe.tokenizer)[code]
-    if recipe.trained == "cooccurrence":
-        from polyglance.text.vectors.cooccurrence import cooccurrence_vectors
-        from polyglance.text.vectors.word_vectors import save_vectors
-
-        vectors = cooccurrence_vectors(sentences, recipe.words)
-        save_vectors(path, vectors.words, vectors.matrix)
-    else:
-        from polyglance.text.vectors.skipgram import VectorSettings, train_vectors
-
-        train_vectors(sentences, VectorSettings(dim=recipe.words)).save(path)
-    return path

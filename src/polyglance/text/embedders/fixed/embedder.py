@@ -10,24 +10,41 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, read_json, write_json
-from polyglance.recipes.schema import TextRecipe
-from polyglance.text.embedders.base import Encoded, Reader, Substitutes, Words, by_language
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import Recipe, VectorsEmbedderRecipe
+from polyglance.text.embedders.base import (
+    FIRST_UNSEEN,
+    Embedder,
+    EncodedTexts,
+    Substitutes,
+    TrainingTexts,
+    Unseen,
+    by_language,
+    register,
+)
+from polyglance.text.embedders.cache import LRU
+from polyglance.text.embedders.fixed.layer import TranslatedWords
 from polyglance.text.vectors.fasttext import SubwordVectors
 from polyglance.text.vectors.word_vectors import normalise_rows
-from polyglance.text.embedders.vocabulary import Ragged
 
 FILE, VECTORS, SUBWORDS = "words.json", "words.safetensors", "subwords"
 NOTHING = 0
 """The id of a text without any known word; its vector is 0."""
-KEPT_WORDS = 50_000
+CACHED_WORDS = 50_000
 """Unseen words whose vectors are kept between texts."""
+
+
+def prepare_vectors(vectors: np.ndarray, mean: np.ndarray | None) -> np.ndarray:
+    """Raw vectors [n, D] scaled to length 1, and centred by `mean` [D] where there is one."""
+    rows = normalise_rows(vectors)
+    return rows if mean is None else normalise_rows(rows - mean)
 
 
 @dataclass(frozen=True)
 class LanguageWords:
-    """The words of a language that a model knows, with vectors [n, d] of length 1.
+    """The words of a language that a model knows, with vectors [n, D] of length 1.
 
-    With `subwords`, fastText's .bin in `file`, any other word has a vector, too. `mean` [d] is
+    With `subwords`, fastText's .bin in `file`, any other word has a vector, too. `mean` [D] is
     what vectors were centred by. `translated` says whether the language has a translator.
     """
 
@@ -38,148 +55,53 @@ class LanguageWords:
     file: str | None = None
     translated: bool = False
 
-    def prepare(self, vectors: np.ndarray) -> np.ndarray:
-        """Raw vectors [m, d] scaled, and centred where these are."""
-        rows = normalise_rows(vectors)
-        return rows if self.mean is None else normalise_rows(rows - self.mean)
 
-
-class VectorReader(Reader):
+@register
+class VectorsEmbedder(Embedder):
     """Words of each language → ids of one numbering; words without a vector are dropped.
 
-    Ids are those of the known words, language after language from 1 on, then those of words
-    that got their vector from n-grams since. With `copy`, a saved model has the .bin files in
-    its own folder.
+    Ids are those of the known words, language after language from 1 on; words that get their
+    vector from n-grams travel with the call.
     """
 
-    def __init__(self, languages: Mapping[str, LanguageWords], copy: bool = False) -> None:
-        self.languages, self.copy = dict(languages), copy
-        parts = list(self.languages.values())
-        nothing = np.zeros((1, self.dim), np.float32)
-        self.matrix = np.concatenate([nothing, *(part.matrix for part in parts)])
-        sizes = [1, *(len(part.words) for part in parts)]
-        self._owner = np.repeat(np.arange(len(sizes)) - 1, sizes)
+    kinds = ("vectors",)
+    empty = NOTHING
+
+    def __init__(self, recipe: Recipe, languages: Mapping[str, LanguageWords]) -> None:
+        super().__init__(recipe)
+        assert isinstance(recipe.text.embedder, VectorsEmbedderRecipe)
+        self.settings = recipe.text.embedder
+        self.languages = dict(languages)
+        self._numbers = {code: number for number, code in enumerate(self.languages)}
         self._ids: dict[str, dict[str, int]] = {}
         first = 1
         for code, part in self.languages.items():
             self._ids[code] = {word: first + i for i, word in enumerate(part.words)}
             first += len(part.words)
-        self._new: list[tuple[str, str]] = []
-        self._vectors = np.empty((0, self.dim), np.float32)
-        self._kept = 0
-
-    @property
-    def dim(self) -> int:
-        """Numbers of a vector."""
-        return next(iter(self.languages.values())).matrix.shape[1]
-
-    def of(self, language: str | None) -> LanguageWords:
-        """The words of a language."""
-        return by_language(self.languages, language)
-
-    def owners(self, ids: np.ndarray) -> np.ndarray:
-        """Which language, by position, each of the ids [n] belongs to; -1 for none."""
-        known = self._owner[np.minimum(ids, len(self._owner) - 1)]
-        if not self._new:
-            return known
-        codes = list(self.languages)
-        new = np.array([codes.index(code) for code, _ in self._new])
-        return np.where(ids < len(self._owner), known, new[np.maximum(ids - len(self._owner), 0)])
-
-    def unseen(self, ids: np.ndarray) -> np.ndarray:
-        """Vectors [n, d] of ids that the model did not know."""
-        return self._vectors[ids - len(self._owner)]
-
-    def sizes(self, mask: bool = False) -> dict[str, int]:
-        """Known words of all languages together."""
-        return {"": len(self._owner)}
-
-    def encode(
-        self,
-        recipe: TextRecipe,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> Encoded:
-        """Ids of the words that have a vector; of a text without any, `NOTHING`.
-
-        A text without a language is read in the one that knows most of its words.
-        """
-        codes = [self._language(found, code) for found, code in zip(words, languages, strict=True)]
-        self._learn(words, codes)
-        parts = []
-        for found, code in zip(words, codes, strict=True):
-            ids = self._ids[code]
-            known = [ids[word] for word in found if word in ids]
-            parts.append(known[: recipe.max_length] or [NOTHING])
-        return Encoded(Ragged.join(parts))
-
-    def _language(self, words: Sequence[str], code: str | None) -> str:
-        if code is not None:
-            self.of(code)
-            return code
-        return max(self._ids, key=lambda one: sum(word in self._ids[one] for word in words))
-
-    def _learn(self, words: Sequence[Sequence[str]], codes: Sequence[str]) -> None:
-        """Give ids to unseen words of languages that have n-grams."""
-        missing: dict[str, dict[str, None]] = {}
-        for found, code in zip(words, codes, strict=True):
-            if self.languages[code].subwords is not None:
-                ids = self._ids[code]
-                missing.setdefault(code, {}).update((w, None) for w in found if w not in ids)
-        for code, new in missing.items():
-            subwords = self.languages[code].subwords
-            if not new or subwords is None:
-                continue
-            vectors = self.languages[code].prepare(subwords.vectors(list(new), False))
-            for word in new:
-                self._ids[code][word] = len(self._owner) + len(self._new)
-                self._new.append((code, word))
-            self._vectors = np.concatenate([self._vectors, vectors])
-
-    def keep(self) -> None:
-        self._kept = len(self._new)
-
-    def release(self) -> None:
-        if len(self._new) <= max(KEPT_WORDS, self._kept):
-            return
-        for code, word in self._new[self._kept :]:
-            del self._ids[code][word]
-        del self._new[self._kept :]
-        self._vectors = self._vectors[: self._kept].copy()
-
-    def substitutes(self, language: str | None) -> Substitutes:
-        """Nothing in the place of a masked word, and any known word of the language."""
-        known = self.of(language).words
-        first = self._ids[str(language)][known[0]]
-        return Substitutes(NOTHING, np.arange(first, first + len(known)), np.empty(0, np.int64))
-
-    def recognise(
-        self, recipe: TextRecipe, words: Sequence[str], language: str | None
-    ) -> tuple[Words, Words]:
-        """The words, and those of them that have no vector."""
-        code = self._language(words, language)
-        if self.languages[code].subwords is not None:
-            return tuple(words), ()
-        return tuple(words), tuple(word for word in words if word not in self._ids[code])
-
-    def save(self, folder: Path) -> None:
-        """Write words.json and words.safetensors; with `copy` also the .bin files."""
-        from safetensors.numpy import save
-
-        tensors, described = {}, {}
-        for code, part in self.languages.items():
-            tensors[f"{code}.matrix"] = np.ascontiguousarray(part.matrix)
-            if part.mean is not None:
-                tensors[f"{code}.mean"] = part.mean
-            file = _copied(part, code, folder) if self.copy else part.file
-            described[code] = {"words": part.words, "translated": part.translated, "file": file}
-        with atomic(folder / VECTORS) as handle:
-            handle.write(save(tensors))
-        write_json(folder / FILE, {"languages": described})
+        self._composed: LRU[np.ndarray] = LRU(CACHED_WORDS)
 
     @classmethod
-    def load(cls, folder: Path) -> "VectorReader":
+    def build(cls, recipe: Recipe, texts: TrainingTexts) -> "VectorsEmbedder":
+        from polyglance.text.embedders.fixed.build import VectorSource
+
+        captions = texts.by_language()
+        languages = list(captions) or list(recipe.data.languages or ())
+        if not languages:
+            raise PolyglanceError("data.images=0 needs data.languages: which are to be read")
+        source = VectorSource.of(recipe.text, texts.dataset, texts.cache)
+        return cls(
+            recipe,
+            {code: source.words(code, distinct(captions.get(code, ()))) for code in languages},
+        )
+
+    @classmethod
+    def blank(cls, recipe: Recipe, words: int) -> "VectorsEmbedder":
+        settings = recipe.text.embedder
+        assert isinstance(settings, VectorsEmbedderRecipe)
+        return cls(recipe, {"xx": LanguageWords([], np.zeros((0, settings.word_dim), np.float32))})
+
+    @classmethod
+    def load(cls, recipe: Recipe, folder: Path) -> "VectorsEmbedder":
         """Read what `save` wrote; without its .bin a language has the known words alone."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
@@ -200,7 +122,109 @@ class VectorReader(Reader):
             raise PolyglanceError(
                 f"{where}: does not fit {VECTORS} ({error}); copy the whole folder again"
             ) from None
-        return cls(languages)
+        return cls(recipe, languages)
+
+    def save(self, folder: Path) -> None:
+        """Write words.json and words.safetensors; with `copy_subwords` also the .bin files."""
+        from safetensors.numpy import save
+
+        tensors, described = {}, {}
+        for code, part in self.languages.items():
+            tensors[f"{code}.matrix"] = np.ascontiguousarray(part.matrix)
+            if part.mean is not None:
+                tensors[f"{code}.mean"] = part.mean
+            file = _copied(part, code, folder) if self.settings.copy_subwords else part.file
+            described[code] = {"words": part.words, "translated": part.translated, "file": file}
+        with atomic(folder / VECTORS) as handle:
+            handle.write(save(tensors))
+        write_json(folder / FILE, {"languages": described})
+
+    @property
+    def towers(self) -> list[str]:
+        return [""]
+
+    def layer(self, tower: str = "") -> TranslatedWords:
+        parts = list(self.languages.values())
+        nothing = np.zeros((1, self.settings.word_dim), np.float32)
+        matrix = np.concatenate([nothing, *(part.matrix for part in parts)])
+        sizes = [1, *(len(part.words) for part in parts)]
+        owners = np.repeat(np.arange(len(sizes)) - 1, sizes)
+        translated = {code: part.translated for code, part in self.languages.items()}
+        return TranslatedWords(matrix, owners, translated)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        words: Sequence[Sequence[str]],
+        languages: Sequence[str | None],
+    ) -> EncodedTexts:
+        """Ids of the words that have a vector; of a text without any, `NOTHING`.
+
+        A text without a language is read in the one that knows most of its words.
+        """
+        codes = [self._language(found, code) for found, code in zip(words, languages, strict=True)]
+        unseen: dict[tuple[str, str], int] = {}
+        parts = []
+        for found, code in zip(words, codes, strict=True):
+            known, composes = self._ids[code], self.languages[code].subwords is not None
+            ids = []
+            for word in found:
+                if word in known:
+                    ids.append(known[word])
+                elif composes:
+                    ids.append(FIRST_UNSEEN + unseen.setdefault((code, word), len(unseen)))
+            parts.append(ids[: self.recipe.text.max_length] or [NOTHING])
+        return EncodedTexts(Ragged.join(parts), unseen=self._unseen(list(unseen)))
+
+    def _language(self, words: Sequence[str], code: str | None) -> str:
+        if code is not None:
+            by_language(self.languages, code)
+            return code
+        return max(self._ids, key=lambda one: sum(word in self._ids[one] for word in words))
+
+    def _unseen(self, words: Sequence[tuple[str, str]]) -> Unseen | None:
+        if not words:
+            return None
+        vectors = np.stack(self._composed.get(words, self._compose))
+        owners = np.array([self._numbers[code] for code, _ in words], np.int64)
+        return Unseen({"vectors": vectors, "owners": owners})
+
+    def _compose(self, words: list[tuple[str, str]]) -> list[np.ndarray]:
+        """Vectors from n-grams, of words by language."""
+        found: dict[tuple[str, str], np.ndarray] = {}
+        for code, part in self.languages.items():
+            mine = [word for own, word in words if own == code]
+            if mine and part.subwords is not None:
+                rows = prepare_vectors(part.subwords.vectors(mine, False), part.mean)
+                found |= {(code, word): row for word, row in zip(mine, rows, strict=True)}
+        return [found[word] for word in words]
+
+    def substitutes(self, language: str | None) -> Substitutes:
+        """Nothing in the place of a masked word, and any known word of the language."""
+        known = by_language(self.languages, language).words
+        first = self._ids[str(language)][known[0]]
+        return Substitutes(NOTHING, np.arange(first, first + len(known)), np.empty(0, np.int64))
+
+    def unknown(
+        self, words: Sequence[str], language: str | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The words, and those of them that have no vector."""
+        code = self._language(words, language)
+        if self.languages[code].subwords is not None:
+            return tuple(words), ()
+        return tuple(words), tuple(word for word in words if word not in self._ids[code])
+
+    def known_words(self, language: str) -> Sequence[str]:
+        return by_language(self.languages, language).words
+
+    def pivot_languages(self, languages: Sequence[str]) -> list[str]:
+        """Those whose vectors the encoder was trained on, without a translator."""
+        return [code for code, part in self.languages.items() if not part.translated]
+
+
+def distinct(captions: Sequence[Sequence[str]]) -> list[str]:
+    """The distinct words of captions, sorted."""
+    return sorted({word for words in captions for word in words})
 
 
 def _copied(part: LanguageWords, code: str, folder: Path) -> str | None:

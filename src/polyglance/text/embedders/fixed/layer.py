@@ -1,52 +1,60 @@
 """The layer over fixed word vectors: a linear translator for each language that has one."""
 
+from collections.abc import Mapping
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from polyglance.text.embedders.fixed.embedder import VectorReader
+from polyglance.text.embedders.base import FIRST_UNSEEN, Unseen
+from polyglance.text.embedders.layer import WordLayer, split_unseen
 
 
-class TranslatedWords(nn.Module):
-    """Ids of a `VectorReader` → vectors, those of a translated language through its translator.
+class TranslatedWords(WordLayer):
+    """Ids → vectors, those of a translated language through its translator (Liu et al. 2019).
 
-    The vectors are not trained and saved by the reader; translators start at random (T1).
+    The vectors are not trained and saved by the embedder; translators start at random (T1).
     """
 
     table: Tensor
+    owners: Tensor
 
-    def __init__(self, reader: VectorReader) -> None:
-        super().__init__()
-        self.reader, self.size = reader, reader.dim
-        self.register_buffer("table", torch.from_numpy(reader.matrix), persistent=False)
-        translated = [code for code, part in reader.languages.items() if part.translated]
+    def __init__(self, matrix: np.ndarray, owners: np.ndarray, languages: Mapping[str, bool]):
+        """Vectors [n, dim] of languages number `owners` [n]; which of them are translated."""
+        super().__init__(matrix.shape[1])
+        self.register_buffer("table", torch.from_numpy(matrix), persistent=False)
+        self.register_buffer("owners", torch.from_numpy(owners), persistent=False)
+        self.numbers = {code: number for number, code in enumerate(languages)}
+        translated = [code for code, one in languages.items() if one]
         # A bare code may be the name of a method of ModuleDict, such as Tongan's "to".
         self.translators = nn.ModuleDict(
-            {f"language_{code}": nn.Linear(self.size, self.size) for code in translated}
+            {f"language_{code}": nn.Linear(self.dim, self.dim) for code in translated}
         )
 
-    def forward(self, ids: Tensor, counts: Tensor | None = None) -> Tensor:
-        """Distinct ids [U] → [U, size]."""
-        vectors = self._vectors(ids)
-        if not self.translators:
-            return vectors
-        owners = self.reader.owners(ids.cpu().numpy())
-        for position, code in enumerate(self.reader.languages):
-            if f"language_{code}" in self.translators and (owners == position).any():
-                mine = torch.from_numpy(owners == position).to(ids.device).unsqueeze(1)
-                translated = self.translators[f"language_{code}"](vectors)
-                vectors = torch.where(mine, translated, vectors)
+    @property
+    def fixed(self) -> int:
+        return self.table.numel()
+
+    def forward(
+        self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
+    ) -> Tensor:
+        """Distinct ids [U] → [U, dim]."""
+        known, new = split_unseen(ids, unseen)
+        vectors, owners = self.table[known], self.owners[known]
+        if new is not None and unseen is not None:
+            places = ids[new] - FIRST_UNSEEN
+            composed = torch.from_numpy(unseen.columns["vectors"]).to(vectors)
+            vectors = vectors.index_put((new,), composed[places])
+            numbers = torch.from_numpy(unseen.columns["owners"]).to(owners)
+            owners = owners.index_put((new,), numbers[places])
+        for name, translator in self.translators.items():
+            mine = owners == self.numbers[name.removeprefix("language_")]
+            if bool(mine.any()):
+                vectors = torch.where(mine.unsqueeze(1), translator(vectors), vectors)
         return vectors
 
-    def _vectors(self, ids: Tensor) -> Tensor:
-        new = ids >= len(self.table)
-        if not bool(new.any()):
-            return self.table[ids]
-        vectors = self.table[ids.clamp(max=len(self.table) - 1)]
-        unseen = torch.from_numpy(self.reader.unseen(ids[new].cpu().numpy()))
-        return vectors.index_put((new,), unseen.to(vectors))
-
     def begin(self, code: str, matrix: Tensor, bias: bool = False) -> None:
-        """Start a language's translator from `matrix` [d, d]; its bias at 0 unless `bias` (T2)."""
+        """Start a language's translator from `matrix` [D, D]; its bias at 0 unless `bias` (T2)."""
         translator = self.translators[f"language_{code}"]
         assert isinstance(translator, nn.Linear)
         with torch.no_grad():

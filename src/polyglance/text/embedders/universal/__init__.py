@@ -1,0 +1,1 @@
+"""Words of all languages in one space."""

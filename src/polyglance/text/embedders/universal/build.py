@@ -1,137 +1,127 @@
-"""The closed vocabularies of a recipe: which words have vectors of their own, and what else."""
+"""The tokens of a recipe: which words have vectors of their own, and what becomes of the others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
-from polyglance.recipes import Recipe
-from polyglance.text.embedders.universal.embedder import ClosedVocabularies, Layout, Start
-from polyglance.text.vectors.word_vectors import WordVectors
+from polyglance.recipes.schema import DictionaryRare, LatentRare, Recipe, UniversalEmbedderRecipe
+from polyglance.text.embedders.base import TokenAssignment, TrainingTexts
+from polyglance.text.embedders.universal.embedder import FirstVectors
+from polyglance.text.embedders.universal.layout import Layout
 from polyglance.text.embedders.vocabulary import SPECIALS, Vocabulary, count
-from polyglance.training.assignment import Assignment, assign_tokens
-from polyglance.text.vectors.trained import (
-    Corpus,
-    language_vectors,
-    lexicon_file,
-    reduce_vectors,
-)
+from polyglance.text.vectors.trained import Corpus, language_vectors, lexicon_file, reduce_vectors
+from polyglance.text.vectors.word_vectors import WordVectors
+
+Tables = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True)
-class Lexis:
+class LanguageWords:
     """The words of a language, most frequent first, with vectors; which keep theirs [n] bool."""
 
     vectors: WordVectors
     own: np.ndarray
 
-    @property
-    def words(self) -> list[str]:
-        """All words."""
-        return self.vectors.words
+    def words(self, own: bool) -> list[str]:
+        """Those with a vector of their own, or the others."""
+        pairs = zip(self.vectors.words, self.own, strict=True)
+        return [word for word, mine in pairs if mine == own]
 
 
-def build_universal(
-    recipe: Recipe,
-    dataset: Dataset,
-    table: CaptionTable,
-    tokens: Sequence[Sequence[str]],
-    cache: Path | None,
-    show_progress: bool | None,
-) -> ClosedVocabularies:
-    """The reader of a recipe from training captions, whose words are `tokens`.
-
-    `dataset` is where other texts to train vectors on come from.
-    """
-    if recipe.universal.precomputed:
+def build_tokens(recipe: Recipe, texts: TrainingTexts) -> tuple[Tables, Layout, FirstVectors]:
+    """word → token by language, the tokens' numbering, and the vectors they start from."""
+    settings = recipe.text.embedder
+    assert isinstance(settings, UniversalEmbedderRecipe)
+    if settings.stored:
         raise PolyglanceError(
-            "universal.precomputed is for models that 'polyglance compact' wrote; train without it"
+            "text.embedder.stored is for models that 'polyglance compact' wrote; train without it"
         )
-    by_language: dict[str, list[Sequence[str]]] = {}
-    for code, words in zip(table.languages, tokens, strict=True):
-        by_language.setdefault(code, []).append(words)
-    codes = track(sorted(by_language), "word vectors", len(by_language), "languages", show_progress)
-    corpus = Corpus(recipe, dataset, sorted(by_language))
-    lexes = {code: _lexis(corpus, code, by_language[code], cache) for code in codes}
-    if recipe.universal.rare == "latent" and not all(lexis.own.all() for lexis in lexes.values()):
-        vectors = {code: lexis.vectors for code, lexis in lexes.items()}
-        found = assign_tokens(recipe, vectors, table, tokens, cache, show_progress)
-        return _with_latent(recipe, lexes, found)
-    layout, start = _own(recipe, lexes)
-    tables = {code: _own_tokens(lexis, layout, code) for code, lexis in lexes.items()}
-    if recipe.universal.rare == "dictionary":
-        _translate(recipe, lexes, tables)
-    return ClosedVocabularies(tables, layout, start)
+    captions = texts.by_language()
+    codes = track(sorted(captions), "word vectors", len(captions), "languages", texts.show_progress)
+    assert texts.dataset is not None
+    corpus = Corpus(recipe, texts.dataset, sorted(captions))
+    words = {code: _words(corpus, code, captions[code], texts) for code in codes}
+    if isinstance(settings.rare, LatentRare) and not all(own.own.all() for own in words.values()):
+        if texts.assign_tokens is None:
+            raise ValueError("latent tokens are learned: give assign_tokens")
+        vectors = {code: own.vectors for code, own in words.items()}
+        return _with_latent(recipe, words, texts.assign_tokens(recipe, vectors, texts))
+    layout, first = _own(settings, words)
+    tables = {code: _own_tokens(own, layout, code) for code, own in words.items()}
+    if isinstance(settings.rare, DictionaryRare):
+        _translate(recipe, settings.rare.pivot, words, tables)
+    return tables, layout, first
 
 
-def _lexis(
-    corpus: Corpus, code: str, sentences: Sequence[Sequence[str]], cache: Path | None
-) -> Lexis:
-    recipe, universal = corpus.recipe, corpus.recipe.universal
-    words = Vocabulary.build({code: sentences}, recipe.text.threshold).words[len(SPECIALS) :]
-    vectors = language_vectors(code, words, sentences, corpus, cache)
-    if vectors.dim < universal.dim:
+def _words(
+    corpus: Corpus, code: str, captions: Sequence[Sequence[str]], texts: TrainingTexts
+) -> LanguageWords:
+    settings = corpus.settings
+    known = Vocabulary.build({code: captions}, settings.min_count).words[len(SPECIALS) :]
+    vectors = language_vectors(code, known, captions, corpus, texts.cache)
+    if vectors.dim < settings.own_dim:
         raise PolyglanceError(
-            f"universal.dim is {universal.dim}, and the vectors of '{code}' have {vectors.dim} "
-            "numbers; lower it, or give larger vectors"
+            f"text.embedder.own_dim is {settings.own_dim}, and the vectors of '{code}' have "
+            f"dimension {vectors.dim}; lower it, or give larger vectors"
         )
-    counts = count(sentences)
-    own = np.array([counts[word] >= universal.often for word in vectors.words], bool)
-    if universal.frequent is not None:
-        own[universal.frequent :] = False
-    if universal.rare == "dictionary" and code == universal.pivot:
+    counts = count(captions)
+    own = np.array([counts[word] >= settings.frequent_count for word in vectors.words], bool)
+    if settings.frequent is not None:
+        own[settings.frequent :] = False
+    if isinstance(settings.rare, DictionaryRare) and code == settings.rare.pivot:
         own[:] = True
-    return Lexis(vectors, own)
+    return LanguageWords(vectors, own)
 
 
-def _own(recipe: Recipe, lexes: Mapping[str, Lexis], latent: int = 0) -> tuple[Layout, Start]:
+def _own(
+    settings: UniversalEmbedderRecipe, words: Mapping[str, LanguageWords], latent: int = 0
+) -> tuple[Layout, FirstVectors]:
     """The numbering of own words behind `latent` tokens, and their vectors, reduced where asked."""
-    layout = Layout(latent, {code: int(lexis.own.sum()) for code, lexis in lexes.items()})
-    dim = recipe.universal.dim
-    reduced = {code: reduce_vectors(lexis.vectors.matrix, dim) for code, lexis in lexes.items()}
-    return layout, Start({code: reduced[code][lexis.own] for code, lexis in lexes.items()})
+    layout = Layout(latent, {code: int(own.own.sum()) for code, own in words.items()})
+    dim = settings.own_dim
+    reduced = {code: reduce_vectors(own.vectors.matrix, dim) for code, own in words.items()}
+    return layout, FirstVectors({code: reduced[code][own.own] for code, own in words.items()})
 
 
 def _with_latent(
-    recipe: Recipe, lexes: Mapping[str, Lexis], found: Assignment
-) -> ClosedVocabularies:
+    recipe: Recipe, words: Mapping[str, LanguageWords], found: TokenAssignment
+) -> tuple[Tables, Layout, FirstVectors]:
     """Rare words become their tokens; tokens without any word are deleted."""
-    rare = {code: found.tokens[code][~lexis.own] for code, lexis in lexes.items()}
+    settings = recipe.text.embedder
+    assert isinstance(settings, UniversalEmbedderRecipe)
+    rare = {code: found.tokens[code][~own.own] for code, own in words.items()}
     used = np.unique(np.concatenate(list(rare.values())))
-    layout, start = _own(recipe, lexes, len(used))
-    tables = {code: _own_tokens(lexis, layout, code) for code, lexis in lexes.items()}
-    for code, lexis in lexes.items():
-        words = [word for word, mine in zip(lexis.words, lexis.own, strict=True) if not mine]
-        numbers = 1 + np.searchsorted(used, rare[code])
-        tables[code] |= dict(zip(words, numbers.tolist(), strict=True))
-    return ClosedVocabularies(tables, layout, Start(start.own, found.vectors[used]))
+    layout, first = _own(settings, words, len(used))
+    tables = {code: _own_tokens(own, layout, code) for code, own in words.items()}
+    for code, own in words.items():
+        tokens = 1 + np.searchsorted(used, rare[code])
+        tables[code] |= dict(zip(own.words(own=False), tokens.tolist(), strict=True))
+    return tables, layout, FirstVectors(first.own, found.vectors[used])
 
 
-def _own_tokens(lexis: Lexis, layout: Layout, code: str) -> dict[str, int]:
-    words = [word for word, mine in zip(lexis.words, lexis.own, strict=True) if mine]
-    return dict(zip(words, range(*layout.own_ranges[code]), strict=True))
+def _own_tokens(words: LanguageWords, layout: Layout, code: str) -> dict[str, int]:
+    return dict(zip(words.words(own=True), range(*layout.own_ranges[code]), strict=True))
 
 
 def _translate(
-    recipe: Recipe, lexes: Mapping[str, Lexis], tables: Mapping[str, dict[str, int]]
+    recipe: Recipe, pivot: str, words: Mapping[str, LanguageWords], tables: Tables
 ) -> None:
-    """Rare words become the pivot's; those without a known translation are dropped (spec §5.3)."""
+    """Rare words become the pivot's; those without a known translation are dropped."""
     from polyglance.transfer.lexicon import lexicon_pairs
 
-    pivot = recipe.universal.pivot
-    if pivot not in lexes:
+    if pivot not in words:
         raise PolyglanceError(
-            f"universal.pivot: '{pivot}' is not among the languages trained on, {', '.join(lexes)}"
+            f"text.embedder.rare.pivot: '{pivot}' is not among the languages trained on, "
+            f"{', '.join(words)}"
         )
-    for code, lexis in lexes.items():
-        if code == pivot or lexis.own.all():
+    for code, own in words.items():
+        if code == pivot or own.own.all():
             continue
-        rare = {word for word, mine in zip(lexis.words, lexis.own, strict=True) if not mine}
-        path = lexicon_file(recipe, "universal.rare=dictionary")
+        rare = set(own.words(own=False))
+        path = lexicon_file(recipe, "text.embedder.rare.kind=dictionary")
         for word, translation in lexicon_pairs(path, code, pivot):
             if word in rare and translation in tables[pivot]:
                 tables[code].setdefault(word, tables[pivot][translation])

@@ -1,6 +1,6 @@
-"""Closed vocabularies, one a language, whose words are tokens of one numbering (MULE, SMALR)."""
+"""Words of every language as tokens of one numbering (Kim et al. 2020, MULE; SMALR)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,113 +9,71 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
-from polyglance.recipes.schema import TextRecipe
-from polyglance.text.embedders.base import Encoded, Reader, Substitutes, Words, by_language
-from polyglance.text.embedders.vocabulary import Ragged
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import LatentRare, Recipe, TupleSampling, UniversalEmbedderRecipe
+from polyglance.text.embedders.base import (
+    Embedder,
+    EncodedTexts,
+    Substitutes,
+    TrainingTexts,
+    by_language,
+    register,
+)
+from polyglance.text.embedders.layer import WordLayer
+from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
+from polyglance.text.embedders.universal.layout import NOTHING, Layout
 
 FILE = "vocabulary.json"
-NOTHING = 0
-"""The token of a text without any known word; its vector is 0."""
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How tokens are numbered: `NOTHING`, `latent` shared ones, then each language's own.
-
-    >>> Layout(2, {"de": 3, "en": 1}).own_ranges
-    {'de': (3, 6), 'en': (6, 7)}
-    """
-
-    latent: int
-    own: Mapping[str, int]
-
-    @property
-    def own_ranges(self) -> dict[str, tuple[int, int]]:
-        """First token of each language's own, and the one after its last."""
-        ranges, start = {}, 1 + self.latent
-        for code, count in self.own.items():
-            ranges[code] = (start, start + count)
-            start += count
-        return ranges
-
-    @property
-    def total(self) -> int:
-        """All tokens with `NOTHING`; a mask, where there is one, has this number."""
-        return 1 + self.latent + sum(self.own.values())
-
-
-@dataclass(frozen=True)
-class Start:
-    """First vectors of tokens: those of languages' own [n, dim], and latent ones [m, size]."""
+class FirstVectors:
+    """Vectors that tokens start from: languages' own [n, own_dim], and latent ones [m, dim]."""
 
     own: Mapping[str, np.ndarray] = field(default_factory=dict)
     latent: np.ndarray | None = None
 
 
-class ClosedVocabularies(Reader):
-    """Words of every language → tokens; unknown words are dropped (spec §5.2).
+@register
+class UniversalEmbedder(Embedder):
+    """Words of every language → tokens; unknown words are dropped.
 
     Several words may be one token: latent ones, or a word of the language that rare words are
-    translated to. `start` is known while training only.
+    translated to. `first` is known while training only.
     """
+
+    kinds = ("universal",)
+    empty = NOTHING
 
     def __init__(
         self,
+        recipe: Recipe,
         tables: Mapping[str, Mapping[str, int]],
         layout: Layout,
-        start: Start | None = None,
+        first: FirstVectors | None = None,
     ) -> None:
-        self.tables, self.layout, self.start = dict(tables), layout, start
-
-    def of(self, language: str | None) -> Mapping[str, int]:
-        """word → token of a language, which may be left out where there is one only."""
-        if language is None and len(self.tables) == 1:
-            return next(iter(self.tables.values()))
-        return by_language(self.tables, language)
-
-    def sizes(self, mask: bool = False) -> dict[str, int]:
-        """Tokens of all languages together."""
-        return {"": self.layout.total + mask}
-
-    def encode(
-        self,
-        recipe: TextRecipe,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> Encoded:
-        """Tokens of the known words, laid end to end; of a text without any, `NOTHING`."""
-        parts = []
-        for found, code in zip(words, languages, strict=True):
-            table = self.of(code)
-            known = [table[word] for word in found if word in table]
-            parts.append(known[: recipe.max_length] or [NOTHING])
-        return Encoded(Ragged.join(parts))
-
-    def substitutes(self, language: str | None) -> Substitutes:
-        """The mask, and any word of the language."""
-        words = np.array(sorted(set(self.of(language).values())), np.int64)
-        return Substitutes(self.layout.total, words, np.empty(0, np.int64))
-
-    def recognise(
-        self, recipe: TextRecipe, words: Sequence[str], language: str | None
-    ) -> tuple[Words, Words]:
-        """The words, and those of them that are dropped."""
-        table = self.of(language)
-        return tuple(words), tuple(word for word in words if word not in table)
-
-    def save(self, folder: Path) -> None:
-        """Write vocabulary.json."""
-        tables = {
-            code: {"words": list(table), "tokens": list(table.values())}
-            for code, table in self.tables.items()
-        }
-        layout = {"latent": self.layout.latent, "own": dict(self.layout.own)}
-        write_json(folder / FILE, {**layout, "tables": tables})
+        super().__init__(recipe)
+        assert isinstance(recipe.text.embedder, UniversalEmbedderRecipe)
+        self.settings = recipe.text.embedder
+        self.tables, self.layout, self.first = dict(tables), layout, first
 
     @classmethod
-    def load(cls, folder: Path) -> "ClosedVocabularies":
-        """Read vocabulary.json."""
+    def build(cls, recipe: Recipe, texts: TrainingTexts) -> "UniversalEmbedder":
+        from polyglance.text.embedders.universal.build import build_tokens
+
+        return cls(recipe, *build_tokens(recipe, texts))
+
+    @classmethod
+    def blank(cls, recipe: Recipe, words: int) -> "UniversalEmbedder":
+        settings = recipe.text.embedder
+        assert isinstance(settings, UniversalEmbedderRecipe)
+        own = words if settings.frequent is None else min(settings.frequent, words)
+        rare = settings.rare
+        latent = min(rare.tokens, words - own) if isinstance(rare, LatentRare) else 0
+        return cls(recipe, {"xx": {}}, Layout(latent, {"xx": own}))
+
+    @classmethod
+    def load(cls, recipe: Recipe, folder: Path) -> "UniversalEmbedder":
         value, where = read_json(folder / FILE), str(folder / FILE)
         fields = value if isinstance(value, dict) else {}
         latent, own, tables = (fields.get(name) for name in ("latent", "own", "tables"))
@@ -125,7 +83,95 @@ class ClosedVocabularies(Reader):
             raise PolyglanceError(f"{where}: field 'tables' must hold words by language")
         layout = Layout(int(latent or 0), own)
         read = {code: _table(one, layout, f"{where}, {code}") for code, one in tables.items()}
-        return cls(read, layout)
+        return cls(recipe, read, layout)
+
+    def save(self, folder: Path) -> None:
+        tables = {
+            code: {"words": list(table), "tokens": list(table.values())}
+            for code, table in self.tables.items()
+        }
+        layout = {"latent": self.layout.latent, "own": dict(self.layout.own)}
+        write_json(folder / FILE, {**layout, "tables": tables})
+
+    @property
+    def towers(self) -> list[str]:
+        return [""] if self.recipe.text.towers == "shared" else list(self.tables)
+
+    def layers(self) -> Iterator[tuple[str, WordLayer]]:
+        """The layers of all towers, all made before the first tower."""
+        yield from [(tower, self.layer(tower)) for tower in self.towers]
+
+    def layer(self, tower: str = "") -> WordLayer:
+        layout, settings = self.layout, self.settings
+        if settings.stored:
+            start, end = layout.own_ranges[tower] if tower else (1, layout.total)
+            return StoredWords(start, end - start, settings.word_dim)
+        if tower and not layout.own[tower]:
+            raise PolyglanceError(
+                f"text.towers=per-language shares no words, and '{tower}' has none of its own"
+            )
+        words = UniversalWords(layout, settings.own_dim, settings.word_dim, self._masks, tower)
+        if self.first is not None:
+            words.begin(self.first.own, self.first.latent)
+        if self.recipe.compat.padded_average:
+            if not all(layout.own.values()):
+                raise PolyglanceError(
+                    "compat.padded_average needs words of their own in every language: "
+                    "set text.embedder.frequent above 0"
+                )
+            words.add_padding(self.recipe.text.max_length)
+        return words
+
+    @property
+    def _masks(self) -> bool:
+        sampling = self.recipe.sampling
+        masking = isinstance(sampling, TupleSampling) and sampling.masking_weight > 0
+        return masking or self.recipe.augment.word_drop > 0
+
+    def _table(self, language: str | None) -> Mapping[str, int]:
+        """word → token of a language, which may be left out where there is one only."""
+        if language is None and len(self.tables) == 1:
+            return next(iter(self.tables.values()))
+        return by_language(self.tables, language)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        words: Sequence[Sequence[str]],
+        languages: Sequence[str | None],
+    ) -> EncodedTexts:
+        """Tokens of the known words; of a text without any, `NOTHING`."""
+        parts = []
+        for found, language in zip(words, languages, strict=True):
+            table = self._table(language)
+            known = [table[word] for word in found if word in table]
+            parts.append(known[: self.recipe.text.max_length] or [NOTHING])
+        return EncodedTexts(Ragged.join(parts))
+
+    def substitutes(self, language: str | None) -> Substitutes:
+        """The mask, and any word of the language."""
+        words = np.array(sorted(set(self._table(language).values())), np.int64)
+        return Substitutes(self.layout.total, words, np.empty(0, np.int64))
+
+    def unknown(
+        self, words: Sequence[str], language: str | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The words, and those of them that are dropped."""
+        table = self._table(language)
+        return tuple(words), tuple(word for word in words if word not in table)
+
+    def known_words(self, language: str) -> Sequence[str]:
+        return tuple(self._table(language))
+
+    def compact(self) -> "UniversalEmbedder":
+        if self.settings.stored:
+            raise PolyglanceError("the model is compact already")
+        text = self.recipe.text
+        stored = text.model_copy(
+            update={"embedder": self.settings.model_copy(update={"stored": True})}
+        )
+        recipe = self.recipe.model_copy(update={"text": stored})
+        return UniversalEmbedder(recipe, self.tables, self.layout)
 
 
 def _counts(values: Iterable[Any]) -> bool:

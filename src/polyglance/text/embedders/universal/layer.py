@@ -6,13 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import Recipe
-from polyglance.text.embedders.universal.embedder import ClosedVocabularies, Layout
+from polyglance.text.embedders.base import Unseen
+from polyglance.text.embedders.layer import WordLayer
+from polyglance.text.embedders.universal.layout import Layout
 
 
-class UniversalWords(nn.Module):
-    """Tokens → the universal space (spec §5.2, §5.3).
+class UniversalWords(WordLayer):
+    """Tokens → the universal space (Kim et al. 2020, §3.1; Burns et al. 2020, §3.1).
 
     A language's own tokens have rows of a table, which its linear layer projects; latent tokens
     are rows of one table that all languages share; the mask, if there is one, is a vector. With
@@ -22,27 +22,29 @@ class UniversalWords(nn.Module):
     edges: Tensor
 
     def __init__(
-        self, layout: Layout, dim: int, size: int, mask: bool = False, only: str | None = None
+        self, layout: Layout, own_dim: int, dim: int, mask: bool = False, only: str = ""
     ) -> None:
-        super().__init__()
-        self.size = size
+        super().__init__(dim)
         self.ranges = {
             code: (start, end)
             for code, (start, end) in layout.own_ranges.items()
-            if end > start and only in (None, code)
+            if end > start and only in ("", code)
         }
         # A bare code may be the name of a method of ModuleDict, such as Tongan's "to".
         self.tables = nn.ModuleDict(
-            {f"language_{code}": nn.Embedding(b - a, dim) for code, (a, b) in self.ranges.items()}
+            {
+                f"language_{code}": nn.Embedding(end - start, own_dim)
+                for code, (start, end) in self.ranges.items()
+            }
         )
         self.projections = nn.ModuleDict(
-            {f"language_{code}": nn.Linear(dim, size) for code in self.ranges}
+            {f"language_{code}": nn.Linear(own_dim, dim) for code in self.ranges}
         )
-        self.latent = nn.Parameter(torch.empty(layout.latent, size)) if layout.latent else None
-        self.mask = nn.Parameter(torch.empty(size)) if mask else None
+        self.latent = nn.Parameter(torch.empty(layout.latent, dim)) if layout.latent else None
+        self.mask = nn.Parameter(torch.empty(dim)) if mask else None
         self.padding: nn.Parameter | None = None
+        self.padded_length = 0
         self.frozen = False
-        """Whether words' own vectors and latent ones get no gradient."""
         first = min((start for start, _ in self.ranges.values()), default=1 + layout.latent)
         edges = [0, 1, first, *(end for _, end in self.ranges.values()), layout.total]
         self.register_buffer("edges", torch.tensor(edges), persistent=False)
@@ -51,7 +53,7 @@ class UniversalWords(nn.Module):
                 nn.init.uniform_(weight, -0.1, 0.1)
 
     def begin(self, own: Mapping[str, np.ndarray], latent: np.ndarray | None) -> None:
-        """Start from these vectors: own [n, dim] by language, latent [m, size]."""
+        """Start from these vectors: own [n, own_dim] by language, latent [m, dim]."""
         with torch.no_grad():
             for code, table in zip(self.ranges, self.own_tables(), strict=True):
                 table.copy_(torch.from_numpy(own[code]))
@@ -59,24 +61,31 @@ class UniversalWords(nn.Module):
                 self.latent.copy_(torch.from_numpy(latent))
 
     def own_tables(self) -> list[Tensor]:
-        """Vectors of their own, [n, dim] of each language that has any."""
         return [table.weight for table in self.tables.values() if isinstance(table, nn.Embedding)]
 
-    def add_padding(self) -> None:
-        """A trained row for padding in every language, which the authors' averages count."""
+    def freeze(self, frozen: bool) -> None:
+        self.frozen = frozen
+
+    def add_padding(self, length: int) -> None:
+        """A trained row for padding up to `length` in every language, as the authors average."""
         tables = self.own_tables()
         self.padding = nn.Parameter(torch.zeros(len(tables), tables[0].shape[1]))
+        self.padded_length = length
 
-    def padding_vectors(self) -> Tensor:
-        """Padding in the universal space, [languages, size]."""
-        assert self.padding is not None
+    def pad_averages(self, averages: Tensor, counts: Tensor, languages: Tensor) -> Tensor:
+        if self.padding is None:
+            return averages
         rows = zip(self.projections.values(), self.padding, strict=True)
-        return torch.stack([projection(row) for projection, row in rows])
+        padding = torch.stack([projection(row) for projection, row in rows])[languages]
+        missing = (self.padded_length - counts) / counts.clamp(min=1)
+        return averages + missing.unsqueeze(1) * padding
 
-    def forward(self, ids: Tensor, counts: Tensor | None = None) -> Tensor:
-        """Distinct ids [U], ascending → [U, size]."""
+    def forward(
+        self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
+    ) -> Tensor:
+        """Distinct ids [U], ascending → [U, dim]."""
         cuts = torch.searchsorted(ids, self.edges).tolist()
-        parts = [torch.zeros(cuts[1], self.size, device=ids.device)]
+        parts = [torch.zeros(cuts[1], self.dim, device=ids.device)]
         if self.latent is not None:
             parts.append(self._held(self.latent[ids[cuts[1] : cuts[2]] - 1]))
         for index, (code, (start, _)) in enumerate(self.ranges.items(), 2):
@@ -91,43 +100,28 @@ class UniversalWords(nn.Module):
         return vectors.detach() if self.frozen else vectors
 
 
-class StoredWords(nn.Module):
+class StoredWords(WordLayer):
     """The universal vectors themselves: `tokens` from number `first` on, and `NOTHING`."""
 
     table: Tensor
 
-    def __init__(self, first: int, tokens: int, size: int) -> None:
-        super().__init__()
-        self.first, self.size = first, size
-        self.register_buffer("table", torch.zeros(1 + tokens, size))
+    def __init__(self, first: int, tokens: int, dim: int) -> None:
+        super().__init__(dim)
+        self.first = first
+        self.register_buffer("table", torch.zeros(1 + tokens, dim))
 
-    def forward(self, ids: Tensor, counts: Tensor | None = None) -> Tensor:
-        """Distinct ids [U] → [U, size]."""
+    @property
+    def fixed(self) -> int:
+        return self.table.numel()
+
+    def store(self, words: WordLayer) -> None:
+        """Take the vectors that another layer computes."""
+        ids = torch.arange(self.first, self.first + len(self.table) - 1)
+        with torch.no_grad():
+            self.table[1:] = words(ids)
+
+    def forward(
+        self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
+    ) -> Tensor:
+        """Distinct ids [U] → [U, dim]."""
         return self.table[(ids - self.first + 1).clamp(min=0)]
-
-
-def build_universal_words(
-    recipe: Recipe, reader: ClosedVocabularies, only: str | None = None
-) -> UniversalWords | StoredWords:
-    """The layer of a recipe, over all tokens or over the own ones of a language."""
-    layout, size = reader.layout, recipe.text.words
-    if recipe.universal.precomputed:
-        start, end = layout.own_ranges[only] if only else (1, layout.total)
-        return StoredWords(start, end - start, size)
-    if only and (layout.latent or not layout.own[only]):
-        raise PolyglanceError(
-            "text.towers=per-language shares no words: universal.rare must not be latent, and "
-            f"'{only}' needs words of its own"
-        )
-    mask = recipe.augment.words > 0 or recipe.constraints.masking > 0
-    words = UniversalWords(layout, recipe.universal.dim, size, mask, only)
-    if reader.start is not None:
-        words.begin(reader.start.own, reader.start.latent)
-    if recipe.compat.padded_average:
-        if not all(layout.own.values()):
-            raise PolyglanceError(
-                "compat.padded_average needs words of their own in every language: "
-                "set universal.frequent above 0"
-            )
-        words.add_padding()
-    return words

@@ -1,0 +1,99 @@
+"""Layers from ids of words to vectors."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from polyglance.text.embedders.base import FIRST_UNSEEN, Unseen
+
+FIRST_ADDED = 1 << 30
+"""Where ids of added words begin; no vocabulary grows this large."""
+PAD = 0
+
+
+class TextBatch(NamedTuple):
+    """Ids [B, T] of texts with lengths [B] ≥ 1, and words that only this batch's call has."""
+
+    ids: Tensor
+    lengths: Tensor
+    unseen: Unseen | None = None
+
+
+class WordLayer(nn.Module):
+    """Ids → vectors of dimension `dim`, a distinct word once."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(
+        self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
+    ) -> Tensor:
+        """Distinct ids [U], ascending, which occur counts [U] times → [U, dim]."""
+        raise TypeError("a word layer defines forward()")
+
+    def look_up(self, batch: TextBatch, added: "AddedRows | None") -> tuple[Tensor, Tensor]:
+        """Vectors [U, dim], and which of them stands where [B, T]."""
+        distinct, index, counts = torch.unique(batch.ids, return_inverse=True, return_counts=True)
+        if added is not None:
+            return added.look_up(self, distinct, counts, batch.unseen), index
+        return self(distinct, counts, batch.unseen), index
+
+    def pad_averages(self, averages: Tensor, counts: Tensor, languages: Tensor) -> Tensor:
+        """Averages [B, dim] of counts [B] words of texts in `languages` [B], as the layer pads."""
+        return averages
+
+    def own_tables(self) -> list[Tensor]:
+        """Tables [n, D] of words' own vectors that training may hold to their start."""
+        return []
+
+    def freeze(self, frozen: bool) -> None:
+        """Whether words' own vectors get no gradient; layers without any do nothing."""
+
+    @property
+    def fixed(self) -> int:
+        """Numbers that training never changes and that the model has to store."""
+        return 0
+
+
+def split_unseen(ids: Tensor, unseen: Unseen | None) -> tuple[Tensor, Tensor | None]:
+    """Ids [U] with 0 in the place of unseen ones, and which are unseen [U]; None: none are."""
+    if unseen is None:
+        return ids, None
+    new = ids >= FIRST_UNSEEN
+    if not bool(new.any()):
+        return ids, None
+    return ids.masked_fill(new, 0), new
+
+
+class AddedRows(nn.Module):
+    """Vectors of added words beside a tower's own layer, a table for each language."""
+
+    def __init__(self, ranges: dict[str, tuple[int, int]], dim: int) -> None:
+        """`ranges` are the first id and the number of ids of each language."""
+        super().__init__()
+        # A bare code may be the name of a method, such as Tongan's "to".
+        self.ranges = {f"language_{code}": place for code, place in ranges.items()}
+        self.tables = nn.ParameterDict(
+            {name: torch.zeros(count, dim) for name, (_, count) in self.ranges.items()}
+        )
+
+    def look_up(
+        self, words: WordLayer, ids: Tensor, counts: Tensor, unseen: Unseen | None
+    ) -> Tensor:
+        """Distinct ids [U], of `words` or of these tables → [U, dim].
+
+        Where no added word is among them, `words` is asked as if there were none at all.
+        """
+        if not bool((ids >= FIRST_ADDED).any()):
+            return words(ids, counts, unseen)
+        table = next(iter(self.tables.values()))
+        vectors = table.new_zeros(len(ids), table.shape[1])
+        old = (ids < FIRST_ADDED) & (ids != PAD)
+        if bool(old.any()):
+            vectors = vectors.index_put((old,), words(ids[old], counts[old], unseen))
+        for name, (first, count) in self.ranges.items():
+            mine = (ids >= first) & (ids < first + count)
+            vectors = vectors.index_put((mine,), self.tables[name][ids[mine] - first])
+        return vectors

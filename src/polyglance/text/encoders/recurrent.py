@@ -1,0 +1,33 @@
+"""A GRU over the words of a text, in one direction or in both."""
+
+import torch
+from torch import Tensor
+
+from polyglance.recipes.schema import BiGruRecipe, CompatRecipe, GruRecipe, TextRecipe
+from polyglance.recurrent import PackedGRU
+from polyglance.text.encoders.base import encoders
+
+
+@encoders.register("gru")
+@encoders.register("bigru")
+class GruEncoder(PackedGRU):
+    """States of a GRU; of two directions, their average or both (Kádár et al. 2018, §4)."""
+
+    part = "gru"
+
+    def __init__(self, recipe: TextRecipe, inputs: int, compat: CompatRecipe) -> None:
+        settings = recipe.encoder
+        assert isinstance(settings, GruRecipe | BiGruRecipe)
+        both = isinstance(settings, BiGruRecipe)
+        super().__init__(inputs, settings.hidden, both, settings.biases)
+        self.average = isinstance(settings, BiGruRecipe) and settings.directions == "average"
+        self.unpacked = compat.unpacked
+
+    def forward(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Word vectors [U, W], which stand at index [B, T] → states [B, T, D], lengths [B]."""
+        steps = torch.full_like(lengths, index.shape[1]) if self.unpacked else lengths
+        states, packing = self.encode(words, index, steps)
+        if self.average:
+            states = states.unflatten(1, (2, -1)).mean(1)
+        padded = states.new_zeros(index.numel(), states.shape[1])
+        return padded.index_copy(0, packing.flat, states).view(*index.shape, -1), lengths
