@@ -164,16 +164,20 @@ class Model:
 
     def encode_images(
         self,
-        paths: Sequence[str | Path],
+        paths: Sequence[str | Path] | str | Path,
         cache: Path | None = None,
         show_progress: bool | None = None,
     ) -> Codes:
-        """Points of picture files, float32 [n, D]; an unreadable picture is an error."""
+        """Points of picture files, float32 [n, D]; an unreadable picture is an error.
+
+        One path is one picture: [1, D].
+        """
         if self.recipe.image.feature.startswith("imported/"):
             raise PolyglanceError(
                 f"this model was trained on '{self.recipe.image.feature}', which cannot be "
                 "computed from pictures; train on an extractor such as efficientnet-lite2/global"
             )
+        paths = [paths] if isinstance(paths, str | Path) else paths
         feature, files = self.recipe.image.feature, [Path(path) for path in paths]
         found = extract(files, feature, cache, show_progress=show_progress, skip_broken=False)
         return self.encode_features(found, np.arange(len(found)))
