@@ -56,6 +56,13 @@ def test_search_equals_brute_force(make_model, pictures, recipe):
         assert [hit.score for hit in hits] == pytest.approx([scores[i] for i in order], abs=2e-6)
 
 
+@pytest.mark.parametrize("kind", [str, Path])
+def test_one_path_is_one_image(model, pictures, kind):
+    alone = model.encode_images(kind(pictures[0]))
+    assert alone.shape == (1, model.dim)
+    np.testing.assert_array_equal(alone, model.encode_images([pictures[0]]))
+
+
 def test_copies_of_a_picture_are_ties_in_the_order_of_paths(model, pictures, tmp_path):
     folder = tmp_path / "copies"
     folder.mkdir()

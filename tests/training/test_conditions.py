@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polyglance.data.dataset import CaptionTable
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import DataRecipe
-from polyglance.training.conditions import select_captions
+from polyglance.training.conditions import _count, select_captions
 
 
 def table(photos: int = 40) -> CaptionTable:
@@ -103,6 +103,47 @@ def test_captions_per_image(count: int, seed: int) -> None:
     available = Counter(zip(source.photo.tolist(), source.languages, strict=True))
     assert sizes == {key: min(count, n) for key, n in available.items()}
     assert rows.tolist() == sorted(set(rows.tolist()))
+
+
+def count_or_none(wanted: float, available: int, parts: int) -> int | None:
+    try:
+        return _count(wanted, available, parts)
+    except PolyglanceError:
+        return None
+
+
+@given(
+    st.integers(1, 200),
+    st.integers(1, 4),
+    st.sampled_from([0.1, 0.2, 0.25, 0.3, 1 / 3, 0.34, 0.5, 0.6, 0.75, 0.9, 1.0])
+    | st.floats(0.01, 1.5),
+)
+def test_a_share_is_rounded_but_never_more_than_a_part(
+    available: int, parts: int, share: float
+) -> None:
+    count, rounded = count_or_none(share, available, parts), round(share * available)
+    if 0 < rounded * parts <= available:
+        assert count == rounded
+    elif rounded and share * parts <= 1 and available >= parts:
+        assert count == available // parts
+    else:
+        assert count is None
+
+
+@given(st.integers(1, 200), st.integers(1, 4), st.integers(1, 300))
+def test_a_number_of_photographs_is_taken_as_it_is(available: int, parts: int, wanted: int) -> None:
+    expected = wanted if wanted * parts <= available else None
+    assert count_or_none(wanted, available, parts) == expected
+
+
+@pytest.mark.parametrize("photos", [2, 3, 7, 39, 40, 41])
+def test_disjoint_halves_of_any_number_of_photographs(photos: int) -> None:
+    source = table(photos)
+    recipe = DataRecipe(kinds=["independent"], photos=0.5, assignment="disjoint")
+    rows = select_captions(source, recipe, 0)
+    english, german = photos_of(source, rows, "en"), photos_of(source, rows, "de")
+    assert len(english) == len(german) == photos // 2
+    assert not english & german
 
 
 def test_drawn_captions_depend_on_the_seed() -> None:

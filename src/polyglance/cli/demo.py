@@ -128,7 +128,11 @@ def _unfinished(out: Path, mark: dict[str, Any]) -> bool:
 
 def _remove(out: Path) -> None:
     """Remove what an earlier demo made, and nothing else."""
+    from polyglance.training.lock import lock_run
+
     if (out / RUN).is_dir():
+        with lock_run(out / RUN):  # refused while another demo trains in it
+            pass
         shutil.rmtree(out / RUN)
     for name in (JSON, TABLE, SHEET):
         (out / name).unlink(missing_ok=True)

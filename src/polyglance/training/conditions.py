@@ -82,10 +82,15 @@ def _assign(
 
 
 def _count(wanted: int | float | None, available: int, parts: int) -> int:
-    """Photographs of each part; more than there are is an error."""
+    """Photographs of each part; more than there are is an error.
+
+    Parts whose shares add up to 1 or less always fit: rounding up does not make them too large.
+    """
     if wanted is None:
         return available // parts
     count = wanted if isinstance(wanted, int) else round(wanted * available)
+    if isinstance(wanted, float) and wanted * parts <= 1:
+        count = min(count, available // parts)
     if count * parts > available or not count:
         raise PolyglanceError(
             f"data.photos={wanted}: {parts} part{'s' * (parts > 1)} of {count} photographs cannot "

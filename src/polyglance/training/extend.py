@@ -21,7 +21,8 @@ from polyglance.text.embedders.added import AddedReader
 from polyglance.text.tokenizers.read import read_words
 from polyglance.text.embedders.fixed.embedder import VectorReader
 from polyglance.training.folder import check_folder
-from polyglance.training.trainer import train
+from polyglance.training.lock import lock_run
+from polyglance.training.trainer import train_locked
 from polyglance.training.transfer import begin_model
 
 
@@ -90,14 +91,15 @@ def extend_model(
     be made from.
     """
     source = Path(str(recipe.transfer.source))
-    old = Model.load(source)
-    start = begin_model(recipe, pairs or data, {}, old.feature_dim, source, cache)
-    if pairs is None:
-        check_folder(out, recipe, "", resume=False)
-        start.save(out, captions=0)
-        model = Model.load(out)
-    else:
-        model = train(recipe, hold_out(pairs), out, cache=cache).model
+    with lock_run(out):
+        old = Model.load(source)
+        start = begin_model(recipe, pairs or data, {}, old.feature_dim, source, cache)
+        if pairs is None:
+            check_folder(out, recipe, "", resume=False)
+            start.save(out, captions=0)
+            model = Model.load(out)
+        else:
+            model = train_locked(recipe, hold_out(pairs), out, cache=cache).model
     check_unchanged(old, model)
     return model, start
 

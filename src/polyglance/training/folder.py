@@ -6,11 +6,12 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import read_json
 from polyglance.models.model import CONFIG
 from polyglance.recipes import Recipe, check_recipe
+from polyglance.training.lock import holds_nothing
 
 
 def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> None:
     """Refuse to write over something, or to go on with another recipe or other data."""
-    if not out.exists() or not any(out.iterdir()):
+    if holds_nothing(out):
         return
     path = out / CONFIG
     if not path.is_file():

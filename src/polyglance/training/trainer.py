@@ -23,6 +23,7 @@ from polyglance.training.data import TrainingData, prepare
 from polyglance.training.feed import Feed, build_feed
 from polyglance.training.folder import check_folder
 from polyglance.training.groups import check_multipliers, parameter_groups
+from polyglance.training.lock import lock_run
 from polyglance.training.log import RunLog, draw_curve
 from polyglance.training.schedule import learning_rate, total_updates
 from polyglance.training.source import freeze, source_folder
@@ -55,8 +56,22 @@ def train(
 ) -> Result:
     """Train a recipe on a dataset into the folder `out`; the best weights on validation are kept.
 
-    A killed run goes on with `resume` to the same result as an uninterrupted one.
+    A killed run goes on with `resume` to the same result as an uninterrupted one. While another
+    training writes to `out` this one is refused.
     """
+    with lock_run(out):
+        return train_locked(recipe, dataset, out, resume, cache, show_progress)
+
+
+def train_locked(
+    recipe: Recipe,
+    dataset: Dataset,
+    out: Path,
+    resume: bool = False,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> Result:
+    """`train` for a caller that holds the `lock_run` of `out`; the arguments are the same."""
     fingerprint = dataset_fingerprint(dataset)
     check_folder(out, recipe, fingerprint, resume)
     dataset.split(recipe.data.validation_split)

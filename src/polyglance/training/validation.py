@@ -38,7 +38,7 @@ class Validation:
         feature = model.recipe.image.feature
         self._features = load_features(dataset.split(split), feature, cache)
         model.check_features(self._features)
-        self._tokens: dict[tuple[str | None, int, str], Ragged] = {}
+        self._tokens: dict[tuple[str | None, tuple[str, ...]], Ragged] = {}
         self._prepare()
 
     def _prepare(self) -> None:
@@ -70,7 +70,7 @@ class Validation:
         return self.model.encode_tokens(self._ids(texts, language), language)
 
     def _ids(self, texts: Sequence[str], language: str | None) -> Ragged:
-        key = (language, len(texts), texts[0])
+        key = (language, tuple(texts))
         if key not in self._tokens:
             self._tokens[key] = self.model.tokens(texts, language)
         return self._tokens[key]
