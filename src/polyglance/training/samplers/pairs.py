@@ -1,12 +1,12 @@
-"""Caption pairs of the caption–caption task (spec §2.2)."""
+"""Caption pairs of the caption–caption task (Kádár et al. 2018, §4)."""
 
 from itertools import combinations, product
 
 import numpy as np
 
 
-def caption_pairs(photo: np.ndarray, languages: list[str]) -> np.ndarray:
-    """Rows [P, 2]: for every photograph and unordered pair of languages, all pairs of captions.
+def caption_pairs(image: np.ndarray, languages: list[str]) -> np.ndarray:
+    """Rows [P, 2]: for every image and unordered pair of languages, all pairs of captions.
 
     Five English and five German captions give 25 pairs; with one French and one Czech 46:
 
@@ -14,7 +14,7 @@ def caption_pairs(photo: np.ndarray, languages: list[str]) -> np.ndarray:
     46
     """
     groups: dict[int, dict[str, list[int]]] = {}
-    for row, (index, code) in enumerate(zip(photo.tolist(), languages, strict=True)):
+    for row, (index, code) in enumerate(zip(image.tolist(), languages, strict=True)):
         groups.setdefault(index, {}).setdefault(code, []).append(row)
     pairs = [
         pair

@@ -1,0 +1,18 @@
+"""How batches are put together."""
+
+from polyglance.training.samplers.base import Sampler, Term, samplers
+from polyglance.training.samplers.joint import JointSampler
+from polyglance.training.samplers.languages import LanguageSampler
+from polyglance.training.samplers.tuples import TupleBatch, TupleSampler
+from polyglance.training.samplers.union import UnionSampler
+
+__all__ = [
+    "JointSampler",
+    "LanguageSampler",
+    "Sampler",
+    "Term",
+    "TupleBatch",
+    "TupleSampler",
+    "UnionSampler",
+    "samplers",
+]

@@ -1,0 +1,35 @@
+"""Which languages are ranked against images, and which are aligned with them by captions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.registry import nearest
+from polyglance.training.data import TrainingData
+
+
+def check_grounded(grounded: Sequence[str] | None, c2c: float, data: TrainingData) -> None:
+    """Languages that are not trained on, or would not be trained at all, are errors."""
+    if grounded is None:
+        return
+    codes = sorted(set(data.languages))
+    for code in grounded:
+        if code not in codes:
+            raise PolyglanceError(
+                f"sampling.grounded: '{code}' is not a language trained on{nearest(code, codes)}"
+            )
+    rest = [code for code in codes if code not in grounded]
+    if rest and not c2c:
+        raise PolyglanceError(
+            f"sampling.grounded leaves out {', '.join(rest)}, which would not be trained at all: "
+            "rank captions against captions, too (sampling.c2c or c2c_weight), or set "
+            "data.languages"
+        )
+
+
+def grounded_rows(grounded: Sequence[str] | None, data: TrainingData) -> np.ndarray:
+    """Which captions that have images are ranked against them: [data.grounded] bool."""
+    if grounded is None:
+        return np.ones(data.grounded, bool)
+    return np.isin(np.array(data.languages[: data.grounded]), list(grounded))
