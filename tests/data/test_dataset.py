@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from polyglance.data import Dataset, Photo, load_dataset
+from polyglance.data import CaptionedImage, Dataset, load_dataset
 from polyglance.data.info import inspect_dataset
 from polyglance.errors import PolyglanceError
 
@@ -62,9 +62,9 @@ def test_a_missing_split_names_the_file(tmp_path: Path) -> None:
 def test_places_of_captions(tmp_path: Path) -> None:
     folder = write(tmp_path / "d", {"image": "a.jpg"}, {"image": "b.jpg", "split": "val"})
     part = load_dataset(folder).split("val")
-    assert part.where(part.photos[0], "x") == f"{folder / 'captions.jsonl'}, line 2"
-    alone = Dataset([Photo("a.jpg", "train", {})], tmp_path, "mine")
-    assert alone.where(alone.photos[0], "x") == "mine, photograph a.jpg"
+    assert part.where(part.images[0], "x") == f"{folder / 'captions.jsonl'}, line 2"
+    alone = Dataset([CaptionedImage("a.jpg", "train", {})], tmp_path, "mine")
+    assert alone.where(alone.images[0], "x") == "mine, photograph a.jpg"
 
 
 def test_places_of_captions_in_a_table(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_places_of_captions_in_a_table(tmp_path: Path) -> None:
         'path,caption,language,split\na.jpg,"a\ndog",en,val\n\na.jpg,!!,en,val\nb.jpg,!!,en,train\n'
     )
     part = load_dataset(table).split("val")
-    assert part.where(part.photos[0], "!!") == f"{table}, line 5"
-    assert part.where(part.photos[0], "a\ndog") == f"{table}, line 2"
+    assert part.where(part.images[0], "!!") == f"{table}, line 5"
+    assert part.where(part.images[0], "a\ndog") == f"{table}, line 2"
 
 
 def test_a_name_that_no_file_can_have_is_missing(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ KINDS = ("independent", "translation", "machine")
 
 
 @dataclass(frozen=True, slots=True)
-class Photo:
+class CaptionedImage:
     """One photograph: file name below `images/`, split, and its captions."""
 
     image: str
@@ -42,10 +42,10 @@ class Photo:
 
 @dataclass(frozen=True, slots=True)
 class CaptionTable:
-    """Captions as columns. `photo[i]` is the index in the dataset of caption i's photograph."""
+    """Captions as columns. `image[i]` is the index in the dataset of caption i's photograph."""
 
     texts: list[str]
-    photo: np.ndarray  # [n] int64
+    image: np.ndarray  # [n] int64
     languages: list[str]
     kinds: list[str]
 
@@ -55,33 +55,35 @@ class CaptionTable:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Photographs in file order. `images` is the folder that holds them."""
+    """Photographs in file order. `image_folder` is the folder that holds them."""
 
-    photos: list[Photo]
-    images: Path
+    images: list[CaptionedImage]
+    image_folder: Path
     name: str
     root: Path | None = None
     file: Path | None = None
     """The file that holds the captions."""
-    locate: Callable[[Photo, str], str] | None = field(default=None, repr=False, compare=False)
+    locate: Callable[[CaptionedImage, str], str] | None = field(
+        default=None, repr=False, compare=False
+    )
     """Where a caption of a photograph is, for files with more than a line a photograph."""
     _splits: dict[str, "Dataset"] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def __len__(self) -> int:
-        return len(self.photos)
+        return len(self.images)
 
-    def path(self, photo: Photo) -> Path:
+    def path(self, photo: CaptionedImage) -> Path:
         """Where the photograph's file is."""
-        return self.images / photo.image
+        return self.image_folder / photo.image
 
     @property
     def label(self) -> str:
         """What an error calls the dataset: its file, else its name."""
         return str(self.file or self.name)
 
-    def where(self, photo: Photo, text: str) -> str:
+    def where(self, photo: CaptionedImage, text: str) -> str:
         """The place of a caption as an error names it: file and line."""
         if self.locate is not None:
             return self.locate(photo, text)
@@ -89,31 +91,31 @@ class Dataset:
         return f"{self.label}, {place}"
 
     def paths(self) -> list[Path]:
-        """All files, in the order of `photos`."""
-        return [self.path(photo) for photo in self.photos]
+        """All files, in the order of `images`."""
+        return [self.path(photo) for photo in self.images]
 
     @property
     def splits(self) -> list[str]:
         """Names of the splits, in order of first appearance."""
-        return list(dict.fromkeys(photo.split for photo in self.photos))
+        return list(dict.fromkeys(photo.split for photo in self.images))
 
     @property
     def languages(self) -> list[str]:
         """All languages with at least one caption, sorted."""
-        found = (item for photo in self.photos for item in photo.captions.items())
+        found = (item for photo in self.images for item in photo.captions.items())
         return sorted({code for code, kinds in found if any(kinds.values())})
 
     def split(self, name: str) -> "Dataset":
         """The photographs of one split; a missing split is a user's error."""
         if name not in self._splits:
-            photos = [photo for photo in self.photos if photo.split == name]
+            photos = [photo for photo in self.images if photo.split == name]
             if not photos:
                 hint = nearest(name, self.splits)
                 raise PolyglanceError(
                     f"{self.label}: there is no split '{name}'{hint}; "
                     "choose another, or give it photographs"
                 )
-            self._splits[name] = replace(self, photos=photos)
+            self._splits[name] = replace(self, images=photos)
         return self._splits[name]
 
     def captions(
@@ -126,7 +128,7 @@ class Dataset:
                 raise PolyglanceError(f"{self.label}: no captions in language '{code}'{hint}")
         table = CaptionTable([], np.empty(0, np.int64), [], [])
         photo_of: list[int] = []
-        for index, photo in enumerate(self.photos):
+        for index, photo in enumerate(self.images):
             for code in languages or sorted(photo.captions):
                 for kind, texts in photo.captions.get(code, {}).items():
                     if kinds is None or kind in kinds:
@@ -138,7 +140,7 @@ class Dataset:
 
     def best_kind(self, language: str) -> str:
         """The kind a language is judged on: `independent` where it has it, else what there is."""
-        found = (photo.captions.get(language, {}).items() for photo in self.photos)
+        found = (photo.captions.get(language, {}).items() for photo in self.images)
         present = {kind for kinds in found for kind, texts in kinds if texts}
         ranked = [kind for kind in KINDS if kind in present] + sorted(present - set(KINDS))
         if not ranked:
@@ -170,7 +172,7 @@ def load_folder(folder: Path) -> Dataset:
     return Dataset(photos, folder / "images", folder.name or str(folder), folder, path)
 
 
-def save_folder(folder: Path, photos: Iterable[Photo]) -> None:
+def save_folder(folder: Path, photos: Iterable[CaptionedImage]) -> None:
     """Write `captions.jsonl.gz` of a native dataset folder, atomically."""
     rows = (
         {"image": p.image, "split": p.split, "captions": p.captions}
@@ -180,7 +182,7 @@ def save_folder(folder: Path, photos: Iterable[Photo]) -> None:
     write_jsonl_gz(folder / "captions.jsonl.gz", rows)
 
 
-def _photo(value: Any, path: Path, line: int) -> Photo:
+def _photo(value: Any, path: Path, line: int) -> CaptionedImage:
     where = f"{path}, line {line}"
     if not isinstance(value, dict):
         raise PolyglanceError(f"{where}: expected an object with image, split and captions")
@@ -194,7 +196,7 @@ def _photo(value: Any, path: Path, line: int) -> Photo:
         )
     captions = check_captions(value.get("captions"), where)
     origins = _check_origins(value.get("origins", {}), captions, where)
-    return Photo(value["image"], value["split"], captions, line, origins)
+    return CaptionedImage(value["image"], value["split"], captions, line, origins)
 
 
 def check_captions(value: Any, where: str) -> Captions:

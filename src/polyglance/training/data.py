@@ -81,11 +81,11 @@ def prepare(
             reader = build_reader(recipe.text, by_language)
         model = Model(recipe, reader, features.dim, list(by_language))
     if recipe.image.standardise and source is None:
-        photos = np.unique(table.photo[:grounded])
+        photos = np.unique(table.image[:grounded])
         model.network.image.standardise(*_statistics(features, photos))
     ids, joined = reader.encode(recipe.text, texts, tokens, table.languages)
     reader.keep()
-    return model, TrainingData(ids, table.photo, features, table.languages, grounded, joined)
+    return model, TrainingData(ids, table.image, features, table.languages, grounded, joined)
 
 
 def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[CaptionTable, int]:
@@ -115,7 +115,7 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
 def _take(table: CaptionTable, rows: np.ndarray) -> CaptionTable:
     return CaptionTable(
         [table.texts[i] for i in rows],
-        table.photo[rows],
+        table.image[rows],
         [table.languages[i] for i in rows],
         [table.kinds[i] for i in rows],
     )
@@ -124,7 +124,7 @@ def _take(table: CaptionTable, rows: np.ndarray) -> CaptionTable:
 def _join(first: CaptionTable, second: CaptionTable) -> CaptionTable:
     return CaptionTable(
         first.texts + second.texts,
-        np.concatenate([first.photo, second.photo]),
+        np.concatenate([first.image, second.image]),
         first.languages + second.languages,
         first.kinds + second.kinds,
     )
@@ -137,7 +137,7 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
             f"{part.label}: the training split has no captions of the languages and kinds asked "
             "for; 'polyglance data info' shows what there is"
         )
-    keep = np.flatnonzero(features.available[table.photo])
+    keep = np.flatnonzero(features.available[table.image])
     if not len(keep):
         path, reason = features.problems[0]
         if features.name.startswith("imported/"):
@@ -147,7 +147,7 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
             )
         raise PolyglanceError(
             f"{part.label}: none of the {len(part)} training pictures can be read "
-            f"(the first, {path}: {reason}); put them into {part.images}"
+            f"(the first, {path}: {reason}); put them into {part.image_folder}"
         )
     return _take(table, keep)
 
@@ -172,10 +172,10 @@ def tell_problems(features: Features, part: Dataset) -> None:
 def _check_words(tokens: list[list[str]], table: CaptionTable, part: Dataset) -> None:
     for row, found in enumerate(tokens):
         if not found:
-            index = int(table.photo[row])
+            index = int(table.image[row])
             where = "text-only tuples"
             if index < len(part):
-                where = part.where(part.photos[index], table.texts[row])
+                where = part.where(part.images[index], table.texts[row])
             raise PolyglanceError(
                 f"{where}: captions.{table.languages[row]}.{table.kinds[row]} holds "
                 f"{table.texts[row]!r}, which has no words; remove it"

@@ -69,7 +69,7 @@ def _joined(one: CaptionTable, two: CaptionTable, kinds: list[str] | None) -> Ca
             (one.kinds, two.kinds),
         )
     )
-    photo = np.concatenate([one.photo, two.photo[rows]])
+    photo = np.concatenate([one.image, two.image[rows]])
     return CaptionTable(texts, photo, languages, names)
 
 
@@ -84,11 +84,11 @@ def induced_pairs(
     """
     from polyglance.text.tokenize import tokenize_many
 
-    common = np.intersect1d(source.photo, target.photo)
+    common = np.intersect1d(source.image, target.image)
     if len(common) == 0:
         raise PolyglanceError("the two languages share no photograph to learn a dictionary from")
     sides = [
-        _Words(tokenize_many(table.texts, table.languages), table.photo, common, least)
+        _Words(tokenize_many(table.texts, table.languages), table.image, common, least)
         for table in (source, target)
     ]
     codes, both = _count_pairs(*sides)
