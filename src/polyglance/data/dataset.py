@@ -6,7 +6,7 @@ An image is a name below `images/`: a dataset from elsewhere cannot point at oth
 may have `"origins"` in the form of its captions, which says where machines' texts come from.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -42,7 +42,7 @@ class CaptionedImage:
 
 @dataclass(frozen=True, slots=True)
 class CaptionTable:
-    """Captions as columns. `image[i]` is the index in the dataset of caption i's photograph."""
+    """Captions as columns. `image[i]` is the index in `Dataset.images` of caption i's image."""
 
     texts: list[str]
     image: np.ndarray  # [n] int64
@@ -51,6 +51,44 @@ class CaptionTable:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @classmethod
+    def collect(
+        cls, items: Iterable[tuple[int, Captions]], kinds: Collection[str] | None = None
+    ) -> "CaptionTable":
+        """The captions of (index of an image, its captions), in their order, of `kinds` or all."""
+        rows = [
+            (text, index, language, kind)
+            for index, captions in items
+            for language, by_kind in captions.items()
+            for kind, texts in by_kind.items()
+            if kinds is None or kind in kinds
+            for text in texts
+        ]
+        return cls(
+            [row[0] for row in rows],
+            np.array([row[1] for row in rows], np.int64),
+            [row[2] for row in rows],
+            [row[3] for row in rows],
+        )
+
+    def take(self, rows: np.ndarray) -> "CaptionTable":
+        """The captions at `rows` [m], in that order."""
+        return CaptionTable(
+            [self.texts[row] for row in rows],
+            self.image[rows],
+            [self.languages[row] for row in rows],
+            [self.kinds[row] for row in rows],
+        )
+
+    def join(self, other: "CaptionTable") -> "CaptionTable":
+        """These captions, then the other table's."""
+        return CaptionTable(
+            self.texts + other.texts,
+            np.concatenate([self.image, other.image]),
+            self.languages + other.languages,
+            self.kinds + other.kinds,
+        )
 
 
 @dataclass(frozen=True)
@@ -126,17 +164,11 @@ class Dataset:
             if code not in self.languages:
                 hint = nearest(code, self.languages)
                 raise PolyglanceError(f"{self.label}: no captions in language '{code}'{hint}")
-        table = CaptionTable([], np.empty(0, np.int64), [], [])
-        photo_of: list[int] = []
-        for index, photo in enumerate(self.images):
-            for code in languages or sorted(photo.captions):
-                for kind, texts in photo.captions.get(code, {}).items():
-                    if kinds is None or kind in kinds:
-                        table.texts.extend(texts)
-                        table.languages.extend([code] * len(texts))
-                        table.kinds.extend([kind] * len(texts))
-                        photo_of.extend([index] * len(texts))
-        return CaptionTable(table.texts, np.array(photo_of, np.int64), table.languages, table.kinds)
+        chosen = (
+            {code: entry.captions.get(code, {}) for code in languages or sorted(entry.captions)}
+            for entry in self.images
+        )
+        return CaptionTable.collect(enumerate(chosen), kinds)
 
     def best_kind(self, language: str) -> str:
         """The kind a language is judged on: `independent` where it has it, else what there is."""

@@ -60,7 +60,7 @@ def prepare(
     features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
     table, grounded = _captions(recipe, part, features)
     if recipe.tasks.text_only:
-        table = _join(table, text_only_captions(dataset, table.languages, len(part)))
+        table = table.join(text_only_captions(dataset, table.languages, len(part)))
     if show_progress is not False:
         tell_problems(features, part)
     texts, tokens = read_words(recipe.text, table.texts, table.languages, show_progress)
@@ -96,7 +96,7 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
     if recipe.data.photos == 0:
         if recipe.transfer.source is None and recipe.text.embedder != "vectors":
             raise PolyglanceError("data.photos=0 trains nothing: it goes with transfer.source")
-        return _take(part.captions([]), np.empty(0, np.int64)), 0
+        return part.captions([]).take(np.empty(0, np.int64)), 0
     wanted = recipe.data.languages
     every = sorted({*wanted, *(recipe.data.complete or ())}) if wanted else None
     table = part.captions(every)
@@ -104,30 +104,12 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
         part.captions(wanted)
     seed = recipe.training.seed
     rows = select_captions(table, recipe.data, seed, recipe.compat.halves)
-    chosen = _readable(_take(table, rows), features, part)
+    chosen = _readable(table.take(rows), features, part)
     if not (recipe.compat.c2c_photos and recipe.tasks.c2c):
         return chosen, len(chosen)
     everywhere = recipe.data.model_copy(update={"photos": None, "assignment": "shared"})
     others = np.setdiff1d(select_captions(table, everywhere, seed), rows)
-    return _join(chosen, _take(table, others)), len(chosen)
-
-
-def _take(table: CaptionTable, rows: np.ndarray) -> CaptionTable:
-    return CaptionTable(
-        [table.texts[i] for i in rows],
-        table.image[rows],
-        [table.languages[i] for i in rows],
-        [table.kinds[i] for i in rows],
-    )
-
-
-def _join(first: CaptionTable, second: CaptionTable) -> CaptionTable:
-    return CaptionTable(
-        first.texts + second.texts,
-        np.concatenate([first.image, second.image]),
-        first.languages + second.languages,
-        first.kinds + second.kinds,
-    )
+    return chosen.join(table.take(others)), len(chosen)
 
 
 def _readable(table: CaptionTable, features: Features, part: Dataset) -> CaptionTable:
@@ -149,7 +131,7 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
             f"{part.label}: none of the {len(part)} training pictures can be read "
             f"(the first, {path}: {reason}); put them into {part.image_folder}"
         )
-    return _take(table, keep)
+    return table.take(keep)
 
 
 def tell_problems(features: Features, part: Dataset) -> None:
