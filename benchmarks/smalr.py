@@ -44,7 +44,7 @@ def read_batch(data: str, recipe: Recipe) -> tuple[Tuples, Captioned, dict[str, 
         [numbers[code, word] for word in one] or [0]
         for one, code in zip(words, table.languages, strict=True)
     ]
-    captioned = Captioned(Ragged.join(ids), table.photo, table.languages)
+    captioned = Captioned(Ragged.join(ids), table.image, table.languages)
     return next(iter(TuplesFeed(recipe, captioned).steps(0))), captioned, counts
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from polyglance.data import Photo, save_folder
+from polyglance.data import CaptionedImage, save_folder
 from polyglance.vision.store import FeatureStore
 
 # Deadlines would make the tests depend on how busy the machine is.
@@ -41,7 +41,7 @@ def write_toy(folder: Path, photos: int = 160, form: str = "global", planted: fl
         captions["en"]["independent"][1] = (
             f"a {WORDS['en'][1][chosen[1]]} that {WORDS['en'][2][chosen[2]]}"
         )
-        rows.append(Photo(f"{index:04}.jpg", SPLITS[index % len(SPLITS)], captions))
+        rows.append(CaptionedImage(f"{index:04}.jpg", SPLITS[index % len(SPLITS)], captions))
         mean = sum(group[c] for group, c in zip(vectors_of, chosen, strict=True))
         count = 1 if form == "global" else 2 + index % 3
         vectors.append(planted * (mean + 0.3 * generator.normal(size=(count, 16))) + 1)

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from polyglance.cli import demo
-from polyglance.data import Photo, load_dataset, load_folder, save_folder
+from polyglance.data import CaptionedImage, load_dataset, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.models import Model
@@ -85,20 +85,22 @@ def test_one_photograph_in_its_languages(made):
     model, part = Model.load(made[0] / "model"), load_dataset(WORLD).split("test")
     readable = set(part.paths())
     photo, queries = demo.choose_queries(model, part, readable)
-    assert photo == part.photos[0]
+    assert photo == part.images[0]
     texts = {query.language: query.text for query in queries}
     assert texts == {code: kinds["translation"][0] for code, kinds in photo.captions.items()}
     photo, _ = demo.choose_queries(model, part, readable - {part.path(photo)})
-    assert photo == part.photos[1]
+    assert photo == part.images[1]
 
 
 def test_languages_without_a_translation_are_left_out(made, tmp_path):
     model = Model.load(made[0] / "model")
     photos = [
-        Photo("1.jpg", "test", {"en": {"translation": ["qqq www"]}}),
-        Photo("2.jpg", "test", {"en": {"translation": ["a house"]}}),
-        Photo("3.jpg", "test", {"en": {"translation": ["a house"]}, "xx": {"translation": ["a"]}}),
-        Photo(
+        CaptionedImage("1.jpg", "test", {"en": {"translation": ["qqq www"]}}),
+        CaptionedImage("2.jpg", "test", {"en": {"translation": ["a house"]}}),
+        CaptionedImage(
+            "3.jpg", "test", {"en": {"translation": ["a house"]}, "xx": {"translation": ["a"]}}
+        ),
+        CaptionedImage(
             "4.jpg",
             "test",
             {"en": {"translation": ["a red dog"]}, "de": {"independent": ["ein Haus"]}},

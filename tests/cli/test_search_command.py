@@ -88,7 +88,7 @@ def test_unknown_words_are_noted(run, model, folder):
 def test_a_dataset_folder_with_imported_features(run, toy, tmp_path):
     model = save_model(tmp_path / "other", TOY[0].partition("=")[2], 16)
     result = run("search", model, toy, "red dog", "--top", "3")
-    names = {photo.image for photo in load_dataset(toy).photos}
+    names = {photo.image for photo in load_dataset(toy).images}
     assert {line.split("\t")[1] for line in result.stdout.splitlines()} <= names
     assert len(result.stdout.splitlines()) == 3
 

@@ -76,7 +76,7 @@ def test_precomp_features_land_in_a_store(tmp_path: Path) -> None:
     assert "features imported/scan of dimension 6" in text
     store = FeatureStore.open(out / "features" / "scan")
     assert (store.form, store.meta.extractor) == ("set", "imported/scan")
-    assert store.keys() == [photo.image for photo in load_folder(out).photos]
+    assert store.keys() == [photo.image for photo in load_folder(out).images]
     np.testing.assert_array_equal(store.get("train-000002"), rows[2].astype(np.float16))
     assert not (out / "images").exists()
     assert "no images folder" in run("info", out)

@@ -38,13 +38,13 @@ def karpathy(tmp_path: Path) -> Path:
 
 
 def test_karpathy(karpathy: Path) -> None:
-    photos = convert_karpathy(karpathy).photos
+    photos = convert_karpathy(karpathy).images
     assert [(p.image, p.split, p.captions["en"]["independent"]) for p in photos] == [
         (VAL, "test", ["This wire metal rack.", "A rack."]),
         (TRAIN, "train", ["A restaurant ."]),
         ("COCO_val2014_000000000073.jpg", "train", ["A motorcycle."]),
     ]
-    tok = convert_karpathy(karpathy.parent, text="tok").photos
+    tok = convert_karpathy(karpathy.parent, text="tok").images
     assert tok[0].captions["en"]["independent"] == ["this wire metal rack", "a rack"]
 
 
@@ -58,7 +58,7 @@ def test_karpathy(karpathy: Path) -> None:
     ],
 )
 def test_karpathy_restval(karpathy: Path, restval: str, splits: list[str]) -> None:
-    assert [p.split for p in convert_karpathy(karpathy, restval=restval).photos] == splits
+    assert [p.split for p in convert_karpathy(karpathy, restval=restval).images] == splits
 
 
 def test_karpathy_errors(karpathy: Path) -> None:
@@ -92,7 +92,7 @@ def test_coco_captions(tmp_path: Path) -> None:
         {"images": images, "annotations": annotations(42, "A rack.", " ")},
     )
     result = convert_coco(tmp_path)
-    assert [(p.image, p.split, p.captions) for p in result.photos] == [
+    assert [(p.image, p.split, p.captions) for p in result.images] == [
         (TRAIN, "train", {"en": {"independent": ["A restaurant.", "Long tables."]}}),
         (VAL, "val", {"en": {"independent": ["A rack."]}}),
     ]
@@ -103,10 +103,10 @@ def test_stair(tmp_path: Path) -> None:
     rows = annotations(57870, "大きなレストラン", tokenized_caption="大きな レストラン")
     dump(tmp_path / "stair_captions_v1.2_train.json", {"annotations": rows})
     dump(tmp_path / "stair_captions_v1.2_train_tokenized.json", {"annotations": rows})
-    photos = convert_coco(tmp_path).photos
+    photos = convert_coco(tmp_path).images
     assert [(p.image, p.split) for p in photos] == [(TRAIN, "train")]
     assert photos[0].captions == {"ja": {"independent": ["大きなレストラン"]}}
-    tok = convert_coco(tmp_path, text="tok").photos
+    tok = convert_coco(tmp_path, text="tok").images
     assert tok[0].captions == {"ja": {"independent": ["大きな レストラン"]}}
 
 
@@ -119,7 +119,7 @@ def test_yj_captions(tmp_path: Path) -> None:
     path = dump(tmp_path / "yjcaptions26k_clean.json", value)
     with pytest.raises(PolyglanceError, match=r"-o names=COCO_train2014_\{id:012d\}\.jpg"):
         convert_coco(path)
-    photos = convert_coco(path, names="COCO_train2014_{id:012d}.jpg").photos
+    photos = convert_coco(path, names="COCO_train2014_{id:012d}.jpg").images
     assert [(p.image, p.split, list(p.captions)) for p in photos] == [(TRAIN, "train", ["ja"])]
 
 
@@ -155,7 +155,7 @@ def coco_cn(tmp_path: Path) -> Path:
 
 
 def test_coco_cn(coco_cn: Path) -> None:
-    photos = convert_coco_cn(coco_cn).photos
+    photos = convert_coco_cn(coco_cn).images
     assert [(p.image, p.split) for p in photos] == [(TRAIN, "train"), (VAL, "test")]
     assert photos[1].captions == {
         "zh": {
@@ -164,7 +164,7 @@ def test_coco_cn(coco_cn: Path) -> None:
             "machine": ["一只狗，3"],
         }
     }
-    assert "machine" not in convert_coco_cn(coco_cn, machine="no").photos[1].captions["zh"]
+    assert "machine" not in convert_coco_cn(coco_cn, machine="no").images[1].captions["zh"]
 
 
 def test_coco_cn_errors(coco_cn: Path) -> None:
@@ -195,7 +195,7 @@ def xtd10(tmp_path: Path) -> Path:
 
 
 def test_xtd10(xtd10: Path) -> None:
-    photos = convert_xtd10(xtd10).photos
+    photos = convert_xtd10(xtd10).images
     assert [(p.image, p.split) for p in photos] == [(TRAIN, "test"), (VAL, "test")]
     assert photos[1].captions == {
         "zh": {"translation": ["架子"]},

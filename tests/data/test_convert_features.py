@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyglance.data import Photo, save_folder
+from polyglance.data import CaptionedImage, save_folder
 from polyglance.data.convert import Features, write_features
 from polyglance.data.convert.butd import convert_butd
 from polyglance.data.convert.precomp import convert_precomp
@@ -31,12 +31,12 @@ def test_scan_regions_and_five_captions(tmp_path: Path) -> None:
     put_split(tmp_path, "dev", regions(1), numbered(5))
     (tmp_path / "train_ids.txt").write_text("391895\n522418\n")
     result = convert_precomp(tmp_path)
-    assert [(p.image, p.split) for p in result.photos] == [
+    assert [(p.image, p.split) for p in result.images] == [
         ("train-391895", "train"),
         ("train-522418", "train"),
         ("dev-000000", "val"),
     ]
-    assert result.photos[1].captions == {"en": {"independent": numbered(10)[5:]}}
+    assert result.images[1].captions == {"en": {"independent": numbered(10)[5:]}}
     assert result.sources == {}
     (features,) = result.features
     assert (features.name, features.dim, features.form, features.total) == ("precomp", 4, "set", 3)
@@ -49,8 +49,8 @@ def test_rows_repeated_for_each_caption_become_one_image(tmp_path: Path) -> None
     rows = np.repeat(np.eye(3, 6, dtype=np.float32), 5, axis=0)
     put_split(tmp_path, "test", rows, numbered(15))
     result = convert_precomp(tmp_path, language="de", name="vgg")
-    assert len(result.photos) == 3
-    assert result.photos[1].captions == {"de": {"independent": numbered(15)[5:10]}}
+    assert len(result.images) == 3
+    assert result.images[1].captions == {"de": {"independent": numbered(15)[5:10]}}
     (features,) = result.features
     assert (features.form, features.total) == ("global", 3)
     np.testing.assert_array_equal(dict(features.items())["test-000001"], np.eye(3, 6)[1:2])
@@ -58,7 +58,7 @@ def test_rows_repeated_for_each_caption_become_one_image(tmp_path: Path) -> None
 
 def test_one_caption_an_image_is_not_taken_for_repeats(tmp_path: Path) -> None:
     put_split(tmp_path, "train", np.eye(10, dtype=np.float32), numbered(10))
-    assert len(convert_precomp(tmp_path).photos) == 10
+    assert len(convert_precomp(tmp_path).images) == 10
     with pytest.raises(PolyglanceError, match="rows are not repeated 2 times"):
         convert_precomp(tmp_path, captions_per_image=2)
 
@@ -69,7 +69,7 @@ def test_caption_files_by_language_and_lengths(tmp_path: Path) -> None:
     (tmp_path / "train_caps.de.txt").write_text("eins\nzwei\n")
     np.save(tmp_path / "train_lens.npy", np.array([1, 3]))
     result = convert_precomp(tmp_path)
-    assert result.photos[1].captions == {
+    assert result.images[1].captions == {
         "de": {"independent": ["zwei"]},
         "en": {"independent": ["caption 2", "caption 3"]},
     }
@@ -82,7 +82,7 @@ def test_caption_files_by_language_and_lengths(tmp_path: Path) -> None:
 
 def test_bytes_literals_become_text(tmp_path: Path) -> None:
     put_split(tmp_path, "train", regions(1), ["b'A dog'", "b'Ein M\\xc3\\xa4dchen'", "b' only"])
-    texts = convert_precomp(tmp_path).photos[0].captions["en"]["independent"]
+    texts = convert_precomp(tmp_path).images[0].captions["en"]["independent"]
     assert texts == ["A dog", "Ein Mädchen", "b' only"]
 
 
@@ -117,7 +117,9 @@ def tsv_line(identity: str, vectors: np.ndarray, boxes: int | None = None) -> st
 def dataset(tmp_path: Path) -> Path:
     names = ["COCO_val2014_000000000042.jpg", "1000268201_693b08cb0e.jpg", "plain.png"]
     folder = tmp_path / "dataset"
-    save_folder(folder, [Photo(name, "train", {"en": {"independent": ["x"]}}) for name in names])
+    save_folder(
+        folder, [CaptionedImage(name, "train", {"en": {"independent": ["x"]}}) for name in names]
+    )
     return folder
 
 

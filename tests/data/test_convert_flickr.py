@@ -26,7 +26,7 @@ def flickr8k(tmp_path: Path) -> Path:
 
 def test_flickr8k(flickr8k: Path) -> None:
     result = convert_flickr8k(flickr8k)
-    assert [(p.image, p.split, p.captions["en"]["independent"]) for p in result.photos] == [
+    assert [(p.image, p.split, p.captions["en"]["independent"]) for p in result.images] == [
         (GIRL, "train", ["A child in a pink dress .", "A girl # going into a wooden building ."]),
         (DOG, "val", ["A black dog"]),
         (MAN, "test", ["A man ."]),
@@ -44,7 +44,7 @@ def test_flickr30k_token_file_and_entities_lists(tmp_path: Path) -> None:
     lists.mkdir()
     (lists / "train.txt").write_text("1000092795\n")
     (lists / "test.txt").write_text("1007129816\n")
-    photos = convert_flickr8k(tmp_path, language="en", lists=str(lists)).photos
+    photos = convert_flickr8k(tmp_path, language="en", lists=str(lists)).images
     assert [(p.image, p.split) for p in photos] == [
         ("1000092795.jpg", "train"),
         ("1007129816.jpg", "test"),
@@ -55,7 +55,7 @@ def test_without_lists_the_name_decides(tmp_path: Path) -> None:
     token = tmp_path / "Flickr8k.arabic.txt"
     token.write_text("".join(f"{i}.jpg#0\tكلب\n" for i in range(30)), encoding="utf-8")
     result = convert_flickr8k(token, language="ar")
-    assert {p.split for p in result.photos} == {"train", "val", "test"}
+    assert {p.split for p in result.images} == {"train", "val", "test"}
     assert "split 90/5/5 by name" in result.notes[0]
 
 
@@ -96,7 +96,7 @@ def flickr8kcn(tmp_path: Path) -> Path:
 
 
 def test_flickr8k_cn(flickr8kcn: Path) -> None:
-    girl, dog = sorted(convert_flickr8k_cn(flickr8kcn).photos, key=lambda p: p.image)
+    girl, dog = sorted(convert_flickr8k_cn(flickr8kcn).images, key=lambda p: p.image)
     assert (girl.image, girl.split, dog.split) == (GIRL, "train", "test")
     assert girl.captions == {
         "en": {"independent": ["A child ."]},
@@ -110,7 +110,7 @@ def test_flickr8k_cn(flickr8kcn: Path) -> None:
     [("google", ["谷歌。"]), ("both", ["穿着连衣裙的孩子。", "谷歌。"]), ("none", None)],
 )
 def test_flickr8k_cn_machines(flickr8kcn: Path, machine: str, texts: list[str] | None) -> None:
-    photos = convert_flickr8k_cn(flickr8kcn / "data", machine=machine).photos
+    photos = convert_flickr8k_cn(flickr8kcn / "data", machine=machine).images
     assert photos[0].captions["zh"].get("machine") == texts
 
 

@@ -60,7 +60,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_raw_both_tasks_all_splits(checkout: Path) -> None:
-    photos = convert_multi30k(checkout).photos
+    photos = convert_multi30k(checkout).images
     assert [(photo.split, photo.image) for photo in photos] == [
         ("train", "1000092795.jpg"),
         ("train", "10002456.jpg"),
@@ -86,10 +86,10 @@ def test_raw_both_tasks_all_splits(checkout: Path) -> None:
 
 
 def test_tok_keeps_moses_escapes_and_tasks_can_be_chosen(checkout: Path) -> None:
-    photos = convert_multi30k(checkout, text="tok").photos
+    photos = convert_multi30k(checkout, text="tok").images
     assert photos[0].captions["en"]["translation"] == ["two young, white males are outside ."]
     assert photos[0].captions["en"]["independent"][0] == "a dog &apos;s 1 ."
-    only = convert_multi30k(checkout / "data", tasks="2").photos
+    only = convert_multi30k(checkout / "data", tasks="2").images
     assert [photo.split for photo in only] == ["train", "train", "val", "test"]
     assert set(only[0].captions) == {"en", "de"}
     assert {kind for photo in only for kinds in photo.captions.values() for kind in kinds} == {
@@ -100,7 +100,7 @@ def test_tok_keeps_moses_escapes_and_tasks_can_be_chosen(checkout: Path) -> None
 def test_crlf_bom_and_stray_separators_do_not_shift_lines(checkout: Path) -> None:
     path = checkout / "data/task1/raw/train.de.gz"
     path.write_bytes(gzip.compress("\ufeffEin\rHund\r\nZwei\u2028Hunde\u0085da\r\n".encode()))
-    photos = convert_multi30k(checkout, tasks="1").photos
+    photos = convert_multi30k(checkout, tasks="1").images
     assert photos[0].captions["de"]["translation"] == ["Ein Hund"]
     assert photos[1].captions["de"]["translation"] == ["Zwei\u2028Hunde\u0085da"]
 

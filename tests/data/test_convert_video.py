@@ -68,12 +68,12 @@ def run(*arguments: object) -> str:
 def test_msrvtt_official_splits_and_captions(tmp_path: Path) -> None:
     put_msrvtt(tmp_path, numbered(train=2, validate=1, test=1))
     result = convert_msrvtt(tmp_path)
-    assert by_split(result.photos) == {
+    assert by_split(result.images) == {
         "train": ["video0", "video1"],
         "val": ["video2"],
         "test": ["video3"],
     }
-    captions = {photo.image: photo.captions for photo in result.photos}
+    captions = {photo.image: photo.captions for photo in result.images}
     assert captions["video1"] == {"en": {"independent": ["video1 does this", "video1 does that"]}}
     (features,) = result.features
     assert (features.name, features.dim, features.form, features.total) == ("frames", 4, "set", 4)
@@ -90,16 +90,16 @@ def test_msrvtt_1k_a_tests_on_the_csv_and_trains_on_the_rest(tmp_path: Path) -> 
     put_msrvtt(tmp_path, numbered(train=2, validate=1, test=3))
     put_jsfusion(tmp_path, {"video4": "one, sentence"})
     result = convert_msrvtt(tmp_path, split="1k-a")
-    splits = by_split(result.photos)
+    splits = by_split(result.images)
     assert {split: sorted(clips) for split, clips in splits.items()} == {
         "train": ["video0", "video1", "video3", "video5"],
         "val": ["video2"],
         "test": ["video4"],
     }
-    (test,) = [photo for photo in result.photos if photo.split == "test"]
+    (test,) = [photo for photo in result.images if photo.split == "test"]
     assert test.captions == {"en": {"independent": ["one, sentence"]}}
     smaller = convert_msrvtt(tmp_path, split="1k-a-7k")
-    assert sorted(by_split(smaller.photos)["train"]) == ["video0", "video1"]
+    assert sorted(by_split(smaller.images)["train"]) == ["video0", "video1"]
     assert "left out, in no split: 2" in smaller.notes
 
 
@@ -122,7 +122,7 @@ def test_bad_lists_of_jsfusion(tmp_path: Path, rows: str, message: str) -> None:
 def test_without_validation_some_training_clips_are_it(tmp_path: Path) -> None:
     put_msrvtt(tmp_path, numbered(train=40, test=1))
     result = convert_msrvtt(tmp_path)
-    sizes = {split: len(clips) for split, clips in by_split(result.photos).items()}
+    sizes = {split: len(clips) for split, clips in by_split(result.images).items()}
     assert sizes == {"train": 38, "val": 2, "test": 1}
     assert result.notes == ["there is no validation split: made of training clips (2)"]
 
@@ -136,7 +136,7 @@ def test_lists_decide_on_splits(tmp_path: Path) -> None:
     (lists / "test.txt").write_text("video2\n")
     result = convert_msrvtt(tmp_path, lists=str(lists))
     expected = {"train": ["video0", "video4"], "val": ["video1"], "test": ["video2"]}
-    assert {split: sorted(clips) for split, clips in by_split(result.photos).items()} == expected
+    assert {split: sorted(clips) for split, clips in by_split(result.images).items()} == expected
     assert result.notes == ["left out, in no split: 1"]
     np.save(lists / "tst_names.npy", np.array(["video1"]))
     with pytest.raises(PolyglanceError, match="'video1' is also in the list of split 'val'"):
@@ -163,7 +163,7 @@ def test_vatex_kinds_and_splits(tmp_path: Path) -> None:
     put_vatex(tmp_path, training=["-a_000001_000011"], validation=["b"], public_test_english=["c"])
     put_json(tmp_path / "vatex_private_test_without_annotations.json", [{"videoID": "d"}])
     result = convert_vatex(tmp_path)
-    photos = {photo.split: photo for photo in result.photos}
+    photos = {photo.split: photo for photo in result.images}
     assert {split: photo.image for split, photo in photos.items()} == {
         "train": "-a_000001_000011",
         "val": "b",
@@ -183,14 +183,14 @@ def test_vatex_halves_of_validation(tmp_path: Path) -> None:
     names = [f"clip{i}" for i in range(10)]
     put_vatex(tmp_path, training=["t"], validation=names)
     result = convert_vatex(tmp_path)
-    splits = by_split(result.photos)
+    splits = by_split(result.images)
     assert len(splits["test"]) == len(splits["val"]) == 5
     assert sorted(splits["test"] + splits["val"]) == names
     (note,) = result.notes
     assert "half of the validation clips (5) are the test split" in note
     put_vatex(tmp_path, public_test_english=["other"])
-    assert by_split(convert_vatex(tmp_path, split="halves").photos) == splits
-    assert by_split(convert_vatex(tmp_path).photos)["test"] == ["other"]
+    assert by_split(convert_vatex(tmp_path, split="halves").images) == splits
+    assert by_split(convert_vatex(tmp_path).images)["test"] == ["other"]
 
 
 def test_a_vatex_language_in_two_files(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_unusable_arrays_are_told_and_left_out(tmp_path: Path) -> None:
     }.items():
         assert f"{folder / clip}.npy: {reason}" in told
     dataset = load_dataset(out)
-    assert [photo.image for photo in dataset.photos] == ["video2", "video7", "video9", "video12"]
+    assert [photo.image for photo in dataset.images] == ["video2", "video7", "video9", "video12"]
     assert load_features(dataset, "imported/frames").available.all()
 
 
@@ -249,7 +249,7 @@ def test_two_features_need_a_choice(tmp_path: Path) -> None:
         convert_msrvtt(tmp_path)
     result = convert_msrvtt(tmp_path, frames=str(tmp_path / "i3d"), name="i3d")
     assert (result.features[0].name, result.features[0].dim) == ("i3d", 6)
-    assert [photo.image for photo in result.photos] == ["video0"]
+    assert [photo.image for photo in result.images] == ["video0"]
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_empty_captions_are_counted_and_left_out(tmp_path: Path) -> None:
     value[0]["chCap"][4] = "  "
     put_json(path, value)
     result = convert_vatex(tmp_path)
-    (train,) = [photo for photo in result.photos if photo.split == "train"]
+    (train,) = [photo for photo in result.images if photo.split == "train"]
     assert [len(texts) for texts in train.captions["zh"].values()] == [4, 5]
     assert any(
         note.startswith("left out, empty captions: 1") and "[0].chCap[4]" in note

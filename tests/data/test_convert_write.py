@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyglance.data import Photo, load_folder
+from polyglance.data import CaptionedImage, load_folder
 from polyglance.data.convert import (
     CONVERTERS,
     Conversion,
@@ -25,7 +25,7 @@ def conversion(tmp_path: Path) -> Conversion:
     (pictures / "deep").mkdir(parents=True)
     (pictures / "a.jpg").write_bytes(b"a")
     (pictures / "deep" / "b.jpg").write_bytes(b"b")
-    photos = [Photo(f"{x}.jpg", "train", {"en": {"independent": [x]}}) for x in "abc"]
+    photos = [CaptionedImage(f"{x}.jpg", "train", {"en": {"independent": [x]}}) for x in "abc"]
     sources, notes = find_images([photo.image for photo in photos], pictures)
     return Conversion(photos, sources, [], notes)
 
@@ -35,7 +35,7 @@ def test_pictures_arrive(tmp_path: Path, conversion: Conversion, mode: ImageMode
     out = tmp_path / "out"
     write_folder(out, conversion, mode)
     dataset = load_folder(out)
-    assert dataset.photos == conversion.photos
+    assert dataset.images == conversion.images
     assert [path.is_file() for path in dataset.paths()] == [True, True, False]
     file = out / "images" / "b.jpg"
     source = tmp_path / "pictures" / "deep" / "b.jpg"
@@ -48,7 +48,7 @@ def test_pictures_arrive(tmp_path: Path, conversion: Conversion, mode: ImageMode
 
 
 def test_dataset_without_pictures_has_no_images_folder(tmp_path: Path) -> None:
-    photos = [Photo("a", "train", {"en": {"independent": ["x"]}})]
+    photos = [CaptionedImage("a", "train", {"en": {"independent": ["x"]}})]
     write_folder(tmp_path / "out", Conversion(photos))
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["captions.jsonl.gz"]
 
@@ -61,7 +61,7 @@ def test_only_empty_targets_unless_forced(tmp_path: Path, conversion: Conversion
         write_folder(out, conversion)
     (out / "images" / "a.jpg").unlink()
     (out / "images" / "a.jpg").write_bytes(b"mine")
-    write_folder(out, Conversion(conversion.photos[:2], conversion.sources), force=True)
+    write_folder(out, Conversion(conversion.images[:2], conversion.sources), force=True)
     assert len(load_folder(out)) == 2
     assert (out / "images" / "a.jpg").read_bytes() == b"mine"
     (tmp_path / "other").mkdir()
@@ -83,7 +83,7 @@ def test_nothing_half_written(tmp_path: Path, conversion: Conversion) -> None:
     with pytest.raises(PolyglanceError, match="broken"):
         write_folder(tmp_path / "out", conversion, write_store=fail)
     assert sorted(path.name for path in tmp_path.iterdir()) == before
-    bad = Conversion([Photo("../a.jpg", "train", {})])
+    bad = Conversion([CaptionedImage("../a.jpg", "train", {})])
     with pytest.raises(PolyglanceError, match="not a name below images/"):
         write_folder(tmp_path / "out", bad)
     assert not (tmp_path / "out").exists()
@@ -91,7 +91,7 @@ def test_nothing_half_written(tmp_path: Path, conversion: Conversion) -> None:
 
 def test_skip_missing(conversion: Conversion) -> None:
     kept = drop_missing(conversion)
-    assert [photo.image for photo in kept.photos] == ["a.jpg", "b.jpg"]
+    assert [photo.image for photo in kept.images] == ["a.jpg", "b.jpg"]
     assert kept.notes[-1] == "1 photographs without a picture were left out"
 
 
@@ -114,7 +114,7 @@ def test_table_to_folder(tmp_path: Path) -> None:
         "path,caption,split\nnear.jpg,Hund,train\n../far.jpg,Katze,test\ngone.jpg,Maus,val\n"
     )
     result = convert_table(tmp_path / "in" / "t.csv", language="de")
-    names = [photo.image for photo in result.photos]
+    names = [photo.image for photo in result.images]
     assert names[0] == "near.jpg"
     assert names[1].endswith("_far.jpg")
     assert "/" not in names[1]
@@ -122,7 +122,7 @@ def test_table_to_folder(tmp_path: Path) -> None:
     write_folder(tmp_path / "out", result)
     dataset = load_folder(tmp_path / "out")
     assert [p.read_bytes() for p in dataset.paths()[:2]] == [b"near", b"far"]
-    assert dataset.photos[1].captions == {"de": {"independent": ["Katze"]}}
+    assert dataset.images[1].captions == {"de": {"independent": ["Katze"]}}
 
 
 def test_options() -> None:

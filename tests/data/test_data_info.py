@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from polyglance.data import Dataset, Photo, load_dataset
+from polyglance.data import CaptionedImage, Dataset, load_dataset
 from polyglance.data.info import count_captions, inspect_dataset
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "flickr8k-ml"
@@ -32,8 +32,10 @@ def dataset(tmp_path: Path) -> Dataset:
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
 
-    def photo(image: str, split: str, **captions: list[str]) -> Photo:
-        return Photo(image, split, {code: {"independent": t} for code, t in captions.items() if t})
+    def photo(image: str, split: str, **captions: list[str]) -> CaptionedImage:
+        return CaptionedImage(
+            image, split, {code: {"independent": t} for code, t in captions.items() if t}
+        )
 
     photos = [
         photo("red.jpg", "train", en=["a", "b"], de=["x"]),
@@ -85,7 +87,7 @@ def test_counts(dataset: Dataset) -> None:
 
 
 def test_no_pictures(tmp_path: Path) -> None:
-    photos = [Photo("a", "train", {"en": {"independent": ["x"]}})]
+    photos = [CaptionedImage("a", "train", {"en": {"independent": ["x"]}})]
     report = inspect_dataset(Dataset(photos, tmp_path / "images", "text only"), show=False)
     assert (report.has_images, report.decoded, report.missing) == (False, False, [])
     assert report.sound

@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from polyglance.data import Dataset, Photo, load_dataset
+from polyglance.data import CaptionedImage, CaptionTable, Dataset, load_dataset
 from polyglance.data.info import inspect_dataset
 from polyglance.errors import PolyglanceError
 
@@ -62,9 +63,9 @@ def test_a_missing_split_names_the_file(tmp_path: Path) -> None:
 def test_places_of_captions(tmp_path: Path) -> None:
     folder = write(tmp_path / "d", {"image": "a.jpg"}, {"image": "b.jpg", "split": "val"})
     part = load_dataset(folder).split("val")
-    assert part.where(part.photos[0], "x") == f"{folder / 'captions.jsonl'}, line 2"
-    alone = Dataset([Photo("a.jpg", "train", {})], tmp_path, "mine")
-    assert alone.where(alone.photos[0], "x") == "mine, photograph a.jpg"
+    assert part.where(part.images[0], "x") == f"{folder / 'captions.jsonl'}, line 2"
+    alone = Dataset([CaptionedImage("a.jpg", "train", {})], tmp_path, "mine")
+    assert alone.where(alone.images[0], "x") == "mine, photograph a.jpg"
 
 
 def test_places_of_captions_in_a_table(tmp_path: Path) -> None:
@@ -73,11 +74,28 @@ def test_places_of_captions_in_a_table(tmp_path: Path) -> None:
         'path,caption,language,split\na.jpg,"a\ndog",en,val\n\na.jpg,!!,en,val\nb.jpg,!!,en,train\n'
     )
     part = load_dataset(table).split("val")
-    assert part.where(part.photos[0], "!!") == f"{table}, line 5"
-    assert part.where(part.photos[0], "a\ndog") == f"{table}, line 2"
+    assert part.where(part.images[0], "!!") == f"{table}, line 5"
+    assert part.where(part.images[0], "a\ndog") == f"{table}, line 2"
 
 
 def test_a_name_that_no_file_can_have_is_missing(tmp_path: Path) -> None:
     folder = write(tmp_path / "d", {"image": "x" * 5000})
     (folder / "images").mkdir()
     assert inspect_dataset(load_dataset(folder)).missing == ["x" * 5000]
+
+
+def test_tables_are_taken_and_joined_by_rows() -> None:
+    captions = {"de": {"independent": ["Hund"]}, "en": {"translation": ["dog", "a dog"]}}
+    table = CaptionTable.collect([(4, captions), (7, {"en": {"independent": ["cat"]}})])
+    assert table.texts == ["Hund", "dog", "a dog", "cat"]
+    assert table.image.tolist() == [4, 4, 4, 7]
+    assert table.languages == ["de", "en", "en", "en"]
+    last, none = table.take(np.array([3, 0])), table.take(np.empty(0, np.int64))
+    assert (last.texts, last.image.tolist()) == (["cat", "Hund"], [7, 4])
+    assert (last.languages, last.kinds) == (["en", "de"], ["independent", "independent"])
+    assert len(none) == 0
+    assert none.image.dtype == np.int64
+    joined = none.join(last).join(table.take(np.array([1])))
+    assert (joined.texts, joined.image.tolist()) == (["cat", "Hund", "dog"], [7, 4, 4])
+    assert joined.kinds == ["independent", "independent", "translation"]
+    assert CaptionTable.collect([(0, captions)], {"translation"}).texts == ["dog", "a dog"]

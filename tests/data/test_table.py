@@ -26,14 +26,14 @@ def test_all_columns(tmp_path: Path) -> None:
         "sub/b.jpg,A cat,en,dev,\n",
     )
     dataset = load_dataset(table)
-    assert [photo.image for photo in dataset.photos] == ["a.jpg", "sub/b.jpg"]
-    assert dataset.photos[0].captions == {
+    assert [photo.image for photo in dataset.images] == ["a.jpg", "sub/b.jpg"]
+    assert dataset.images[0].captions == {
         "de": {"independent": ["Ein Hund, der läuft"]},
         "en": {"translation": ["A dog", "A running dog"]},
     }
-    assert dataset.photos[1].split == "val"
-    assert dataset.photos[1].captions == {"en": {"independent": ["A cat"]}}
-    assert dataset.path(dataset.photos[1]) == tmp_path / "sub/b.jpg"
+    assert dataset.images[1].split == "val"
+    assert dataset.images[1].captions == {"en": {"independent": ["A cat"]}}
+    assert dataset.path(dataset.images[1]) == tmp_path / "sub/b.jpg"
     assert dataset.name == "mine"
 
 
@@ -55,7 +55,7 @@ def test_separators_bom_and_line_ends(
     quoted = separator.join(f'"{cell}"' for cell in rows[1])
     text = separator.join(rows[0]) + newline + quoted + newline
     table = write(tmp_path / name, text, encoding)
-    photo = load_table(table).photos[0]
+    photo = load_table(table).images[0]
     assert photo.image == "x/ü.jpg"
     assert photo.captions == {"ja": {"independent": ["犬が走る, 速く"]}}
 
@@ -72,7 +72,7 @@ def test_parquet(tmp_path: Path) -> None:
         }
     )
     pq.write_table(table, tmp_path / "t.parquet")
-    photos = load_dataset(tmp_path / "t.parquet").photos
+    photos = load_dataset(tmp_path / "t.parquet").images
     assert photos[0].captions == {"en": {"independent": ["one", "two"]}}
     assert (photos[1].split, photos[1].captions) == ("test", {"fr": {"independent": ["three"]}})
     pq.write_table(table.set_column(1, "text", [["", "x"]]), tmp_path / "empty.parquet")
@@ -119,7 +119,7 @@ def test_not_utf8_and_missing(tmp_path: Path) -> None:
 
 def test_language_for_a_table_without_the_column(tmp_path: Path) -> None:
     table = write(tmp_path / "t.csv", "image;title\na.jpg;Un chien\n")
-    assert load_table(table, "fr").photos[0].captions == {"fr": {"independent": ["Un chien"]}}
+    assert load_table(table, "fr").images[0].captions == {"fr": {"independent": ["Un chien"]}}
 
 
 def test_split_golden() -> None:
@@ -154,7 +154,7 @@ def test_rows_of_one_image_stay_together(tmp_path: Path) -> None:
         writer.writerows([f"{i % 7}.jpg", f"caption {i}", "en"] for i in range(21))
     dataset = load_table(path)
     assert len(dataset) == 7
-    assert all(len(photo.captions["en"]["independent"]) == 3 for photo in dataset.photos)
+    assert all(len(photo.captions["en"]["independent"]) == 3 for photo in dataset.images)
     assert set(dataset.splits) == {"train", "val", "test"}
 
 

@@ -4,7 +4,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from polyglance.data.dataset import Dataset, Photo
+from polyglance.data.dataset import CaptionedImage, Dataset
 
 
 class FakeModel:
@@ -19,7 +19,7 @@ class FakeModel:
             self.languages = languages
 
     def encode_dataset(self, dataset, cache=None, show_progress=None):
-        return np.stack([self.images[photo.image] for photo in dataset.photos])
+        return np.stack([self.images[photo.image] for photo in dataset.images])
 
     def encode_text(self, texts, language=None, *, show_progress=None):
         self.asked.append(language)
@@ -41,15 +41,15 @@ def make_dataset(count=12, counts=None, kind="independent"):
             language: {kind: [f"{name} {language}{n}" for n in range(number)]}
             for language, number in (counts or {"en": 5}).items()
         }
-        photos.append(Photo(name, "test", captions))
-    return Dataset(photos, images=Path("images"), name="toy")
+        photos.append(CaptionedImage(name, "test", captions))
+    return Dataset(photos, image_folder=Path("images"), name="toy")
 
 
 def make_vectors(dataset, dimension=6, seed=0):
     generator = np.random.default_rng(seed)
     return {
         photo.image: generator.standard_normal(dimension).astype(np.float32)
-        for photo in dataset.photos
+        for photo in dataset.images
     }
 
 

@@ -17,7 +17,7 @@ def command(tmp_path, monkeypatch):
     """The command on a dataset folder, with runs named NOISE-SEED in place of trained models."""
     dataset = make_dataset(counts={"en": 5, "de": 1})
     vectors = make_vectors(dataset)
-    save_folder(tmp_path / "toy", dataset.photos)
+    save_folder(tmp_path / "toy", dataset.images)
 
     class Loader:
         @staticmethod

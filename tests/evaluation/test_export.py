@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from polyglance.data.dataset import Photo
+from polyglance.data.dataset import CaptionedImage
 from polyglance.evaluation import evaluate
 from polyglance.evaluation.export import top, write_clip_benchmark, write_trec
 from polyglance.evaluation.similarity import dot
@@ -93,8 +93,8 @@ def test_ranx_agrees_on_the_hit_rate(exported):
 
 def test_names_with_spaces_stay_one_column(toy, tmp_path):
     dataset, model = toy
-    photo = dataset.photos[0]
-    dataset.photos[0] = Photo("a b%.jpg", "test", photo.captions)
+    photo = dataset.images[0]
+    dataset.images[0] = CaptionedImage("a b%.jpg", "test", photo.captions)
     model.images["a b%.jpg"] = model.images["0.jpg"]
     evaluate(
         model,

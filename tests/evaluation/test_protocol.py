@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyglance.data.dataset import Dataset, Photo
+from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import compare, evaluate, load_report
 from polyglance.evaluation.comparison import aggregate
@@ -24,9 +24,9 @@ def replicate(dataset, times=5):
                 for kind, texts in kinds.items()
             },
         )
-        for photo in dataset.photos
+        for photo in dataset.images
     ]
-    return Dataset(photos, dataset.images, dataset.name)
+    return Dataset(photos, dataset.image_folder, dataset.name)
 
 
 def test_perfect_model():
@@ -65,7 +65,7 @@ def test_one_caption_language_inside_a_five_caption_evaluation():
 
 def test_holes_shrink_the_gallery_of_that_language_only():
     dataset = make_dataset(10, {"en": 2, "de": 1})
-    for photo in dataset.photos[::2]:
+    for photo in dataset.images[::2]:
         del photo.captions["de"]
     report = evaluate(FakeModel(make_vectors(dataset), noise=0.5), dataset, bootstrap=0)
     assert report["de"].outcome.photo.tolist() == [1, 3, 5, 7, 9]
@@ -95,7 +95,7 @@ def test_kinds_default_and_chosen():
         "cs": {"machine": ["0.jpg m"], "translation": ["0.jpg c"]},
         "uk": {"machine": ["0.jpg u"]},
     }
-    dataset = Dataset([Photo("0.jpg", "test", captions)], None, "toy")
+    dataset = Dataset([CaptionedImage("0.jpg", "test", captions)], None, "toy")
     chosen = {c.language: c.kinds for c in choose_captions(dataset)}
     assert chosen == {"en": ("independent",), "cs": ("translation",), "uk": ("machine",)}
     report = evaluate(FakeModel(make_vectors(dataset)), dataset, bootstrap=0)
@@ -228,10 +228,10 @@ def test_a_small_gallery_is_told(count, told):
 
 def test_same_text_takes_every_photograph_of_a_text_for_right():
     photos = [
-        Photo(f"{i}.jpg", "test", {"en": {"independent": [text]}})
+        CaptionedImage(f"{i}.jpg", "test", {"en": {"independent": [text]}})
         for i, text in enumerate(["0.jpg dog", "0.jpg dog", "2.jpg cat"])
     ]
-    dataset = Dataset(photos, make_dataset().images, "clips")
+    dataset = Dataset(photos, make_dataset().image_folder, "clips")
     model = FakeModel({f"{i}.jpg": np.eye(3)[i].astype(np.float32) for i in range(3)})
     plain = evaluate(model, dataset, bootstrap=10)["en"].metrics
     merged = evaluate(model, dataset, bootstrap=10, same_text=True)["en"].metrics

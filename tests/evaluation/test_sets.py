@@ -42,7 +42,7 @@ class SetModel:
 
     def encode_dataset(self, dataset, cache=None, show_progress=None):
         found = random_sets(len(dataset), 1)
-        kept = np.array([photo.image != self.broken for photo in dataset.photos])
+        kept = np.array([photo.image != self.broken for photo in dataset.images])
         flat = found.flat[np.repeat(kept, found.lengths)]
         return VectorSets(flat, np.where(kept, found.lengths, 0))
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from polyglance.data.dataset import Dataset, Photo
+from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.evaluation import evaluate
 from polyglance.evaluation.protocol import choose_captions
@@ -133,11 +133,13 @@ def test_a_translator_that_knows_nothing_is_refused(noisy):
 
 def test_weights_are_learnt_for_every_language_of_queries():
     photos = [
-        Photo(f"{split}{i}", split, {c: {"independent": [f"{split}{i} {c}"]} for c in ("de", "en")})
+        CaptionedImage(
+            f"{split}{i}", split, {c: {"independent": [f"{split}{i} {c}"]} for c in ("de", "en")}
+        )
         for split in ("val", "test")
         for i in range(40)
     ]
-    dataset = Dataset(photos, make_dataset().images, "toy")
+    dataset = Dataset(photos, make_dataset().image_folder, "toy")
 
     class Uneven(FakeModel):
         """German says nothing of the photograph."""

@@ -150,7 +150,7 @@ def test_imported_features_are_searched_in_their_dataset(toy):
     model = Model(recipe, Vocabulary(["red", "dog"]), 16, ["en"])
     dataset = load_folder(toy)
     gallery = gallery_of_dataset(model, dataset)
-    assert gallery.paths == [Path(photo.image) for photo in dataset.photos]
+    assert gallery.paths == [Path(photo.image) for photo in dataset.images]
     assert not gallery.pictures
     assert np.allclose(gallery.vectors, model.encode_dataset(dataset), atol=1e-6)
     hit = search(model, gallery, check_queries(model, "red dog"), 1)[0][0]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data import Dataset, Photo
+from polyglance.data import CaptionedImage, Dataset
 from polyglance.evaluation import Outcome, Ranks, Report
 from polyglance.evaluation.report import LanguageResult
 from polyglance.files import write_json
@@ -21,7 +21,7 @@ def dataset(photos: int = 200, languages: tuple[str, ...] = LANGUAGES) -> Datase
     rows = []
     for n in range(photos):
         texts = {"independent": [f"photo {n}", f"again {n}"], "translation": [f"number {n}"]}
-        rows.append(Photo(f"{n}.jpg", SPLIT, {code: dict(texts) for code in languages}))
+        rows.append(CaptionedImage(f"{n}.jpg", SPLIT, {code: dict(texts) for code in languages}))
     return Dataset(rows, Path("images"), "planted")
 
 
@@ -31,7 +31,7 @@ def facts(photos: int = 200, languages: tuple[str, ...] = LANGUAGES) -> Facts:
 
 def plant(plan: Plan, known: Facts, options: Options, quality: Callable[[Run, str], float]) -> None:
     """Finish every run with ranks of which a share `quality` (run, language) is 0, the rest 20."""
-    names = [photo.image for photo in known.dataset.photos]
+    names = [photo.image for photo in known.dataset.images]
     shared = np.random.default_rng(0).random(len(names))
     for run in plan.runs.values():
         folder = options.folder(run)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from polyglance.data import Photo, load_dataset
+from polyglance.data import CaptionedImage, load_dataset
 from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe
@@ -104,10 +104,10 @@ def test_the_key_changes_with_seed_override_and_data() -> None:
 
 def test_the_fingerprint_follows_the_captions() -> None:
     data = dataset(5)
-    photos = list(data.photos)
-    photos[2] = Photo(photos[2].image, photos[2].split, {"en": {"independent": ["other"]}})
+    photos = list(data.images)
+    photos[2] = CaptionedImage(photos[2].image, photos[2].split, {"en": {"independent": ["other"]}})
     assert dataset_fingerprint(data) == dataset_fingerprint(dataset(5))
-    assert dataset_fingerprint(data) != dataset_fingerprint(replace(data, photos=photos))
+    assert dataset_fingerprint(data) != dataset_fingerprint(replace(data, images=photos))
 
 
 def test_imported_features_are_part_of_a_run(tmp_path: Path) -> None:

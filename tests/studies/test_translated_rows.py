@@ -111,7 +111,7 @@ def test_workers_judge_on_captions_that_a_translator_makes(tmp_path: Path) -> No
     view = view_of(row, Column(language="de", machine=machine))
     needs = [Need(None, "de"), Need(("machine",), "de", view)]
     people, made = judge(tmp_path, data, "de", needs)
-    photos = [photo for photo in load_dataset(data).photos if photo.split == "test"]
+    photos = [photo for photo in load_dataset(data).images if photo.split == "test"]
     distinct = sum(len(set(photo.captions["en"]["independent"])) for photo in photos)
     assert made["de"].kinds == ("machine",)
     assert len(made["de"].outcome.caption_image) == distinct

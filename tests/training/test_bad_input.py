@@ -20,7 +20,7 @@ def run(data: Path, out: Path, resume: bool = False) -> None:
 
 def spoil(toy: Path, split: str, text: str) -> int:
     """Put `text` into a German caption of the split; returns its line."""
-    photos = load_folder(toy).photos
+    photos = load_folder(toy).images
     line = next(i for i, photo in enumerate(photos, 1) if photo.split == split)
     photos[line - 1].captions["de"]["independent"][1] = text
     save_folder(toy, photos)
@@ -48,7 +48,7 @@ def test_a_caption_without_words_is_named_in_evaluation(toy: Path, tmp_path: Pat
 
 
 def test_validation_without_pictures_is_told_before_training(toy: Path, tmp_path: Path) -> None:
-    rows = load_folder(toy).photos
+    rows = load_folder(toy).images
     unseen = [r if r.split != "val" else type(r)(f"x{r.image}", "val", r.captions) for r in rows]
     save_folder(toy, unseen)
     with pytest.raises(PolyglanceError, match="none of the pictures of split 'val' can be read"):
@@ -57,7 +57,7 @@ def test_validation_without_pictures_is_told_before_training(toy: Path, tmp_path
 
 
 def test_a_language_without_validation_pictures_is_not_judged(toy: Path, tmp_path: Path) -> None:
-    rows = load_folder(toy).photos
+    rows = load_folder(toy).images
     for row in rows:
         if row.split == "val":
             row.captions["de"]["independent"].clear()
@@ -67,7 +67,7 @@ def test_a_language_without_validation_pictures_is_not_judged(toy: Path, tmp_pat
 
 
 def test_photographs_without_features_are_told(toy: Path, tmp_path: Path, capsys) -> None:
-    rows = load_folder(toy).photos
+    rows = load_folder(toy).images
     save_folder(toy, [type(rows[0])("gone.jpg", "train", rows[0].captions), *rows[1:]])
     train(load_recipe("vsepp", TOY), load_dataset(toy), tmp_path / "run")
     told = capsys.readouterr().err
@@ -76,7 +76,7 @@ def test_photographs_without_features_are_told(toy: Path, tmp_path: Path, capsys
 
 def test_a_checkpoint_of_other_captions_is_explained(toy: Path, tmp_path: Path) -> None:
     run(toy, tmp_path / "run")
-    rows = load_folder(toy).photos
+    rows = load_folder(toy).images
     for row in rows:
         row.captions["en"]["independent"].append("entirely new words")
     save_folder(toy, rows)

@@ -26,7 +26,7 @@ def table(photos: int = 40) -> CaptionTable:
 
 
 def photos_of(source: CaptionTable, rows: np.ndarray, code: str) -> set[int]:
-    return {int(source.photo[row]) for row in rows if source.languages[row] == code}
+    return {int(source.image[row]) for row in rows if source.languages[row] == code}
 
 
 def test_everything_by_default() -> None:
@@ -60,7 +60,7 @@ def test_a_half_alone_is_the_half_of_both() -> None:
     both = select_captions(source, DataRecipe(kinds=["independent"], photos=0.5), 3)
     english = CaptionTable(
         source.texts,
-        source.photo,
+        source.image,
         [code if code == "en" else "xx" for code in source.languages],
         source.kinds,
     )
@@ -99,8 +99,8 @@ def test_languages_of_complete_are_not_trained_on() -> None:
 def test_captions_per_image(count: int, seed: int) -> None:
     source = table(12)
     rows = select_captions(source, DataRecipe(captions_per_image=count), seed)
-    sizes = Counter((int(source.photo[r]), source.languages[r]) for r in rows)
-    available = Counter(zip(source.photo.tolist(), source.languages, strict=True))
+    sizes = Counter((int(source.image[r]), source.languages[r]) for r in rows)
+    available = Counter(zip(source.image.tolist(), source.languages, strict=True))
     assert sizes == {key: min(count, n) for key, n in available.items()}
     assert rows.tolist() == sorted(set(rows.tolist()))
 

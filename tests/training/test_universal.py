@@ -86,7 +86,7 @@ def with_holes(toy: Path) -> Path:
     """The toy dataset without German for every third photograph, and one caption of the others."""
     dataset = load_dataset(toy)
     photos = []
-    for number, photo in enumerate(dataset.photos):
+    for number, photo in enumerate(dataset.images):
         captions = {code: dict(kinds) for code, kinds in photo.captions.items()}
         if number % 3 == 0:
             del captions["de"]
@@ -218,7 +218,7 @@ def test_dictionary_and_threshold_and_pca(toy: Path, tmp_path: Path) -> None:
     recipe = load_recipe("dictionary", [*SMALL, *changes])
     model, _ = prepare(recipe, load_dataset(toy), tmp_path / "cache", False)
     tables, layout = model.reader.tables, model.reader.layout
-    counts = Counter(w for p in load_dataset(toy).split("train").photos for w in words_of(p, "de"))
+    counts = Counter(w for p in load_dataset(toy).split("train").images for w in words_of(p, "de"))
     rare = {word for word, n in counts.items() if n < 65}
     assert rare
     for word, english in (("hund", "dog"), ("auto", "car")):

@@ -4,7 +4,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from polyglance.data import Photo, load_folder, save_folder
+from polyglance.data import CaptionedImage, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.files import write_jsonl_gz
 from polyglance.text.vectors.word_vectors import WordVectors
@@ -152,7 +152,7 @@ def dataset(folder, kind="translation"):
         if number % 4:
             captions["de"] = {kind: [f"{words[two][1]} und {words[one][1]}"]}
         split = "train" if number < 60 else "test"
-        photos.append(Photo(f"{number}.jpg", split, captions))
+        photos.append(CaptionedImage(f"{number}.jpg", split, captions))
     save_folder(folder, photos)
     return load_folder(folder)
 
@@ -161,7 +161,7 @@ def dataset(folder, kind="translation"):
 def test_dictionary_from_captions(tmp_path, monkeypatch, codes):
     monkeypatch.setattr(captions_module, "_CODES", codes)
     tables = parallel_captions(dataset(tmp_path), "en", "de")
-    assert set(tables[0].photo.tolist()) == set(range(60))
+    assert set(tables[0].image.tolist()) == set(range(60))
     pairs = induced_pairs(*tables)
     nouns = {("dog", "hund"), ("cat", "katze"), ("car", "auto"), ("tree", "baum")}
     assert nouns < set(pairs)
@@ -171,14 +171,14 @@ def test_dictionary_from_captions(tmp_path, monkeypatch, codes):
 
 def test_counts_are_those_of_sets(tmp_path):
     tables = parallel_captions(dataset(tmp_path), "en", "de")
-    common = np.intersect1d(tables[0].photo, tables[1].photo)
+    common = np.intersect1d(tables[0].image, tables[1].image)
     sides = [
-        captions_module._Words([text.split() for text in table.texts], table.photo, common, 1)
+        captions_module._Words([text.split() for text in table.texts], table.image, common, 1)
         for table in tables
     ]
     codes, counts = captions_module._count_pairs(*sides)
     found = dict(zip(codes.tolist(), counts.tolist(), strict=True))
-    texts = [dict(zip(table.photo.tolist(), table.texts, strict=True)) for table in tables]
+    texts = [dict(zip(table.image.tolist(), table.texts, strict=True)) for table in tables]
     for one, two in np.ndindex(len(sides[0].words), len(sides[1].words)):
         words = sides[0].words[one], sides[1].words[two]
         together = sum(
@@ -193,7 +193,7 @@ def test_captions_without_photograph_are_read_too(tmp_path):
     row = {"id": "x", "captions": {"en": {"translation": ["zebra"], "independent": ["no"]}}}
     write_jsonl_gz(tmp_path / "text-only.jsonl.gz", [row])
     table, _ = parallel_captions(data, "en", "de")
-    assert (table.texts[-1], table.photo[-1]) == ("zebra", 60)
+    assert (table.texts[-1], table.image[-1]) == ("zebra", 60)
     assert "no" not in table.texts
 
 
@@ -203,7 +203,7 @@ def test_independent_captions_where_there_is_no_translation(tmp_path):
 
 
 def test_no_photograph_in_common(tmp_path):
-    photos = [Photo(f"{c}.jpg", "train", {c: {"machine": ["x"]}}) for c in ("de", "en")]
+    photos = [CaptionedImage(f"{c}.jpg", "train", {c: {"machine": ["x"]}}) for c in ("de", "en")]
     save_folder(tmp_path, photos)
     with pytest.raises(PolyglanceError, match="share no photograph"):
         induced_pairs(*parallel_captions(load_folder(tmp_path), "en", "de"))

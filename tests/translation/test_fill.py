@@ -8,7 +8,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from polyglance.cli import app
-from polyglance.data import Photo, load_dataset, save_folder
+from polyglance.data import CaptionedImage, load_dataset, save_folder
 from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.translation import Translator
@@ -23,10 +23,14 @@ class Upper(Translator):
 
 
 PHOTOS = [
-    Photo("a.jpg", "train", {"en": {"independent": ["A.", "B.", "A."], "machine": ["M."]}}),
-    Photo("b.jpg", "val", {"en": {"translation": ["C."]}, "fr": {"translation": ["Un C."]}}),
-    Photo("c.jpg", "val", {"en": {"independent": ["Odd."]}, "fr": {"machine": []}}),
-    Photo("d.jpg", "test", {"de": {"independent": ["D."]}}),
+    CaptionedImage(
+        "a.jpg", "train", {"en": {"independent": ["A.", "B.", "A."], "machine": ["M."]}}
+    ),
+    CaptionedImage(
+        "b.jpg", "val", {"en": {"translation": ["C."]}, "fr": {"translation": ["Un C."]}}
+    ),
+    CaptionedImage("c.jpg", "val", {"en": {"independent": ["Odd."]}, "fr": {"machine": []}}),
+    CaptionedImage("d.jpg", "test", {"de": {"independent": ["D."]}}),
 ]
 
 
@@ -73,7 +77,7 @@ def test_machines_may_speak_beside_people(folder):
     assert photos[1].origins["fr"]["machine"][0]["of"] == "C."
     assert (filled[0].captions, filled[0].kept) == (3, 0)
     again, filled = fill_languages(
-        replace(load_dataset(folder), photos=photos), Upper(), ["fr"], beside=True
+        replace(load_dataset(folder), images=photos), Upper(), ["fr"], beside=True
     )
     assert (again, filled[0].captions) == (photos, 0)
 
@@ -82,8 +86,8 @@ def test_origins_are_read_again_and_are_no_part_of_the_content(folder, tmp_path)
     photos, _ = fill_languages(load_dataset(folder), Upper(), ["fr"])
     save_folder(tmp_path / "new", photos)
     again = load_dataset(tmp_path / "new")
-    assert [photo.origins for photo in again.photos] == [photo.origins for photo in photos]
-    save_folder(tmp_path / "bare", [Photo(p.image, p.split, p.captions) for p in photos])
+    assert [photo.origins for photo in again.images] == [photo.origins for photo in photos]
+    save_folder(tmp_path / "bare", [CaptionedImage(p.image, p.split, p.captions) for p in photos])
     assert dataset_fingerprint(again) == dataset_fingerprint(load_dataset(tmp_path / "bare"))
 
 
@@ -123,8 +127,8 @@ def test_the_command_writes_a_folder_with_links(folder, tmp_path, options):
     text = run(folder, *options, "--out", out)
     assert "fr: 2 captions made for 1 photographs, 1 had captions, 1 without a translation" in text
     filled = load_dataset(out)
-    assert filled.photos[0].captions["fr"] == {"machine": ["Un A.", "Un B."]}
-    assert filled.photos[0].origins["fr"]["machine"][1]["translator"] == "file:t.jsonl"
+    assert filled.images[0].captions["fr"] == {"machine": ["Un A.", "Un B."]}
+    assert filled.images[0].origins["fr"]["machine"][1]["translator"] == "file:t.jsonl"
     assert (out / "images" / "a.jpg").is_symlink()
     assert (out / "text-only.jsonl.gz").read_bytes() == b"x"
     with pytest.raises(PolyglanceError, match="exists and is not empty"):
@@ -144,7 +148,7 @@ def test_a_table_becomes_a_folder(tmp_path, options):
     Image.new("RGB", (4, 4)).save(tmp_path / "pictures" / "a.png")
     (tmp_path / "t.csv").write_text("path,caption,language\npictures/a.png,A.,en\n")
     run(tmp_path / "t.csv", *options, "--out", tmp_path / "out")
-    photo = load_dataset(tmp_path / "out").photos[0]
+    photo = load_dataset(tmp_path / "out").images[0]
     assert photo.captions["fr"] == {"machine": ["Un A."]}
     assert (tmp_path / "out" / "images" / photo.image).is_file()
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyglance.data import Photo, save_folder
+from polyglance.data import CaptionedImage, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.translation import make_translator
 from polyglance.translation.forms import Lemmas, english_lemmas
@@ -66,7 +66,7 @@ def test_other_directions_and_scripts(lexicon):
 
 
 def test_words_of_captions_are_preferred(lexicon, tmp_path):
-    photo = Photo("a.jpg", "train", {"de": {"independent": ["Die Hündin rennen."]}})
+    photo = CaptionedImage("a.jpg", "train", {"de": {"independent": ["Die Hündin rennen."]}})
     save_folder(tmp_path / "data", [photo])
     translator = make_translator(f"lexicon:{lexicon},words={tmp_path / 'data'}")
     assert translator.translate(["dogs run"], "en", "de") == ["Hündin rennen"]

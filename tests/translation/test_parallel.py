@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from polyglance.data import Photo, save_folder
+from polyglance.data import CaptionedImage, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.translation import make_translator, translate
 
@@ -47,14 +47,14 @@ def test_only_translations_among_captions_are_translations(tmp_path):
         "en": {"translation": ["A dog."], "independent": ["Fur."]},
         "de": {"translation": ["Ein Hund."], "independent": ["Fell."]},
     }
-    save_folder(tmp_path, [Photo("a.jpg", "train", captions)])
+    save_folder(tmp_path, [CaptionedImage("a.jpg", "train", captions)])
     translator = make_translator(f"captions:{tmp_path}")
     assert translate(translator, ["A dog.", "Fur."], "en", "de") == ["Ein Hund.", None]
     assert translate(translator, ["Ein Hund."], "de", "en") == ["A dog."]
 
 
 def test_captions_without_translations_are_refused(tmp_path):
-    save_folder(tmp_path, [Photo("a.jpg", "train", {"en": {"independent": ["A dog."]}})])
+    save_folder(tmp_path, [CaptionedImage("a.jpg", "train", {"en": {"independent": ["A dog."]}})])
     with pytest.raises(PolyglanceError, match="no photograph has captions of kind 'translation'"):
         make_translator(f"captions:{tmp_path}")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.data import Photo, load_dataset, save_folder
+from polyglance.data import CaptionedImage, load_dataset, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.translation import Translator, judge_translator, word_overlap
 
@@ -37,11 +37,15 @@ def test_captions_of_kind_translation_are_judged(tmp_path):
             return [None if text == "Nothing." else text for text in texts]
 
     photos = [
-        Photo(
+        CaptionedImage(
             "a", "val", {"en": {"translation": ["A taxi."]}, "de": {"translation": ["Ein Taxi."]}}
         ),
-        Photo("b", "val", {"en": {"translation": ["Nothing."]}, "de": {"machine": ["Nichts da."]}}),
-        Photo("c", "val", {"en": {"independent": ["A taxi."]}, "de": {"independent": ["A taxi."]}}),
+        CaptionedImage(
+            "b", "val", {"en": {"translation": ["Nothing."]}, "de": {"machine": ["Nichts da."]}}
+        ),
+        CaptionedImage(
+            "c", "val", {"en": {"independent": ["A taxi."]}, "de": {"independent": ["A taxi."]}}
+        ),
     ]
     save_folder(tmp_path, photos)
     found = judge_translator(Same(), load_dataset(tmp_path), "en", "de")

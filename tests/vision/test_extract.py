@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyglance.data.dataset import Dataset, Photo
+from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.vision import extract_many, load_features, read_image
 from polyglance.vision.backbones import Encoded
@@ -166,7 +166,7 @@ def test_kill_9_in_the_middle_loses_at_most_a_batch(blocks, pictures, tmp_path):
 
 
 def photographs(paths, root=None):
-    photos = [Photo(path.name, "train", {}) for path in paths]
+    photos = [CaptionedImage(path.name, "train", {}) for path in paths]
     return Dataset(photos, paths[0].parent, "test", root)
 
 

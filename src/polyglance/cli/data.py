@@ -87,7 +87,7 @@ def convert(
     if not source.exists():
         raise PolyglanceError(f"{source}: no such file or folder")
     result = converter(source, pictures, **options)
-    if result.photos:
+    if result.images:
         result = conversions.drop_missing(result) if skip_missing else result
         conversions.write_folder(out, result, images.value, force, _write_store)
     else:
@@ -124,7 +124,7 @@ def _write_store(folder: Path, features: "Features") -> None:
 
 
 def _summary(out: Path, result: "Conversion") -> str:
-    parts, photos = [], result.photos
+    parts, photos = [], result.images
     if photos:
         captions = sum(len(t) for p in photos for k in p.captions.values() for t in k.values())
         languages = sorted({code for photo in photos for code in photo.captions})

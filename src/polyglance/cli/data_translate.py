@@ -59,9 +59,9 @@ def translate_command(
     )
     if not any(one.captions for one in filled):
         _refuse(filled, from_, chosen)
-    conversion.photos = photos
+    conversion.images = photos
     write_folder(out, conversion, images.value, force)
-    if dataset.root is not None and dataset.images == dataset.root / "images":
+    if dataset.root is not None and dataset.image_folder == dataset.root / "images":
         _take_along(dataset.root, out, images)
     for note in conversion.notes:
         typer.echo(f"note: {note}", err=True)
@@ -89,10 +89,10 @@ def _load(source: str) -> "tuple[Conversion, Dataset]":
     dataset = load_dataset(source)
     if Path(source).suffix.lower() in TABLES:
         conversion = convert_table(Path(source))
-        return conversion, replace(dataset, photos=conversion.photos)
-    files = {photo.image: dataset.path(photo) for photo in dataset.photos}
+        return conversion, replace(dataset, images=conversion.images)
+    files = {photo.image: dataset.path(photo) for photo in dataset.images}
     found = {name: path.absolute() for name, path in files.items() if path.is_file()}
-    return Conversion(dataset.photos, found), dataset
+    return Conversion(dataset.images, found), dataset
 
 
 def _take_along(root: Path, out: Path, images: Images) -> None:

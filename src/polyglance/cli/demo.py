@@ -11,7 +11,7 @@ import typer
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
-    from polyglance.data import Dataset, Photo
+    from polyglance.data import CaptionedImage, Dataset
     from polyglance.models import Model
     from polyglance.recipes import Recipe
     from polyglance.search import Gallery, Query
@@ -50,7 +50,7 @@ def demo_command(
     judged = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
     _features(dataset, recipe, cache)
     model = _train(recipe, dataset, data, out, cache)
-    _evaluate(model, dataset, judged.photos[0].split, out, cache)
+    _evaluate(model, dataset, judged.images[0].split, out, cache)
     _sheet(model, judged, out, cache)
     _goodbye(out, data, time.monotonic() - started)
 
@@ -174,14 +174,14 @@ def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> No
 
 def choose_queries(
     model: "Model", part: "Dataset", readable: set[Path]
-) -> tuple["Photo", list["Query"]]:
+) -> tuple["CaptionedImage", list["Query"]]:
     """The first photograph described in the most languages, and these descriptions.
 
     They are translations of one sentence where the data has such, else each language's best kind.
     """
     translated = len(part.captions(kinds=["translation"])) > 0
-    best: tuple[Photo, list[Query]] | None = None
-    for photo in part.photos:
+    best: tuple[CaptionedImage, list[Query]] | None = None
+    for photo in part.images:
         if part.path(photo) not in readable:
             continue
         queries = _queries(model, part, photo, translated)
@@ -192,7 +192,9 @@ def choose_queries(
     return best
 
 
-def _queries(model: "Model", part: "Dataset", photo: "Photo", translated: bool) -> list["Query"]:
+def _queries(
+    model: "Model", part: "Dataset", photo: "CaptionedImage", translated: bool
+) -> list["Query"]:
     from polyglance.search import check_query
 
     queries = []

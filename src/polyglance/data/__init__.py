@@ -1,13 +1,20 @@
 """Pictures and captions come in."""
 
-from polyglance.data.dataset import Captions, CaptionTable, Dataset, Photo, load_folder, save_folder
+from polyglance.data.dataset import (
+    CaptionedImage,
+    Captions,
+    CaptionTable,
+    Dataset,
+    load_folder,
+    save_folder,
+)
 from polyglance.data.load import load_dataset
 
 __all__ = [
     "CaptionTable",
+    "CaptionedImage",
     "Captions",
     "Dataset",
-    "Photo",
     "load_dataset",
     "load_folder",
     "save_folder",

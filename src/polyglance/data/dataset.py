@@ -6,7 +6,7 @@ An image is a name below `images/`: a dataset from elsewhere cannot point at oth
 may have `"origins"` in the form of its captions, which says where machines' texts come from.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -28,7 +28,7 @@ KINDS = ("independent", "translation", "machine")
 
 
 @dataclass(frozen=True, slots=True)
-class Photo:
+class CaptionedImage:
     """One photograph: file name below `images/`, split, and its captions."""
 
     image: str
@@ -42,46 +42,86 @@ class Photo:
 
 @dataclass(frozen=True, slots=True)
 class CaptionTable:
-    """Captions as columns. `photo[i]` is the index in the dataset of caption i's photograph."""
+    """Captions as columns. `image[i]` is the index in `Dataset.images` of caption i's image."""
 
     texts: list[str]
-    photo: np.ndarray  # [n] int64
+    image: np.ndarray  # [n] int64
     languages: list[str]
     kinds: list[str]
 
     def __len__(self) -> int:
         return len(self.texts)
 
+    @classmethod
+    def collect(
+        cls, items: Iterable[tuple[int, Captions]], kinds: Collection[str] | None = None
+    ) -> "CaptionTable":
+        """The captions of (index of an image, its captions), in their order, of `kinds` or all."""
+        rows = [
+            (text, index, language, kind)
+            for index, captions in items
+            for language, by_kind in captions.items()
+            for kind, texts in by_kind.items()
+            if kinds is None or kind in kinds
+            for text in texts
+        ]
+        return cls(
+            [row[0] for row in rows],
+            np.array([row[1] for row in rows], np.int64),
+            [row[2] for row in rows],
+            [row[3] for row in rows],
+        )
+
+    def take(self, rows: np.ndarray) -> "CaptionTable":
+        """The captions at `rows` [m], in that order."""
+        return CaptionTable(
+            [self.texts[row] for row in rows],
+            self.image[rows],
+            [self.languages[row] for row in rows],
+            [self.kinds[row] for row in rows],
+        )
+
+    def join(self, other: "CaptionTable") -> "CaptionTable":
+        """These captions, then the other table's."""
+        return CaptionTable(
+            self.texts + other.texts,
+            np.concatenate([self.image, other.image]),
+            self.languages + other.languages,
+            self.kinds + other.kinds,
+        )
+
 
 @dataclass(frozen=True)
 class Dataset:
-    """Photographs in file order. `images` is the folder that holds them."""
+    """Photographs in file order. `image_folder` is the folder that holds them."""
 
-    photos: list[Photo]
-    images: Path
+    images: list[CaptionedImage]
+    image_folder: Path
     name: str
     root: Path | None = None
     file: Path | None = None
     """The file that holds the captions."""
-    locate: Callable[[Photo, str], str] | None = field(default=None, repr=False, compare=False)
+    locate: Callable[[CaptionedImage, str], str] | None = field(
+        default=None, repr=False, compare=False
+    )
     """Where a caption of a photograph is, for files with more than a line a photograph."""
     _splits: dict[str, "Dataset"] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def __len__(self) -> int:
-        return len(self.photos)
+        return len(self.images)
 
-    def path(self, photo: Photo) -> Path:
+    def path(self, photo: CaptionedImage) -> Path:
         """Where the photograph's file is."""
-        return self.images / photo.image
+        return self.image_folder / photo.image
 
     @property
     def label(self) -> str:
         """What an error calls the dataset: its file, else its name."""
         return str(self.file or self.name)
 
-    def where(self, photo: Photo, text: str) -> str:
+    def where(self, photo: CaptionedImage, text: str) -> str:
         """The place of a caption as an error names it: file and line."""
         if self.locate is not None:
             return self.locate(photo, text)
@@ -89,31 +129,31 @@ class Dataset:
         return f"{self.label}, {place}"
 
     def paths(self) -> list[Path]:
-        """All files, in the order of `photos`."""
-        return [self.path(photo) for photo in self.photos]
+        """All files, in the order of `images`."""
+        return [self.path(photo) for photo in self.images]
 
     @property
     def splits(self) -> list[str]:
         """Names of the splits, in order of first appearance."""
-        return list(dict.fromkeys(photo.split for photo in self.photos))
+        return list(dict.fromkeys(photo.split for photo in self.images))
 
     @property
     def languages(self) -> list[str]:
         """All languages with at least one caption, sorted."""
-        found = (item for photo in self.photos for item in photo.captions.items())
+        found = (item for photo in self.images for item in photo.captions.items())
         return sorted({code for code, kinds in found if any(kinds.values())})
 
     def split(self, name: str) -> "Dataset":
         """The photographs of one split; a missing split is a user's error."""
         if name not in self._splits:
-            photos = [photo for photo in self.photos if photo.split == name]
+            photos = [photo for photo in self.images if photo.split == name]
             if not photos:
                 hint = nearest(name, self.splits)
                 raise PolyglanceError(
                     f"{self.label}: there is no split '{name}'{hint}; "
                     "choose another, or give it photographs"
                 )
-            self._splits[name] = replace(self, photos=photos)
+            self._splits[name] = replace(self, images=photos)
         return self._splits[name]
 
     def captions(
@@ -124,21 +164,15 @@ class Dataset:
             if code not in self.languages:
                 hint = nearest(code, self.languages)
                 raise PolyglanceError(f"{self.label}: no captions in language '{code}'{hint}")
-        table = CaptionTable([], np.empty(0, np.int64), [], [])
-        photo_of: list[int] = []
-        for index, photo in enumerate(self.photos):
-            for code in languages or sorted(photo.captions):
-                for kind, texts in photo.captions.get(code, {}).items():
-                    if kinds is None or kind in kinds:
-                        table.texts.extend(texts)
-                        table.languages.extend([code] * len(texts))
-                        table.kinds.extend([kind] * len(texts))
-                        photo_of.extend([index] * len(texts))
-        return CaptionTable(table.texts, np.array(photo_of, np.int64), table.languages, table.kinds)
+        chosen = (
+            {code: entry.captions.get(code, {}) for code in languages or sorted(entry.captions)}
+            for entry in self.images
+        )
+        return CaptionTable.collect(enumerate(chosen), kinds)
 
     def best_kind(self, language: str) -> str:
         """The kind a language is judged on: `independent` where it has it, else what there is."""
-        found = (photo.captions.get(language, {}).items() for photo in self.photos)
+        found = (photo.captions.get(language, {}).items() for photo in self.images)
         present = {kind for kinds in found for kind, texts in kinds if texts}
         ranked = [kind for kind in KINDS if kind in present] + sorted(present - set(KINDS))
         if not ranked:
@@ -170,7 +204,7 @@ def load_folder(folder: Path) -> Dataset:
     return Dataset(photos, folder / "images", folder.name or str(folder), folder, path)
 
 
-def save_folder(folder: Path, photos: Iterable[Photo]) -> None:
+def save_folder(folder: Path, photos: Iterable[CaptionedImage]) -> None:
     """Write `captions.jsonl.gz` of a native dataset folder, atomically."""
     rows = (
         {"image": p.image, "split": p.split, "captions": p.captions}
@@ -180,7 +214,7 @@ def save_folder(folder: Path, photos: Iterable[Photo]) -> None:
     write_jsonl_gz(folder / "captions.jsonl.gz", rows)
 
 
-def _photo(value: Any, path: Path, line: int) -> Photo:
+def _photo(value: Any, path: Path, line: int) -> CaptionedImage:
     where = f"{path}, line {line}"
     if not isinstance(value, dict):
         raise PolyglanceError(f"{where}: expected an object with image, split and captions")
@@ -194,7 +228,7 @@ def _photo(value: Any, path: Path, line: int) -> Photo:
         )
     captions = check_captions(value.get("captions"), where)
     origins = _check_origins(value.get("origins", {}), captions, where)
-    return Photo(value["image"], value["split"], captions, line, origins)
+    return CaptionedImage(value["image"], value["split"], captions, line, origins)
 
 
 def check_captions(value: Any, where: str) -> Captions:

@@ -16,7 +16,7 @@ def digest(value: Any) -> str:
 def dataset_fingerprint(dataset: Dataset) -> str:
     """A hash of the photographs' names, splits and captions, in their order, and of more text."""
     total = hashlib.sha256()
-    for photo in dataset.photos:
+    for photo in dataset.images:
         total.update(digest([photo.image, photo.split, photo.captions]).encode())
     if dataset.root is not None:
         for path in sorted(dataset.root.glob("text-only.jsonl*")):

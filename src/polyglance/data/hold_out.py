@@ -12,7 +12,7 @@ def hold_out(dataset: Dataset, share: float = 0.2, split: str = "val", seed: int
     """The dataset as it is if it has the split, else with a share of `train` moved there."""
     if split in dataset.splits:
         return dataset
-    train = [row for row, photo in enumerate(dataset.photos) if photo.split == "train"]
+    train = [row for row, photo in enumerate(dataset.images) if photo.split == "train"]
     count = round(share * len(train))
     if count < 1 or count == len(train):
         raise PolyglanceError(
@@ -22,6 +22,6 @@ def hold_out(dataset: Dataset, share: float = 0.2, split: str = "val", seed: int
     held = set(np.random.default_rng(seed).permutation(train)[:count].tolist())
     photos = [
         replace(photo, split=split) if row in held else photo
-        for row, photo in enumerate(dataset.photos)
+        for row, photo in enumerate(dataset.images)
     ]
-    return replace(dataset, photos=photos)
+    return replace(dataset, images=photos)

@@ -64,11 +64,11 @@ def inspect_dataset(
         dataset.name,
         {split: len(dataset.split(split)) for split in dataset.splits},
         count_captions(dataset),
-        dataset.images.is_dir(),
-        decode and dataset.images.is_dir(),
+        dataset.image_folder.is_dir(),
+        decode and dataset.image_folder.is_dir(),
     )
     _check_captions(dataset, report)
-    files = {photo.image: dataset.path(photo) for photo in dataset.photos}
+    files = {photo.image: dataset.path(photo) for photo in dataset.images}
     if report.has_images:
         # os.path.isfile is False, not an error, for a name that no file can have.
         report.missing = [name for name, path in files.items() if not os.path.isfile(path)]
@@ -83,7 +83,7 @@ def inspect_dataset(
 def count_captions(dataset: Dataset) -> list[Count]:
     """One row for each split, language and kind that has captions, in this order."""
     sizes: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-    for photo in dataset.photos:
+    for photo in dataset.images:
         for language, kinds in photo.captions.items():
             for kind, texts in kinds.items():
                 if texts:
@@ -136,8 +136,8 @@ def find_copies(files: dict[str, Path]) -> list[list[str]]:
 def _check_captions(dataset: Dataset, report: Report) -> None:
     splits_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     table = dataset.captions()
-    for text, index, language in zip(table.texts, table.photo, table.languages, strict=True):
-        splits_of[language, text].add(dataset.photos[index].split)
+    for text, index, language in zip(table.texts, table.image, table.languages, strict=True):
+        splits_of[language, text].add(dataset.images[index].split)
     shared: dict[str, int] = defaultdict(int)
     present: dict[str, set[str]] = defaultdict(set)
     for (language, _), splits in splits_of.items():
@@ -148,13 +148,13 @@ def _check_captions(dataset: Dataset, report: Report) -> None:
         without = [code for code in dataset.languages if split not in present[code]]
         if without:
             report.without[split] = without
-    captioned = set(table.photo.tolist())
-    report.uncaptioned = [p.image for i, p in enumerate(dataset.photos) if i not in captioned]
+    captioned = set(table.image.tolist())
+    report.uncaptioned = [p.image for i, p in enumerate(dataset.images) if i not in captioned]
 
 
 def _check_copies(dataset: Dataset, files: dict[str, Path], report: Report) -> None:
     splits_of: dict[str, list[str]] = defaultdict(list)
-    for photo in dataset.photos:
+    for photo in dataset.images:
         splits_of[photo.image].append(photo.split)
     copies = find_copies(files)
     grouped = {name for names in copies for name in names}

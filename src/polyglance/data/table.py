@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from polyglance.data.dataset import Captions, Dataset, Photo
+from polyglance.data.dataset import CaptionedImage, Captions, Dataset
 from polyglance.errors import PolyglanceError
 
 COLUMNS = {
@@ -56,7 +56,7 @@ def _rows(path: Path) -> tuple[Iterator[Row], str]:
     return _csv_rows(path), "line"
 
 
-def _locate(path: Path, photo: Photo, text: str) -> str:
+def _locate(path: Path, photo: CaptionedImage, text: str) -> str:
     """The row with a caption, found by reading the table again."""
     rows, noun = _rows(path)
     for number, cells in rows:
@@ -196,7 +196,9 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         raise PolyglanceError(f"{path}: not a readable Parquet file ({error})") from None
 
 
-def _photos(rows: Iterable[Row], path: Path, noun: str, language: str | None) -> list[Photo]:
+def _photos(
+    rows: Iterable[Row], path: Path, noun: str, language: str | None
+) -> list[CaptionedImage]:
     captions: dict[str, Captions] = {}
     splits: dict[str, tuple[str, int]] = {}
     for number, cells in rows:
@@ -216,7 +218,7 @@ def _photos(rows: Iterable[Row], path: Path, noun: str, language: str | None) ->
                     f"{line}; give each image one split"
                 )
     chosen = {image: split for image, (split, _) in splits.items()} or hash_splits(captions)
-    return [Photo(image, chosen[image], found) for image, found in captions.items()]
+    return [CaptionedImage(image, chosen[image], found) for image, found in captions.items()]
 
 
 def _image(value: Any, where: str) -> str:

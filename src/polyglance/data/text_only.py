@@ -1,10 +1,8 @@
-"""Caption tuples without a photograph: `text-only.jsonl.gz` beside a dataset's captions."""
+"""Caption tuples without an image: `text-only.jsonl.gz` beside a dataset's captions."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
-import numpy as np
-
-from polyglance.data.dataset import CaptionTable, Dataset, check_captions
+from polyglance.data.dataset import Captions, CaptionTable, Dataset, check_captions
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_jsonl
 
@@ -12,20 +10,22 @@ FILE = "text-only.jsonl.gz"
 
 
 def text_only_captions(dataset: Dataset, languages: Collection[str], first: int) -> CaptionTable:
-    """Captions of the tuples in the given languages; tuple i has `photo` number `first` + i."""
+    """Captions of the text-only tuples.
+
+    Args:
+        dataset: the dataset whose folder has the file.
+        languages: the languages to take.
+        first: what `CaptionTable.image` says of the first tuple; the i-th has `first` + i.
+    """
     path = (dataset.root / FILE) if dataset.root is not None else None
     if path is None or not path.is_file():
         raise PolyglanceError(f"{dataset.name}: there is no {FILE}; set tasks.text_only=false")
-    table = CaptionTable([], np.empty(0, np.int64), [], [])
-    photo: list[int] = []
     wanted = set(languages)
-    for index, (line, value) in enumerate(read_jsonl(path)):
-        where = f"{path}, line {line}"
-        captions = value.get("captions") if isinstance(value, dict) else None
-        for code, kinds in check_captions(captions, where).items():
-            for kind, texts in kinds.items() if code in wanted else ():
-                table.texts.extend(texts)
-                table.languages.extend([code] * len(texts))
-                table.kinds.extend([kind] * len(texts))
-                photo.extend([first + index] * len(texts))
-    return CaptionTable(table.texts, np.array(photo, np.int64), table.languages, table.kinds)
+
+    def tuples() -> Iterator[tuple[int, Captions]]:
+        for index, (line, value) in enumerate(read_jsonl(path), first):
+            captions = value.get("captions") if isinstance(value, dict) else None
+            found = check_captions(captions, f"{path}, line {line}")
+            yield index, {code: kinds for code, kinds in found.items() if code in wanted}
+
+    return CaptionTable.collect(tuples())

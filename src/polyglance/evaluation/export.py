@@ -24,7 +24,7 @@ def write_trec(folder: Path, encoded: Encoded, part: Dataset, tag: str, depth: i
     Images are named by file, captions by file#n as in Flickr8k's token file; white space in
     names becomes %20 and the like. A run holds the first `depth` items of every query.
     """
-    images = [_word(part.photos[i].image) for i in encoded.photo]
+    images = [_word(part.images[i].image) for i in encoded.photo]
     captions = list(_caption_names(images, encoded.caption_image))
     owner = encoded.caption_image
     pairs = [(images[i], caption) for i, caption in zip(owner, captions, strict=True)]

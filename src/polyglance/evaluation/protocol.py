@@ -138,7 +138,7 @@ def evaluate(
             if on_language is not None:
                 on_language(encoded)
     unreadable = [
-        photo.image for photo, fine in zip(part.photos, readable, strict=True) if not fine
+        photo.image for photo, fine in zip(part.images, readable, strict=True) if not fine
     ]
     return summarise(
         Report(
@@ -146,7 +146,7 @@ def evaluate(
             dataset.name,
             split,
             similarity_of(model)[0],
-            [photo.image for photo in part.photos],
+            [photo.image for photo in part.images],
             unreadable,
             results,
             {},
@@ -195,13 +195,13 @@ def _wanted(kinds: Sequence[str] | None) -> str:
 def _distinct(table: CaptionTable, keep_copies: bool) -> Captions | None:
     if not len(table):
         return None
-    pairs = list(zip(table.photo.tolist(), table.texts, strict=True))
+    pairs = list(zip(table.image.tolist(), table.texts, strict=True))
     first = list(range(len(pairs)))
     if not keep_copies:
         first = list({pair: i for i, pair in reversed(list(enumerate(pairs)))}.values())[::-1]
     kinds = tuple(dict.fromkeys(table.kinds))
     texts = [table.texts[i] for i in first]
-    return Captions(table.languages[0], kinds, texts, table.photo[first], len(pairs) - len(first))
+    return Captions(table.languages[0], kinds, texts, table.image[first], len(pairs) - len(first))
 
 
 def readable_captions(captions: Captions, readable: np.ndarray) -> Captions:
@@ -223,7 +223,7 @@ def in_batches(
         try:
             yield len(texts), encode(texts)
         except NoWords as error:
-            photo = part.photos[captions.photo[start + error.index]]
+            photo = part.images[captions.photo[start + error.index]]
             name = ".".join((captions.language, *captions.kinds[: len(captions.kinds) == 1]))
             raise PolyglanceError(
                 f"{part.where(photo, error.text)}: captions.{name} holds {error.text!r}, "
@@ -235,7 +235,7 @@ def no_pictures(part: Dataset, split: str) -> PolyglanceError:
     """The error for a split without a readable picture."""
     return PolyglanceError(
         f"{part.label}: none of the pictures of split '{split}' can be read; "
-        f"put them into {part.images}"
+        f"put them into {part.image_folder}"
     )
 
 

@@ -196,7 +196,9 @@ class Translated:
     ) -> None:
         """Learn CLC-C on a split, one set of weights for each language that queries are in."""
         part = dataset.split(split)
-        part = Dataset(part.photos[:MOST_PHOTOS], part.images, part.name, part.root, part.file)
+        part = Dataset(
+            part.images[:MOST_PHOTOS], part.image_folder, part.name, part.root, part.file
+        )
         wanted = None if languages is None else [c for c in languages if c in part.languages]
         chosen = choose_captions(part, wanted, kinds)
         self.translate_captions(chosen, show_progress)

@@ -69,8 +69,8 @@ def gallery_of_dataset(
     if not feature.startswith("imported/"):
         check_pictures(dataset, feature)
         return gallery_of_files(model, dataset.paths(), cache, show_progress)
-    pictures = dataset.images.is_dir()
-    names = dataset.paths() if pictures else [Path(photo.image) for photo in dataset.photos]
+    pictures = dataset.image_folder.is_dir()
+    names = dataset.paths() if pictures else [Path(photo.image) for photo in dataset.images]
     found = _encode(model, names, load_features(dataset, feature, cache))
     return replace(found, pictures=pictures)
 

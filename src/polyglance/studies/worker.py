@@ -192,8 +192,8 @@ def _captioned(view: str, task: Task, languages: list[str]) -> Dataset:
     source, kinds, cache = machine["language"], machine["kinds"], _path(task.cache)
     part = dataset.split(task.split)
     made, _ = fill_languages(part, translator, languages, source, kinds, beside=True, cache=cache)
-    others = [photo for photo in dataset.photos if photo.split != task.split]
-    return replace(dataset, photos=[*made, *others])
+    others = [photo for photo in dataset.images if photo.split != task.split]
+    return replace(dataset, images=[*made, *others])
 
 
 def _asked(

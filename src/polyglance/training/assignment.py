@@ -91,7 +91,7 @@ def assign_tokens(
         [offset[code] + vectors[code].index[word] for word in words if word in vectors[code]]
         for words, code in zip(tokens, table.languages, strict=True)
     ]
-    data = Captioned(Ragged.join([one or [0] for one in ids]), table.photo, table.languages)
+    data = Captioned(Ragged.join([one or [0] for one in ids]), table.image, table.languages)
     matrices = [torch.from_numpy(whitened(vectors[code].matrix)) for code in codes]
     path = cache_dir(cache) / "assignments" / f"{_key(recipe, data, matrices)}.npz"
     if (kept := load_array(path)) is not None:

@@ -21,14 +21,14 @@ def select_captions(
         # The table also has the languages of `complete`, which need not be trained on.
         keep &= np.isin(language, recipe.languages)
     if recipe.complete is not None:
-        keep &= np.isin(table.photo, _complete(table, language, keep, recipe.complete))
+        keep &= np.isin(table.image, _complete(table, language, keep, recipe.complete))
     codes = sorted(set(language[keep].tolist()))
     generator = np.random.default_rng([seed, 101])
     if recipe.photos is not None or recipe.assignment == "disjoint":
-        photos = np.unique(table.photo[keep])
+        photos = np.unique(table.image[keep])
         parts = _assign(photos, codes, recipe, generator, own_photos)
         for code in codes:
-            keep &= (language != code) | np.isin(table.photo, parts[code])
+            keep &= (language != code) | np.isin(table.image, parts[code])
     rows = np.flatnonzero(keep)
     if recipe.captions_per_image is not None:
         rows = _some_captions(table, language, rows, recipe.captions_per_image, generator)
@@ -55,10 +55,10 @@ def _complete(
     A language that is trained on counts with its kept kinds only, another with any kind.
     """
     trained = set(language[keep].tolist())
-    photos = np.unique(table.photo)
+    photos = np.unique(table.image)
     for code in wanted:
         mine = (language == code) & (keep if code in trained else True)
-        photos = np.intersect1d(photos, table.photo[mine])
+        photos = np.intersect1d(photos, table.image[mine])
     if not len(photos):
         raise PolyglanceError(f"data.complete: no photograph has captions in {', '.join(wanted)}")
     return photos
@@ -108,10 +108,10 @@ def _some_captions(
 ) -> np.ndarray:
     """At most `count` random captions of each photograph and language."""
     rows = generator.permutation(rows)
-    order = np.lexsort((language[rows], table.photo[rows]))  # stable: random within a group
+    order = np.lexsort((language[rows], table.image[rows]))  # stable: random within a group
     rows = rows[order]
     new = np.ones(len(rows), bool)
-    new[1:] = (table.photo[rows][1:] != table.photo[rows][:-1]) | (
+    new[1:] = (table.image[rows][1:] != table.image[rows][:-1]) | (
         language[rows][1:] != language[rows][:-1]
     )
     group = np.cumsum(new) - 1

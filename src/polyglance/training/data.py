@@ -60,7 +60,7 @@ def prepare(
     features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
     table, grounded = _captions(recipe, part, features)
     if recipe.tasks.text_only:
-        table = _join(table, text_only_captions(dataset, table.languages, len(part)))
+        table = table.join(text_only_captions(dataset, table.languages, len(part)))
     if show_progress is not False:
         tell_problems(features, part)
     texts, tokens = read_words(recipe.text, table.texts, table.languages, show_progress)
@@ -83,11 +83,11 @@ def prepare(
             reader = build_reader(recipe.text, by_language)
         model = Model(recipe, reader, features.dim, list(by_language))
     if recipe.image.standardise and source is None:
-        photos = np.unique(table.photo[:grounded])
+        photos = np.unique(table.image[:grounded])
         model.network.image.standardise(*_statistics(features, photos))
     ids, joined = reader.encode(recipe.text, texts, tokens, table.languages)
     reader.keep()
-    return model, TrainingData(ids, table.photo, features, table.languages, grounded, joined)
+    return model, TrainingData(ids, table.image, features, table.languages, grounded, joined)
 
 
 def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[CaptionTable, int]:
@@ -98,7 +98,7 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
     if recipe.data.photos == 0:
         if recipe.transfer.source is None and recipe.text.embedder != "vectors":
             raise PolyglanceError("data.photos=0 trains nothing: it goes with transfer.source")
-        return _take(part.captions([]), np.empty(0, np.int64)), 0
+        return part.captions([]).take(np.empty(0, np.int64)), 0
     wanted = recipe.data.languages
     every = sorted({*wanted, *(recipe.data.complete or ())}) if wanted else None
     table = part.captions(every)
@@ -106,30 +106,12 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
         part.captions(wanted)
     seed = recipe.training.seed
     rows = select_captions(table, recipe.data, seed, recipe.compat.halves)
-    chosen = _readable(_take(table, rows), features, part)
+    chosen = _readable(table.take(rows), features, part)
     if not (recipe.compat.c2c_photos and recipe.tasks.c2c):
         return chosen, len(chosen)
     everywhere = recipe.data.model_copy(update={"photos": None, "assignment": "shared"})
     others = np.setdiff1d(select_captions(table, everywhere, seed), rows)
-    return _join(chosen, _take(table, others)), len(chosen)
-
-
-def _take(table: CaptionTable, rows: np.ndarray) -> CaptionTable:
-    return CaptionTable(
-        [table.texts[i] for i in rows],
-        table.photo[rows],
-        [table.languages[i] for i in rows],
-        [table.kinds[i] for i in rows],
-    )
-
-
-def _join(first: CaptionTable, second: CaptionTable) -> CaptionTable:
-    return CaptionTable(
-        first.texts + second.texts,
-        np.concatenate([first.photo, second.photo]),
-        first.languages + second.languages,
-        first.kinds + second.kinds,
-    )
+    return chosen.join(table.take(others)), len(chosen)
 
 
 def _readable(table: CaptionTable, features: Features, part: Dataset) -> CaptionTable:
@@ -139,7 +121,7 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
             f"{part.label}: the training split has no captions of the languages and kinds asked "
             "for; 'polyglance data info' shows what there is"
         )
-    keep = np.flatnonzero(features.available[table.photo])
+    keep = np.flatnonzero(features.available[table.image])
     if not len(keep):
         path, reason = features.problems[0]
         if features.name.startswith("imported/"):
@@ -149,9 +131,9 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
             )
         raise PolyglanceError(
             f"{part.label}: none of the {len(part)} training pictures can be read "
-            f"(the first, {path}: {reason}); put them into {part.images}"
+            f"(the first, {path}: {reason}); put them into {part.image_folder}"
         )
-    return _take(table, keep)
+    return table.take(keep)
 
 
 def tell_problems(features: Features, part: Dataset) -> None:
@@ -174,10 +156,10 @@ def tell_problems(features: Features, part: Dataset) -> None:
 def _check_words(tokens: list[list[str]], table: CaptionTable, part: Dataset) -> None:
     for row, found in enumerate(tokens):
         if not found:
-            index = int(table.photo[row])
+            index = int(table.image[row])
             where = "text-only tuples"
             if index < len(part):
-                where = part.where(part.photos[index], table.texts[row])
+                where = part.where(part.images[index], table.texts[row])
             raise PolyglanceError(
                 f"{where}: captions.{table.languages[row]}.{table.kinds[row]} holds "
                 f"{table.texts[row]!r}, which has no words; remove it"

@@ -28,7 +28,7 @@ def parallel_captions(
     if text_only:
         tables = [text_only_captions(dataset, [code], 0) for code in (source, target)]
         wanted = _alike([set(table.kinds) for table in tables])
-        return _only(tables[0], wanted), _only(tables[1], wanted)
+        return _of_kinds(tables[0], wanted), _of_kinds(tables[1], wanted)
     extra = dataset.root is not None and (dataset.root / FILE).is_file()
     kinds = _translations(part, source, target)
 
@@ -36,7 +36,7 @@ def parallel_captions(
         table = part.captions([code], kinds)
         if not extra:
             return table
-        return _joined(table, text_only_captions(dataset, [code], len(part)), kinds)
+        return table.join(_of_kinds(text_only_captions(dataset, [code], len(part)), kinds))
 
     return captions(source), captions(target)
 
@@ -53,24 +53,8 @@ def _alike(kinds: list[set[str]]) -> list[str] | None:
     return ["translation", "machine"] if both else None
 
 
-def _only(table: CaptionTable, kinds: list[str] | None) -> CaptionTable:
-    empty = CaptionTable([], np.empty(0, np.int64), [], [])
-    return _joined(empty, table, kinds)
-
-
-def _joined(one: CaptionTable, two: CaptionTable, kinds: list[str] | None) -> CaptionTable:
-    """Both tables, of the second the captions of `kinds`."""
-    rows = [row for row, kind in enumerate(two.kinds) if kinds is None or kind in kinds]
-    texts, languages, names = (
-        first + [second[row] for row in rows]
-        for first, second in (
-            (one.texts, two.texts),
-            (one.languages, two.languages),
-            (one.kinds, two.kinds),
-        )
-    )
-    photo = np.concatenate([one.photo, two.photo[rows]])
-    return CaptionTable(texts, photo, languages, names)
+def _of_kinds(table: CaptionTable, kinds: list[str] | None) -> CaptionTable:
+    return table if kinds is None else table.take(np.flatnonzero(np.isin(table.kinds, kinds)))
 
 
 def induced_pairs(
@@ -84,11 +68,11 @@ def induced_pairs(
     """
     from polyglance.text.tokenizers.base import tokenize_many
 
-    common = np.intersect1d(source.photo, target.photo)
+    common = np.intersect1d(source.image, target.image)
     if len(common) == 0:
         raise PolyglanceError("the two languages share no photograph to learn a dictionary from")
     sides = [
-        _Words(tokenize_many(table.texts, table.languages), table.photo, common, least)
+        _Words(tokenize_many(table.texts, table.languages), table.image, common, least)
         for table in (source, target)
     ]
     codes, both = _count_pairs(*sides)

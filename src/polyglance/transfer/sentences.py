@@ -23,7 +23,7 @@ def sentence_mixtures(
     are those of IBM model 1 (Brown et al. 1993) after a few steps of EM from equal ones; every
     sentence also has an empty source word, which takes what none of the others explains.
     """
-    common = np.intersect1d(source.photo, target.photo)
+    common = np.intersect1d(source.image, target.image)
     if not len(common):
         raise PolyglanceError("the two languages share no sentences to learn a dictionary from")
     place = {int(number): index for index, number in enumerate(common)}
@@ -47,7 +47,7 @@ def _grouped(
     """Words that count, and the distinct ones of every common photograph's captions."""
     found: list[set[str]] = [set() for _ in place]
     tokens = tokenize_many(table.texts, table.languages, tokenizer)
-    for number, words in zip(table.photo.tolist(), tokens, strict=True):
+    for number, words in zip(table.image.tolist(), tokens, strict=True):
         if number in place:
             found[place[number]].update(words)
     counts = Counter(word for group in found for word in group)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from polyglance.data.dataset import Dataset, Photo
+from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
 from polyglance.translation.base import Translator
@@ -39,7 +39,7 @@ def fill_languages(
     beside: bool = False,
     cache: Path | None = None,
     show_progress: bool | None = None,
-) -> tuple[list[Photo], list[Filled]]:
+) -> tuple[list[CaptionedImage], list[Filled]]:
     """The photographs, with translations of their `source` captions into every target.
 
     Only photographs without any caption in a language get some, of kind `machine`; with
@@ -49,7 +49,7 @@ def fill_languages(
     if source not in dataset.languages:
         hint = nearest(source, dataset.languages)
         raise PolyglanceError(f"{dataset.label}: no captions in language '{source}'{hint}")
-    photos, results = list(dataset.photos), []
+    photos, results = list(dataset.images), []
     for target in dict.fromkeys(targets):
         if target == source:
             raise PolyglanceError(f"'{source}' cannot be translated to itself; leave it out")
@@ -69,20 +69,20 @@ def fill_languages(
     return photos, results
 
 
-def _has(photo: Photo, language: str, beside: bool) -> bool:
+def _has(photo: CaptionedImage, language: str, beside: bool) -> bool:
     found = photo.captions.get(language, {})
     return any(texts for kind, texts in found.items() if not (beside and kind in PEOPLE))
 
 
-def _texts(photo: Photo, language: str, kinds: Sequence[str]) -> list[str]:
+def _texts(photo: CaptionedImage, language: str, kinds: Sequence[str]) -> list[str]:
     """Distinct captions of the kinds, in their order."""
     found = photo.captions.get(language, {})
     return list(dict.fromkeys(text for kind in kinds for text in found.get(kind, ())))
 
 
 def _with(
-    photo: Photo, language: str, pairs: Sequence[tuple[str, str]], origin: dict[str, str]
-) -> Photo:
+    photo: CaptionedImage, language: str, pairs: Sequence[tuple[str, str]], origin: dict[str, str]
+) -> CaptionedImage:
     """The photograph with (source, translation) pairs as captions, and where they come from."""
     texts = {**photo.captions.get(language, {}), MACHINE: [new for _, new in pairs]}
     told = {**photo.origins.get(language, {}), MACHINE: [{**origin, "of": old} for old, _ in pairs]}

@@ -113,7 +113,7 @@ def caption_translator(argument: str) -> ParallelTexts:
 
 def _caption_rows(dataset: Dataset) -> Iterator[Row]:
     """The first translations of each photograph, the second ones, and so on."""
-    for photo in dataset.photos:
+    for photo in dataset.images:
         texts = {code: kinds.get("translation", []) for code, kinds in photo.captions.items()}
         for place in range(max(map(len, texts.values()), default=0)):
             row = {code: found[place] for code, found in texts.items() if place < len(found)}

@@ -44,7 +44,7 @@ def judge_translator(
     Where that has none of this kind, a machine's translations are the reference.
     """
     rows = []
-    for photo in dataset.split(split).photos:
+    for photo in dataset.split(split).images:
         own, others = photo.captions.get(source, {}), photo.captions.get(target, {})
         reference = others.get("translation") or others.get("machine")
         if own.get("translation") and reference:

@@ -101,8 +101,8 @@ def load_features(
         hint = nearest(name, names) if names else " (there are none)"
         raise PolyglanceError(f"{folder}: no imported features '{name}'{hint}")
     store = FeatureStore.open(folder / name)
-    keys = [photo.image if photo.image in store else None for photo in dataset.photos]
-    missing = [dataset.path(p) for p, key in zip(dataset.photos, keys, strict=True) if key is None]
+    keys = [photo.image if photo.image in store else None for photo in dataset.images]
+    missing = [dataset.path(p) for p, key in zip(dataset.images, keys, strict=True) if key is None]
     return Features(feature, store, keys, [(path, f"not in '{feature}'") for path in missing])
 
 
@@ -117,7 +117,7 @@ def imported_names(dataset: Dataset) -> list[str]:
 def check_pictures(dataset: Dataset, feature: str) -> None:
     """A dataset that has features instead of pictures is an error: nothing can be computed."""
     names = imported_names(dataset)
-    if names and not dataset.images.is_dir():
+    if names and not dataset.image_folder.is_dir():
         raise PolyglanceError(
             f"{dataset.label}: has no pictures to compute '{feature}' from; it holds "
             f"{', '.join(names)}: train on that with --set image.feature={names[0]}, or use a "

@@ -36,9 +36,9 @@ def test_a_scene_does_not_depend_on_how_many_there_are(tmp_path: Path) -> None:
     write_generated(tmp_path / "few", photos=10, seed=0)
     write_generated(tmp_path / "many", photos=50, seed=0)
     few, many = load_folder(tmp_path / "few"), load_folder(tmp_path / "many")
-    assert few.photos == many.photos[:10]
-    name = few.photos[7].image
-    assert (few.images / name).read_bytes() == (many.images / name).read_bytes()
+    assert few.images == many.images[:10]
+    name = few.images[7].image
+    assert (few.image_folder / name).read_bytes() == (many.image_folder / name).read_bytes()
     assert many.splits == ["train", "val", "test"]
     assert [len(many.split(split)) for split in many.splits] == [40, 5, 5]
 
@@ -76,7 +76,7 @@ def test_the_cache_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("POLYGLANCE_CACHE", str(tmp_path))
     first = load_generated("generated:photos=3")
     assert first.name == "generated:photos=3"
-    file = first.images.parent / "captions.jsonl.gz"
+    file = first.image_folder.parent / "captions.jsonl.gz"
     line = gzip.decompress(file.read_bytes()).splitlines()[0]
     file.write_bytes(gzip.compress(line))
     assert len(load_generated("generated:photos=3")) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyglance.data import Dataset, Photo
+from polyglance.data import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate, load_report
 from polyglance.evaluation.perturb import Perturbation, make_perturber, perturbation_tag
@@ -34,10 +34,10 @@ def make_lexicon(folder: Path, text: str = LEXICON) -> Path:
 
 
 def dataset() -> Dataset:
-    def photo(number: int, split: str) -> Photo:
+    def photo(number: int, split: str) -> CaptionedImage:
         english = ["A dog near a cat, and a tree.", "two dogs"]
         captions = {"en": {"independent": english}, "de": {"independent": ["Hund und Katze"]}}
-        return Photo(f"{number}.jpg", split, captions)
+        return CaptionedImage(f"{number}.jpg", split, captions)
 
     return Dataset([photo(n, "test" if n % 3 else "train") for n in range(9)], Path("i"), "toy")
 

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyglance.cli import app
-from polyglance.data import Photo, load_dataset, save_folder
+from polyglance.data import CaptionedImage, load_dataset, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.studies import load_study, make_plan
 from polyglance.studies.experiments.word_alignment import AlignmentSettings, measures, run
@@ -25,7 +25,7 @@ def data(tmp_path_factory):
             code: {"translation": [" ".join(f"{code[0]}{word}" for word in own) or "nothing"]}
             for code, own in said.items()
         }
-        photos.append(Photo(f"{number}.jpg", "train", captions))
+        photos.append(CaptionedImage(f"{number}.jpg", "train", captions))
     save_folder(folder / "pairs", photos)
     return folder / "pairs"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyglance.data.convert.common import Conversion, caption, image_list
 from polyglance.data.convert.frames import import_frames
-from polyglance.data.dataset import Photo
+from polyglance.data.dataset import CaptionedImage
 from polyglance.errors import PolyglanceError
 
 VAL_SHARE = 0.05
@@ -78,7 +78,7 @@ class Clips:
         folder = Path(frames) if frames else source
         features, usable, notes = import_frames(placed, folder, name, most)
         photos = [
-            Photo(clip, self.splits[clip], self._captions[clip])
+            CaptionedImage(clip, self.splits[clip], self._captions[clip])
             for clip in placed
             if clip in usable
         ]

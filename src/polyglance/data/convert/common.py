@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from polyglance.data.dataset import Photo
+from polyglance.data.dataset import CaptionedImage
 from polyglance.errors import PolyglanceError
 from polyglance.files import open_text
 from polyglance.progress import Bar
@@ -33,7 +33,7 @@ class Features:
 class Conversion:
     """What a converter found. Without photographs, its features go to an existing dataset."""
 
-    photos: list[Photo] = field(default_factory=list)
+    images: list[CaptionedImage] = field(default_factory=list)
     sources: dict[str, Path] = field(default_factory=dict)
     """Image name → the file it is; empty where the pictures are not at hand."""
     features: list[Features] = field(default_factory=list)
@@ -52,11 +52,11 @@ class Builder:
     """Collects captions by image and split, in order of first appearance."""
 
     def __init__(self) -> None:
-        self._photos: dict[tuple[str, str], Photo] = {}
+        self._photos: dict[tuple[str, str], CaptionedImage] = {}
 
     def add(self, image: str, split: str, language: str, kind: str, text: str) -> None:
         """Add one caption; the photograph is made on its first one."""
-        photo = self._photos.setdefault((split, image), Photo(image, split, {}))
+        photo = self._photos.setdefault((split, image), CaptionedImage(image, split, {}))
         photo.captions.setdefault(language, {}).setdefault(kind, []).append(text)
 
     def finish(self, images: Path | None, source: Path, notes: Iterable[str] = ()) -> Conversion:

@@ -5,7 +5,7 @@ import os
 from pathlib import Path, PurePosixPath
 
 from polyglance.data.convert.common import CONVERTERS, Conversion, find_images
-from polyglance.data.dataset import Dataset, Photo
+from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.data.table import load_table
 
 
@@ -16,8 +16,10 @@ def convert_table(source: Path, images: Path | None = None, *, language: str = "
     `language` is the language of a table that has no column for it.
     """
     table = load_table(source, language or None)
-    names = {photo.image: _inside(photo.image) for photo in table.photos}
-    photos = [Photo(names[photo.image], photo.split, photo.captions) for photo in table.photos]
+    names = {photo.image: _inside(photo.image) for photo in table.images}
+    photos = [
+        CaptionedImage(names[photo.image], photo.split, photo.captions) for photo in table.images
+    ]
     if images is None:
         sources, notes = _beside(table, names)
     else:
@@ -27,7 +29,7 @@ def convert_table(source: Path, images: Path | None = None, *, language: str = "
 
 def _beside(table: Dataset, names: dict[str, str]) -> tuple[dict[str, Path], list[str]]:
     """The pictures where the table says they are."""
-    files = {names[photo.image]: table.path(photo).absolute() for photo in table.photos}
+    files = {names[photo.image]: table.path(photo).absolute() for photo in table.images}
     missing = [name for name, file in files.items() if not os.path.isfile(file)]
     note = f"{len(missing)} pictures of the table do not exist (the first is '{{}}')"
     found = {name: file for name, file in files.items() if name not in set(missing)}

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from polyglance.data.convert.common import Conversion, Features
-from polyglance.data.dataset import Photo, is_inside, load_folder, save_folder
+from polyglance.data.dataset import CaptionedImage, is_inside, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 
@@ -50,7 +50,7 @@ def write_features(
     target = dataset / "features" / features.name
     if target.exists() and not force:
         raise PolyglanceError(f"{target}: exists; give another -o name=…, or --force to replace it")
-    names = list(dict.fromkeys(photo.image for photo in load_folder(dataset).photos))
+    names = list(dict.fromkeys(photo.image for photo in load_folder(dataset).images))
     matched = match_names(names)
     seen: set[str] = set()
     unknown = 0
@@ -114,10 +114,10 @@ def drop_missing(conversion: Conversion) -> Conversion:
     """
     if conversion.noun == "clips":
         return conversion
-    kept = [photo for photo in conversion.photos if photo.image in conversion.sources]
+    kept = [photo for photo in conversion.images if photo.image in conversion.sources]
     if not kept:
         raise PolyglanceError("no photograph has its picture; give the folder with --pictures")
-    left = len(conversion.photos) - len(kept)
+    left = len(conversion.images) - len(kept)
     notes = [*conversion.notes, f"{left} photographs without a picture were left out"]
     return Conversion(kept, conversion.sources, conversion.features, notes)
 
@@ -125,7 +125,7 @@ def drop_missing(conversion: Conversion) -> Conversion:
 def _fill(
     folder: Path, conversion: Conversion, images: ImageMode, write_store: StoreWriter | None
 ) -> None:
-    _check_names(conversion.photos)
+    _check_names(conversion.images)
     sources = conversion.sources
     for name in track(sources, "pictures", len(sources), "pictures"):
         _place(sources[name], folder / "images" / name, images)
@@ -133,10 +133,10 @@ def _fill(
         target = folder / "features" / features.name
         with _staged(target) as staging:
             write_store(staging, features)  # type: ignore[misc]
-    save_folder(folder, conversion.photos)
+    save_folder(folder, conversion.images)
 
 
-def _check_names(photos: list[Photo]) -> None:
+def _check_names(photos: list[CaptionedImage]) -> None:
     for photo in photos:
         if not is_inside(photo.image):
             raise PolyglanceError(f"'{photo.image}': not a name below images/")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from polyglance.data.dataset import Dataset, Photo, load_folder, save_folder
+from polyglance.data.dataset import CaptionedImage, Dataset, load_folder, save_folder
 from polyglance.data.generated.captions import caption
 from polyglance.data.generated.scenes import make_scene, split_of
 from polyglance.errors import PolyglanceError
@@ -83,7 +83,7 @@ def _write(folder: Path, photos: int, seed: int) -> None:
             scene, name = make_scene(seed, index), f"{index:06d}.jpg"
             picture = render(scene, Random(f"{seed}/picture/{index}"))
             picture.save(folder / "images" / name, quality=90)
-            rows.append(Photo(name, split_of(index), caption(scene, seed, index)))
+            rows.append(CaptionedImage(name, split_of(index), caption(scene, seed, index)))
             bar.advance()
     save_folder(folder, rows)
 
