@@ -1,38 +1,48 @@
-"""Learning which latent token each word becomes (SMALR §3.1, spec §5.3)."""
+"""Learning which latent token each word becomes (Burns et al. 2020, SMALR, §3.1)."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.data.dataset import CaptionTable
 from polyglance.files import atomic, cache_dir
 from polyglance.models.similarity import l2
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.progress import Bar
-from polyglance.recipes import Recipe
-from polyglance.text import Ragged
-from polyglance.text.vectors.word_vectors import WordVectors
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import (
+    LatentRare,
+    Recipe,
+    TripletsRecipe,
+    TupleSampling,
+    UniversalEmbedderRecipe,
+)
+from polyglance.text.embedders.base import TokenAssignment, TrainingTexts
 from polyglance.text.vectors.trained import load_array
-from polyglance.training.tuples import Captioned, Tuples, TuplesFeed
+from polyglance.text.vectors.word_vectors import WordVectors
+from polyglance.training.samplers import TupleBatch, TupleSampler
 
-VERSION = 1
+VERSION = 2
 """Raised when assignments of an earlier version are not to be used any more."""
 WORDS_AT_A_TIME = 4096
 
 
-@dataclass(frozen=True)
-class Assignment:
-    """The token of every word, [n] by language, and the tokens' vectors [N, size]."""
+class NumberedWords(NamedTuple):
+    """Captions whose words are numbered through all languages from 1; 0 is a caption of none."""
 
-    tokens: Mapping[str, np.ndarray]
-    vectors: np.ndarray
+    ids: Ragged
+    image: np.ndarray
+    languages: list[str]
+    empty: int = 0
+
+    @property
+    def grounded(self) -> int:
+        """Captions that have images: all."""
+        return len(self.image)
 
 
 class TokenScores(nn.Module):
@@ -59,7 +69,7 @@ class TokenScores(nn.Module):
     def embed(
         self, language: int, words: Tensor, explore: float, count: int, generator: torch.Generator
     ) -> Tensor:
-        """Vectors [u, size] of the tokens of words [u, dim], straight through (spec §5.3).
+        """Vectors [u, size] of the tokens of words [u, dim], straight through (Burns et al. 2020, §3.1).
 
         With the chance `explore` the token is any of the best `count`. The gradient reaches the
         layer through the token's share π of a softmax over these: e = E[a] (1 + π_a − |π_a|),
@@ -76,36 +86,48 @@ class TokenScores(nn.Module):
 
 
 def assign_tokens(
-    recipe: Recipe,
-    vectors: Mapping[str, WordVectors],
-    table: CaptionTable,
-    tokens: Sequence[Sequence[str]],
-    cache: Path | None,
-    show_progress: bool | None,
-) -> Assignment:
-    """Learn tokens from which captions of one photograph have near averages; kept in the cache."""
+    recipe: Recipe, vectors: Mapping[str, WordVectors], texts: TrainingTexts
+) -> TokenAssignment:
+    """Learn tokens from which captions of one image have near averages; kept in the cache.
+
+    Args:
+        recipe: with an embedder whose rare words are latent.
+        vectors: of the words of each language.
+        texts: the training captions.
+    """
     codes = sorted(vectors)
     starts = 1 + np.cumsum([0, *(len(vectors[code]) for code in codes)])
     offset = {code: int(start) for code, start in zip(codes, starts[:-1], strict=True)}
     ids = [
         [offset[code] + vectors[code].index[word] for word in words if word in vectors[code]]
-        for words, code in zip(tokens, table.languages, strict=True)
+        for words, code in zip(texts.words, texts.captions.languages, strict=True)
     ]
-    data = Captioned(Ragged.join([one or [0] for one in ids]), table.image, table.languages)
+    joined = Ragged.join([one or [0] for one in ids])
+    data = NumberedWords(joined, texts.captions.image, texts.captions.languages)
     matrices = [torch.from_numpy(whitened(vectors[code].matrix)) for code in codes]
-    path = cache_dir(cache) / "assignments" / f"{_key(recipe, data, matrices)}.npz"
+    path = cache_dir(texts.cache) / "assignments" / f"{_key(recipe, data, matrices)}.npz"
     if (kept := load_array(path)) is not None:
-        return Assignment({code: kept[code] for code in codes}, kept["vectors"])
-    scores = _learn(recipe, data, matrices, starts, show_progress)
+        return TokenAssignment({code: kept[code] for code in codes}, kept["vectors"])
+    scores = _learn(recipe, data, matrices, starts, texts.show_progress)
     found = {}
     for number, code in enumerate(codes):
         parts = [scores.best(number, part, 1) for part in matrices[number].split(WORDS_AT_A_TIME)]
         found[code] = torch.cat(parts).squeeze(1).numpy()
-    result = Assignment(found, scores.vectors.detach().numpy())
+    result = TokenAssignment(found, scores.vectors.detach().numpy())
     with atomic(path) as handle:
         arrays: dict[str, Any] = {"vectors": result.vectors, **found}
         np.savez(handle, **arrays)
     return result
+
+
+def _settings(recipe: Recipe) -> tuple[UniversalEmbedderRecipe, LatentRare, TripletsRecipe]:
+    """Of the embedder, of its latent tokens, and of the loss that they are learned with."""
+    embedder, loss = recipe.text.embedder, recipe.loss
+    assert isinstance(embedder, UniversalEmbedderRecipe)
+    assert isinstance(embedder.rare, LatentRare)
+    if not isinstance(loss, TripletsRecipe):
+        loss = TripletsRecipe(margin=getattr(loss, "margin", 0.2))
+    return embedder, embedder.rare, loss
 
 
 def whitened(matrix: np.ndarray) -> np.ndarray:
@@ -123,22 +145,22 @@ def whitened(matrix: np.ndarray) -> np.ndarray:
 
 def _learn(
     recipe: Recipe,
-    data: Captioned,
+    data: NumberedWords,
     matrices: Sequence[Tensor],
     starts: np.ndarray,
     show_progress: bool | None,
 ) -> TokenScores:
-    universal = recipe.universal
-    feed = TuplesFeed(recipe, data)
+    embedder, latent, _ = _settings(recipe)
+    sampler = TupleSampler(recipe, data)
     # A generator of its own: the training that follows is the same if this is read from the cache.
     generator = torch.Generator().manual_seed(recipe.training.seed)
-    tokens = min(universal.latent, int(starts[-1]) - 1)
-    sizes = len(matrices), matrices[0].shape[1], tokens, recipe.text.words
+    tokens = min(latent.tokens, int(starts[-1]) - 1)
+    sizes = len(matrices), matrices[0].shape[1], tokens, embedder.word_dim
     scores = TokenScores(*sizes, generator)
-    optimizer = torch.optim.Adam(scores.parameters(), lr=universal.lr, fused=True)
-    updates = universal.updates or universal.epochs * feed.updates_per_epoch
+    optimizer = torch.optim.Adam(scores.parameters(), lr=latent.lr, fused=True)
+    updates = latent.updates or latent.epochs * sampler.updates_per_epoch
     with Bar("assigning words", updates, "updates", show_progress) as bar:
-        for _, batch in zip(range(updates), feed.steps(0), strict=False):
+        for _, batch in zip(range(updates), sampler.batches(0), strict=False):
             loss = _loss(scores, batch, data, matrices, starts, recipe, generator)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
@@ -149,16 +171,16 @@ def _learn(
 
 def _loss(
     scores: TokenScores,
-    batch: Tuples,
-    data: Captioned,
+    batch: TupleBatch,
+    data: NumberedWords,
     matrices: Sequence[Tensor],
     starts: np.ndarray,
     recipe: Recipe,
     generator: torch.Generator,
 ) -> Tensor:
     """Of average token vectors; every distinct word of the batch is scored once."""
-    universal = recipe.universal
-    captions = batch.distinct(data.tokens)
+    _, latent, triplets = _settings(recipe)
+    captions = batch.distinct(data.ids)
     inside = np.arange(captions.ids.shape[1]) < captions.lengths[:, None]
     words, place = np.unique(captions.ids[inside], return_inverse=True)
     cuts = np.searchsorted(words, starts)
@@ -166,8 +188,8 @@ def _loss(
         scores.embed(
             number,
             matrices[number][torch.from_numpy(words[cuts[number] : cuts[number + 1]] - start)],
-            universal.explore,
-            universal.candidates,
+            latent.explore,
+            latent.candidates,
             generator,
         )
         for number, start in enumerate(starts[:-1])
@@ -178,18 +200,19 @@ def _loss(
     empty = averages.new_zeros(1, averages.shape[1])
     laid = torch.cat([averages, empty])[torch.from_numpy(captions.places)]
     has = torch.from_numpy(batch.has)
-    return same_language(laid, has, recipe.loss) + across_languages(laid, has, recipe.loss)
+    return same_language(laid, has, triplets) + across_languages(laid, has, triplets)
 
 
-def _key(recipe: Recipe, data: Captioned, matrices: Sequence[Tensor]) -> str:
-    universal = recipe.universal.model_dump(
-        include={"latent", "explore", "candidates", "epochs", "updates", "lr"}
-    )
+def _key(recipe: Recipe, data: NumberedWords, matrices: Sequence[Tensor]) -> str:
+    embedder, latent, loss = _settings(recipe)
     training = recipe.training.model_dump(include={"seed", "batch_size", "drop_last"})
-    loss = recipe.loss.model_dump(include={"margin", "top", "distance"})
-    size = recipe.text.words, recipe.constraints.captions
-    settings = f"{VERSION} {universal} {training} {loss} {size} {data.languages}"
+    triplets = loss.model_dump(include={"margin", "top", "distance"})
+    sampling = recipe.sampling
+    captions = sampling.captions if isinstance(sampling, TupleSampling) else 0
+    size = embedder.word_dim, captions
+    settings = f"{VERSION} {latent.model_dump()} {training} {triplets} {size} {data.languages}"
     total = hashlib.sha256(settings.encode())
-    for part in (*data.tokens, data.photo, *(matrix.numpy() for matrix in matrices)):
+    arrays = (data.ids.flat, data.ids.offsets, data.image, *(part.numpy() for part in matrices))
+    for part in arrays:
         total.update(np.ascontiguousarray(part).tobytes())
     return total.hexdigest()[:24]

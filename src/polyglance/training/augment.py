@@ -1,19 +1,19 @@
-"""Size augmentation: sets and captions of other sizes in training (VSE∞; rates of spec §3.3)."""
+"""Size augmentation: sets and captions of other sizes in training (Chen et al. 2021, VSE∞)."""
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from polyglance.recipes import Recipe
-from polyglance.recipes.schema import AugmentRecipe
-from polyglance.text import Ragged, pad
-from polyglance.text.embedders.base import Reader, Substitutes
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import AugmentRecipe, Recipe
+from polyglance.text.embedders import Embedder, Substitutes, TextBatch
+from polyglance.training.data import TrainingData
 
 VARYING_FROM = 0.2
-"""The grid's rule leaves a picture whole whose r ~ U(0, 1) is not above this."""
+"""The grid's rule leaves a image whole whose r ~ U(0, 1) is not above this."""
 
 STREAM = 1000
-"""Behind the streams of training/feed.py: three for every term of an update."""
+"""Behind the streams of training/samplers: three for every term of an update."""
 
 
 def keep_vectors(
@@ -21,11 +21,11 @@ def keep_vectors(
 ) -> np.ndarray:
     """Which vectors of sets with `lengths` [B] ≥ 1 stay: [B, K] bool, at least one of each.
 
-    Each goes with the chance `vectors`; with `varying` that is scaled by an r ~ U(0, 1) of the
-    picture, and 0 for r ≤ 0.2, so that ∫ 0.2 r dr = 9.6 % go on average.
+    Each goes with the chance `vector_drop`; with `varying` that is scaled by an r ~ U(0, 1) of the
+    image, and 0 for r ≤ 0.2, so that ∫ 0.2 r dr = 9.6 % go on average.
     """
     inside = np.arange(int(lengths.max())) < lengths[:, None]
-    rate = np.full((len(lengths), 1), recipe.vectors)
+    rate = np.full((len(lengths), 1), recipe.vector_drop)
     if recipe.varying:
         scale = generator.random((len(lengths), 1))
         rate *= np.where(scale > VARYING_FROM, scale, 0.0)
@@ -38,27 +38,28 @@ def change_words(
     recipe: AugmentRecipe,
     substitutes: Substitutes,
     generator: np.random.Generator,
-    joined: np.ndarray | None = None,
+    continues: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ids [B, T] with lengths [B] ≥ 1 → ids with words masked, replaced and deleted, lengths.
 
-    A word is selected with the chance `words`; of the selected the share `masked` becomes the
-    mask, the share `random` any word, and the rest is deleted, but never a whole caption. Ids
-    that are `joined` [B, T] to those before them share their fate: pieces of a word are all
+    A word is selected with the chance `word_drop`; of the selected the share `mask_share` becomes the
+    mask, the share `replace_share` any word, and the rest is deleted, but never a whole caption. Ids
+    that are that `continues` [B, T] the word before share their fate: pieces of a word are all
     masked, each replaced, or all deleted.
     """
     inside = np.arange(ids.shape[1]) < lengths[:, None]
     draw = generator.random(ids.shape)
     other = substitutes.words[generator.integers(len(substitutes.words), size=ids.shape)]
-    if joined is not None:
-        first = np.maximum.accumulate(np.where(joined, 0, np.arange(ids.shape[1])), 1)
+    if continues is not None:
+        first = np.maximum.accumulate(np.where(continues, 0, np.arange(ids.shape[1])), 1)
         draw = np.take_along_axis(draw, first, 1)
-    if not recipe.ends:
+    if not recipe.include_ends:
         draw[np.isin(ids, substitutes.ends)] = 1.0
-    masked, changed = recipe.words * recipe.masked, recipe.words * (recipe.masked + recipe.random)
+    masked = recipe.word_drop * recipe.mask_share
+    changed = recipe.word_drop * (recipe.mask_share + recipe.replace_share)
     result = np.where(draw < changed, other, ids)
     result[draw < masked] = substitutes.mask
-    keep = _keep(inside, np.where(draw < changed, 1.0, draw), recipe.words)
+    keep = _keep(inside, np.where(draw < changed, 1.0, draw), recipe.word_drop)
     order, kept = compact(keep)
     result = np.take_along_axis(result, order, 1)
     result[np.arange(order.shape[1]) >= kept[:, None]] = 0
@@ -82,13 +83,13 @@ def _keep(inside: np.ndarray, draw: np.ndarray, rate: np.ndarray | float) -> np.
 class Augmenter:
     """The augmentation of a recipe: the same for the same seed, update and part of it."""
 
-    def __init__(self, recipe: Recipe, reader: Reader, tokens: Ragged, joined: np.ndarray | None):
+    def __init__(self, recipe: Recipe, embedder: Embedder, data: TrainingData) -> None:
         self.recipe, self.seed = recipe.augment, recipe.training.seed
-        self.reader, self.tokens, self.joined = reader, tokens, joined
+        self.embedder, self.data = embedder, data
 
     def images(self, update: int, stream: int, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """([B, F],) as it is; ([B, K, F], lengths [B]) → ([B, K', F], lengths)."""
-        if not self.recipe.vectors or len(parts) == 1:
+        if not self.recipe.vector_drop or len(parts) == 1:
             return parts
         vectors, lengths = parts
         keep = keep_vectors(lengths.numpy(), self.recipe, self._generator(update, stream))
@@ -99,16 +100,19 @@ class Augmenter:
 
     def captions(
         self, update: int, stream: int, rows: np.ndarray, language: str | None
-    ) -> tuple[Tensor, Tensor]:
-        """Ids [B, T] and lengths [B] of the captions `rows` [B]."""
-        ids, lengths = pad(*self.tokens, rows)
-        if self.recipe.words:
-            substitutes, joined = self.reader.substitutes(language), None
-            if self.joined is not None:
-                joined = pad(self.joined, self.tokens.offsets, rows)[0].astype(bool)
+    ) -> TextBatch:
+        """The captions `rows` [B] of a language."""
+        ids, lengths = self.data.ids.pad(rows)
+        if self.recipe.word_drop:
+            substitutes, continues = self.embedder.substitutes(language), None
+            if self.data.continues is not None:
+                marks = Ragged(self.data.continues, self.data.ids.offsets)
+                continues = marks.pad(rows)[0].astype(bool)
             generator = self._generator(update, stream)
-            ids, lengths = change_words(ids, lengths, self.recipe, substitutes, generator, joined)
-        return torch.from_numpy(ids), torch.from_numpy(lengths)
+            ids, lengths = change_words(
+                ids, lengths, self.recipe, substitutes, generator, continues
+            )
+        return TextBatch(torch.from_numpy(ids), torch.from_numpy(lengths), self.data.unseen)
 
     def _generator(self, update: int, stream: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, update, STREAM + stream])

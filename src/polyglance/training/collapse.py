@@ -11,7 +11,7 @@ FLAT = 0.01
 
 
 class CollapseDetector:
-    """Counts consecutive updates whose loss is that of equal scores (spec §7.4).
+    """Counts consecutive updates whose loss is that of equal scores.
 
     Max-of-hinges from a cold start often sits at 2·α·B; left alone it may stay there for ever.
     """
@@ -31,12 +31,13 @@ def collapse_error(
     loss: float, collapsed: float, updates: int, recipe: LossRecipe
 ) -> PolyglanceError:
     """What to tell the user; more of the warm-up that the recipe has is the first remedy."""
-    longer = f"warmup_epochs={max(1, 4 * recipe.warmup_epochs)}"
-    if recipe.warmup_updates:
-        longer = f"warmup_updates={4 * recipe.warmup_updates}"
+    updates_of_all = getattr(recipe, "warmup_updates", 0)
+    longer = f"warmup_epochs={max(1, 4 * getattr(recipe, 'warmup_epochs', 0))}"
+    if updates_of_all:
+        longer = f"warmup_updates={4 * updates_of_all}"
     return PolyglanceError(
         f"training has collapsed: for {updates} updates the loss ({loss:.2f}) has been that of a "
         f"model that scores every pair alike ({collapsed:.2f}); start with all negatives, or for "
-        f"longer (--set loss.{longer}), use --set loss.name=infonce, or lower "
+        f"longer (--set loss.{longer}), use --set loss.kind=infonce, or lower "
         "training.lr; --set training.collapse=warn goes on regardless"
     )

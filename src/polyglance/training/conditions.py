@@ -8,12 +8,12 @@ from polyglance.recipes.schema import DataRecipe
 
 
 def select_captions(
-    table: CaptionTable, recipe: DataRecipe, seed: int, own_photos: bool = False
+    table: CaptionTable, recipe: DataRecipe, seed: int, own_images: bool = False
 ) -> np.ndarray:
     """Rows of `table` [m], ascending, that the recipe's conditions keep.
 
-    `own_photos` is the compat switch `halves`: every language draws its photographs on its own,
-    so that neither overlap nor disjointness holds (spec §2.2, bug 2).
+    `own_images` is the compat switch `halves`: every language draws its images on its own,
+    so that neither overlap nor disjointness holds (a fault of Kádár et al. 2018's code).
     """
     language = np.array(table.languages)
     keep = _of_kinds(table, language, recipe)
@@ -24,9 +24,9 @@ def select_captions(
         keep &= np.isin(table.image, _complete(table, language, keep, recipe.complete))
     codes = sorted(set(language[keep].tolist()))
     generator = np.random.default_rng([seed, 101])
-    if recipe.photos is not None or recipe.assignment == "disjoint":
-        photos = np.unique(table.image[keep])
-        parts = _assign(photos, codes, recipe, generator, own_photos)
+    if recipe.images is not None or recipe.assignment == "disjoint":
+        images = np.unique(table.image[keep])
+        parts = _assign(images, codes, recipe, generator, own_images)
         for code in codes:
             keep &= (language != code) | np.isin(table.image, parts[code])
     rows = np.flatnonzero(keep)
@@ -50,39 +50,39 @@ def _of_kinds(table: CaptionTable, language: np.ndarray, recipe: DataRecipe) -> 
 def _complete(
     table: CaptionTable, language: np.ndarray, keep: np.ndarray, wanted: list[str]
 ) -> np.ndarray:
-    """Photographs with a caption in every wanted language.
+    """Images with a caption in every wanted language.
 
     A language that is trained on counts with its kept kinds only, another with any kind.
     """
     trained = set(language[keep].tolist())
-    photos = np.unique(table.image)
+    images = np.unique(table.image)
     for code in wanted:
         mine = (language == code) & (keep if code in trained else True)
-        photos = np.intersect1d(photos, table.image[mine])
-    if not len(photos):
-        raise PolyglanceError(f"data.complete: no photograph has captions in {', '.join(wanted)}")
-    return photos
+        images = np.intersect1d(images, table.image[mine])
+    if not len(images):
+        raise PolyglanceError(f"data.complete: no image has captions in {', '.join(wanted)}")
+    return images
 
 
 def _assign(
-    photos: np.ndarray,
+    images: np.ndarray,
     codes: list[str],
     recipe: DataRecipe,
     generator: np.random.Generator,
-    own_photos: bool,
+    own_images: bool,
 ) -> dict[str, np.ndarray]:
-    """The photographs of each language."""
+    """The images of each language."""
     disjoint = recipe.assignment == "disjoint"
-    count = _count(recipe.photos, len(photos), len(codes) if disjoint else 1)
-    if own_photos:
-        return {code: generator.permutation(photos)[:count] for code in codes}
-    order = generator.permutation(photos)
+    count = _count(recipe.images, len(images), len(codes) if disjoint else 1)
+    if own_images:
+        return {code: generator.permutation(images)[:count] for code in codes}
+    order = generator.permutation(images)
     starts = [index * count if disjoint else 0 for index in range(len(codes))]
     return {code: order[start : start + count] for code, start in zip(codes, starts, strict=True)}
 
 
 def _count(wanted: int | float | None, available: int, parts: int) -> int:
-    """Photographs of each part; more than there are is an error.
+    """Images of each part; more than there are is an error.
 
     Parts whose shares add up to 1 or less always fit: rounding up does not make them too large.
     """
@@ -93,7 +93,7 @@ def _count(wanted: int | float | None, available: int, parts: int) -> int:
         count = min(count, available // parts)
     if count * parts > available or not count:
         raise PolyglanceError(
-            f"data.photos={wanted}: {parts} part{'s' * (parts > 1)} of {count} photographs cannot "
+            f"data.images={wanted}: {parts} part{'s' * (parts > 1)} of {count} images cannot "
             f"come from {available}"
         )
     return count
@@ -106,7 +106,7 @@ def _some_captions(
     count: int,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """At most `count` random captions of each photograph and language."""
+    """At most `count` random captions of each image and language."""
     rows = generator.permutation(rows)
     order = np.lexsort((language[rows], table.image[rows]))  # stable: random within a group
     rows = rows[order]

@@ -1,4 +1,4 @@
-"""What learns beside the network, or holds it, in training on tuples (spec §5.2–5.4)."""
+"""What learns beside the network, or holds it, in training on tuples (MULE, SMALR)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from torch import Tensor, nn
 
 from polyglance.objectives.adversary import LanguageClassifier
 from polyglance.objectives.masked import PairPredictor
-from polyglance.recipes import Recipe
-from polyglance.text.embedders.universal.layer import UniversalWords
+from polyglance.recipes.schema import Recipe, TupleSampling
+from polyglance.text.embedders import WordLayer
 
 
 class Texts(NamedTuple):
-    """Points [L, B, k, D] and averages of words [L, B, k, W], normalised; 0 where there is none."""
+    """Embeddings [L, B, k, D] and averages of words [L, B, k, W]; 0 where there is none."""
 
-    points: Tensor
+    embeddings: Tensor
     averages: Tensor
 
 
@@ -25,7 +25,7 @@ class Anchors(nn.Module):
     The authors' code takes those of the epoch before instead: `refresh`.
     """
 
-    def __init__(self, layers: Sequence[UniversalWords]) -> None:
+    def __init__(self, layers: Sequence[WordLayer]) -> None:
         super().__init__()
         self._layers = list(layers)
         for number, table in enumerate(self._tables()):
@@ -51,16 +51,18 @@ class Constraints(nn.Module):
     Texts of one language have neither adversary nor predictors.
     """
 
-    def __init__(self, recipe: Recipe, layers: Sequence[UniversalWords], languages: int) -> None:
+    def __init__(self, recipe: Recipe, layers: Sequence[WordLayer], languages: int) -> None:
         super().__init__()
-        rules, words = recipe.constraints, recipe.text.words
+        rules = recipe.sampling
+        assert isinstance(rules, TupleSampling)
+        words = next((layer.dim for layer in layers), 0)
         several = languages > 1
-        adversary = several and rules.adversary > 0
+        adversary = several and rules.adversary_weight > 0
         self.classifier = LanguageClassifier(words, languages) if adversary else None
-        masking = several and rules.masking > 0
-        sizes = {"points": recipe.joint.dim, "averages": words} if masking else {}
+        masking = several and rules.masking_weight > 0
+        sizes = {"embeddings": recipe.joint.dim, "averages": words} if masking else {}
         self.predictors = nn.ModuleDict({name: PairPredictor(d) for name, d in sizes.items()})
-        anchored = rules.anchor > 0 and any(layer.own_tables() for layer in layers)
+        anchored = rules.anchor_weight > 0 and any(layer.own_tables() for layer in layers)
         self.anchors = Anchors(layers) if anchored else None
 
     def masked_loss(self, whole: Texts, masked: Texts, has: Tensor, detach: bool) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a training run reads: captions as ids, features of their photographs."""
+"""What a training run reads: captions as ids, features of their images."""
 
 import sys
 from dataclasses import dataclass
@@ -10,94 +10,96 @@ import torch
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.text_only import text_only_captions
 from polyglance.errors import PolyglanceError
-from polyglance.models import Model
 from polyglance.models.model import to_tensors
-from polyglance.recipes import Recipe
-from polyglance.text import Ragged
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import Recipe
+from polyglance.text.embedders import TrainingTexts
+from polyglance.text.embedders.base import AssignTokens, Unseen
 from polyglance.text.embedders.pretrained import check_pretrained
-from polyglance.text.embedders.base import Reader
-from polyglance.text.embedders.build import build_reader
-from polyglance.text.tokenizers.read import read_words
+from polyglance.text.tokenizers import read_words
 from polyglance.training.conditions import select_captions
-from polyglance.training.transfer import begin_model
+from polyglance.training.start import Start, StartModel
 from polyglance.vision.extract import load_features
 from polyglance.vision.features import Features
 
 STATISTICS_FROM = 20_000
-"""Photographs that are enough for the mean and deviation of features."""
+"""Images that are enough for the mean and deviation of features."""
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Captions [n] as word ids, and `photo` [n], the row of each one's image in `features`.
+    """Captions [n] as ids, and `image` [n], the row of each one's image in `features`.
 
-    The first `grounded` captions have photographs; the others are text-only tuples, whose
-    `photo` numbers go on behind those of the images. `joined` says which of the ids go on with
-    the word before, if words are read in pieces.
+    The first `grounded` captions have images; the others are text-only tuples, whose `image`
+    numbers go on behind those of the images. `continues` says which ids go on with the word
+    before, where words are read in pieces; `empty` is the id of captions without known words.
     """
 
-    tokens: Ragged
-    photo: np.ndarray
+    ids: Ragged
+    image: np.ndarray
     features: Features
     languages: list[str]
     grounded: int
-    joined: np.ndarray | None = None
+    continues: np.ndarray | None = None
+    unseen: Unseen | None = None
+    empty: int | None = None
 
     def __len__(self) -> int:
-        return len(self.photo)
+        return len(self.image)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Of the captions, in ids: [n]."""
+        return self.ids.lengths
 
 
 def prepare(
     recipe: Recipe,
     dataset: Dataset,
-    cache: Path | None,
-    show_progress: bool | None,
-    source: Path | None = None,
-) -> tuple[Model, TrainingData]:
-    """A fresh model, or one from `source`, and the training split ready to train it on."""
+    start: StartModel,
+    assign_tokens: AssignTokens | None = None,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> tuple[Start, TrainingData]:
+    """The model to train, and the training split ready to train it on.
+
+    Args:
+        recipe: the system.
+        dataset: with the recipe's training split.
+        start: how the model comes about.
+        assign_tokens: how latent tokens are learned, for the embedders that have them.
+        cache: where features and word vectors are kept.
+        show_progress: None shows bars on a terminal where it takes long.
+    """
     check_pretrained(recipe.text)
     part = dataset.split(recipe.data.train_split)
     features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
     table, grounded = _captions(recipe, part, features)
-    if recipe.tasks.text_only:
+    if getattr(recipe.sampling, "text_only", False):
         table = table.join(text_only_captions(dataset, table.languages, len(part)))
     if show_progress is not False:
         tell_problems(features, part)
-    texts, tokens = read_words(recipe.text, table.texts, table.languages, show_progress)
-    _check_words(tokens, table, part)
-    by_language: dict[str, list[list[str]]] = {}
-    for code, found in zip(table.languages, tokens, strict=True):
-        by_language.setdefault(code, []).append(found)
-    reader: Reader
-    if source is not None or recipe.text.embedder == "vectors":
-        model = begin_model(recipe, dataset, by_language, features.dim, source, cache)
-        reader = model.reader
-    else:
-        if recipe.text.embedder == "universal":
-            from polyglance.text.embedders.universal.build import (
-                build_universal,
-            )  # which needs the feeds
-
-            reader = build_universal(recipe, dataset, table, tokens, cache, show_progress)
-        else:
-            reader = build_reader(recipe.text, by_language)
-        model = Model(recipe, reader, features.dim, list(by_language))
-    if recipe.image.standardise and source is None:
-        photos = np.unique(table.image[:grounded])
-        model.network.image.standardise(*_statistics(features, photos))
-    ids, joined = reader.encode(recipe.text, texts, tokens, table.languages)
-    reader.keep()
-    return model, TrainingData(ids, table.image, features, table.languages, grounded, joined)
+    texts, words = read_words(recipe.text, table.texts, table.languages, show_progress)
+    _check_words(words, table, part)
+    built_from = TrainingTexts(table, words, dataset, cache, show_progress, assign_tokens)
+    started = start(recipe, built_from, features.dim)
+    if recipe.image.standardise and started.fresh:
+        rows = np.unique(table.image[:grounded])
+        started.model.network.image.standardise(*_statistics(features, rows))
+    embedder = started.model.embedder
+    ids, continues, unseen = embedder.encode(texts, words, table.languages)
+    data = TrainingData(
+        ids, table.image, features, table.languages, grounded, continues, unseen, embedder.empty
+    )
+    return started, data
 
 
 def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[CaptionTable, int]:
     """Captions to train on, and how many, from the first, are ranked against images.
 
-    Conditions come first, then only captions of readable photographs are kept.
+    Conditions come first, then only captions of readable images are kept.
     """
-    if recipe.data.photos == 0:
-        if recipe.transfer.source is None and recipe.text.embedder != "vectors":
-            raise PolyglanceError("data.photos=0 trains nothing: it goes with transfer.source")
+    if recipe.data.images == 0:
         return part.captions([]).take(np.empty(0, np.int64)), 0
     wanted = recipe.data.languages
     every = sorted({*wanted, *(recipe.data.complete or ())}) if wanted else None
@@ -107,15 +109,15 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
     seed = recipe.training.seed
     rows = select_captions(table, recipe.data, seed, recipe.compat.halves)
     chosen = _readable(table.take(rows), features, part)
-    if not (recipe.compat.c2c_photos and recipe.tasks.c2c):
+    if not recipe.compat.c2c_images:
         return chosen, len(chosen)
-    everywhere = recipe.data.model_copy(update={"photos": None, "assignment": "shared"})
+    everywhere = recipe.data.model_copy(update={"images": None, "assignment": "shared"})
     others = np.setdiff1d(select_captions(table, everywhere, seed), rows)
     return chosen.join(table.take(others)), len(chosen)
 
 
 def _readable(table: CaptionTable, features: Features, part: Dataset) -> CaptionTable:
-    """Captions whose photograph has features; none at all is an error."""
+    """Captions whose image has features; none at all is an error."""
     if not len(table):
         raise PolyglanceError(
             f"{part.label}: the training split has no captions of the languages and kinds asked "
@@ -130,14 +132,14 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
                 f"(the first is '{path.name}'); import their features"
             )
         raise PolyglanceError(
-            f"{part.label}: none of the {len(part)} training pictures can be read "
+            f"{part.label}: none of the {len(part)} training images can be read "
             f"(the first, {path}: {reason}); put them into {part.image_folder}"
         )
     return table.take(keep)
 
 
 def tell_problems(features: Features, part: Dataset) -> None:
-    """Say on stderr which pictures are left out, and why."""
+    """Say on stderr which images are left out, and why."""
     if features.problems and features.name.startswith("imported/"):
         print(
             f"note: {len(features.problems)} of {len(part)} have no '{features.name}' and are left "
@@ -147,14 +149,14 @@ def tell_problems(features: Features, part: Dataset) -> None:
     elif features.problems:
         path, reason = features.problems[0]
         print(
-            f"note: {len(features.problems)} of {len(part)} pictures cannot be read and are left "
+            f"note: {len(features.problems)} of {len(part)} images cannot be read and are left "
             f"out (the first, {path}: {reason}); 'polyglance data info' lists them",
             file=sys.stderr,
         )
 
 
-def _check_words(tokens: list[list[str]], table: CaptionTable, part: Dataset) -> None:
-    for row, found in enumerate(tokens):
+def _check_words(words: list[list[str]], table: CaptionTable, part: Dataset) -> None:
+    for row, found in enumerate(words):
         if not found:
             index = int(table.image[row])
             where = "text-only tuples"
@@ -167,7 +169,7 @@ def _check_words(tokens: list[list[str]], table: CaptionTable, part: Dataset) ->
 
 
 def _statistics(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mean and deviation [F] of the features of photographs `rows`."""
+    """Mean and deviation [F] of the features of images `rows`."""
     rows = rows[:: max(1, len(rows) // STATISTICS_FROM)]
     total, squares = torch.zeros(2, features.dim, dtype=torch.double).unbind()
     count = 0

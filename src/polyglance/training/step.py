@@ -1,6 +1,7 @@
-"""How an update becomes a loss: the part of training that differs between families of systems."""
+"""How a batch becomes a loss: the part of training that differs between families of systems."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,10 @@ from polyglance.models import Model
 from polyglance.models.model import to_tensors
 from polyglance.objectives import build_objective
 from polyglance.objectives.objective import Objective
+from polyglance.registry import Registry
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
-from polyglance.training.feed import Feed, Term
+from polyglance.training.samplers import Sampler, Term
 
 
 class Outcome(NamedTuple):
@@ -25,35 +27,41 @@ class Outcome(NamedTuple):
 
 
 class Step(ABC):
-    """Losses of the updates of a feed; `modules` are saved and trained."""
+    """Losses of a sampler's batches; `modules` are saved and trained."""
 
     unit: str
     modules: dict[str, nn.Module]
 
     @abstractmethod
     def outcome(self, update: int, batch: Any) -> Outcome:
-        """The loss of what the feed gives for update number `update`."""
+        """The loss of what the sampler gives for update number `update`."""
 
     @abstractmethod
     def size(self, batch: Any) -> int:
         """How many `unit` a batch has."""
 
-    def judged(self, update: int) -> bool:
+    def evaluable(self, update: int) -> bool:
         """Whether the model means anything after `update` updates."""
         return True
 
 
+steps: Registry[Callable[[Model, TrainingData, Any], Step]] = Registry("step")
+"""By `sampling.kind`."""
+
+
+@steps.register("union")
+@steps.register("languages")
+@steps.register("joint")
 class TermsStep(Step):
     """A weighted sum of losses on score matrices."""
 
     unit = "captions"
 
-    def __init__(self, model: Model, data: TrainingData, feed: Feed) -> None:
+    def __init__(self, model: Model, data: TrainingData, sampler: Sampler) -> None:
         self.model, self.data = model, data
-        loss = model.recipe.loss
-        self.warmup = max(loss.warmup_epochs * feed.updates_per_epoch, loss.warmup_updates)
-        self.objective = build_objective(loss)
-        self.augmenter = Augmenter(model.recipe, model.reader, data.tokens, data.joined)
+        self.warmup = model.recipe.loss.warmup(sampler.updates_per_epoch)
+        self.objective = build_objective(model.recipe.loss)
+        self.augmenter = Augmenter(model.recipe, model.embedder, data)
         self.modules = {"model": model.network, "objective": self.objective}
         self.captions_objective = self.objective.for_captions()
         if self.captions_objective is not self.objective:
@@ -80,31 +88,31 @@ class TermsStep(Step):
     def _loss(
         self, term: Term, update: int, stream: int, warming_up: bool
     ) -> tuple[Tensor, Tensor]:
-        photo = self.data.photo[term.captions]
+        image = self.data.image[term.captions]
         reverse = term.others is not None and self.model.recipe.compat.c2c_lengths
         if term.others is None:
-            parts = to_tensors(self.data.features, photo)
+            parts = to_tensors(self.data.features, image)
             parts = self.augmenter.images(update, stream, parts)
             images = self.model.network.embed_images(*parts)
         else:
             images = self._embed(term.others, update, stream + 2, reverse)
         captions = self._embed(term.captions, update, stream + 1, reverse)
         scores = self.model.network.scores(images, captions)
-        return self._objective(term)(scores, torch.from_numpy(photo), warming_up), scores
+        return self._objective(term)(scores, torch.from_numpy(image), warming_up), scores
 
     def _objective(self, term: Term) -> Objective:
         return self.objective if term.others is None else self.captions_objective
 
     def _embed(self, rows: np.ndarray, update: int, stream: int, reverse_lengths: bool) -> Tensor:
         language = self.data.languages[rows[0]]
-        ids, lengths = self.augmenter.captions(update, stream, rows, language)
+        batch = self.augmenter.captions(update, stream, rows, language)
         if reverse_lengths:
-            lengths = reversed_lengths(lengths)
-        return self.model.network.embed_text(ids, lengths, language)
+            batch = batch._replace(lengths=reversed_lengths(batch.lengths))
+        return self.model.network.embed_text(batch, language)
 
 
 def reversed_lengths(lengths: Tensor) -> Tensor:
-    """The k-th shortest caption gets the length of the k-th longest (spec §2.2, bug 1).
+    """The k-th shortest caption gets the length of the k-th longest (Kádár et al. 2018's code).
 
     >>> reversed_lengths(torch.tensor([2, 9, 5])).tolist()
     [9, 2, 5]

@@ -1,4 +1,4 @@
-"""Updates of tuples: matching, neighbourhoods, an adversary, masked words (spec §5.2–5.5)."""
+"""Updates of tuples: matching, neighbourhoods, an adversary, masked words (MULE, SMALR)."""
 
 from collections.abc import Iterator
 
@@ -12,121 +12,132 @@ from polyglance.objectives.masked import hide_words
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.objectives.triplets import match_images
 from polyglance.pooling import valid
-from polyglance.recipes.schema import LossRecipe
-from polyglance.text.embedders.universal.layer import UniversalWords
+from polyglance.recipes.schema import TripletsRecipe, TupleSampling
+from polyglance.text.embedders import TextBatch, WordLayer
 from polyglance.training.augment import Augmenter
 from polyglance.training.constraints import Constraints, Texts
 from polyglance.training.data import TrainingData
+from polyglance.training.samplers import TupleBatch, TupleSampler
 from polyglance.training.schedule import total_updates
-from polyglance.training.step import Outcome, Step
-from polyglance.training.tuples import Tuples, TuplesFeed
+from polyglance.training.step import Outcome, Step, steps
 
 MASKS = 608
-"""A stream of random numbers beside those of the feeds."""
+"""A stream of random numbers beside those of the samplers."""
 
 
+@steps.register("tuples")
 class TuplesStep(Step):
-    """The loss of a batch of photographs with captions in every language."""
+    """The loss of a batch of images with captions in every language."""
 
-    unit = "photographs"
+    unit = "images"
 
-    def __init__(self, model: Model, data: TrainingData, feed: TuplesFeed) -> None:
-        assert isinstance(model.network, TwoTower)
-        self.network, self.data, self.recipe = model.network, data, model.recipe
-        self.rules, loss = model.recipe.constraints, model.recipe.loss
-        self.per_epoch = feed.updates_per_epoch
-        self.updates = total_updates(self.recipe.training, self.per_epoch)
-        self.warmup = max(loss.warmup_epochs * self.per_epoch, loss.warmup_updates)
-        numbers = {code: number for number, code in enumerate(feed.codes)}
-        self.speaker = np.array([numbers[code] for code in data.languages], np.int64)
-        self.mask = torch.tensor([model.reader.substitutes(code).mask for code in feed.codes])
-        self.augmenter = Augmenter(model.recipe, model.reader, data.tokens, data.joined)
-        self.words = [m for m in self.network.modules() if isinstance(m, UniversalWords)]
+    def __init__(self, model: Model, data: TrainingData, sampler: TupleSampler) -> None:
+        network, recipe = model.network, model.recipe
+        assert isinstance(network, TwoTower)
+        assert isinstance(recipe.sampling, TupleSampling)
+        assert isinstance(recipe.loss, TripletsRecipe)
+        self.network, self.data, self.recipe = network, data, recipe
+        self.rules, self.loss = recipe.sampling, recipe.loss
+        self.per_epoch = sampler.updates_per_epoch
+        self.updates = total_updates(recipe.training, self.per_epoch)
+        self.warmup = self.loss.warmup(self.per_epoch)
+        numbers = {code: number for number, code in enumerate(sampler.codes)}
+        self.language = np.array([numbers[code] for code in data.languages], np.int64)
+        masks = [model.embedder.substitutes(code).mask for code in sampler.codes]
+        self.mask = torch.tensor(masks)
+        self.augmenter = Augmenter(recipe, model.embedder, data)
+        layers = network.text.word_layers()
+        self.words = [layer for layer in layers if isinstance(layer, WordLayer)]
         # There must be two languages to align, and layers of theirs to learn.
-        aligns = len(feed.codes) > 1 and any(layer.own_tables() for layer in self.words)
+        aligns = len(sampler.codes) > 1 and any(layer.own_tables() for layer in self.words)
         first = max(self.rules.pretrain_epochs * self.per_epoch, self.rules.pretrain_updates)
         self.pretraining = first if aligns else 0
-        self.parts = Constraints(self.recipe, self.words, len(feed.codes))
-        self.modules = {"model": self.network, "constraints": self.parts}
+        self.parts = Constraints(recipe, self.words, len(sampler.codes))
+        self.modules = {"model": network, "constraints": self.parts}
 
-    def size(self, batch: Tuples) -> int:
-        return len(batch.photos)
+    def size(self, batch: TupleBatch) -> int:
+        return len(batch.images)
 
-    def judged(self, update: int) -> bool:
+    def evaluable(self, update: int) -> bool:
         return update > self.pretraining
 
-    def outcome(self, update: int, batch: Tuples) -> Outcome:
+    def outcome(self, update: int, batch: TupleBatch) -> Outcome:
         self._prepare(update)
-        found = batch.distinct(self.data.tokens)
+        found = batch.distinct(self.data.ids)
         has, places = torch.from_numpy(batch.has), torch.from_numpy(found.places)
-        arrays = found.ids, found.lengths, self.speaker[found.rows]
-        ids, lengths, speakers = (torch.from_numpy(array) for array in arrays)
-        loss = self.recipe.loss
+        arrays = found.ids, found.lengths, self.language[found.rows]
+        ids, lengths, languages = (torch.from_numpy(array) for array in arrays)
+        captions = TextBatch(ids, lengths, self.data.unseen)
+        loss = self.loss
         if update < self.warmup:
             loss = loss.model_copy(update={"top": batch.captions.size})
-        points, averages = self.network.read_text(ids, lengths, speakers)
-        texts = Texts(_lay(points, places), _lay(averages, places))
+        embeddings, averages = self.network.embed_with_averages(captions, languages)
+        texts = Texts(_lay(embeddings, places), _lay(averages, places))
         if update < self.pretraining:
             return Outcome(across_languages(texts.averages, has, loss), 0.0, np.inf)
-        parts = to_tensors(self.data.features, batch.photos)
+        parts = to_tensors(self.data.features, batch.images)
         images = self.network.embed_images(*self.augmenter.images(update, 0, parts))
-        matching, cosines = match_images(texts.points, images, has, loss)
-        rest = [*self._neighbours(texts, has, loss), *self._held(update, averages, speakers)]
-        if self.rules.masking:
-            masked = self._masked(update, ids, lengths, speakers, places)
+        matching, cosines = match_images(texts.embeddings, images, has, loss)
+        rest = [*self._neighbours(texts, has, loss), *self._held(update, averages, languages)]
+        if self.rules.masking_weight:
+            masked = self._masked(update, captions, languages, places)
             rest += self._modelled(texts, masked, has)
             if self.rules.masked_matching:
-                rest.append(match_images(masked.points, images, has, loss)[0])
+                rest.append(match_images(masked.embeddings, images, has, loss)[0])
         added = torch.stack(rest).sum() if rest else matching.new_zeros(())
         # Where all scores are alike, every hinge is the margin.
-        collapsed = float(added.detach()) + loss.margin * (loss.captions + loss.images)
+        hinges = loss.margin * (loss.caption_weight + loss.image_weight)
+        collapsed = float(added.detach()) + hinges
         return Outcome(matching + added, collapsed, float(cosines.detach().std(correction=0)))
 
     def _prepare(self, update: int) -> None:
         for layer in self.words:
-            layer.frozen = update < self.pretraining
+            layer.freeze(update < self.pretraining)
         refresh = self.recipe.compat.anchor and update % self.per_epoch == 0
         if refresh and self.parts.anchors is not None:
             self.parts.anchors.refresh()
 
-    def _neighbours(self, texts: Texts, has: Tensor, loss: LossRecipe) -> Iterator[Tensor]:
+    def _neighbours(self, texts: Texts, has: Tensor, loss: TripletsRecipe) -> Iterator[Tensor]:
         rules = self.rules
-        if rules.mono:
-            yield rules.mono * same_language(texts.points, has, loss)
-        if rules.cross and len(has) > 1:
-            yield rules.cross * across_languages(texts.points, has, loss)
-        if rules.cross_words and len(has) > 1:
-            yield rules.cross_words * across_languages(texts.averages, has, loss)
+        if rules.mono_weight:
+            yield rules.mono_weight * same_language(texts.embeddings, has, loss)
+        if rules.cross_weight and len(has) > 1:
+            yield rules.cross_weight * across_languages(texts.embeddings, has, loss)
+        if rules.cross_words_weight and len(has) > 1:
+            yield rules.cross_words_weight * across_languages(texts.averages, has, loss)
 
-    def _held(self, update: int, averages: Tensor, speakers: Tensor) -> Iterator[Tensor]:
+    def _held(self, update: int, averages: Tensor, languages: Tensor) -> Iterator[Tensor]:
         """The adversary and the anchors."""
         if self.parts.classifier is not None:
             yield self.parts.classifier.loss(
                 averages,
-                speakers,
-                self.rules.adversary,
+                languages,
+                self.rules.adversary_weight,
                 update / self.updates,
                 scaled=self.recipe.compat.adversary,
             )
         if self.parts.anchors is not None:
-            yield self.rules.anchor * self.parts.anchors()
+            yield self.rules.anchor_weight * self.parts.anchors()
 
     def _masked(
-        self, update: int, ids: Tensor, lengths: Tensor, speakers: Tensor, places: Tensor
+        self, update: int, captions: TextBatch, languages: Tensor, places: Tensor
     ) -> Texts:
         """The same captions with masked words, which the averages leave out."""
+        ids, lengths, unseen = captions
         generator = np.random.default_rng([self.recipe.training.seed, update, MASKS])
-        hidden = hide_words(lengths.numpy(), ids.shape[1], self.rules.masked, generator)
+        hidden = hide_words(lengths.numpy(), ids.shape[1], self.rules.mask_share, generator)
         masks = torch.from_numpy(hidden)
-        replaced = torch.where(masks, self.mask[speakers].unsqueeze(1), ids)
+        replaced = torch.where(masks, self.mask[languages].unsqueeze(1), ids)
         counted = valid(ids, lengths) & ~masks
-        points, averages = self.network.read_text(replaced, lengths, speakers, counted)
-        return Texts(_lay(points, places), _lay(averages, places))
+        batch = TextBatch(replaced, lengths, unseen)
+        embeddings, averages = self.network.embed_with_averages(batch, languages, counted)
+        return Texts(_lay(embeddings, places), _lay(averages, places))
 
     def _modelled(self, whole: Texts, masked: Texts, has: Tensor) -> list[Tensor]:
         if not self.parts.predictors:
             return []
-        return [self.rules.masking * self.parts.masked_loss(whole, masked, has, self.rules.detach)]
+        loss = self.parts.masked_loss(whole, masked, has, self.rules.detach)
+        return [self.rules.masking_weight * loss]
 
 
 def _lay(vectors: Tensor, places: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Judging a model while it trains: the evaluation's own protocol on tokens made once."""
+"""Evaluating a model while it trains: the evaluation's own protocol on ids made once."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,12 +16,12 @@ from polyglance.evaluation.protocol import (
 )
 from polyglance.models import Model
 from polyglance.sets import Codes
-from polyglance.text import Ragged
+from polyglance.text.embedders import EncodedTexts
 from polyglance.vision.extract import load_features
 
 
 class Validation:
-    """A model as the evaluation sees it, with word ids and features kept between evaluations."""
+    """A model as the evaluation sees it, with ids and features kept between evaluations."""
 
     def __init__(
         self,
@@ -32,13 +32,13 @@ class Validation:
         languages: Sequence[str] | None = None,
     ) -> None:
         self.model, self.dataset, self.split = model, dataset, split
-        self.similarity, self.languages = model.similarity, model.languages
+        self.similarity_name, self.languages = model.similarity_name, model.languages
         present = set(dataset.split(split).languages)
-        self.judged = [code for code in languages or model.languages if code in present]
+        self.evaluated = [code for code in languages or model.languages if code in present]
         feature = model.recipe.image.feature
         self._features = load_features(dataset.split(split), feature, cache)
         model.check_features(self._features)
-        self._tokens: dict[tuple[str | None, tuple[str, ...]], Ragged] = {}
+        self._tokens: dict[tuple[str | None, tuple[str, ...]], EncodedTexts] = {}
         self._prepare()
 
     def _prepare(self) -> None:
@@ -46,18 +46,18 @@ class Validation:
         part, readable = self.dataset.split(self.split), self._features.available
         if not readable.any():
             raise no_pictures(part, self.split)
-        judged = []
-        for captions in choose_captions(part, self.judged) if self.judged else ():
+        evaluated = []
+        for captions in choose_captions(part, self.evaluated) if self.evaluated else ():
             seen = readable_captions(captions, readable)
             for _ in in_batches(seen, part, partial(self._ids, language=seen.language)):
                 pass
-            judged += [seen.language] if seen.texts else []
-        self.judged = judged
+            evaluated += [seen.language] if seen.texts else []
+        self.evaluated = evaluated
 
     def report(self) -> Report:
         """Recalls of the model as it is now, on the languages it is trained on."""
         return evaluate(
-            self, self.dataset, self.split, self.judged, bootstrap=0, show_progress=False
+            self, self.dataset, self.split, self.evaluated, bootstrap=0, show_progress=False
         )
 
     def encode_text(
@@ -69,7 +69,7 @@ class Validation:
     ) -> Codes:
         return self.model.encode_tokens(self._ids(texts, language), language)
 
-    def _ids(self, texts: Sequence[str], language: str | None) -> Ragged:
+    def _ids(self, texts: Sequence[str], language: str | None) -> EncodedTexts:
         key = (language, tuple(texts))
         if key not in self._tokens:
             self._tokens[key] = self.model.tokens(texts, language)
@@ -80,5 +80,5 @@ class Validation:
     ) -> Codes:
         return self.model.encode_available(self._features)
 
-    def score(self, images: Codes, captions: Codes) -> np.ndarray:
-        return self.model.score(images, captions)
+    def similarity(self, images: Codes, texts: Codes) -> np.ndarray:
+        return self.model.similarity(images, texts)

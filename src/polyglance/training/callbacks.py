@@ -1,0 +1,139 @@
+"""What happens at the events of a training: bars, logs, curves, checkpoints, a watch on collapse."""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from polyglance.progress import Bar
+from polyglance.training.collapse import CollapseDetector, collapse_error
+from polyglance.training.log import RunLog, draw_curve
+
+if TYPE_CHECKING:
+    from polyglance.training.step import Outcome
+    from polyglance.training.trainer import Trainer
+
+CHECKPOINT_SECONDS, DRAW_SECONDS, LOG_EVERY = 60.0, 20.0, 50
+
+
+class Callback:
+    """Called at the events of a training; each does nothing unless it is defined.
+
+    Raising ends the training: a resumed one goes on from the last checkpoint.
+    """
+
+    def on_start(self, trainer: "Trainer") -> None:
+        """Before the first update, or the first after a resumption."""
+
+    def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
+        """After every update: its outcome, its learning rate, and how large its batch was."""
+
+    def on_evaluation(self, trainer: "Trainer", row: dict[str, Any]) -> None:
+        """After every evaluation: its epoch, rsum, and mR by language."""
+
+    def on_checkpoint(self, trainer: "Trainer") -> None:
+        """After a checkpoint was written."""
+
+    def on_warning(self, trainer: "Trainer", message: str) -> None:
+        """When something looks wrong and the training goes on."""
+
+    def on_stop(self, trainer: "Trainer") -> None:
+        """At the end, also when the training failed."""
+
+
+def default_callbacks(show_progress: bool | None) -> list[Callback]:
+    """Those of every training."""
+    return [WatchCollapse(), ShowProgress(show_progress), WriteLog(), WriteCheckpoints()]
+
+
+class WatchCollapse(Callback):
+    """Ends a training whose model scores every pair alike, or warns (`training.collapse`)."""
+
+    def __init__(self, patience: int | None = None) -> None:
+        """`patience` is the number of collapsed updates in a row that it takes."""
+        self.detector = CollapseDetector() if patience is None else CollapseDetector(patience)
+
+    def on_start(self, trainer: "Trainer") -> None:
+        self.detector.count = trainer.done.collapsed
+
+    def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
+        loss = float(outcome.loss.detach())
+        stuck = self.detector.update(loss, outcome.collapsed, outcome.deviation)
+        trainer.done.collapsed = self.detector.count
+        if stuck:
+            patience, settings = self.detector.patience, trainer.model.recipe.loss
+            error = collapse_error(loss, outcome.collapsed, patience, settings)
+            if trainer.recipe.collapse == "stop":
+                raise error
+            for callback in trainer.callbacks:
+                callback.on_warning(trainer, str(error))
+
+
+class ShowProgress(Callback):
+    """A bar with the epoch, the loss and the last recalls."""
+
+    def __init__(self, show: bool | None = None) -> None:
+        """`show` None shows it on a terminal."""
+        self.show = show
+
+    def on_start(self, trainer: "Trainer") -> None:
+        total = trainer.updates * trainer.recipe.batch_size
+        self.bar = Bar("training", total, trainer.step.unit, self.show)
+        self.bar.__enter__()
+        self.bar.advance(trainer.done.update * trainer.recipe.batch_size)
+
+    def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
+        of = "" if trainer.recipe.updates else f"/{trainer.recipe.epochs}"
+        note = f"epoch {trainer.epoch + 1}{of} loss {float(outcome.loss.detach()):.3f}"
+        if trainer.done.evaluations:
+            mr = trainer.done.evaluations[-1]["mr"]
+            note += " mR " + " ".join(f"{code} {value:.1f}" for code, value in mr.items())
+        self.bar.advance(size, note=note)
+
+    def on_stop(self, trainer: "Trainer") -> None:
+        self.bar.__exit__(None, None, None)
+
+
+class WriteLog(Callback):
+    """metrics.jsonl, TensorBoard and curve.png."""
+
+    def on_start(self, trainer: "Trainer") -> None:
+        self.log = RunLog(trainer.out, trainer.done.update)
+        self.drawn = time.monotonic()
+
+    def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
+        update = trainer.done.update
+        if update % LOG_EVERY:
+            return
+        speed = update * trainer.recipe.batch_size / trainer.seconds
+        speeds = {f"{trainer.step.unit}_per_second": round(speed, 1)}
+        loss = float(outcome.loss.detach())
+        self.log.write(update, epoch=trainer.epoch, loss=loss, lr=rate, **speeds)
+
+    def on_evaluation(self, trainer: "Trainer", row: dict[str, Any]) -> None:
+        self.log.write(trainer.done.update, **row)
+        if time.monotonic() - self.drawn > DRAW_SECONDS:
+            draw_curve(trainer.out)
+            self.drawn = time.monotonic()
+
+    def on_warning(self, trainer: "Trainer", message: str) -> None:
+        self.log.write(trainer.done.update, warning=message)
+
+    def on_stop(self, trainer: "Trainer") -> None:
+        self.log.close()
+        if trainer.done.finished:
+            draw_curve(trainer.out)
+
+
+class WriteCheckpoints(Callback):
+    """A checkpoint now and then; one is written after every evaluation anyway."""
+
+    def __init__(self, seconds: float = CHECKPOINT_SECONDS) -> None:
+        """`seconds` are between two of them."""
+        self.seconds = seconds
+        self.saved = time.monotonic()
+
+    def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
+        if time.monotonic() - self.saved > self.seconds:
+            trainer.checkpoint()
+
+    def on_checkpoint(self, trainer: "Trainer") -> None:
+        self.saved = time.monotonic()
