@@ -11,7 +11,7 @@ from polyglance.text import vector_words
 from polyglance.text.subwords import SubwordVectors
 from polyglance.text.translated_words import TranslatedWords
 from polyglance.text.vector_words import LanguageWords, VectorReader
-from tests.transfer.planted import write_bin
+from tests.alignment.planted import write_bin
 
 RECIPE = TextRecipe(embedder="vectors", ends=False, max_length=4)
 

@@ -81,7 +81,7 @@ def _sentences(
     if not found:
         raise PolyglanceError("nothing to train on: give a dataset, or --text CODE=FILE")
     if lexicon is not None:
-        from polyglance.transfer.lexicon import synonyms
+        from polyglance.alignment.lexicon import synonyms
 
         for code, groups in synonyms(lexicon, found).items():
             found[code].extend(groups)

@@ -60,7 +60,7 @@ class Corpus:
         if self.texts is not None:
             found = text_only_sentences(self.dataset, self.languages, self.recipe.text.tokenizer)
         if self.lexicon is not None:
-            from polyglance.transfer.lexicon import synonyms
+            from polyglance.alignment.lexicon import synonyms
 
             for code, groups in synonyms(self.lexicon, self.languages).items():
                 found[code] += groups

@@ -120,7 +120,7 @@ def _translate(
     recipe: Recipe, lexes: Mapping[str, Lexis], tables: Mapping[str, dict[str, int]]
 ) -> None:
     """Rare words become the pivot's; those without a known translation are dropped (spec §5.3)."""
-    from polyglance.transfer.lexicon import lexicon_pairs
+    from polyglance.alignment.lexicon import lexicon_pairs
 
     pivot = recipe.universal.pivot
     if pivot not in lexes:

@@ -4,12 +4,12 @@ import os
 import re
 from pathlib import Path
 
+from polyglance.alignment.captions import induced_pairs, parallel_captions
+from polyglance.alignment.dictionaries import identical_pairs, read_pairs
+from polyglance.alignment.lexicon import Pairs, lexicon_pairs
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.text.vectors import WordVectors
-from polyglance.transfer.captions import induced_pairs, parallel_captions
-from polyglance.transfer.dictionaries import identical_pairs, read_pairs
-from polyglance.transfer.lexicon import Pairs, lexicon_pairs
 
 ENVIRONMENT = "POLYGLANCE_LEXICON"
 

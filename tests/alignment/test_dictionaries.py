@@ -4,11 +4,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from polyglance.data import Photo, load_folder, save_folder
-from polyglance.errors import PolyglanceError
-from polyglance.files import write_jsonl_gz
-from polyglance.text.vectors import WordVectors
-from polyglance.transfer import (
+from polyglance.alignment import (
     best_rows,
     identical_pairs,
     induced_pairs,
@@ -18,7 +14,11 @@ from polyglance.transfer import (
     read_pairs,
     split_rows,
 )
-from polyglance.transfer import captions as captions_module
+from polyglance.alignment import captions as captions_module
+from polyglance.data import Photo, load_folder, save_folder
+from polyglance.errors import PolyglanceError
+from polyglance.files import write_jsonl_gz
+from polyglance.text.vectors import WordVectors
 
 LEXICON = """\
 1-n\tfr\tbanc|banque de données
@@ -157,9 +157,9 @@ def dataset(folder, kind="translation"):
     return load_folder(folder)
 
 
-@pytest.mark.parametrize("codes", [7, 1 << 22])
-def test_dictionary_from_captions(tmp_path, monkeypatch, codes):
-    monkeypatch.setattr(captions_module, "_CODES", codes)
+@pytest.mark.parametrize("size", [7, 1 << 22])
+def test_dictionary_from_captions(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(captions_module, "_PAIRS_AT_A_TIME", size)
     tables = parallel_captions(dataset(tmp_path), "en", "de")
     assert set(tables[0].photo.tolist()) == set(range(60))
     pairs = induced_pairs(*tables)
@@ -176,8 +176,8 @@ def test_counts_are_those_of_sets(tmp_path):
         captions_module._Words([text.split() for text in table.texts], table.photo, common, 1)
         for table in tables
     ]
-    codes, counts = captions_module._count_pairs(*sides)
-    found = dict(zip(codes.tolist(), counts.tolist(), strict=True))
+    keys, counts = captions_module._count_pairs(*sides)
+    found = dict(zip(keys.tolist(), counts.tolist(), strict=True))
     texts = [dict(zip(table.photo.tolist(), table.texts, strict=True)) for table in tables]
     for one, two in np.ndindex(len(sides[0].words), len(sides[1].words)):
         words = sides[0].words[one], sides[1].words[two]
@@ -188,7 +188,7 @@ def test_counts_are_those_of_sets(tmp_path):
         assert found.get(one * len(sides[1].words) + two, 0) == together
 
 
-def test_captions_without_photograph_are_read_too(tmp_path):
+def test_text_only_captions_are_read_too(tmp_path):
     data = dataset(tmp_path)
     row = {"id": "x", "captions": {"en": {"translation": ["zebra"], "independent": ["no"]}}}
     write_jsonl_gz(tmp_path / "text-only.jsonl.gz", [row])
@@ -202,8 +202,8 @@ def test_independent_captions_where_there_is_no_translation(tmp_path):
     assert set(tables[1].kinds) == {"independent"}
 
 
-def test_no_photograph_in_common(tmp_path):
+def test_no_image_in_common(tmp_path):
     photos = [Photo(f"{c}.jpg", "train", {c: {"machine": ["x"]}}) for c in ("de", "en")]
     save_folder(tmp_path, photos)
-    with pytest.raises(PolyglanceError, match="share no photograph"):
+    with pytest.raises(PolyglanceError, match="share no image"):
         induced_pairs(*parallel_captions(load_folder(tmp_path), "en", "de"))
