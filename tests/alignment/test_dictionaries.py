@@ -1,6 +1,3 @@
-import gzip
-from itertools import islice
-
 import numpy as np
 import pytest
 
@@ -8,7 +5,6 @@ from polyglance.alignment import (
     best_rows,
     identical_pairs,
     induced_pairs,
-    lexicon_pairs,
     paired_rows,
     parallel_captions,
     read_pairs,
@@ -20,60 +16,9 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import write_jsonl_gz
 from polyglance.text.vectors import WordVectors
 
-LEXICON = """\
-1-n\tfr\tbanc|banque de données
-1-n\tde\tBank|Sitzbank
-2-n\tfr\tbanque
-2-n\tde\tBank|Kreditinstitut
-3-n\tfr\tbanque|établissement
-3-n\tde\tKreditinstitut
-4-a\tzh\t可以+的
-4-a\tde\tfähig
-"""
-
 
 def vectors(*words):
     return WordVectors(list(words), np.eye(len(words), dtype=np.float32))
-
-
-@pytest.fixture
-def lexicon(tmp_path):
-    path = tmp_path / "lexicon.tsv.gz"
-    path.write_bytes(gzip.compress(LEXICON.encode()))
-    return path
-
-
-def test_lexicon(lexicon):
-    assert lexicon_pairs(lexicon, "fr", "de") == [
-        ("banc", "Sitzbank"),
-        ("banc", "Bank"),
-        ("banque", "Kreditinstitut"),  # they share both senses
-        ("banque", "Bank"),
-        ("établissement", "Kreditinstitut"),
-    ]
-    assert lexicon_pairs(lexicon, "zh", "de") == [("可以", "fähig")]
-    assert lexicon_pairs(lexicon, "fr", "zh") == []
-
-
-def test_mistakes_with_the_lexicon(lexicon, tmp_path):
-    with pytest.raises(PolyglanceError, match=r"no language 'nl' \(one of: de, fr, zh\)"):
-        lexicon_pairs(lexicon, "nl", "de")
-    with pytest.raises(PolyglanceError, match="two languages"):
-        lexicon_pairs(lexicon, "de", "de")
-    with pytest.raises(PolyglanceError, match="no such file"):
-        lexicon_pairs(tmp_path / "none.tsv", "fr", "de")
-    lexicon.write_bytes(gzip.compress(b"1-n\tfr\ta\n1-n de b\n"))
-    with pytest.raises(PolyglanceError, match="line 2: expected synset"):
-        lexicon_pairs(lexicon, "fr", "de")
-
-
-def test_real_lexicon(shared, tmp_path):
-    part = tmp_path / "part.tsv"
-    with gzip.open(shared / "lexicon.tsv.gz", "rt", encoding="utf-8") as lines:
-        part.write_text("".join(islice(lines, 100_000)), encoding="utf-8")
-    pairs = lexicon_pairs(part, "fr", "de")
-    assert ("respirer", "atmen") in pairs
-    assert len(pairs) == len(set(pairs)) > 1000
 
 
 def test_file_of_pairs(tmp_path):

@@ -9,7 +9,6 @@ from polyglance.alignment.dictionaries import (
     read_pairs,
     split_rows,
 )
-from polyglance.alignment.lexicon import lexicon_pairs
 from polyglance.alignment.named import named_pairs
 from polyglance.alignment.procrustes import procrustes
 from polyglance.alignment.rcsls import Step, rcsls, rcsls_objective
@@ -25,7 +24,6 @@ __all__ = [
     "evaluate_alignment",
     "identical_pairs",
     "induced_pairs",
-    "lexicon_pairs",
     "named_pairs",
     "paired_rows",
     "parallel_captions",

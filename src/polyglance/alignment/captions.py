@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polyglance.alignment.lexicon import Pairs
 from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.data.lexicon import Pairs
 from polyglance.errors import PolyglanceError
 
 _PAIRS_AT_A_TIME = 1 << 22

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.alignment.lexicon import Pairs
+from polyglance.data.lexicon import Pairs
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_lines
 from polyglance.text.normalise import normalise

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from polyglance.alignment import Alignment, Precision, Step
-    from polyglance.alignment.lexicon import Pairs
+    from polyglance.data.lexicon import Pairs
     from polyglance.text.vectors import WordVectors
 
 

@@ -14,9 +14,9 @@ from polyglance.alignment import (
     paired_rows,
     sentence_translations,
 )
-from polyglance.alignment.lexicon import Pairs
 from polyglance.alignment.named import from_sentences, parallel
 from polyglance.data.dataset import Dataset
+from polyglance.data.lexicon import Pairs
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes import Recipe

@@ -1,7 +1,6 @@
 """Vectors of a language's words: from a user's files, or trained on sentences and kept."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import Dataset
+from polyglance.data.lexicon import Lexicon, lexicon_path
 from polyglance.data.text_only import FILE
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, cache_dir
@@ -40,7 +40,7 @@ class Corpus:
     def lexicon(self) -> Path | None:
         """The lexicon, if its synonyms are wanted."""
         wanted = self.recipe.universal.corpus == "lexicon"
-        return lexicon_file(self.recipe, "universal.corpus=lexicon") if wanted else None
+        return universal_lexicon(self.recipe, "universal.corpus=lexicon") if wanted else None
 
     @cached_property
     def key(self) -> str:
@@ -60,10 +60,9 @@ class Corpus:
         if self.texts is not None:
             found = text_only_sentences(self.dataset, self.languages, self.recipe.text.tokenizer)
         if self.lexicon is not None:
-            from polyglance.alignment.lexicon import synonyms
-
-            for code, groups in synonyms(self.lexicon, self.languages).items():
-                found[code] += groups
+            lexicon = Lexicon.open(self.lexicon)
+            for code in self.languages:
+                found[code] += lexicon.synonyms(code)
         return found
 
 
@@ -74,14 +73,9 @@ def _content(path: Path) -> bytes:
         raise PolyglanceError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def lexicon_file(recipe: Recipe, what: str) -> Path:
-    """The file of universal.lexicon, or of the environment, which `what` needs."""
-    named = recipe.universal.lexicon or os.environ.get("POLYGLANCE_LEXICON")
-    if not named:
-        raise PolyglanceError(
-            f"{what} needs a lexicon: set universal.lexicon=lexicon.tsv.gz or $POLYGLANCE_LEXICON"
-        )
-    return Path(named).expanduser()
+def universal_lexicon(recipe: Recipe, needed_by: str) -> Path:
+    """The lexicon of universal.lexicon or the environment, which a setting needs."""
+    return lexicon_path(recipe.universal.lexicon, needed_by, "universal.lexicon")
 
 
 def needs_lexicon(recipe: Recipe) -> str | None:

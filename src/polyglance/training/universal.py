@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.data.lexicon import Lexicon
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 from polyglance.recipes import Recipe
@@ -17,8 +18,8 @@ from polyglance.training.assignment import Assignment, assign_tokens
 from polyglance.training.language_vectors import (
     Corpus,
     language_vectors,
-    lexicon_file,
     reduce_vectors,
+    universal_lexicon,
 )
 
 
@@ -120,8 +121,6 @@ def _translate(
     recipe: Recipe, lexes: Mapping[str, Lexis], tables: Mapping[str, dict[str, int]]
 ) -> None:
     """Rare words become the pivot's; those without a known translation are dropped (spec §5.3)."""
-    from polyglance.alignment.lexicon import lexicon_pairs
-
     pivot = recipe.universal.pivot
     if pivot not in lexes:
         raise PolyglanceError(
@@ -131,7 +130,7 @@ def _translate(
         if code == pivot or lexis.own.all():
             continue
         rare = {word for word, mine in zip(lexis.words, lexis.own, strict=True) if not mine}
-        path = lexicon_file(recipe, "universal.rare=dictionary")
-        for word, translation in lexicon_pairs(path, code, pivot):
+        lexicon = Lexicon.open(universal_lexicon(recipe, "universal.rare=dictionary"))
+        for word, translation in lexicon.pairs(code, pivot):
             if word in rare and translation in tables[pivot]:
                 tables[code].setdefault(word, tables[pivot][translation])

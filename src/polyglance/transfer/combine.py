@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from polyglance.alignment.alignment import Alignment
-from polyglance.alignment.lexicon import Pairs
 from polyglance.alignment.neighbours import score_blocks
 from polyglance.alignment.retrieval import target_hubness
+from polyglance.data.lexicon import Pairs
 from polyglance.text.beginnings import closest
 from polyglance.text.normalise import normalise
 from polyglance.text.vectors import WordVectors
