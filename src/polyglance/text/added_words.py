@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text.beginnings import closest
-from polyglance.text.normalise import normalise
+from polyglance.text.inflection import InflectionIndex
 from polyglance.text.reader import Encoded, Reader, Substitutes, Words
 from polyglance.text.vocabulary import END, PAD, START, Ragged
 
@@ -23,8 +22,6 @@ FIRST_ID = 1 << 30
 """Where ids of added words begin; no vocabulary or lexicon grows this large."""
 PLACES = 4
 """Inside a caption, first, last, and the only word: spelt words carry the ends (spec §4.1)."""
-KEPT_WORDS = 50_000
-"""Unknown words for which the most similar one is remembered."""
 
 
 @dataclass(frozen=True)
@@ -43,25 +40,13 @@ class AddedLanguage:
         return {word: index for index, word in enumerate(self.words)}
 
     @cached_property
-    def _sorted(self) -> list[str]:
-        return sorted(self.words)
-
-    @cached_property
-    def _found(self) -> dict[str, int | None]:
-        """Words that were looked for by their beginning, which takes long."""
-        return {}
+    def _inflections(self) -> InflectionIndex:
+        return InflectionIndex(self.words)
 
     def find(self, word: str) -> int | None:
-        """The word's number; that of the word most like it by its beginning; or None."""
-        if word in self._index:
-            return self._index[word]
-        if word not in self._found:
-            if len(self._found) >= KEPT_WORDS:
-                self._found.clear()
-            plain = normalise(word)
-            close = plain if plain in self._index else closest(plain, self._sorted)
-            self._found[word] = None if close is None else self._index[close]
-        return self._found[word]
+        """The word's number; that of the word it is a likely form of; or None."""
+        found = self._inflections.find(word)
+        return None if found is None else self._index[found]
 
 
 class AddedReader(Reader):

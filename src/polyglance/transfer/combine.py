@@ -8,7 +8,7 @@ from polyglance.alignment.alignment import Alignment
 from polyglance.alignment.neighbours import score_blocks
 from polyglance.alignment.retrieval import target_hubness
 from polyglance.data.lexicon import Pairs
-from polyglance.text.beginnings import closest
+from polyglance.text.inflection import InflectionIndex
 from polyglance.text.normalise import normalise
 from polyglance.text.vectors import WordVectors
 
@@ -72,9 +72,9 @@ def neighbour_mixtures(
 
 def inflection_mixtures(mixtures: Mixtures, words: Sequence[str]) -> Mixtures:
     """For those of `words` that have no mixture, that of the word they are a likely form of."""
-    ordered = sorted(mixtures)
-    likeness = {word: closest(word, ordered) for word in words if word not in mixtures}
-    return {word: mixtures[near] for word, near in likeness.items() if near is not None}
+    index = InflectionIndex(mixtures)
+    found = {word: index.find(word) for word in words if word not in mixtures}
+    return {word: mixtures[known] for word, known in found.items() if known is not None}
 
 
 def _scaled(weights: dict[str, float]) -> dict[str, float]:
