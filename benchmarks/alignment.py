@@ -14,8 +14,8 @@ import time
 
 import numpy as np
 
+from polyglance.alignment import align, evaluate_alignment
 from polyglance.text.vectors.word_vectors import WordVectors, normalise_rows
-from polyglance.transfer import align, judge
 
 _UNIT = 1 << 30 if sys.platform == "darwin" else 1 << 20
 
@@ -46,7 +46,7 @@ def peak() -> float:
 
 
 def main() -> None:
-    """Make the vectors, align by both methods, and judge where asked to."""
+    """Make the vectors, align by both methods, and evaluate where asked to."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--words", type=int, default=200_000)
     parser.add_argument("--dim", type=int, default=300)
@@ -78,7 +78,7 @@ def main() -> None:
         fall += f"{min(step.objective for step in steps):.4f}" if steps else ""
         print(f"{method:5} {spent}, peak {peak():.2f} GiB{fall}", flush=True)
         if len(test):
-            found = judge(alignment, source, target, test, options.neighbours)
+            found = evaluate_alignment(alignment, source, target, test, options.neighbours)
             texts = [f"{way} P@1 {100 * score.at[1]:.1f} %" for way, score in found.items()]
             print(f"      {', '.join(texts)}, peak {peak():.2f} GiB", flush=True)
 

@@ -11,7 +11,7 @@ from polyglance.text.embedders.fixed import embedder
 from polyglance.text.vectors.fasttext import SubwordVectors
 from polyglance.text.embedders.fixed.layer import TranslatedWords
 from polyglance.text.embedders.fixed.embedder import LanguageWords, VectorReader
-from tests.transfer.planted import write_bin
+from tests.alignment.planted import write_bin
 
 RECIPE = TextRecipe(embedder="vectors", ends=False, max_length=4)
 

@@ -15,7 +15,7 @@ from polyglance.text.vectors.word_vectors import (
     read_vectors,
     save_vectors,
 )
-from tests.transfer.planted import write_bin
+from tests.alignment.planted import write_bin
 
 VEC = "3 2\nthe 1 2\ndog 0.5 -3e-1 \ncat 4 5\n"
 

@@ -226,7 +226,7 @@ def test_copied_weights_are_those_that_both_have(world, trained):
         ("table", ["data.languages=[en]"], "the model knows 'en' already"),
         ("table", ["transfer.keep=false"], "extended, with transfer.keep=true"),
         ("table", ["transfer.pivot=fr"], "transfer.pivot 'fr' is not the source's"),
-        ("table", ["transfer.dictionary=lexicon"], "give the lexicon's file"),
+        ("table", ["transfer.dictionary=lexicon"], "dictionary lexicon needs a lexicon"),
         ("table", ["transfer.source=null"], "it goes with transfer.source"),
         ("table", ["transfer.dictionary=identical"], "needs vectors of both languages"),
         ("vectors", ["text.vectors=nowhere"], "no such folder; give text.vectors"),

@@ -10,9 +10,9 @@ from polyglance.errors import PolyglanceError
 if TYPE_CHECKING:
     import numpy as np
 
+    from polyglance.alignment import Alignment, Precision, Step
+    from polyglance.data.lexicon import Pairs
     from polyglance.text.vectors.word_vectors import WordVectors
-    from polyglance.transfer import Alignment, Precision, Step
-    from polyglance.transfer.lexicon import Pairs
 
 
 def align_command(
@@ -46,11 +46,13 @@ def align_command(
         int, typer.Option(min=1, help="Source words of the dictionary to learn from.")
     ] = 5000,
     test_words: Annotated[
-        int, typer.Option(min=0, help="Further source words to judge with; at most a fifth.")
+        int, typer.Option(min=0, help="Further source words to evaluate on; at most a fifth.")
     ] = 1500,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Draw the words to judge with; default those of least frequency."),
+        typer.Option(
+            min=0, help="Draw the words to evaluate on; default those of least frequency."
+        ),
     ] = None,
     translations: Annotated[
         int | None, typer.Option(min=1, help="Pairs a source word to learn from; default all.")
@@ -67,8 +69,8 @@ def align_command(
 ) -> None:
     """Learn a linear map from SRC's word vectors to TGT's with a dictionary."""
     _check(out, method, rate)
+    from polyglance.alignment import align, best_rows, paired_rows, split_rows
     from polyglance.text.vectors.word_vectors import read_vectors, save_vectors
-    from polyglance.transfer import align, best_rows, paired_rows, split_rows
 
     from_, to = (read_vectors(path, words, lenient=lenient) for path in (source, target))
     pairs = _pairs(dictionary, languages, lexicon, from_, to)
@@ -127,7 +129,7 @@ def _pairs(
     source: "WordVectors",
     target: "WordVectors",
 ) -> "Pairs":
-    from polyglance.transfer.named import language_pair, named_pairs
+    from polyglance.alignment.named import language_pair, named_pairs
 
     codes = ["", ""]
     kind, _, rest = name.partition(":")
@@ -144,7 +146,7 @@ def _pairs(
 
 def _describe(path: Path, vectors: "WordVectors") -> None:
     passed = f", {vectors.skipped} lines passed over" if vectors.skipped else ""
-    typer.echo(f"{path.name}: {len(vectors)} words of {vectors.dim} numbers{passed}")
+    typer.echo(f"{path.name}: {len(vectors)} words, dimension {vectors.dim}{passed}")
 
 
 def _sizes(rows: "np.ndarray") -> str:
@@ -172,7 +174,7 @@ def _evaluate(
     """Precision before (no map), of the rotation RCSLS starts from, and after."""
     import numpy as np
 
-    from polyglance.transfer import Alignment, align, judge
+    from polyglance.alignment import Alignment, align, evaluate_alignment
 
     means = alignment.source_mean, alignment.target_mean
     method = alignment.facts["method"]
@@ -180,7 +182,10 @@ def _evaluate(
     if method == "rcsls":
         maps["svd"] = align(source, target, train, "svd", means[0] is not None)[0]
     maps[method] = alignment
-    found = {name: judge(one, source, target, test, neighbours, k) for name, one in maps.items()}
+    found = {
+        name: evaluate_alignment(one, source, target, test, neighbours, k)
+        for name, one in maps.items()
+    }
     _print(found)
     return {
         name: {way: score.at for way, score in scores.items()} for name, scores in found.items()

@@ -81,8 +81,9 @@ def _sentences(
     if not found:
         raise PolyglanceError("nothing to train on: give a dataset, or --text CODE=FILE")
     if lexicon is not None:
-        from polyglance.transfer.lexicon import synonyms
+        from polyglance.data.lexicon import Lexicon
 
-        for code, groups in synonyms(lexicon, found).items():
-            found[code].extend(groups)
+        words = Lexicon.open(lexicon)
+        for language, sentences in found.items():
+            sentences.extend(words.synonyms(language))
     return found

@@ -1,32 +1,165 @@
-"""Reading `lexicon.tsv.gz`: words of many languages on WordNet synsets."""
+"""`lexicon.tsv.gz`: words of many languages on WordNet synsets."""
 
-from collections.abc import Iterator
+import os
+from collections import Counter
+from collections.abc import Collection, Mapping
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_lines
 from polyglance.progress import Bar
+from polyglance.registry import nearest
+from polyglance.text.tokenizers.normalise import normalise
 
-_BYTES_A_LINE, _STRIDE = 12, 20_000
+ENVIRONMENT = "POLYGLANCE_LEXICON"
+KEPT = 2
+"""Lexicons that stay in memory."""
+_BYTES_OF_A_LINE, _STRIDE = 12, 20_000
+
+Pairs = list[tuple[str, str]]
+"""(source word, target word)"""
+Synsets = Mapping[str, Collection[str]]
+"""word → its synsets"""
 
 
-def lexicon_entries(path: Path) -> Iterator[list[str]]:
-    """[synset, language, lemmas with | between] of each line, which tabs part."""
-    estimate = path.stat().st_size // _BYTES_A_LINE if path.is_file() else 0
-    with Bar(f"reading {path.name}", estimate, "lines", estimate > _STRIDE) as bar:
-        for number, line in read_lines(path):
-            parts = line.split("\t")
-            if len(parts) != 3:
-                raise PolyglanceError(
-                    f"{path}, line {number}: expected synset, language and lemmas with tabs between"
-                )
-            yield parts
-            if number % _STRIDE == 0:
-                bar.advance(_STRIDE)
+class Lexicon:
+    """The words of a file by language; a language is only indexed when it is asked for.
+
+    A line of the file is `synset <tab> language <tab> lemma|lemma|…`. Of a language that the file
+    lacks there are no words; `require` raises for it.
+    """
+
+    def __init__(self, path: Path, lines: Mapping[str, str]) -> None:
+        """`lines` are by language `synset <tab> lemmas`, newlines between. Use `open`."""
+        self.path = path
+        self.languages = sorted(lines)
+        self._lines = lines
+        self._synsets: dict[tuple[str, bool], dict[str, tuple[str, ...]]] = {}
+
+    @classmethod
+    def open(cls, path: Path) -> "Lexicon":
+        """Read a file, or take it from memory if it was read before and has not changed."""
+        if not path.is_file():
+            raise PolyglanceError(f"{path}: no such file")
+        path = path.resolve()
+        state = path.stat()
+        return _open(path, state.st_mtime_ns, state.st_size)
+
+    def require(self, language: str) -> None:
+        """Raise unless the lexicon has words of a language."""
+        if language not in self._lines:
+            hint = nearest(language, self.languages)
+            raise PolyglanceError(f"{self.path}: has no language '{language}'{hint}")
+
+    def words(self, language: str) -> list[str]:
+        """Single words as the lexicon spells them, in the order of the file."""
+        return list(self.synsets(language))
+
+    def synsets(self, language: str, normalised: bool = False) -> dict[str, tuple[str, ...]]:
+        """Single word → its synsets; expressions of several words are left out.
+
+        Args:
+            language: of the words.
+            normalised: whether words are spelt as tokenizers spell them, or as the lexicon does.
+        """
+        key = language, normalised
+        if key not in self._synsets:
+            found: dict[str, dict[str, None]] = {}
+            for synset, lemmas in self._entries(language):
+                for word in single_words(lemmas):
+                    form = normalise(word, language) if normalised else word
+                    found.setdefault(form, {})[synset] = None
+            self._synsets[key] = {word: tuple(synsets) for word, synsets in found.items()}
+        return self._synsets[key]
+
+    def lemmas(self, language: str) -> dict[str, list[str]]:
+        """Synset → words and expressions of a language."""
+        return {synset: lemma_words(lemmas) for synset, lemmas in self._entries(language)}
+
+    def synonyms(self, language: str) -> list[list[str]]:
+        """Groups of two or more words that share a synset, normalised."""
+        groups = [single_words(lemmas) for _, lemmas in self._entries(language)]
+        return [[normalise(word) for word in group] for group in groups if len(group) > 1]
+
+    def pairs(self, source: str, target: str) -> Pairs:
+        """All pairs of words that share a synset, each word's most likely translation first."""
+        if source == target:
+            raise PolyglanceError(f"'{source}-{target}': a dictionary needs two languages")
+        self.require(source)
+        self.require(target)
+        shared = SharedSynsets(self.synsets(source), self.synsets(target))
+        return [(word, other) for word in shared.source for other in shared.ranked(word)]
+
+    @cached_property
+    def spread(self) -> Counter[str]:
+        """Synset → the number of languages that have a word for it."""
+        return Counter(
+            synset
+            for language in self.languages
+            for synset in dict.fromkeys(synset for synset, _ in self._entries(language))
+        )
+
+    def _entries(self, language: str) -> list[tuple[str, str]]:
+        """(synset, lemmas) of every line of a language."""
+        found = []
+        for line in self._lines[language].split("\n") if language in self._lines else ():
+            synset, _, lemmas = line.partition("\t")
+            found.append((synset, lemmas))
+        return found
+
+
+class SharedSynsets:
+    """How similar words are in meaning, by the synsets that they share (Jaccard index).
+
+    >>> shared = SharedSynsets({"Hund": ["1"]}, {"dog": ["1", "2"], "hound": ["1"]})
+    >>> shared.similarities("Hund"), shared.ranked("Hund")
+    ({'dog': 0.5, 'hound': 1.0}, ['hound', 'dog'])
+    """
+
+    def __init__(self, source: Synsets, target: Synsets) -> None:
+        self.source, self.target = source, target
+        self._words: dict[str, list[str]] = {}
+        for word, synsets in target.items():
+            for synset in synsets:
+                self._words.setdefault(synset, []).append(word)
+
+    def similarities(self, word: str) -> dict[str, float]:
+        """Target words that share a synset with a source word → share of both words' synsets."""
+        own = self.source.get(word, ())
+        shared = Counter(other for synset in own for other in self._words.get(synset, ()))
+        return {
+            other: count / (len(own) + len(self.target[other]) - count)
+            for other, count in shared.items()
+        }
+
+    def ranked(self, word: str) -> list[str]:
+        """The same target words, the most similar first."""
+        found = self.similarities(word)
+        return sorted(found, key=lambda other: (-found[other], other))
+
+
+def lexicon_path(explicit: str | Path | None, needed_by: str, option: str = "--lexicon") -> Path:
+    """The lexicon's file: the one that was given, or that of $POLYGLANCE_LEXICON.
+
+    Args:
+        explicit: what the user gave; empty is the same as None.
+        needed_by: what needs a lexicon, for the message to the user.
+        option: the option or field that gives one.
+    """
+    named = str(explicit or os.environ.get(ENVIRONMENT) or "").strip()
+    if not named:
+        raise PolyglanceError(
+            f"{needed_by} needs a lexicon: give lexicon.tsv.gz with {option}, or set ${ENVIRONMENT}"
+        )
+    path = Path(named).expanduser()
+    if not path.is_file():
+        raise PolyglanceError(f"{path}: no such file; {needed_by} needs a lexicon")
+    return path
 
 
 def lemma_words(lemmas: str) -> list[str]:
-    """Words and expressions of an entry; the Chinese wordnet parts 的 and 地 with a plus.
+    """Words and expressions of a line; the Chinese wordnet separates 的 and 地 with a plus.
 
     >>> lemma_words("dog|hot_dog|快乐+的")
     ['dog', 'hot dog', '快乐']
@@ -36,5 +169,25 @@ def lemma_words(lemmas: str) -> list[str]:
 
 
 def single_words(lemmas: str) -> list[str]:
-    """The words of an entry without its expressions of several words."""
+    """The words of a line without its expressions of several words."""
     return [word for word in lemma_words(lemmas) if not any(map(str.isspace, word))]
+
+
+@lru_cache(maxsize=KEPT)
+def _open(path: Path, changed: int, size: int) -> Lexicon:
+    """The lines are kept as one text for each language, a third of the memory of a list."""
+    found: dict[str, bytearray] = {}
+    estimate = size // _BYTES_OF_A_LINE
+    with Bar(f"reading {path.name}", estimate, "lines", estimate > _STRIDE) as bar:
+        for number, line in read_lines(path):
+            parts = line.split("\t")
+            if len(parts) != 3:
+                raise PolyglanceError(
+                    f"{path}, line {number}: expected synset, language and lemmas with tabs between"
+                )
+            synset, language, lemmas = parts
+            text = found.setdefault(language, bytearray())
+            text += f"\n{synset}\t{lemmas}".encode()
+            if number % _STRIDE == 0:
+                bar.advance(_STRIDE)
+    return Lexicon(path, {language: text[1:].decode() for language, text in found.items()})

@@ -91,13 +91,13 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
 
 def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
     """Raise now for a lexicon that trainings would miss later."""
-    from polyglance.text.vectors.trained import lexicon_file, needs_lexicon
+    from polyglance.data.lexicon import lexicon_path
+    from polyglance.text.vectors.trained import needs_lexicon
 
     for run in todo:
         if run.recipe is not None and (what := needs_lexicon(run.recipe)):
-            path = given or lexicon_file(run.recipe, what)
-            if not path.is_file():
-                raise PolyglanceError(f"{path}: no such file; {what} needs a lexicon")
+            option = "--lexicon (universal.lexicon in a recipe)"
+            lexicon_path(given or run.recipe.universal.lexicon, what, option)
 
 
 def uses_lexicon(plan: Plan) -> bool:

@@ -7,7 +7,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from polyglance.alignment import (
+    align,
+    best_rows,
+    named_pairs,
+    paired_rows,
+    sentence_translations,
+)
+from polyglance.alignment.named import from_sentences, parallel
 from polyglance.data.dataset import Dataset
+from polyglance.data.lexicon import Pairs
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes import Recipe
@@ -24,17 +33,10 @@ from polyglance.training.source import copy_weights, pivot_of
 from polyglance.text.embedders.fixed.build import language_words
 from polyglance.transfer import (
     Mixtures,
-    align,
-    best_rows,
     dictionary_mixtures,
-    named_pairs,
+    inflection_mixtures,
     neighbour_mixtures,
-    paired_rows,
-    sentence_mixtures,
-    spelling_mixtures,
 )
-from polyglance.transfer.lexicon import Pairs
-from polyglance.transfer.named import from_sentences, parallel
 
 OFTEN = 2
 """Words of the new captions that no mixture explains are learned if they occur this often."""
@@ -102,7 +104,7 @@ def _mixtures(
         ranks |= known_ranks(base, pivot, [known for _, known in pairs], dataset, tokenizer)
         found = dictionary_mixtures(pairs, ranks)
         if from_sentences(name):
-            found |= sentence_mixtures(*parallel(name, code, pivot, dataset), ranks, tokenizer)
+            found |= sentence_translations(*parallel(name, code, pivot, dataset), ranks, tokenizer)
         mixtures = found | mixtures
         every += pairs
     if not mixtures:
@@ -120,7 +122,7 @@ def _mixtures(
         missing = [word for word in both[0].words if word not in mixtures]
         mixtures |= neighbour_mixtures(alignment, both[0], target, missing)
     words = sorted({word for one in captions for word in one})
-    return mixtures | spelling_mixtures(mixtures, words)
+    return mixtures | inflection_mixtures(mixtures, words)
 
 
 def _vectors(

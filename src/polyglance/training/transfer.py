@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from polyglance.alignment import align, best_rows, named_pairs, paired_rows
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
@@ -18,7 +19,6 @@ from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.training.adding import add_language
 from polyglance.training.source import check_alike, copy_weights, pivot_of
 from polyglance.text.embedders.fixed.build import language_words
-from polyglance.transfer import align, best_rows, named_pairs, paired_rows
 
 NEIGHBOURS = 50_000
 

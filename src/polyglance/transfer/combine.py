@@ -1,29 +1,29 @@
-"""Words of a new language as mixtures of words that a model knows."""
+"""Words of a new language as mixtures of words that a model has embeddings of."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from polyglance.text.beginnings import closest
+from polyglance.alignment.alignment import Alignment
+from polyglance.alignment.neighbours import score_blocks
+from polyglance.alignment.retrieval import target_hubness
+from polyglance.data.lexicon import Pairs
+from polyglance.text.inflection import InflectionIndex
 from polyglance.text.tokenizers.normalise import normalise
 from polyglance.text.vectors.word_vectors import WordVectors
-from polyglance.transfer.alignment import Alignment
-from polyglance.transfer.lexicon import Pairs
-from polyglance.transfer.neighbours import score_blocks
-from polyglance.transfer.retrieval import target_hubness
 
 Mixtures = dict[str, dict[str, float]]
 """New word → known word → weight; weights of a new word sum to 1."""
 
 NEIGHBOURS, SHARPNESS = 5, 10.0
-"""Of a new word's vector, how many known words count, and how much more the nearer ones."""
+"""Known words in a mixture, and the inverse temperature of the softmax over their scores."""
 
 
 def dictionary_mixtures(pairs: Pairs, ranks: Mapping[str, int]) -> Mixtures:
-    """Mixtures of a word's translations, weighed by 1 / (place in the pairs · rank).
+    """Mixtures of a word's translations, weighted by 1 / (place in the pairs · rank).
 
-    `ranks` are the known words with 1 for the most frequent: what a lexicon offers for a word
-    is often a rare sense, which captions do not mean.
+    `ranks` are the known words with 1 for the most frequent: what a lexicon has for a word is
+    often a rare sense, which captions do not mean.
 
     >>> dictionary_mixtures([("hond", "hound"), ("hond", "dog")], {"dog": 2, "hound": 3})
     {'hond': {'hound': 0.571..., 'dog': 0.428...}}
@@ -45,7 +45,16 @@ def neighbour_mixtures(
     neighbours: int = NEIGHBOURS,
     sharpness: float = SHARPNESS,
 ) -> Mixtures:
-    """Mixtures of the known words (`target`) nearest by CSLS to each aligned new word."""
+    """Mixtures of the known words nearest by CSLS to each aligned new word.
+
+    Args:
+        alignment: the map from `source` to `target`.
+        source: vectors of the new language.
+        target: vectors of the known words.
+        words: the new words, all of `source`.
+        neighbours: known words in a mixture.
+        sharpness: inverse temperature of the softmax over their scores.
+    """
     queries = alignment.apply(source.matrix[source.rows(words)])
     targets = alignment.target(target.matrix)
     hubness = target_hubness(targets, alignment.apply(source.matrix))
@@ -61,11 +70,11 @@ def neighbour_mixtures(
     return found
 
 
-def spelling_mixtures(mixtures: Mixtures, words: Sequence[str]) -> Mixtures:
-    """Mixtures of those of `words` that have none, from the word most like them."""
-    ordered = sorted(mixtures)
-    likeness = {word: closest(word, ordered) for word in words if word not in mixtures}
-    return {word: mixtures[near] for word, near in likeness.items() if near is not None}
+def inflection_mixtures(mixtures: Mixtures, words: Sequence[str]) -> Mixtures:
+    """For those of `words` that have no mixture, that of the word they are a likely form of."""
+    index = InflectionIndex(mixtures)
+    found = {word: index.find(word) for word in words if word not in mixtures}
+    return {word: mixtures[known] for word, known in found.items() if known is not None}
 
 
 def _scaled(weights: dict[str, float]) -> dict[str, float]:

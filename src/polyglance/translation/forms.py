@@ -1,8 +1,14 @@
 """From an inflected word to a lemma that a lexicon has, without a lemmatiser."""
 
 from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 
-from polyglance.text.beginnings import common_beginning
+from polyglance.text.inflection import (
+    SHORTEST_FORM,
+    SHORTEST_STEM,
+    InflectionIndex,
+    InflectionRule,
+)
 
 _IRREGULAR = {
     **{"men": "man", "women": "woman", "children": "child", "feet": "foot", "teeth": "tooth"},
@@ -15,10 +21,11 @@ _ENDINGS = {
     **{"ies": ["y"], "ied": ["y"], "es": ["", "e"], "s": [""]},
     **{"ing": ["", "e"], "ed": ["", "e"]},
 }
-SHORTEST_LEMMA, LONGEST_ENDING, LONGEST_REST = 3, 4, 3
-SHORTEST_FORM, SHORTEST_ENGLISH = 4, 5
-"""Letters of a word that may be led back by its beginning; English has rules for shorter ones."""
-COMMON_SHARE = 0.6
+RULE = InflectionRule(
+    SHORTEST_FORM, shared_of_entry=0, longest_ending=4, longest_rest=3, rest_weight=0.5
+)
+SHORTEST_ENGLISH_FORM = 5
+"""English has rules for shorter words, and "the" is no form of "then"."""
 
 
 def english_lemmas(word: str) -> Iterator[str]:
@@ -43,33 +50,15 @@ class Lemmas:
 
     def __init__(self, words: Iterable[str], language: str) -> None:
         self.english = language == "en"
-        self._by_start: dict[str, list[str]] = {}
-        for word in words:
-            if " " not in word:
-                self._by_start.setdefault(word[:SHORTEST_LEMMA], []).append(word)
+        rule = replace(RULE, shortest_form=SHORTEST_ENGLISH_FORM) if self.english else RULE
+        self._index = InflectionIndex((word for word in words if " " not in word), rule)
 
     def of(self, word: str, known: Container[str]) -> list[str]:
         """The word itself and its likely lemmas that are `known`; else the closest in spelling."""
         found = [word] if word in known else []
         if self.english:
-            stems = (stem for stem in english_lemmas(word) if len(stem) >= SHORTEST_LEMMA)
+            stems = (stem for stem in english_lemmas(word) if len(stem) >= SHORTEST_STEM)
             found += [stem for stem in stems if stem in known]
-        return list(dict.fromkeys(found)) or self._closest(word)
-
-    def _closest(self, word: str) -> list[str]:
-        """The lemma with the longest common beginning, if only endings differ.
-
-        Short words that a lexicon lacks are mostly articles and prepositions: "the" is no "then".
-        """
-        if len(word) < (SHORTEST_ENGLISH if self.english else SHORTEST_FORM):
-            return []
-        least = max(SHORTEST_LEMMA, COMMON_SHARE * len(word))
-        best: tuple[float, str] | None = None
-        for lemma in self._by_start.get(word[:SHORTEST_LEMMA], ()):
-            common = common_beginning(word, lemma)
-            rest, ending = len(lemma) - common, len(word) - common
-            if common < least or rest > LONGEST_REST or ending > LONGEST_ENDING:
-                continue
-            if best is None or (common - rest / 2, lemma) > best:
-                best = common - rest / 2, lemma
-        return [] if best is None else [best[1]]
+        if not found and (close := self._index.closest(word)) is not None:
+            found = [close]
+        return list(dict.fromkeys(found))

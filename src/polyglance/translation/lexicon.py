@@ -1,17 +1,14 @@
-"""Word by word through a lexicon of synsets: rough, and there for 44 languages at once."""
+"""Word by word through a lexicon of synsets: rough, but for 44 languages at once."""
 
-import os
 from collections import Counter
 from functools import cached_property, partial
 
 from polyglance.data import load_dataset
 from polyglance.data.fingerprint import dataset_fingerprint
-from polyglance.data.lexicon import lemma_words, lexicon_entries
-from polyglance.errors import PolyglanceError
-from polyglance.registry import nearest
+from polyglance.data.lexicon import Lexicon, lexicon_path
 from polyglance.text.tokenizers.normalise import normalise
 from polyglance.text.tokenizers.base import get_tokenizer, tokenize_many
-from polyglance.translation.base import Translator, file_digest, needed, translators
+from polyglance.translation.base import Translator, file_digest, translators
 from polyglance.translation.forms import Lemmas
 
 VERSION = 2
@@ -21,7 +18,7 @@ LONGEST_EXPRESSION = 3
 SHORT = 4
 """Letters of a word that, if the lexicon lacks it, is taken for one such as "with" or "der"."""
 
-SENSE_POWER, WORD_POWER = 2, 0.25
+SYNSET_POWER, WORD_POWER = 2, 0.25
 NOUNS_IN_CAPITALS = {"de"}
 UNSPACED = {"zh", "ja", "th"}
 
@@ -40,10 +37,7 @@ class LexiconTranslator(Translator):
 
     def __init__(self, argument: str) -> None:
         file, _, captions = argument.partition(",words=")
-        file = file or os.environ.get("POLYGLANCE_LEXICON", "")
-        self.path = needed(file, "lexicon", "a lexicon.tsv.gz or $POLYGLANCE_LEXICON")
-        if not self.path.is_file():
-            raise PolyglanceError(f"{self.path}: no such lexicon")
+        self.path = lexicon_path(file, "translator 'lexicon'", "lexicon:PATH")
         self.captions = load_dataset(captions) if captions else None
         suffix = "" if self.captions is None else f",words={self.captions.name}"
         self.name = f"lexicon:{self.path.name}{suffix}"
@@ -64,21 +58,23 @@ class LexiconTranslator(Translator):
 
     def _source(self, language: str) -> "_Source":
         if language not in self._sources:
-            self._sources[language] = _Source(self._entries(language), language)
+            self._sources[language] = _Source(self._usable(language), language)
         return self._sources[language]
 
     def _target(self, language: str) -> "_Target":
         if language not in self._targets:
-            usual = self._usual(language)
-            entries = self._entries(language)
-            self._targets[language] = _Target(entries, language, self._spread, usual)
+            words, usual = self._usable(language), self._usual(language)
+            self._targets[language] = _Target(words, language, self._lexicon.spread, usual)
         return self._targets[language]
 
-    def _entries(self, language: str) -> dict[str, str]:
-        if language not in self._lemmas:
-            hint = nearest(language, sorted(self._lemmas))
-            raise PolyglanceError(f"{self.path}: has no language '{language}'{hint}")
-        return self._lemmas[language]
+    def _usable(self, language: str) -> dict[str, list[str]]:
+        """Synset → lemmas without names and abbreviations, which begin with a capital."""
+        self._lexicon.require(language)
+        capitals = language in NOUNS_IN_CAPITALS
+        return {
+            synset: [word for word in lemmas if capitals or word == word.lower()]
+            for synset, lemmas in self._lexicon.lemmas(language).items()
+        }
 
     def _usual(self, language: str) -> Counter[str]:
         """How often training captions use each word."""
@@ -88,50 +84,43 @@ class LexiconTranslator(Translator):
         return Counter(word for words in tokenize_many(texts, language) for word in words)
 
     @cached_property
-    def _lemmas(self) -> dict[str, dict[str, str]]:
-        """language → synset → lemmas with | between"""
-        found: dict[str, dict[str, str]] = {}
-        for synset, code, lemmas in lexicon_entries(self.path):
-            found.setdefault(code, {})[synset] = lemmas
-        return found
-
-    @cached_property
-    def _spread(self) -> Counter[str]:
-        """In how many languages a sense has a word: what everybody names is most often meant."""
-        return Counter(synset for senses in self._lemmas.values() for synset in senses)
+    def _lexicon(self) -> Lexicon:
+        return Lexicon.open(self.path)
 
 
 class _Source:
-    """The senses of a language's words and expressions."""
+    """The synsets of a language's words and expressions."""
 
-    def __init__(self, entries: dict[str, str], language: str) -> None:
-        self.senses: dict[str, list[str]] = {}
-        for synset, lemmas in entries.items():
-            for word in _usable(lemmas, language):
-                self.senses.setdefault(normalise(word, language), []).append(synset)
-        self.lemmas = Lemmas(self.senses, language)
+    def __init__(self, lemmas: dict[str, list[str]], language: str) -> None:
+        self.synsets: dict[str, list[str]] = {}
+        for synset, words in lemmas.items():
+            for word in words:
+                self.synsets.setdefault(normalise(word, language), []).append(synset)
+        self.lemmas = Lemmas(self.synsets, language)
         self.between = "" if language in UNSPACED else " "
 
 
 class _Target:
-    """The words of a language's senses, and how likely each is used."""
+    """The words of a language's synsets, and how likely each is used.
+
+    Of a word's synsets the one that most languages have a word for (`spread`) is most often meant.
+    """
 
     def __init__(
         self,
-        entries: dict[str, str],
+        words: dict[str, list[str]],
         language: str,
         spread: Counter[str],
         usual: Counter[str],
     ) -> None:
-        self.words = {synset: _usable(lemmas, language) for synset, lemmas in entries.items()}
-        self.spread, self._usual = spread, usual
+        self.words, self.spread, self._usual = words, spread, usual
         self._weight: Counter[str] = Counter()
-        for synset, words in self.words.items():
-            self._weight.update(dict.fromkeys(words, spread[synset]))
+        for synset, own in words.items():
+            self._weight.update(dict.fromkeys(own, spread[synset]))
         self._split = partial(get_tokenizer().tokenize, language=language)
 
     def likely(self, word: str) -> float:
-        """How likely a word is used, by captions where there are any, else by its senses."""
+        """How likely a word is used, by captions where there are any, else by its synsets."""
         if not self._usual:
             return float(self._weight[word] ** WORD_POWER)
         return 1.0 + min((self._usual[token] for token in self._split(word)), default=0)
@@ -160,7 +149,7 @@ class _Words:
         """How many tokens from `start` on are an expression of the lexicon; else 1."""
         for length in range(min(LONGEST_EXPRESSION, len(tokens) - start), 1, -1):
             words = self._source.between.join(tokens[start : start + length])
-            if words in self._source.senses and self._word(words) is not None:
+            if words in self._source.synsets and self._word(words) is not None:
                 return length
         return 1
 
@@ -170,7 +159,7 @@ class _Words:
         return self._kept[token]
 
     def _choose(self, token: str) -> str | None:
-        """The translation that shares the most widespread senses, and is usual itself.
+        """The translation that shares the most widespread synsets, and is usual itself.
 
         Short words of an alphabet are mostly articles and prepositions, and in a lexicon the
         names of units and elements.
@@ -178,15 +167,9 @@ class _Words:
         if len(token) < 3 and normalise(token).isalpha() and self._source.between:
             return None
         scores: Counter[str] = Counter()
-        for lemma in self._source.lemmas.of(token, self._source.senses):
-            for synset in self._source.senses[lemma]:
+        for lemma in self._source.lemmas.of(token, self._source.synsets):
+            for synset in self._source.synsets[lemma]:
                 for word in self._target.words.get(synset, ()):
-                    scores[word] += self._target.spread[synset] ** SENSE_POWER
+                    scores[word] += self._target.spread[synset] ** SYNSET_POWER
         ranked = {word: score * self._target.likely(word) for word, score in scores.items()}
         return min(ranked, key=lambda word: (-ranked[word], len(word), word), default=None)
-
-
-def _usable(lemmas: str, language: str) -> list[str]:
-    """Words and expressions without names and abbreviations, which begin with a capital."""
-    capitals = language in NOUNS_IN_CAPITALS
-    return [word for word in lemma_words(lemmas) if capitals or word == word.lower()]

@@ -1,17 +1,19 @@
 """Other forms of words, found in texts without a grammar.
 
 Two words are taken for forms of one if they differ in endings of at most three letters, and if
-that pair of endings parts at least one in a hundred of the language's words. So -s, -ed and -ing
-are found in English, case endings in Czech. Some pairs are of different words (`her`, `hers` and
-`herd`), forms that change inside (`man`, `men`) are missed, and languages without endings have
-none: this is a test of readers, not a morphology.
+that pair of endings tells at least one in a hundred of the language's words apart. So -s, -ed and
+-ing are found in English, case endings in Czech. Some pairs are of different words (`her`, `hers`
+and `herd`), forms that change inside (`man`, `men`) are missed, and languages without endings
+have none: this tests models, it is no morphology.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from itertools import combinations
 
-STEM, ENDING = 3, 3
+from polyglance.text.inflection import SHORTEST_STEM, common_prefix
+
+LONGEST_ENDING = 3
 FREQUENT = 5
 """Times that a word must occur, or misspellings would be forms."""
 SHARE = 0.01
@@ -26,7 +28,7 @@ def inflections(counts: Mapping[str, int]) -> dict[str, list[str]]:
     >>> inflections(counts)["talk"]
     ['talked', 'talks']
     """
-    known = {word for word, n in counts.items() if n >= FREQUENT and len(word) >= STEM}
+    known = {word for word, n in counts.items() if n >= FREQUENT and len(word) >= SHORTEST_STEM}
     stems: dict[str, set[str]] = defaultdict(set)
     for word in known:
         for cut in _cuts(word):
@@ -39,13 +41,13 @@ def inflections(counts: Mapping[str, int]) -> dict[str, list[str]]:
 
 def _cuts(word: str) -> range:
     """Places of a stem's end, the longest first."""
-    return range(len(word), max(STEM, len(word) - ENDING) - 1, -1)
+    return range(len(word), max(SHORTEST_STEM, len(word) - LONGEST_ENDING) - 1, -1)
 
 
 def _pairs(endings: set[str]) -> list[Endings]:
     """Pairs that share no first letter, which would belong to the stem."""
     pairs = combinations(sorted(endings), 2)
-    return [(a, b) for a, b in pairs if not (a and b and a[0] == b[0])]
+    return [(a, b) for a, b in pairs if not common_prefix(a, b)]
 
 
 def _forms(word: str, stems: Mapping[str, set[str]], usual: set[Endings]) -> list[str]:

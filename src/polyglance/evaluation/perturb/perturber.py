@@ -8,11 +8,11 @@ from random import Random
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import digest
+from polyglance.data.lexicon import Lexicon, Synsets, lexicon_path
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.inflections import inflections
 from polyglance.evaluation.perturb.known import KnownWords
-from polyglance.evaluation.perturb.lexical import Senses, synonyms, translations
-from polyglance.evaluation.perturb.senses import read_senses
+from polyglance.evaluation.perturb.lexical import synonyms, translations
 from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.evaluation.perturb.typos import typo
 from polyglance.evaluation.perturb.words import Change, change_words, spans, unspaced, words_of
@@ -74,8 +74,8 @@ class Perturber:
         return change
 
     def _unseen(self, language: str) -> Change:
-        seen, senses = self.known.counts(language), self._senses(language)
-        find = synonyms(senses, lambda word: not any(w in seen for w in words_of(word, language)))
+        seen, synsets = self.known.counts(language), self._synsets(language)
+        find = synonyms(synsets, lambda word: not any(w in seen for w in words_of(word, language)))
         return _looked_up([find], language)
 
     def _switches(self, language: str) -> Change:
@@ -90,22 +90,21 @@ class Perturber:
         tables = []
         for code in targets:
             counts = self.known.counts(code)
-            found = self._senses(code, required=named)
+            found = self._synsets(code, required=named)
             usual = {word: found[word] for word in counts if word in found} if counts else found
-            tables.append(translations(self._senses(language), usual))
+            tables.append(translations(self._synsets(language), usual))
         return _looked_up(tables, language)
 
-    def _senses(self, language: str, required: bool = True) -> Senses:
-        """Words of the lexicon with their synsets; all languages are read at once."""
-        path = check_lexicon(str(self.perturbation), self.lexicon)
-        codes = {*self.known.languages, *self.perturbation.languages, language}
-        senses = read_senses(path, codes)[language]
-        if required and not senses:
+    def _synsets(self, language: str, required: bool = True) -> Synsets:
+        """Words of the lexicon with their synsets."""
+        path = lexicon_path(self.lexicon, str(self.perturbation))
+        synsets = Lexicon.open(path).synsets(language, normalised=True)
+        if required and not synsets:
             raise PolyglanceError(
                 f"{path}: has no words of '{language}', which {self.perturbation} needs; "
                 "leave out the language"
             )
-        return senses
+        return synsets
 
 
 def make_perturber(
@@ -118,28 +117,16 @@ def make_perturber(
     if isinstance(perturbation, str):
         perturbation = Perturbation.parse(perturbation)
     if perturbation.needs_lexicon:
-        check_lexicon(str(perturbation), lexicon)
+        lexicon_path(lexicon, str(perturbation))
     known = KnownWords(known) if isinstance(known, Dataset) else known
     return Perturber(perturbation, known, lexicon, seed)
-
-
-def check_lexicon(name: str, lexicon: Path | None) -> Path:
-    """The lexicon's file; that it is lacking is a user's error."""
-    if lexicon is None:
-        raise PolyglanceError(
-            f"{name} replaces words through a lexicon: give the file lexicon.tsv.gz with "
-            "--lexicon or $POLYGLANCE_LEXICON"
-        )
-    if not lexicon.is_file():
-        raise PolyglanceError(f"{lexicon}: no such file; {name} needs a lexicon")
-    return lexicon
 
 
 def perturbation_tag(perturbation: Perturbation, lexicon: Path | None) -> str:
     """The name with a hash of version and lexicon, by which results are kept."""
     source = None
     if perturbation.needs_lexicon:
-        path = check_lexicon(str(perturbation), lexicon)
+        path = lexicon_path(lexicon, str(perturbation))
         source = _file_digest(path, path.stat().st_mtime_ns)
     return f"{perturbation}@{digest({'version': VERSION, 'lexicon': source})[:8]}"
 

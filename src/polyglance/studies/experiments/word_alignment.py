@@ -42,19 +42,19 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
     """Make vectors, align, translate."""
     import numpy as np
 
-    from polyglance.recipes.schema import TextRecipe
-    from polyglance.text.vectors.word_vectors import WordVectors
-    from polyglance.text.embedders.fixed.build import language_words
-    from polyglance.transfer import (
+    from polyglance.alignment import (
         Alignment,
         align,
         best_rows,
-        judge,
+        evaluate_alignment,
         named_pairs,
         paired_rows,
         split_rows,
     )
-    from polyglance.transfer.named import language_pair
+    from polyglance.alignment.named import language_pair
+    from polyglance.recipes.schema import TextRecipe
+    from polyglance.text.vectors.word_vectors import WordVectors
+    from polyglance.text.embedders.fixed.build import language_words
 
     codes = language_pair(settings.pair, f"pair {settings.pair}")
     text = TextRecipe.model_validate(
@@ -84,7 +84,7 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
             iterations=settings.iterations,
             spectral=settings.spectral,
         )
-    scores = judge(found, source, target, test)
+    scores = evaluate_alignment(found, source, target, test)
     values = {
         f"{way}{at} {settings.pair}": 100 * scores[way.lower()].at[k]
         for at, k in (("", 1), ("@10", 10))

@@ -12,16 +12,12 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
-from polyglance.text.beginnings import closest
 from polyglance.text.embedders.base import Embedder, EncodedTexts, Substitutes, TrainingTexts
-from polyglance.text.embedders.cache import LRU
 from polyglance.text.embedders.layer import FIRST_ADDED, AddedRows, WordLayer
 from polyglance.text.embedders.vocabulary import END, PAD, START
-from polyglance.text.tokenizers.normalise import normalise
+from polyglance.text.inflection import InflectionIndex
 
 FILE = "added.json"
-CACHED_WORDS = 50_000
-"""Unknown words for which the most similar one is remembered."""
 
 
 @dataclass(frozen=True)
@@ -40,23 +36,13 @@ class AddedLanguage:
         return {word: index for index, word in enumerate(self.words)}
 
     @cached_property
-    def _sorted(self) -> list[str]:
-        return sorted(self.words)
-
-    @cached_property
-    def _similar(self) -> LRU[int | None]:
-        return LRU(CACHED_WORDS)
+    def _inflections(self) -> InflectionIndex:
+        return InflectionIndex(self.words)
 
     def find(self, word: str) -> int | None:
-        """The word's number; that of the word most like it by its beginning; or None."""
-        if word in self._index:
-            return self._index[word]
-        return self._similar.get([word], lambda words: [self._closest(one) for one in words])[0]
-
-    def _closest(self, word: str) -> int | None:
-        plain = normalise(word)
-        close = plain if plain in self._index else closest(plain, self._sorted)
-        return None if close is None else self._index[close]
+        """The word's number; that of the word it is a likely form of; or None."""
+        found = self._inflections.find(word)
+        return None if found is None else self._index[found]
 
 
 class AddedEmbedder(Embedder):

@@ -1,7 +1,6 @@
 """Vectors of a language's words: from a user's files, or trained on sentences and kept."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import Dataset
+from polyglance.data.lexicon import Lexicon, lexicon_path
 from polyglance.data.text_only import FILE
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, cache_dir
@@ -48,7 +48,7 @@ class Corpus:
     def lexicon(self) -> Path | None:
         """The lexicon, if its synonyms are wanted."""
         wanted = self.settings.corpus == "lexicon"
-        return lexicon_file(self.recipe, "text.embedder.corpus=lexicon") if wanted else None
+        return universal_lexicon(self.settings, "text.embedder.corpus=lexicon") if wanted else None
 
     @cached_property
     def key(self) -> str:
@@ -68,10 +68,9 @@ class Corpus:
         if self.texts is not None:
             found = text_only_sentences(self.dataset, self.languages, self.recipe.text.tokenizer)
         if self.lexicon is not None:
-            from polyglance.transfer.lexicon import synonyms
-
-            for code, groups in synonyms(self.lexicon, self.languages).items():
-                found[code] += groups
+            lexicon = Lexicon.open(self.lexicon)
+            for code in self.languages:
+                found[code] += lexicon.synonyms(code)
         return found
 
 
@@ -82,17 +81,9 @@ def _content(path: Path) -> bytes:
         raise PolyglanceError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def lexicon_file(recipe: Recipe, what: str) -> Path:
-    """The file of text.embedder.lexicon, or of the environment, which `what` needs."""
-    settings = recipe.text.embedder
-    assert isinstance(settings, UniversalEmbedderRecipe)
-    named = settings.lexicon or os.environ.get("POLYGLANCE_LEXICON")
-    if not named:
-        raise PolyglanceError(
-            f"{what} needs a lexicon: set text.embedder.lexicon=lexicon.tsv.gz or "
-            "$POLYGLANCE_LEXICON"
-        )
-    return Path(named).expanduser()
+def universal_lexicon(settings: UniversalEmbedderRecipe, needed_by: str) -> Path:
+    """The lexicon of text.embedder.lexicon or the environment, which a setting needs."""
+    return lexicon_path(settings.lexicon, needed_by, "text.embedder.lexicon")
 
 
 def needs_lexicon(recipe: Recipe) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyglance.data.lexicon import Lexicon
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 from polyglance.recipes.schema import DictionaryRare, LatentRare, Recipe, UniversalEmbedderRecipe
@@ -12,7 +13,12 @@ from polyglance.text.embedders.base import TokenAssignment, TrainingTexts
 from polyglance.text.embedders.universal.embedder import FirstVectors
 from polyglance.text.embedders.universal.layout import Layout
 from polyglance.text.embedders.vocabulary import SPECIALS, Vocabulary, count
-from polyglance.text.vectors.trained import Corpus, language_vectors, lexicon_file, reduce_vectors
+from polyglance.text.vectors.trained import (
+    Corpus,
+    language_vectors,
+    reduce_vectors,
+    universal_lexicon,
+)
 from polyglance.text.vectors.word_vectors import WordVectors
 
 Tables = dict[str, dict[str, int]]
@@ -52,7 +58,7 @@ def build_tokens(recipe: Recipe, texts: TrainingTexts) -> tuple[Tables, Layout, 
     layout, first = _own(settings, words)
     tables = {code: _own_tokens(own, layout, code) for code, own in words.items()}
     if isinstance(settings.rare, DictionaryRare):
-        _translate(recipe, settings.rare.pivot, words, tables)
+        _translate(settings, settings.rare.pivot, words, tables)
     return tables, layout, first
 
 
@@ -107,11 +113,10 @@ def _own_tokens(words: LanguageWords, layout: Layout, code: str) -> dict[str, in
 
 
 def _translate(
-    recipe: Recipe, pivot: str, words: Mapping[str, LanguageWords], tables: Tables
+    settings: UniversalEmbedderRecipe,
+    pivot: str, words: Mapping[str, LanguageWords], tables: Tables
 ) -> None:
     """Rare words become the pivot's; those without a known translation are dropped."""
-    from polyglance.transfer.lexicon import lexicon_pairs
-
     if pivot not in words:
         raise PolyglanceError(
             f"text.embedder.rare.pivot: '{pivot}' is not among the languages trained on, "
@@ -121,7 +126,7 @@ def _translate(
         if code == pivot or own.own.all():
             continue
         rare = set(own.words(own=False))
-        path = lexicon_file(recipe, "text.embedder.rare.kind=dictionary")
-        for word, translation in lexicon_pairs(path, code, pivot):
+        path = universal_lexicon(settings, "text.embedder.rare.kind=dictionary")
+        for word, translation in Lexicon.open(path).pairs(code, pivot):
             if word in rare and translation in tables[pivot]:
                 tables[code].setdefault(word, tables[pivot][translation])

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyglance.alignment.neighbours import Advance, mean_similarity, score_blocks
 from polyglance.errors import PolyglanceError
-from polyglance.transfer.neighbours import Advance, mean_similarity, score_blocks
 
 CUTOFFS = (1, 5, 10)
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Shares of source words with a right translation among the first k, and their number."""
+    """How many source words there are, and the shares with a right translation in the first k."""
 
     words: int
     at: dict[int, float]
@@ -65,5 +65,7 @@ def precision(ranks: np.ndarray, cutoffs: Sequence[int] = CUTOFFS) -> Precision:
     Precision(words=4, at={1: 0.5, 5: 0.75, 10: 0.75})
     """
     if len(ranks) == 0:
-        raise PolyglanceError("there are no held-out pairs to judge with; give a larger dictionary")
+        raise PolyglanceError(
+            "there are no held-out pairs to evaluate with; give a larger dictionary"
+        )
     return Precision(len(ranks), {k: float(np.mean(ranks < k)) for k in cutoffs})

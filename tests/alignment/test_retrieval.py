@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyglance.alignment import precision, translation_ranks
+from polyglance.alignment.neighbours import mean_similarity, nearest, score_blocks, top_k
+from polyglance.alignment.retrieval import group_gold, target_hubness
 from polyglance.errors import PolyglanceError
 from polyglance.text.vectors.word_vectors import normalise_rows
-from polyglance.transfer import precision, translation_ranks
-from polyglance.transfer.neighbours import mean_similarity, nearest, score_blocks, top_k
-from polyglance.transfer.retrieval import group_gold, target_hubness
 
 
 @settings(max_examples=40)
@@ -94,6 +94,6 @@ def test_gold_is_grouped_by_source_word():
     assert [part.tolist() for part in gold] == [[0], [1, 3]]
 
 
-def test_nothing_to_judge():
+def test_nothing_to_evaluate():
     with pytest.raises(PolyglanceError, match="no held-out pairs"):
         precision(np.array([]))

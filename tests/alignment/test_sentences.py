@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyglance.alignment import sentence_translations
+from polyglance.alignment.sentences import ITERATIONS
 from polyglance.data.dataset import CaptionTable
 from polyglance.errors import PolyglanceError
-from polyglance.transfer import sentence_mixtures
-from polyglance.transfer.sentences import ITERATIONS
 
 KNOWN = ["dog", "cat", "runs", "sleeps", "a", "big"]
 
@@ -44,7 +44,7 @@ OTHERS = st.lists(st.sampled_from(KNOWN), min_size=1, max_size=3)
 @given(st.lists(st.tuples(WORDS, OTHERS), min_size=1, max_size=5))
 def test_weights_are_those_of_model_one(pairs):
     source, target = ([pair[side] for pair in pairs] * 2 for side in (0, 1))
-    found = sentence_mixtures(table(source, "de"), table(target, "en"), KNOWN)
+    found = sentence_translations(table(source, "de"), table(target, "en"), KNOWN)
     chance = by_hand(source, target)
     for word, mixture in found.items():
         kept = {e: chance[word, e] for e in mixture}
@@ -61,7 +61,7 @@ def test_inflected_forms_and_function_words_are_translated():
     german += [["ein", "kater"], ["katzen", "laufen"], ["katzen"], ["laufen"]]
     english = [["a", "dog", "runs"], ["dog", "runs"], ["a", "dog"], ["dog"]]
     english += [["a", "cat"], ["cat", "runs"], ["cat"], ["runs"]]
-    found = sentence_mixtures(table(german * 3, "de"), table(english * 3, "en"), KNOWN)
+    found = sentence_translations(table(german * 3, "de"), table(english * 3, "en"), KNOWN)
     best = {word: max(mixture, key=mixture.get) for word, mixture in found.items()}
     assert best["hunde"] == best["hund"] == "dog"
     assert best["ein"] == "a"
@@ -70,8 +70,8 @@ def test_inflected_forms_and_function_words_are_translated():
 
 def test_rare_and_unknown_words_are_left_out():
     source, target = table([["x", "y"], ["x"], ["x"]], "de"), table([["dog"]] * 3, "en")
-    assert set(sentence_mixtures(source, target, KNOWN)) == {"x"}
-    assert sentence_mixtures(source, target, ["cat"]) == {}
+    assert set(sentence_translations(source, target, KNOWN)) == {"x"}
+    assert sentence_translations(source, target, ["cat"]) == {}
     far = CaptionTable(["dog"], np.array([9]), ["en"], ["translation"])
-    with pytest.raises(PolyglanceError, match="share no sentences"):
-        sentence_mixtures(source, far, KNOWN)
+    with pytest.raises(PolyglanceError, match="share no sentence"):
+        sentence_translations(source, far, KNOWN)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyglance.transfer.neighbours import Advance, nearest
-from polyglance.transfer.procrustes import check_pairs
+from polyglance.alignment.neighbours import Advance, nearest
+from polyglance.alignment.procrustes import check_pairs
 
 SMALLEST_RATE = 1e-4
 

@@ -8,8 +8,8 @@ from polyglance.errors import PolyglanceError
 def procrustes(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """M [d, d], orthogonal, minimising ‖X Mᵀ − Y‖ over paired rows X, Y [n, d] (spec §6.1).
 
-    YᵀX = UΣVᵀ gives M = UVᵀ; a vector x is mapped to Mx, rows to X Mᵀ. Use it with few pairs or
-    noisy ones, and as the start of RCSLS; being a rotation, it keeps all distances of the source.
+    YᵀX = UΣVᵀ gives M = UVᵀ; a vector x is mapped to Mx, rows to X Mᵀ. Being a rotation, it keeps
+    all distances of the source: use it where pairs are scarce or noisy, and to start RCSLS.
 
     >>> turn = np.array([[0.0, -1.0], [1.0, 0.0]])
     >>> source = np.array([[1.0, 0.0], [0.6, 0.8]])
@@ -22,11 +22,11 @@ def procrustes(source: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def check_pairs(source: np.ndarray, target: np.ndarray) -> None:
-    """Whether there are pairs, of vectors of one size."""
+    """Raise unless there are pairs, of vectors of the same dimension."""
     if len(source) == 0:
         raise PolyglanceError("there are no word pairs to align with; give a larger dictionary")
     if source.shape[1] != target.shape[1]:
         raise PolyglanceError(
-            f"the source vectors have {source.shape[1]} numbers and the target's "
-            f"{target.shape[1]}; align vectors of the same size"
+            f"the source vectors have dimension {source.shape[1]} and the target's "
+            f"{target.shape[1]}; align vectors of the same dimension"
         )

@@ -1,21 +1,21 @@
-"""Word pairs to align with: from a file or from equal spelling; looking up and splitting them."""
+"""Word pairs to align with: read from a file or found by equal spelling; their rows, split."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from polyglance.data.lexicon import Pairs
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_lines
 from polyglance.text.tokenizers.normalise import normalise
 from polyglance.text.vectors.word_vectors import WordVectors
-from polyglance.transfer.lexicon import Pairs
 
 LARGEST_TEST_SHARE = 0.2
 
 
 def read_pairs(path: Path) -> Pairs:
-    """A dictionary in MUSE's form: a source and a target word a line, whitespace between."""
+    """A dictionary in MUSE's format: each line a source and a target word, whitespace between."""
     pairs: dict[tuple[str, str], None] = {}
     for number, line in read_lines(path):
         parts = line.split("\t") if "\t" in line else line.split()
@@ -25,7 +25,7 @@ def read_pairs(path: Path) -> Pairs:
         if len(parts) != 2 or not all(parts):
             raise PolyglanceError(
                 f"{path}, line {number}: expected a source and a target word, found {len(parts)} "
-                "parts; mend or remove the line"
+                "parts; correct or remove the line"
             )
         pairs[parts[0], parts[1]] = None
     if not pairs:
@@ -48,7 +48,10 @@ def paired_rows(
 ) -> np.ndarray:
     """Rows [p, 2] of the pairs that have both vectors, distinct, frequent source words first.
 
-    A word is looked up as it is, then in lower case without optional marks.
+    Args:
+        pairs: of a source and a target word; one without a vector is also looked up normalised.
+        source: vectors of the source language.
+        target: vectors of the target language.
     """
     columns = [
         _rows([pair[side] for pair in pairs], vectors)
@@ -73,16 +76,23 @@ def split_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Pairs [p, 2] of the first `train` source words and of the next `test`; no word is in both.
 
-    Without a seed the most frequent words train, as MUSE's dictionaries do; with one, the words
-    are drawn. At most a fifth of the words is held out. `train` None takes all the others.
+    At most a fifth of the words is held out.
+
+    Args:
+        rows: word pairs [p, 2], frequent source words first.
+        train: source words to learn from; None is all that are not held out.
+        test: source words to hold out.
+        seed: draws the words; without one the most frequent are learned from, as with MUSE's
+            dictionaries.
     """
     words = np.unique(rows[:, 0])
     if seed is not None:
         words = np.random.default_rng(seed).permutation(words)
     test = min(test, int(len(words) * LARGEST_TEST_SHARE))
     train = len(words) - test if train is None else min(train, len(words) - test)
-    taught, held = words[:train], words[train : train + test]
-    return rows[np.isin(rows[:, 0], taught)], rows[np.isin(rows[:, 0], held)]
+    parts = words[:train], words[train : train + test]
+    learned, held_out = (rows[np.isin(rows[:, 0], part)] for part in parts)
+    return learned, held_out
 
 
 def best_rows(rows: np.ndarray, most: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A map from one language's word vectors to another's: fitting, judging, applying, keeping."""
+"""A linear map from one language's word vectors to another's: fit, evaluate, apply, save."""
 
 import json
 from collections.abc import Callable
@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
-from polyglance.progress import Bar
-from polyglance.text.vectors.word_vectors import WordVectors, mean_row, normalise_rows
-from polyglance.transfer.procrustes import check_pairs, procrustes
-from polyglance.transfer.rcsls import Step, rcsls
-from polyglance.transfer.retrieval import (
+from polyglance.alignment.procrustes import check_pairs, procrustes
+from polyglance.alignment.rcsls import Step, rcsls
+from polyglance.alignment.retrieval import (
     Precision,
     group_gold,
     precision,
     target_hubness,
     translation_ranks,
 )
+from polyglance.errors import PolyglanceError
+from polyglance.files import atomic
+from polyglance.progress import Bar
+from polyglance.text.vectors.word_vectors import WordVectors, mean_row, normalise_rows
 
 METHODS = ("svd", "rcsls")
 _PURPOSE = "polyglance word alignment"
@@ -30,7 +30,7 @@ _PURPOSE = "polyglance word alignment"
 class Alignment:
     """`matrix` M [d, d] maps a prepared source vector x to Mx.
 
-    Prepared is scaled to length 1, and, where there are means [d], centred and scaled again.
+    A prepared vector has length 1; where there are means [d] it is centred and scaled again.
     """
 
     matrix: np.ndarray
@@ -102,10 +102,25 @@ def align(
     on_step: Callable[[Step], None] | None = None,
     show_progress: bool | None = None,
 ) -> tuple[Alignment, list[Step]]:
-    """Fit a map on pairs of rows [p, 2]: Procrustes, and for `rcsls` descend from there.
+    """Fit a map on pairs of rows: Procrustes, and for `rcsls` gradient descent from there.
 
-    `neighbours` bounds the words, most frequent first, among which RCSLS looks for neighbours.
-    The steps are empty for `svd`.
+    Args:
+        source: vectors to map, most frequent words first.
+        target: vectors to map them onto.
+        rows: word pairs [p, 2], a row of `source` and one of `target` each.
+        method: `svd` or `rcsls`.
+        centre: whether to subtract each language's mean vector.
+        neighbours: how many words, most frequent first, RCSLS looks for neighbours among; None
+            is all.
+        k: neighbours of RCSLS.
+        iterations: of RCSLS.
+        rate: first learning rate of RCSLS.
+        spectral: whether RCSLS clips singular values to 1.
+        on_step: called with every step of RCSLS.
+        show_progress: whether to show a progress bar; None is on a terminal.
+
+    Returns:
+        The map, and the steps of RCSLS, none for `svd`.
     """
     if method not in METHODS:
         raise PolyglanceError(f"--method {method}: expected svd or rcsls")
@@ -130,7 +145,7 @@ def align(
     return Alignment(matrix, means[0], means[1]), steps
 
 
-def judge(
+def evaluate_alignment(
     alignment: Alignment,
     source: WordVectors,
     target: WordVectors,
@@ -139,10 +154,19 @@ def judge(
     k: int = 10,
     show_progress: bool | None = None,
 ) -> dict[str, Precision]:
-    """Precision of translation on held-out pairs of rows [p, 2], by `nn` and by `csls`.
+    """Precision of word translation on held-out pairs, by `nn` and by `csls`.
 
-    The candidates are all target words; `neighbours` bounds the source words that CSLS's
-    correction for hubs is computed on.
+    The candidates are all target words.
+
+    Args:
+        alignment: the map from `source` to `target`.
+        source: vectors of the words to translate.
+        target: vectors of the candidates.
+        rows: held-out word pairs [p, 2].
+        neighbours: how many source words, most frequent first, CSLS's correction for hubs is
+            computed on; None is all.
+        k: neighbours of CSLS.
+        show_progress: whether to show a progress bar; None is on a terminal.
     """
     words, gold = group_gold(rows[:, 0], rows[:, 1])
     targets = alignment.target(target.matrix)

@@ -1,4 +1,4 @@
-"""The k nearest vectors by inner product, exactly, a few rows of scores at a time."""
+"""The k nearest vectors by inner product, exactly, in blocks of scores."""
 
 from collections.abc import Callable, Iterator
 

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyglance.alignment import procrustes, rcsls, rcsls_objective
+from polyglance.alignment.rcsls import SMALLEST_RATE, clip_spectrum
 from polyglance.text.vectors.word_vectors import normalise_rows
-from polyglance.transfer import procrustes, rcsls, rcsls_objective
-from polyglance.transfer.rcsls import SMALLEST_RATE, clip_spectrum
-from tests.transfer.planted import languages
+from tests.alignment.planted import languages
 
 
 def problem(seed=0, pairs=12, pool=40, dim=6):

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from polyglance.alignment import Alignment, align, evaluate_alignment, split_rows
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.text.vectors.word_vectors import WordVectors, normalise_rows, read_vectors, save_vectors
-from polyglance.transfer import Alignment, align, judge, split_rows
-from tests.transfer.planted import languages
+from tests.alignment.planted import languages
 
 
 def run(*arguments):
@@ -39,7 +39,7 @@ def table(text):
 @pytest.mark.parametrize("method", ["svd", "rcsls"])
 def test_both_methods(files, tmp_path, method):
     text = run(*BASE, "--method", method, "--rate", 1, "--evaluate", "--mapped", "ab.vec")
-    assert "a.vec: 300 words of 20 numbers" in text
+    assert "a.vec: 300 words, dimension 20" in text
     assert "dictionary: 301 pairs; 240 pairs of 240 words to learn from, 60 pairs of 60" in text
     found = table(text)
     assert found["before"][0] < 10
@@ -108,7 +108,7 @@ def test_captions(files, toy, tmp_path):
         ([*BASE[:3], "captions:generated", *BASE[4:]], "--languages"),
         ([*BASE[:3], "identical", *BASE[4:]], "no word pairs"),
         ([*BASE[:3], "identical", *BASE[4:], "--evaluate"], "too few to hold some out"),
-        (["c.vec", *BASE[1:]], "same size"),
+        (["c.vec", *BASE[1:]], "same dimension"),
     ],
 )
 def test_mistakes(files, tmp_path, arguments, message):
@@ -139,7 +139,10 @@ def test_neighbours_bound_the_pools_and_not_the_candidates():
     part, _ = align(source, target, train, rate=1.0, neighbours=50, show_progress=False)
     assert not np.allclose(whole.matrix, part.matrix)
     assert steps[-1].objective < steps[0].objective
-    found = judge(part, source, target, test, neighbours=50, show_progress=False)
+    found = evaluate_alignment(part, source, target, test, neighbours=50, show_progress=False)
     assert found["nn"].words == 60
     shuffled = WordVectors(target.words, target.matrix[::-1].copy())
-    assert judge(part, source, shuffled, test, show_progress=False)["nn"].at[1] < found["nn"].at[1]
+    assert (
+        evaluate_alignment(part, source, shuffled, test, show_progress=False)["nn"].at[1]
+        < found["nn"].at[1]
+    )

@@ -1,4 +1,4 @@
-"""A dictionary induced from captions in two languages of the same photographs."""
+"""A dictionary induced from captions in two languages of the same images."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,47 +6,48 @@ from collections.abc import Sequence
 import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.data.lexicon import Pairs
 from polyglance.errors import PolyglanceError
-from polyglance.transfer.lexicon import Pairs
 
-_CODES = 1 << 22
-"""Word pairs counted at a time."""
+_PAIRS_AT_A_TIME = 1 << 22
+"""Word pairs that are counted at a time, which bounds the memory."""
 
 
 def parallel_captions(
     dataset: Dataset, source: str, target: str, text_only: bool = False
 ) -> tuple[CaptionTable, CaptionTable]:
-    """Captions of both languages of training photographs, and of tuples without a photograph.
+    """Captions of both languages of training images, and text-only ones.
 
-    With `text_only` of the latter alone: no photograph has told what the words mean. Where the
-    captions have both languages in one kind that is a translation, only that kind is taken:
-    independent captions of a photograph tell different things.
+    Where both languages have captions that are translations, only those are taken: independent
+    captions of an image mention different things.
+
+    Args:
+        dataset: its split `train` is read, or all of it where it has none.
+        source: language of the first table.
+        target: language of the second table.
+        text_only: whether to read text-only captions alone.
     """
     from polyglance.data.text_only import FILE, text_only_captions
 
     part = dataset.split("train") if "train" in dataset.splits else dataset
     if text_only:
-        tables = [text_only_captions(dataset, [code], 0) for code in (source, target)]
-        wanted = _alike([set(table.kinds) for table in tables])
-        return _of_kinds(tables[0], wanted), _of_kinds(tables[1], wanted)
+        tables = [text_only_captions(dataset, [language], 0) for language in (source, target)]
+        wanted = _translated_kinds([set(table.kinds) for table in tables])
+        return _only(tables[0], wanted), _only(tables[1], wanted)
     extra = dataset.root is not None and (dataset.root / FILE).is_file()
-    kinds = _translations(part, source, target)
+    kinds = _translated_kinds([set(part.captions([one]).kinds) for one in (source, target)])
 
-    def captions(code: str) -> CaptionTable:
-        table = part.captions([code], kinds)
+    def captions(language: str) -> CaptionTable:
+        table = part.captions([language], kinds)
         if not extra:
             return table
-        return table.join(_of_kinds(text_only_captions(dataset, [code], len(part)), kinds))
+        return _joined(table, text_only_captions(dataset, [language], len(part)), kinds)
 
     return captions(source), captions(target)
 
 
-def _translations(part: Dataset, source: str, target: str) -> list[str] | None:
-    return _alike([set(part.captions([code]).kinds) for code in (source, target)])
-
-
-def _alike(kinds: list[set[str]]) -> list[str] | None:
-    """Kinds in which both languages say the same, people's rather than machines'; None is all."""
+def _translated_kinds(kinds: list[set[str]]) -> list[str] | None:
+    """Kinds in which both languages say the same, human before machine ones; None is all."""
     if all("translation" in own for own in kinds):
         return ["translation"]
     both = all({"translation", "machine"} & own for own in kinds)
@@ -60,23 +61,28 @@ def _of_kinds(table: CaptionTable, kinds: list[str] | None) -> CaptionTable:
 def induced_pairs(
     source: CaptionTable, target: CaptionTable, least: int = 5, threshold: float = 0.3
 ) -> Pairs:
-    """Words that are each other's best partner, the surest pair first.
+    """Words that are each other's best translation, the pair with the highest score first.
 
-    Two words are as close as their Dice coefficient over photographs that have both languages:
-    2·both / (one + other). Words of fewer than `least` photographs, and pairs below `threshold`,
-    are left out.
+    The score of two words is their Dice coefficient over the images with captions in both
+    languages: 2·both / (one + other).
+
+    Args:
+        source: captions of the source language.
+        target: captions of the target language.
+        least: words of fewer images are left out.
+        threshold: pairs with a lower score are left out.
     """
     from polyglance.text.tokenizers.base import tokenize_many
 
     common = np.intersect1d(source.image, target.image)
     if len(common) == 0:
-        raise PolyglanceError("the two languages share no photograph to learn a dictionary from")
+        raise PolyglanceError("the two languages share no image to learn a dictionary from")
     sides = [
         _Words(tokenize_many(table.texts, table.languages), table.image, common, least)
         for table in (source, target)
     ]
-    codes, both = _count_pairs(*sides)
-    rows, columns = np.divmod(codes, max(len(sides[1].words), 1))
+    keys, both = _count_pairs(*sides)
+    rows, columns = np.divmod(keys, max(len(sides[1].words), 1))
     dice = 2 * both / (sides[0].counts[rows] + sides[1].counts[columns])
     keep = _best(rows, dice) & _best(columns, dice) & (dice >= threshold)
     order = np.flatnonzero(keep)[np.argsort(-dice[keep], kind="stable")]
@@ -84,7 +90,7 @@ def induced_pairs(
 
 
 class _Words:
-    """Which words each photograph has: `flat` word ids, photograph by photograph, `offsets`."""
+    """Which words each image has: `flat` word ids, image by image from `offsets` on."""
 
     def __init__(
         self, tokens: Sequence[Sequence[str]], photo: np.ndarray, common: np.ndarray, least: int
@@ -105,10 +111,10 @@ class _Words:
 
 
 def _count_pairs(source: _Words, target: _Words) -> tuple[np.ndarray, np.ndarray]:
-    """Codes s·|T| + t of words that meet in a photograph, sorted, and in how many they do."""
+    """Keys s·|T| + t of word pairs that share an image, sorted, and how many they share."""
     sizes = source.lengths * target.lengths
-    chunk_of = np.cumsum(sizes) // _CODES
-    codes, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    chunk_of = np.cumsum(sizes) // _PAIRS_AT_A_TIME
+    keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
     for chunk in np.unique(chunk_of):
         photos = np.flatnonzero(chunk_of == chunk)
         photo = np.repeat(photos, sizes[photos])
@@ -118,11 +124,11 @@ def _count_pairs(source: _Words, target: _Words) -> tuple[np.ndarray, np.ndarray
         left, right = np.divmod(inner, np.maximum(target.lengths[photo], 1))
         found = source.flat[source.offsets[photo] + left] * len(target.words)
         found += target.flat[target.offsets[photo] + right]
-        new_codes, new_counts = np.unique(found, return_counts=True)
-        merged, inverse = np.unique(np.concatenate([codes, new_codes]), return_inverse=True)
+        new_keys, new_counts = np.unique(found, return_counts=True)
+        merged, inverse = np.unique(np.concatenate([keys, new_keys]), return_inverse=True)
         weights = np.concatenate([counts, new_counts])
-        codes, counts = merged, np.bincount(inverse, weights).astype(np.int64)
-    return codes, counts
+        keys, counts = merged, np.bincount(inverse, weights).astype(np.int64)
+    return keys, counts
 
 
 def _best(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:

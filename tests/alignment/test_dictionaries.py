@@ -1,79 +1,24 @@
-import gzip
-from itertools import islice
-
 import numpy as np
 import pytest
 
-from polyglance.data import CaptionedImage, load_folder, save_folder
-from polyglance.errors import PolyglanceError
-from polyglance.files import write_jsonl_gz
-from polyglance.text.vectors.word_vectors import WordVectors
-from polyglance.transfer import (
+from polyglance.alignment import (
     best_rows,
     identical_pairs,
     induced_pairs,
-    lexicon_pairs,
     paired_rows,
     parallel_captions,
     read_pairs,
     split_rows,
 )
-from polyglance.transfer import captions as captions_module
-
-LEXICON = """\
-1-n\tfr\tbanc|banque de données
-1-n\tde\tBank|Sitzbank
-2-n\tfr\tbanque
-2-n\tde\tBank|Kreditinstitut
-3-n\tfr\tbanque|établissement
-3-n\tde\tKreditinstitut
-4-a\tzh\t可以+的
-4-a\tde\tfähig
-"""
+from polyglance.alignment import captions as captions_module
+from polyglance.data import Photo, load_folder, save_folder
+from polyglance.errors import PolyglanceError
+from polyglance.files import write_jsonl_gz
+from polyglance.text.vectors.word_vectors import WordVectors
 
 
 def vectors(*words):
     return WordVectors(list(words), np.eye(len(words), dtype=np.float32))
-
-
-@pytest.fixture
-def lexicon(tmp_path):
-    path = tmp_path / "lexicon.tsv.gz"
-    path.write_bytes(gzip.compress(LEXICON.encode()))
-    return path
-
-
-def test_lexicon(lexicon):
-    assert lexicon_pairs(lexicon, "fr", "de") == [
-        ("banc", "Sitzbank"),
-        ("banc", "Bank"),
-        ("banque", "Kreditinstitut"),  # they share both senses
-        ("banque", "Bank"),
-        ("établissement", "Kreditinstitut"),
-    ]
-    assert lexicon_pairs(lexicon, "zh", "de") == [("可以", "fähig")]
-    assert lexicon_pairs(lexicon, "fr", "zh") == []
-
-
-def test_mistakes_with_the_lexicon(lexicon, tmp_path):
-    with pytest.raises(PolyglanceError, match=r"no language 'nl' \(one of: de, fr, zh\)"):
-        lexicon_pairs(lexicon, "nl", "de")
-    with pytest.raises(PolyglanceError, match="two languages"):
-        lexicon_pairs(lexicon, "de", "de")
-    with pytest.raises(PolyglanceError, match="no such file"):
-        lexicon_pairs(tmp_path / "none.tsv", "fr", "de")
-    lexicon.write_bytes(gzip.compress(b"1-n\tfr\ta\n1-n de b\n"))
-    with pytest.raises(PolyglanceError, match="line 2: expected synset"):
-        lexicon_pairs(lexicon, "fr", "de")
-
-
-def test_real_lexicon(shared, tmp_path):
-    part = tmp_path / "part.tsv"
-    with gzip.open(shared / "lexicon.tsv.gz", "rt", encoding="utf-8") as lines:
-        part.write_text("".join(islice(lines, 100_000)), encoding="utf-8")
-    pairs = lexicon_pairs(part, "fr", "de")
-    assert ("respirer", "atmen") in pairs
-    assert len(pairs) == len(set(pairs)) > 1000
 
 
 def test_file_of_pairs(tmp_path):
@@ -157,9 +102,9 @@ def dataset(folder, kind="translation"):
     return load_folder(folder)
 
 
-@pytest.mark.parametrize("codes", [7, 1 << 22])
-def test_dictionary_from_captions(tmp_path, monkeypatch, codes):
-    monkeypatch.setattr(captions_module, "_CODES", codes)
+@pytest.mark.parametrize("size", [7, 1 << 22])
+def test_dictionary_from_captions(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(captions_module, "_PAIRS_AT_A_TIME", size)
     tables = parallel_captions(dataset(tmp_path), "en", "de")
     assert set(tables[0].image.tolist()) == set(range(60))
     pairs = induced_pairs(*tables)
@@ -176,9 +121,9 @@ def test_counts_are_those_of_sets(tmp_path):
         captions_module._Words([text.split() for text in table.texts], table.image, common, 1)
         for table in tables
     ]
-    codes, counts = captions_module._count_pairs(*sides)
-    found = dict(zip(codes.tolist(), counts.tolist(), strict=True))
-    texts = [dict(zip(table.image.tolist(), table.texts, strict=True)) for table in tables]
+    keys, counts = captions_module._count_pairs(*sides)
+    found = dict(zip(keys.tolist(), counts.tolist(), strict=True))
+    texts = [dict(zip(table.photo.tolist(), table.texts, strict=True)) for table in tables]
     for one, two in np.ndindex(len(sides[0].words), len(sides[1].words)):
         words = sides[0].words[one], sides[1].words[two]
         together = sum(
@@ -188,7 +133,7 @@ def test_counts_are_those_of_sets(tmp_path):
         assert found.get(one * len(sides[1].words) + two, 0) == together
 
 
-def test_captions_without_photograph_are_read_too(tmp_path):
+def test_text_only_captions_are_read_too(tmp_path):
     data = dataset(tmp_path)
     row = {"id": "x", "captions": {"en": {"translation": ["zebra"], "independent": ["no"]}}}
     write_jsonl_gz(tmp_path / "text-only.jsonl.gz", [row])
@@ -202,8 +147,8 @@ def test_independent_captions_where_there_is_no_translation(tmp_path):
     assert set(tables[1].kinds) == {"independent"}
 
 
-def test_no_photograph_in_common(tmp_path):
-    photos = [CaptionedImage(f"{c}.jpg", "train", {c: {"machine": ["x"]}}) for c in ("de", "en")]
+def test_no_image_in_common(tmp_path):
+    photos = [Photo(f"{c}.jpg", "train", {c: {"machine": ["x"]}}) for c in ("de", "en")]
     save_folder(tmp_path, photos)
-    with pytest.raises(PolyglanceError, match="share no photograph"):
+    with pytest.raises(PolyglanceError, match="share no image"):
         induced_pairs(*parallel_captions(load_folder(tmp_path), "en", "de"))

@@ -1,4 +1,4 @@
-"""Which known words a new word stands for, from sentences in both languages: IBM model 1."""
+"""Translations of words from sentences in two languages: IBM model 1."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -8,43 +8,55 @@ import numpy as np
 from polyglance.data.dataset import CaptionTable
 from polyglance.errors import PolyglanceError
 from polyglance.text.tokenizers.base import tokenize_many
-from polyglance.transfer.combine import Mixtures
 
-ITERATIONS, LEAST, MOST, SHARE = 5, 2, 5, 0.1
-"""Of EM; occurrences of a word; translations of it at most, each a share of the best's weight."""
+ITERATIONS = 5
+"""Of EM."""
+LEAST = 2
+"""Images whose captions must have a word."""
+MOST, SHARE = 5, 0.1
+"""Translations of a word at most, each with at least this share of the best one's weight."""
+
+Translations = dict[str, dict[str, float]]
+"""Source word → target word → weight; the weights of a source word sum to 1."""
 
 
-def sentence_mixtures(
+def sentence_translations(
     source: CaptionTable, target: CaptionTable, known: Collection[str], tokenizer: str = "words"
-) -> Mixtures:
-    """Mixtures of `known` target words for source words, weighed by how likely they translate it.
+) -> Translations:
+    """Translations of source words, weighted by their probability t(target | source).
 
-    Sentences that share their `photo` number are translations. Probabilities t(target | source)
-    are those of IBM model 1 (Brown et al. 1993) after a few steps of EM from equal ones; every
-    sentence also has an empty source word, which takes what none of the others explains.
+    The probabilities are those of IBM model 1 (Brown et al. 1993, §4.1) after `ITERATIONS` of EM
+    from uniform ones; every sentence also has an empty source word, which explains what none of
+    the others does.
+
+    Args:
+        source: sentences of the source language.
+        target: sentences of the target language; those of the same `photo` are translations.
+        known: target words that may be a translation.
+        tokenizer: name of the tokenizer.
     """
     common = np.intersect1d(source.image, target.image)
     if not len(common):
-        raise PolyglanceError("the two languages share no sentences to learn a dictionary from")
+        raise PolyglanceError("the two languages share no sentence to learn a dictionary from")
     place = {int(number): index for index, number in enumerate(common)}
     words, groups = _grouped(source, place, tokenizer)
     others, sentences = _grouped(target, place, tokenizer, known)
     rows, columns, cells, units = _cells(groups, sentences)
-    codes, parameter = np.unique(rows * max(len(others), 1) + columns, return_inverse=True)
-    owner = codes // max(len(others), 1)
-    table = np.ones(len(codes))
-    for _ in range(ITERATIONS if len(codes) else 0):
-        chance = table[parameter]
-        chance /= np.bincount(cells, chance, units)[cells]
-        counted = np.bincount(parameter, chance, len(codes))
+    keys, parameter = np.unique(rows * max(len(others), 1) + columns, return_inverse=True)
+    owner = keys // max(len(others), 1)
+    table = np.ones(len(keys))
+    for _ in range(ITERATIONS if len(keys) else 0):
+        expected = table[parameter]
+        expected /= np.bincount(cells, expected, units)[cells]
+        counted = np.bincount(parameter, expected, len(keys))
         table = counted / np.bincount(owner, counted)[owner]
-    return _best(words, others, owner, codes % max(len(others), 1), table)
+    return _best(words, others, owner, keys % max(len(others), 1), table)
 
 
 def _grouped(
     table: CaptionTable, place: dict[int, int], tokenizer: str, known: Collection[str] | None = None
 ) -> tuple[list[str], list[np.ndarray]]:
-    """Words that count, and the distinct ones of every common photograph's captions."""
+    """Words that are frequent enough, and the ids of those of every image's captions."""
     found: list[set[str]] = [set() for _ in place]
     tokens = tokenize_many(table.texts, table.languages, tokenizer)
     for number, words in zip(table.image.tolist(), tokens, strict=True):
@@ -62,8 +74,8 @@ def _cells(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Source word, target word and target occurrence of every pair that shares a sentence.
 
-    Source word 0 is the empty one, others are one more than their number; with the number of
-    target occurrences.
+    Source word 0 is the empty one, others are one more than their id. The last value is the
+    number of target occurrences.
     """
     rows, columns, cells = [], [], []
     units = 0
@@ -80,11 +92,11 @@ def _cells(
 
 def _best(
     words: list[str], others: list[str], owner: np.ndarray, column: np.ndarray, table: np.ndarray
-) -> Mixtures:
+) -> Translations:
     """The likeliest translations of every word but the empty one, their weights summing to 1."""
     order = np.lexsort((-table, owner))
     _, starts = np.unique(owner[order], return_index=True)
-    found: Mixtures = {}
+    found: Translations = {}
     for group in np.split(order, starts[1:]) if len(order) else ():
         own = group[:MOST]
         if owner[own[0]] == 0:

@@ -1,17 +1,16 @@
 """Dictionaries by name, as commands and recipes give them."""
 
-import os
 import re
 from pathlib import Path
 
+from polyglance.alignment.captions import induced_pairs, parallel_captions
+from polyglance.alignment.dictionaries import identical_pairs, read_pairs
 from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.data.lexicon import Lexicon, Pairs, lexicon_path
 from polyglance.errors import PolyglanceError
 from polyglance.text.vectors.word_vectors import WordVectors
-from polyglance.transfer.captions import induced_pairs, parallel_captions
-from polyglance.transfer.dictionaries import identical_pairs, read_pairs
-from polyglance.transfer.lexicon import Pairs, lexicon_pairs
 
-ENVIRONMENT = "POLYGLANCE_LEXICON"
+LEXICON_OPTION = "--lexicon (transfer.lexicon in a recipe)"
 
 
 def named_pairs(
@@ -24,9 +23,15 @@ def named_pairs(
 ) -> Pairs:
     """Pairs of a word of language `source` and one of `target`.
 
-    `name` is `lexicon` (perhaps with `:fr-de`), `identical` (which needs both languages'
-    vectors), `captions` or `text-only` (of `dataset`, or with `:DATASET`), or a file; or several
-    with `+` between, each for words that those before it lack.
+    Args:
+        name: `lexicon` (perhaps with `:fr-de`), `identical`, `captions` or `text-only` (perhaps
+            with `:DATASET`), or a file; or several with `+` between, each for the words that
+            those before it lack.
+        source: language of the first words.
+        target: language of the second words.
+        lexicon: the file for `lexicon`; None is $POLYGLANCE_LEXICON.
+        dataset: for `captions` and `text-only` that name none.
+        vectors: of both languages, for `identical`.
     """
     pairs: Pairs = []
     for one in name.split("+"):
@@ -51,7 +56,8 @@ def _pairs(
                 f"dictionary {name}: the languages are {source} and {target}; "
                 f"write lexicon:{source}-{target}"
             )
-        return lexicon_pairs(lexicon_file(lexicon, name), source, target)
+        path = lexicon_path(lexicon, f"dictionary {name}", LEXICON_OPTION)
+        return Lexicon.open(path).pairs(source, target)
     if kind == "identical":
         if vectors is None:
             raise PolyglanceError("dictionary identical: needs vectors of both languages")
@@ -69,7 +75,14 @@ def from_sentences(name: str) -> bool:
 def parallel(
     name: str, source: str, target: str, dataset: Dataset | None
 ) -> tuple[CaptionTable, CaptionTable]:
-    """The sentences that `captions` or `text-only` mean, of `dataset` or of the one named."""
+    """The sentences in both languages that a dictionary is made from.
+
+    Args:
+        name: `captions` or `text-only`, perhaps with `:DATASET`.
+        source: language of the first sentences.
+        target: language of the second sentences.
+        dataset: where `name` has none.
+    """
     kind, _, rest = name.partition(":")
     if rest:
         from polyglance.data import load_dataset
@@ -81,19 +94,8 @@ def parallel(
 
 
 def language_pair(text: str, where: str) -> list[str]:
-    """The two codes of `fr-de`."""
+    """The two languages of `fr-de`."""
     codes = text.split("-")
     if len(codes) != 2 or not all(re.fullmatch(r"\w+", code) for code in codes):
         raise PolyglanceError(f"{where}: expected two languages, such as fr-de")
     return codes
-
-
-def lexicon_file(path: Path | None, name: str = "lexicon") -> Path:
-    """The lexicon's file: the one given, or that of the environment."""
-    named = os.environ.get(ENVIRONMENT)
-    if path is None and not named:
-        raise PolyglanceError(
-            f"dictionary {name}: give the lexicon's file with --lexicon or ${ENVIRONMENT} "
-            "(transfer.lexicon in a recipe)"
-        )
-    return path if path is not None else Path(str(named))

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyglance.alignment import procrustes
 from polyglance.errors import PolyglanceError
-from polyglance.transfer import procrustes
-from tests.transfer.planted import rotation
+from tests.alignment.planted import rotation
 
 
 @given(st.integers(1, 12), st.integers(0, 1000))
@@ -35,7 +35,8 @@ def test_is_the_best_orthogonal_matrix():
 
 
 @pytest.mark.parametrize(
-    ("shapes", "message"), [(((0, 3), (0, 3)), "no word pairs"), (((2, 3), (2, 4)), "same size")]
+    ("shapes", "message"),
+    [(((0, 3), (0, 3)), "no word pairs"), (((2, 3), (2, 4)), "same dimension")],
 )
 def test_mistakes(shapes, message):
     with pytest.raises(PolyglanceError, match=message):

@@ -1,0 +1,38 @@
+"""Word vectors of two languages brought into one space, and the dictionaries this needs."""
+
+from polyglance.alignment.alignment import Alignment, align, evaluate_alignment
+from polyglance.alignment.captions import induced_pairs, parallel_captions
+from polyglance.alignment.dictionaries import (
+    best_rows,
+    identical_pairs,
+    paired_rows,
+    read_pairs,
+    split_rows,
+)
+from polyglance.alignment.named import named_pairs
+from polyglance.alignment.procrustes import procrustes
+from polyglance.alignment.rcsls import Step, rcsls, rcsls_objective
+from polyglance.alignment.retrieval import Precision, precision, translation_ranks
+from polyglance.alignment.sentences import sentence_translations
+
+__all__ = [
+    "Alignment",
+    "Precision",
+    "Step",
+    "align",
+    "best_rows",
+    "evaluate_alignment",
+    "identical_pairs",
+    "induced_pairs",
+    "named_pairs",
+    "paired_rows",
+    "parallel_captions",
+    "precision",
+    "procrustes",
+    "rcsls",
+    "rcsls_objective",
+    "read_pairs",
+    "sentence_translations",
+    "split_rows",
+    "translation_ranks",
+]
