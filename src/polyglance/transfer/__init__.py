@@ -1,10 +1,6 @@
 """Bringing a trained model to a new language."""
 
-from polyglance.transfer.combine import (
-    Mixtures,
-    dictionary_mixtures,
-    inflection_mixtures,
-    neighbour_mixtures,
-)
+from polyglance.transfer.extend import evaluate_gain, extend_model, extension_recipe
+from polyglance.transfer.start import start_from, train_recipe
 
-__all__ = ["Mixtures", "dictionary_mixtures", "inflection_mixtures", "neighbour_mixtures"]
+__all__ = ["evaluate_gain", "extend_model", "extension_recipe", "start_from", "train_recipe"]

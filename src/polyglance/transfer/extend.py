@@ -4,33 +4,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.dataset import Dataset
+from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.hold_out import hold_out
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate
 from polyglance.evaluation.metrics import Metrics, chance
 from polyglance.models import Model
-from polyglance.recipes import Recipe
 from polyglance.recipes.schema import (
+    ConstantSchedule,
     DataRecipe,
-    LossRecipe,
-    TasksRecipe,
+    LanguageSampling,
+    Recipe,
+    SumHingeRecipe,
     TransferRecipe,
+    VectorsEmbedderRecipe,
 )
-from polyglance.text.embedders.added import AddedReader
-from polyglance.text.tokenizers.read import read_words
-from polyglance.text.embedders.fixed.embedder import VectorReader
+from polyglance.text.embedders import TrainingTexts
+from polyglance.text.tokenizers import read_words
 from polyglance.training.folder import check_folder
 from polyglance.training.lock import lock_run
 from polyglance.training.trainer import train_locked
-from polyglance.training.transfer import begin_model
+from polyglance.transfer.start import start_from, transferred
 
 
 @dataclass(frozen=True)
 class Gain:
     """Recalls in the new language before, with the dictionary alone, and with pairs."""
 
-    photos: int
+    images: int
     read: float
     """Share of the captions' words that mean something to the model."""
     chance: float
@@ -41,21 +42,28 @@ class Gain:
 
 def extension_recipe(
     source: Model,
-    folder: Path,
-    code: str,
+    language: str,
     transfer: TransferRecipe,
-    pairs: int | None,
+    images: int | None,
     epochs: int,
     lr: float,
 ) -> Recipe:
-    """The recipe of `source` with a language added; `pairs` photographs of it train its words."""
+    """The recipe of `source` with a language added.
+
+    Args:
+        source: the trained model.
+        language: the new one.
+        transfer: with the source's folder and the dictionary.
+        images: that train its words; None is all of the dataset, 0 none.
+        epochs: passes over them at most.
+        lr: learning rate of the new words.
+    """
     old = source.recipe
-    changed = transfer.model_copy(update={"source": str(folder), "keep": True})
     training: dict[str, Any] = {
         "epochs": epochs,
         "updates": None,
         "lr": lr,
-        "schedule": "constant",
+        "schedule": ConstantSchedule(),
         "warmup_updates": 0,
         "warmup_epoch": None,
         "multipliers": {},
@@ -64,15 +72,16 @@ def extension_recipe(
         "patience": 5,
     }
     text = old.text
-    if text.embedder == "vectors":
-        text = text.model_copy(update={"vectors": transfer.vectors})
+    if isinstance(text.embedder, VectorsEmbedderRecipe):
+        embedder = text.embedder.model_copy(update={"vectors": transfer.vectors})
+        text = text.model_copy(update={"embedder": embedder})
     sections = {
         "text": text,
-        "data": DataRecipe(languages=[code], photos=pairs),
-        "transfer": changed,
+        "data": DataRecipe(languages=[language], images=images),
+        "transfer": transfer.model_copy(update={"keep": True}),
         # Few pairs and a frozen encoder: nothing of what made the model is needed.
-        "loss": LossRecipe(name="sum-hinge", mask_same_image=True),
-        "tasks": TasksRecipe(sampling="languages"),
+        "loss": SumHingeRecipe(mask_same_image=True),
+        "sampling": LanguageSampling(),
         "training": old.training.model_copy(update=training),
     }
     return old.model_copy(update=sections)
@@ -87,25 +96,32 @@ def extend_model(
 ) -> tuple[Model, Model]:
     """The model in `out` with the recipe's language added, and the same before any training.
 
-    `pairs` has photographs with captions in it; `data` is where the dictionary and vectors may
-    be made from.
+    Args:
+        recipe: of `extension_recipe`.
+        out: the new model's folder, made here.
+        pairs: images with captions in the language, to train its words on.
+        data: what the dictionary and vectors may be made from, if not from `pairs`.
+        cache: where features and word vectors are kept.
     """
-    source = Path(str(recipe.transfer.source))
+    assert recipe.transfer is not None
+    source = Path(recipe.transfer.source)
     with lock_run(out):
         old = Model.load(source)
-        start = begin_model(recipe, pairs or data, {}, old.feature_dim, source, cache)
+        texts = TrainingTexts(CaptionTable.collect([]), [], pairs or data, cache)
+        start = transferred(recipe, old, texts, old.feature_dim, source).model
         if pairs is None:
             check_folder(out, recipe, "", resume=False)
             start.save(out, captions=0)
             model = Model.load(out)
         else:
-            model = train_locked(recipe, hold_out(pairs), out, cache=cache).model
+            begin = start_from(source)
+            model = train_locked(recipe, hold_out(pairs), out, cache=cache, start=begin).model
     check_unchanged(old, model)
     return model, start
 
 
 def check_unchanged(old: Model, new: Model) -> int:
-    """How many numbers `old` has; that `new` has all of them, to the last bit, is made sure of."""
+    """How many parameters `old` has; `new` must have all of them, to the last bit."""
     state = new.network.state_dict()
     for name, value in old.network.state_dict().items():
         if name not in state or not state[name].equal(value):
@@ -113,37 +129,39 @@ def check_unchanged(old: Model, new: Model) -> int:
     return sum(value.numel() for value in old.network.state_dict().values())
 
 
-def known_words(model: Model, code: str) -> int:
-    """Words of an added language that the model reads."""
-    reader = model.reader
-    if isinstance(reader, AddedReader):
-        return len(reader.added[code].words)
-    assert isinstance(reader, VectorReader)
-    return len(reader.of(code).words)
-
-
-def _read(model: Model, code: str, part: Dataset) -> float:
-    kind = part.best_kind(code)
-    _, texts = read_words(model.recipe.text, part.captions([code], [kind]).texts, code)
-    found = [model.reader.recognise(model.recipe.text, words, code) for words in texts]
+def _read(model: Model, language: str, part: Dataset) -> float:
+    """Share of the words of a split's captions that mean something to the model."""
+    kind = part.best_kind(language)
+    _, texts = read_words(model.recipe.text, part.captions([language], [kind]).texts, language)
+    found = [model.embedder.unknown(words, language) for words in texts]
     total = sum(len(words) for words, _ in found)
     return 1 - sum(len(unknown) for _, unknown in found) / max(total, 1)
 
 
-def judge_gain(
+def evaluate_gain(
     old: Model,
     start: Model,
     trained: Model | None,
-    code: str,
+    language: str,
     dataset: Dataset,
     split: str,
     cache: Path | None = None,
 ) -> Gain:
-    """What the language gained on a split."""
+    """What the language gained on a split.
+
+    Args:
+        old: the model before the language was added.
+        start: with the dictionary alone.
+        trained: trained on pairs, if there were any.
+        language: the new language.
+        dataset: with captions in it.
+        split: to evaluate on.
+        cache: where features are kept.
+    """
     models = [start, *([trained] if trained is not None else [])]
-    reports = [evaluate(m, dataset, split, [code], bootstrap=0, cache=cache) for m in models]
+    reports = [evaluate(m, dataset, split, [language], bootstrap=0, cache=cache) for m in models]
     try:
-        before = evaluate(old, dataset, split, [code], bootstrap=0, cache=cache).results[0].metrics
+        before = evaluate(old, dataset, split, [language], bootstrap=0, cache=cache).results[0].metrics
     except PolyglanceError:  # a model with a tower for each language cannot read another
         before = None
     found = [report.results[0] for report in reports]
@@ -151,7 +169,7 @@ def judge_gain(
     level = chance(outcome.caption_image)
     return Gain(
         len(outcome.photo),
-        _read(trained or start, code, dataset.split(split)),
+        _read(trained or start, language, dataset.split(split)),
         level,
         before,
         found[0].metrics,

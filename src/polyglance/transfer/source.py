@@ -1,0 +1,91 @@
+"""The trained model that another one starts from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from polyglance.errors import PolyglanceError
+from polyglance.models import Model
+from polyglance.recipes.schema import Recipe, TransferRecipe
+from polyglance.registry import nearest
+
+RUN = "run:"
+SECTIONS = ("text", "image", "joint")
+"""In which a model and its source are alike."""
+FREE = {
+    "text.embedder.vectors",
+    "text.embedder.trained",
+    "text.embedder.known",
+    "text.embedder.copy_subwords",
+    "text.embedder.lexicon",
+    "text.embedder.pretrained",
+    "text.encoder.pretrained",
+}
+"""Fields in which they need not be."""
+
+
+def source_folder(name: str, out: Path) -> Path:
+    """The source model's folder; `run:KEY` is another run beside that of the model `out`."""
+    if name.startswith(RUN):
+        return out.parent.parent / name.removeprefix(RUN) / "model"
+    return Path(name).expanduser()
+
+
+def freeze(model: Model, languages: Sequence[str]) -> None:
+    """Train nothing but the words, or the translators, of `languages`."""
+    for name, parameter in model.network.named_parameters():
+        parts = name.split(".")
+        own = {"added", "translators"} & set(parts)
+        code = next((p for p in parts[::-1] if p.startswith("language_")), "")
+        parameter.requires_grad = bool(own) and code.removeprefix("language_") in languages
+
+
+def pivot_of(transfer: TransferRecipe, source: Model) -> str:
+    """The language of the source that the dictionary translates to."""
+    languages = source.embedder.pivot_languages(source.languages)
+    if transfer.pivot is None:
+        return "en" if "en" in languages else languages[0]
+    if transfer.pivot not in languages:
+        hint = nearest(transfer.pivot, languages)
+        raise PolyglanceError(f"transfer.pivot '{transfer.pivot}' is not the source's{hint}")
+    return transfer.pivot
+
+
+def copy_weights(old: Model, new: Model) -> None:
+    """Everything that both networks have; what the new one has besides stays as it is."""
+    there = set(new.network.state_dict())
+    state = {name: value for name, value in old.network.state_dict().items() if name in there}
+    new.network.load_state_dict(state, strict=False)
+
+
+def check_alike(recipe: Recipe, source: Model, feature_dim: int, folder: Path) -> None:
+    """A source of another shape is an error that names the first field that differs.
+
+    Args:
+        recipe: of the new model.
+        source: the model it starts from.
+        feature_dim: dimension of the image features at hand.
+        folder: of the source, for the message.
+    """
+    if source.feature_dim != feature_dim:
+        raise PolyglanceError(
+            f"{folder}: was trained on features of dimension {source.feature_dim}, and "
+            f"'{recipe.image.feature}' has {feature_dim} here"
+        )
+    wanted, found = (dict(_fields(one.model_dump())) for one in (recipe, source.recipe))
+    for path in (*wanted, *found):
+        if path not in FREE and wanted.get(path) != found.get(path):
+            raise PolyglanceError(
+                f"{folder}: was trained with {path}={found.get(path)}, and the recipe has "
+                f"{wanted.get(path)}; --set {path}={found.get(path)}"
+            )
+
+
+def _fields(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Paths and values of the sections in which a model and its source are alike."""
+    waiting = [(name, value[name]) for name in SECTIONS]
+    for path, own in waiting:
+        if isinstance(own, Mapping):
+            waiting += [(f"{path}.{name}", below) for name, below in own.items()]
+        else:
+            yield path, own

@@ -1,0 +1,83 @@
+"""Trainings that start from a trained model."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from polyglance.data.dataset import Dataset
+from polyglance.errors import PolyglanceError
+from polyglance.models import Model
+from polyglance.recipes.schema import Recipe
+from polyglance.text.embedders import TrainingTexts
+from polyglance.training import Callback, Result, train
+from polyglance.training.start import Start, StartModel, fresh_model
+from polyglance.transfer.source import check_alike, freeze, source_folder
+from polyglance.transfer.translator import translate_model
+from polyglance.transfer.words import add_languages
+
+TRANSFERS = {"vectors": translate_model}
+"""How a model is brought to a language, by its embedder; all others get words added."""
+
+
+def start_from(source: Path) -> StartModel:
+    """A start from the model in the folder `source`."""
+
+    def start(recipe: Recipe, texts: TrainingTexts, feature_dim: int) -> Start:
+        return transferred(recipe, Model.load(source), texts, feature_dim, source)
+
+    return start
+
+
+def transferred(
+    recipe: Recipe, source: Model, texts: TrainingTexts, feature_dim: int, folder: Path
+) -> Start:
+    """The model that a recipe's transfer section makes of a trained one.
+
+    Args:
+        recipe: with a transfer section.
+        source: the trained model, of `folder`.
+        texts: captions in the new languages; none where `data.languages` names them.
+        feature_dim: dimension of the image features at hand.
+        folder: the source's, for messages.
+    """
+    assert recipe.transfer is not None
+    check_alike(recipe, source, feature_dim, folder)
+    languages = list(dict.fromkeys(texts.captions.languages)) or list(recipe.data.languages or ())
+    if not languages:
+        raise PolyglanceError("data.images=0 needs data.languages: which are to be read")
+    if recipe.transfer.keep:
+        for code in languages:
+            if code in source.languages:
+                raise PolyglanceError(f"{folder}: the model knows '{code}' already")
+    bring = TRANSFERS.get(recipe.text.embedder.kind, add_languages)
+    model = bring(recipe, source, languages, texts)
+    if not recipe.transfer.keep:
+        return Start(model, fresh=False)
+    trains = recipe.data.languages or sorted(languages)
+    freeze(model, trains)
+    return Start(model, fresh=False, trains=trains)
+
+
+def train_recipe(
+    recipe: Recipe,
+    dataset: Dataset,
+    out: Path,
+    resume: bool = False,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> Result:
+    """Train a recipe, from the model that its transfer section names if it has one.
+
+    Args:
+        recipe: the system.
+        dataset: images with captions.
+        out: the run's folder, made here.
+        resume: go on with a killed run, to the same result as an uninterrupted one.
+        cache: where features and word vectors are kept; None is the XDG cache.
+        show_progress: None shows bars on a terminal where it takes long.
+        callbacks: called at every event of the training.
+    """
+    start = fresh_model
+    if recipe.transfer is not None:
+        start = start_from(source_folder(recipe.transfer.source, out))
+    return train(recipe, dataset, out, resume, cache, show_progress, start, callbacks)

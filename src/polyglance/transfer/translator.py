@@ -1,0 +1,85 @@
+"""Fixed vectors of other languages before a trained encoder: T1 and T2 of Liu et al. 2019."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from polyglance.alignment import align, best_rows, named_pairs, paired_rows
+from polyglance.data.dataset import Dataset
+from polyglance.models import Model
+from polyglance.recipes.schema import Recipe, TransferRecipe
+from polyglance.text.embedders import TrainingTexts, VectorsEmbedder
+from polyglance.text.embedders.fixed.build import VectorSource
+from polyglance.text.embedders.fixed.embedder import LanguageWords, distinct
+from polyglance.text.embedders.fixed.layer import TranslatedWords
+from polyglance.text.vectors.word_vectors import WordVectors
+from polyglance.transfer.source import copy_weights, pivot_of
+
+NEIGHBOURS = 50_000
+"""Frequent words among which RCSLS looks for neighbours."""
+
+
+def translate_model(
+    recipe: Recipe, source: Model, languages: Sequence[str], texts: TrainingTexts
+) -> Model:
+    """The source's encoder behind other vectors, those of the new languages translated.
+
+    Args:
+        recipe: with a transfer section, and an embedder of fixed vectors.
+        source: a model of fixed vectors.
+        languages: the new ones.
+        texts: captions in them, and the dataset that vectors and dictionaries are made from.
+    """
+    transfer, old = recipe.transfer, source.embedder
+    assert transfer is not None
+    assert isinstance(old, VectorsEmbedder)
+    vectors = VectorSource.of(recipe.text, texts.dataset, texts.cache)
+    captions = texts.by_language()
+    translated = transfer.translator != "none"
+    new = {
+        code: vectors.words(code, distinct(captions.get(code, ())), translated)
+        for code in languages
+    }
+    kept = old.languages if transfer.keep else {}
+    embedder = VectorsEmbedder(recipe, {**kept, **new})
+    model = Model(recipe, embedder, source.feature_dim, list(embedder.languages))
+    copy_weights(source, model)
+    if transfer.translator == "aligned":
+        pivot = pivot_of(transfer, source)
+        known = old.languages[pivot]
+        for code, part in new.items():
+            matrix = aligned_matrix(transfer, code, part, pivot, known, texts.dataset)
+            layer = model.network.text.of(code).words
+            assert isinstance(layer, TranslatedWords)
+            layer.begin(code, matrix, recipe.compat.translator_bias)
+    return model
+
+
+def aligned_matrix(
+    transfer: TransferRecipe,
+    language: str,
+    new: LanguageWords,
+    pivot: str,
+    known: LanguageWords,
+    dataset: Dataset | None,
+) -> torch.Tensor:
+    """The map [D, D] from a new language's vectors to the pivot's.
+
+    Args:
+        transfer: which dictionary, and how to align.
+        language: the new language, and `new` its words.
+        pivot: the source's language, and `known` its words.
+        dataset: what a dictionary may be made from.
+    """
+    both = WordVectors(new.words, new.matrix), WordVectors(known.words, known.matrix)
+    lexicon = None if transfer.lexicon is None else Path(transfer.lexicon).expanduser()
+    pairs = named_pairs(transfer.dictionary, language, pivot, lexicon, dataset, both)
+    rows = paired_rows(pairs, *both)
+    if transfer.translations is not None:
+        rows = best_rows(rows, transfer.translations)
+    found, _ = align(
+        *both, rows, transfer.method, neighbours=NEIGHBOURS, iterations=transfer.iterations
+    )
+    return torch.from_numpy(found.matrix.astype(np.float32))

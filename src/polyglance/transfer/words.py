@@ -1,0 +1,207 @@
+"""Adding a language to a trained model: its words as mixtures of words that the model knows."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from polyglance.alignment import align, best_rows, named_pairs, paired_rows, sentence_translations
+from polyglance.alignment.named import from_sentences, parallel
+from polyglance.data.dataset import Dataset
+from polyglance.data.lexicon import Pairs
+from polyglance.errors import PolyglanceError
+from polyglance.models import Model
+from polyglance.recipes.schema import Recipe, TransferRecipe, VectorsEmbedderRecipe
+from polyglance.text.embedders import TrainingTexts
+from polyglance.text.embedders.fixed.build import VectorSource
+from polyglance.text.vectors.corpus import caption_sentences
+from polyglance.text.vectors.word_vectors import WordVectors
+from polyglance.transfer.mixtures import (
+    Mixtures,
+    dictionary_mixtures,
+    inflection_mixtures,
+    neighbour_mixtures,
+)
+from polyglance.transfer.source import copy_weights, pivot_of
+
+OFTEN = 2
+"""Words of the new captions that no mixture explains are learned if they occur this often."""
+CAPTIONS = "captions"
+VECTOR_DIM = 300
+"""Dimension of word vectors that find translations of words which a dictionary lacks."""
+
+
+def add_languages(
+    recipe: Recipe, source: Model, languages: Sequence[str], texts: TrainingTexts
+) -> Model:
+    """`source` with more languages; all that it has stays as it is.
+
+    Args:
+        recipe: with a transfer section.
+        source: a model that reads words.
+        languages: the new ones.
+        texts: captions that the new words will be trained on, and the dataset that dictionaries
+            and vectors may be made from.
+    """
+    captions = texts.by_language()
+    for language in languages:
+        source = add_language(recipe, source, language, texts, captions.get(language, ()))
+    return source
+
+
+def add_language(
+    recipe: Recipe,
+    source: Model,
+    language: str,
+    texts: TrainingTexts,
+    captions: Sequence[Sequence[str]] = (),
+) -> Model:
+    """`source` with one more language, as `recipe.transfer` says.
+
+    Args:
+        recipe: with a transfer section.
+        source: a model that reads words.
+        language: the new one.
+        texts: with the dataset that dictionaries and vectors may be made from.
+        captions: words of captions in the language that its words will be trained on.
+    """
+    transfer = recipe.transfer
+    assert transfer is not None
+    pivot = pivot_of(transfer, source)
+    source.embedder.add_words(language, (), pivot)  # fails at once where no language can be added
+    mixtures = _Mixer(recipe, transfer, source, language, pivot, texts).mixtures(captions)
+    known = sorted({word for mixture in mixtures.values() for word in mixture})
+    often = Counter(word for words in captions for word in words)
+    learned = sorted(w for w, n in often.items() if n >= OFTEN and w not in mixtures)
+    embedder = source.embedder.add_words(language, [*mixtures, *learned], pivot)
+    model = Model(recipe, embedder, source.feature_dim, [*source.languages, language])
+    copy_weights(source, model)
+    vectors = word_vectors(source, known, pivot)
+    rows = _mix(mixtures, dict(zip(known, vectors, strict=True)), len(learned))
+    if transfer.translator == "random":
+        rows = 0.1 * (2 * np.random.default_rng(recipe.training.seed).random(rows.shape) - 1)
+    added = model.network.text.of(language).added
+    assert added is not None
+    with torch.no_grad():
+        added.tables[f"language_{language}"].copy_(torch.from_numpy(rows.astype(np.float32)))
+    return model
+
+
+class _Mixer:
+    """Finds which known words a new language's words are mixtures of."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        transfer: TransferRecipe,
+        source: Model,
+        language: str,
+        pivot: str,
+        texts: TrainingTexts,
+    ) -> None:
+        self.transfer, self.tokenizer = transfer, recipe.text.tokenizer
+        self.source, self.language, self.pivot = source, language, pivot
+        self.dataset, self.cache = texts.dataset, texts.cache
+
+    def mixtures(self, captions: Sequence[Sequence[str]]) -> Mixtures:
+        """By the dictionary, by aligned vectors, and by inflection for words of `captions`."""
+        transfer, both = self.transfer, self._vectors()
+        mixtures, every, ranks = self._by_dictionary(both)
+        if not mixtures:
+            raise PolyglanceError(
+                f"dictionary {transfer.dictionary}: the model knows none of the words that its "
+                f"{len(every)} pairs translate '{self.language}' to; is '{self.pivot}' the right "
+                "--pivot?"
+            )
+        if both is not None:
+            rows = paired_rows(every, *both)
+            if transfer.translations is not None:
+                rows = best_rows(rows, transfer.translations)
+            alignment, _ = align(*both, rows, transfer.method, iterations=transfer.iterations)
+            new, target = both
+            inside = [i for i, word in enumerate(target.words) if word in ranks]
+            target = WordVectors([target.words[i] for i in inside], target.matrix[inside])
+            missing = [word for word in new.words if word not in mixtures]
+            mixtures |= neighbour_mixtures(alignment, new, target, missing)
+        words = sorted({word for one in captions for word in one})
+        return mixtures | inflection_mixtures(mixtures, words)
+
+    def _by_dictionary(
+        self, both: tuple[WordVectors, WordVectors] | None
+    ) -> tuple[Mixtures, Pairs, dict[str, int]]:
+        """Mixtures, all pairs of the dictionaries, and the ranks of the known words."""
+        named = self.transfer.lexicon
+        lexicon = None if named is None else Path(named).expanduser()
+        languages = self.language, self.pivot
+        mixtures: Mixtures = {}
+        every: Pairs = []
+        ranks: dict[str, int] = {}
+        for name in self.transfer.dictionary.split("+"):
+            pairs = named_pairs(name, *languages, lexicon, self.dataset, both)
+            ranks |= self._ranks([known for _, known in pairs])
+            found = dictionary_mixtures(pairs, ranks)
+            if from_sentences(name):
+                sentences = parallel(name, *languages, self.dataset)
+                found |= sentence_translations(*sentences, ranks, self.tokenizer)
+            mixtures = found | mixtures
+            every += pairs
+        return mixtures, every, ranks
+
+    def _vectors(self) -> tuple[WordVectors, WordVectors] | None:
+        """Vectors of the new language and of the pivot, if the recipe names any."""
+        named = self.transfer.vectors
+        if named is None:
+            return None
+        folder = None if named == CAPTIONS else named
+        settings = VectorsEmbedderRecipe(vectors=folder, word_dim=VECTOR_DIM)
+        source = VectorSource(settings, self.tokenizer, self.dataset, self.cache)
+        first, second = (source.words(code) for code in (self.language, self.pivot))
+        return WordVectors(first.words, first.matrix), WordVectors(second.words, second.matrix)
+
+    def _ranks(self, wanted: Sequence[str]) -> dict[str, int]:
+        """Words of the pivot that the model reads, 1 for the most frequent.
+
+        A model of characters reads all that are `wanted`; how often they occur it does not know,
+        but the dataset's captions do.
+        """
+        words = self.source.embedder.known_words(self.pivot)
+        if words is None:
+            if self.dataset is None or self.pivot not in self.dataset.split("train").languages:
+                return dict.fromkeys(wanted, 1)
+            words = _by_frequency(self.dataset, self.pivot, self.tokenizer)
+        return {word: rank for rank, word in enumerate(words, 1)}
+
+
+def _by_frequency(dataset: Dataset, language: str, tokenizer: str) -> list[str]:
+    sentences = caption_sentences(dataset, [language], tokenizer=tokenizer)[language]
+    counts = Counter(word for words in sentences for word in words)
+    return sorted(counts, key=lambda word: (-counts[word], word))
+
+
+def word_vectors(model: Model, words: Sequence[str], language: str) -> np.ndarray:
+    """What the model's encoder sees of its own words, [n, places, D]."""
+    embedder = model.embedder
+    if not words:
+        return np.empty((0, embedder.places, 0), np.float32)
+    placed = [place for word in words for place in embedder.in_places(word)]
+    sentences = [sentence for sentence, _ in placed]
+    encoded = embedder.encode([""] * len(placed), sentences, [language] * len(placed))
+    chosen = encoded.ids.offsets[:-1] + np.array([place for _, place in placed])
+    ids = torch.from_numpy(encoded.ids.flat[chosen].astype(np.int64))
+    distinct, index, counts = torch.unique(ids, return_inverse=True, return_counts=True)
+    layer = model.network.text.of(language).words
+    with torch.inference_mode():
+        vectors = layer(distinct, counts, encoded.unseen)[index].numpy().copy()
+    return vectors.reshape(len(words), embedder.places, -1)
+
+
+def _mix(mixtures: Mixtures, vectors: Mapping[str, np.ndarray], learned: int) -> np.ndarray:
+    """Rows [words · places, D]: mixtures, then the mean of all for words to be learned."""
+    mixed = [
+        np.sum([weight * vectors[word] for word, weight in mixture.items()], axis=0)
+        for mixture in mixtures.values()
+    ]
+    mixed += [np.mean(list(vectors.values()), axis=0)] * learned
+    return np.concatenate(mixed).astype(np.float32)
