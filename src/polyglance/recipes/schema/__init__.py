@@ -1,6 +1,5 @@
 """What a recipe may say: nested sections, whose variants are told apart by `kind`."""
 
-from polyglance.recipes.schema.base import Section, Variant, kind_of, variants_of
 from polyglance.recipes.schema.data import DataRecipe
 from polyglance.recipes.schema.embedders import (
     CharacterEmbedderRecipe,
@@ -67,5 +66,6 @@ from polyglance.recipes.schema.training import (
     TransferRecipe,
     TranslationRecipe,
 )
+from polyglance.sections import Section, Variant, kind_of, variants_of
 
 __all__ = [name for name in dir() if name[0].isupper() or name in ("kind_of", "variants_of")]

@@ -99,15 +99,21 @@ def _augment(recipe: "Recipe") -> Iterator[str]:
 
 
 def _compat(recipe: "Recipe") -> Iterator[str]:
+    for name in sorted(idle_switches(recipe)):
+        if getattr(recipe.compat, name):
+            yield f"compat.{name} does nothing for this recipe: leave it out"
+
+
+def idle_switches(recipe: "Recipe") -> set[str]:
+    """Fields of `compat` that do nothing for the other sections of a recipe."""
     text, sampling = recipe.text, recipe.sampling.kind
-    recurrent = text.encoder.kind in ("gru", "bigru")
+    by_language = sampling in ("languages", "joint")
     applies = {
-        "c2c_lengths": sampling in ("languages", "joint"),
-        "halves": True,
-        "c2c_images": sampling in ("languages", "joint"),
+        "c2c_lengths": by_language,
+        "c2c_images": by_language,
         "reshuffle_all": sampling == "languages",
         "pad_statistics": text.embedder.kind in ("liwe", "chargru"),
-        "unpacked": recurrent,
+        "unpacked": text.encoder.kind in ("gru", "bigru"),
         "adversary": sampling == "tuples",
         "anchor": sampling == "tuples",
         "padded_average": text.embedder.kind == "universal",
@@ -115,6 +121,4 @@ def _compat(recipe: "Recipe") -> Iterator[str]:
         "no_imgnorm": not recipe.joint.attends,
         "translator_bias": text.embedder.kind == "vectors",
     }
-    for name, does in applies.items():
-        if getattr(recipe.compat, name) and not does:
-            yield f"compat.{name} does nothing for this recipe: leave it out"
+    return {name for name, does in applies.items() if not does}

@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from polyglance.recipes.schema.base import Section
+from polyglance.sections import Section
 from polyglance.recipes.schema.checks import check_recipe_sections
 from polyglance.recipes.schema.data import DataRecipe
 from polyglance.recipes.schema.image import ImageRecipe
