@@ -106,7 +106,7 @@ def _read(name: str, package: str, noun: str, listing: str) -> tuple[str, str]:
 def _explain(schema: type[BaseModel], error: ValidationError) -> str:
     detail = error.errors()[0]
     location, kind = [str(part) for part in detail["loc"]], detail["type"]
-    names, found, variants = _locate(schema, location)
+    names, _, variants = _locate(schema, location)
     field, message = ".".join(names), detail["msg"].removeprefix("Value error, ")
     if kind == "extra_forbidden":
         return _unknown_field(schema, location)

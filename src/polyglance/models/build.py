@@ -13,5 +13,5 @@ def build_network(
     recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int] | Reader
 ) -> Network:
     """Two towers with points, or with sets of vectors where the recipe has an attention."""
-    kind = TwoTower if recipe.attention.matching == "none" else CrossAttention
+    kind = CrossAttention if recipe.joint.attends else TwoTower
     return kind(recipe, feature_dim, vocabulary)

@@ -4,6 +4,7 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.models.model import Model
+from polyglance.recipes.schema import UniversalEmbedderRecipe
 from polyglance.text.added_words import AddedReader
 from polyglance.text.closed import ClosedVocabularies
 from polyglance.text.tower import LanguageTowers, TextTower
@@ -24,14 +25,16 @@ def compact(model: Model) -> Model:
         )
     if not isinstance(reader, ClosedVocabularies):
         raise PolyglanceError(
-            f"a model of text.embedder={recipe.text.embedder} has nothing to compact; "
+            f"a model of text.embedder.kind={recipe.text.embedder.kind} has nothing to compact; "
             "those of universal words do (mule, smalr, …)"
         )
-    if recipe.universal.precomputed:
+    embedder = recipe.text.embedder
+    assert isinstance(embedder, UniversalEmbedderRecipe)
+    if embedder.stored:
         raise PolyglanceError("the model is compact already")
-    universal = recipe.universal.model_copy(update={"precomputed": True})
+    text = recipe.text.model_copy(update={"embedder": embedder.model_copy(update={"stored": True})})
     small = Model(
-        recipe.model_copy(update={"universal": universal}),
+        recipe.model_copy(update={"text": text}),
         ClosedVocabularies(reader.tables, reader.layout),
         model.feature_dim,
         model.languages,

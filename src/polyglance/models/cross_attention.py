@@ -15,6 +15,8 @@ from polyglance.models.network import Network
 from polyglance.models.scan import Scan
 from polyglance.models.similarity import l2
 from polyglance.recipes import Recipe
+from polyglance.recipes.schema import ImramRecipe, ScanRecipe
+from polyglance.recipes.schema.checks import ONE_VECTOR
 from polyglance.text.reader import Reader
 
 CELLS = 1 << 22
@@ -32,12 +34,12 @@ class CrossAttention(Network):
     def __init__(
         self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int] | Reader
     ) -> None:
-        check_attention(recipe)
         super().__init__(recipe, feature_dim, vocabulary)
-        attention, dim = recipe.attention, recipe.joint.dim
-        names = ["t2i", "i2t"] if attention.direction == "both" else [attention.direction]
-        kind = MATCHINGS[attention.matching]
-        self.matching = nn.ModuleDict({name: kind(attention, dim) for name in names})
+        similarity, dim = recipe.joint.similarity, recipe.joint.dim
+        assert isinstance(similarity, ScanRecipe | ImramRecipe)
+        names = ["t2i", "i2t"] if similarity.direction == "both" else [similarity.direction]
+        kind = MATCHINGS[similarity.kind]
+        self.matching = nn.ModuleDict({name: kind(similarity, dim) for name in names})
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Sets:
         """Sets [B, K, F] with lengths → sets of vectors [B, K, D] of length one."""
@@ -81,36 +83,6 @@ def _roles(direction: str, images: Sets, captions: Sets) -> tuple[Sets, Sets]:
     return (captions, images) if direction == "t2i" else (images, captions)
 
 
-def check_attention(recipe: Recipe) -> None:
-    """Settings that mean nothing with cross-attention, or not with this one, are errors."""
-    attention = recipe.attention
-    if attention.matching == "none":
-        return
-    where = f"attention.matching={attention.matching}"
-    if recipe.joint.similarity != "cosine":
-        raise PolyglanceError(
-            f"{where} compares by cosine: set joint.similarity=cosine, or attention.matching=none"
-        )
-    if attention.matching == "scan" and attention.direction == "both":
-        raise PolyglanceError(
-            "attention.direction=both is for imram; for SCAN train t2i and i2t, and average them "
-            "with 'polyglance evaluate A B --ensemble'"
-        )
-    if attention.matching == "imram" and attention.aggregate != "mean":
-        raise PolyglanceError(f"{where} takes attention.aggregate=mean only")
-    if (recipe.image.pooling, recipe.text.pooling) != ("mean", "last"):
-        raise PolyglanceError(
-            f"{where} pools nothing: leave image.pooling and text.pooling at their defaults "
-            "(mean, last)"
-        )
-    feature = recipe.image.feature
-    if feature.endswith("/global") and not feature.startswith("imported/"):
-        raise PolyglanceError(one_vector(f"image.feature={feature}"))
-
-
 def one_vector(what: str) -> str:
     """The mistake of giving an attention only one thing to attend to."""
-    return (
-        f"{what}: one vector per image, and cross-attention needs several; "
-        "set image.feature to a grid such as efficientnet-lite2/grid3, or to imported regions"
-    )
+    return f"{what}: {ONE_VECTOR}"

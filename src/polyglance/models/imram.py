@@ -11,7 +11,7 @@ from polyglance.models.attention import (
     mean_over,
     similarities,
 )
-from polyglance.recipes.schema import AttentionRecipe
+from polyglance.recipes.schema import ImramRecipe
 
 
 class Memory(nn.Module):
@@ -61,7 +61,7 @@ def imram_scores(
 class Imram(nn.Module):
     """IMRAM in one direction, with the settings of a recipe and a memory of its own."""
 
-    def __init__(self, recipe: AttentionRecipe, dim: int) -> None:
+    def __init__(self, recipe: ImramRecipe, dim: int) -> None:
         super().__init__()
         self.smooth, self.steps = recipe.smooth, recipe.steps
         self.memory = Memory(dim)

@@ -77,15 +77,15 @@ class Model:
         A cross-attention model, "scan" or "imram", compares with its own `score`.
         """
         if self.attends:
-            return self.recipe.attention.matching
-        if self.recipe.joint.similarity != "cosine":
+            return self.recipe.joint.similarity.kind
+        if self.recipe.joint.similarity.kind == "order":
             return "order"
         return "dot" if self.recipe.compat.no_imgnorm else "cosine"
 
     @property
     def attends(self) -> bool:
         """Whether pictures and texts are `VectorSets` to be compared with `score`, not points."""
-        return self.recipe.attention.matching != "none"
+        return self.recipe.joint.attends
 
     @property
     def dim(self) -> int:

@@ -5,7 +5,6 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe
 from polyglance.text.added_words import AddedReader
 from polyglance.text.closed import ClosedVocabularies
@@ -37,11 +36,6 @@ class Network(nn.Module):
         super().__init__()
         self.image = ImageTower(recipe.image, feature_dim, recipe.joint.dim)
         self.text = _text_tower(recipe, vocabulary)
-        if self.text.size != recipe.joint.dim:
-            raise PolyglanceError(
-                f"recipe {recipe.name}: the text tower gives {self.text.size} numbers and "
-                f"joint.dim is {recipe.joint.dim}; make them equal or set text.projection=true"
-            )
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Any:
         """Features [B, F], or sets [B, K, F] with lengths → what `scores` takes."""
@@ -71,5 +65,5 @@ def _text_tower(
         return build_universal_tower(recipe, vocabulary, recipe.joint.dim)
     sizes = {"": vocabulary} if isinstance(vocabulary, int) else vocabulary
     if isinstance(sizes, Reader) and not isinstance(sizes, Spellings):
-        sizes = sizes.sizes(recipe.augment.words > 0)
+        sizes = sizes.sizes(recipe.augment.word_drop > 0)
     return build_text_tower(recipe.text, sizes, recipe.joint.dim, recipe.compat)

@@ -10,7 +10,7 @@ from polyglance.models.attention import (
     mean_over,
     similarities,
 )
-from polyglance.recipes.schema import AttentionRecipe
+from polyglance.recipes.schema import ScanRecipe
 
 
 def scan_scores(
@@ -30,10 +30,9 @@ def scan_scores(
 class Scan(nn.Module):
     """SCAN in one direction, with the settings of a recipe; it has no parameters."""
 
-    def __init__(self, recipe: AttentionRecipe, dim: int) -> None:
+    def __init__(self, recipe: ScanRecipe, dim: int) -> None:
         super().__init__()
-        self.smooth = recipe.smooth
-        self.lse = recipe.lse if recipe.aggregate == "lse" else None
+        self.smooth, self.lse = recipe.smooth, recipe.lse
 
     def forward(self, queries: Sets, contexts: Sets) -> Tensor:
         """Scores [C, Q]."""

@@ -7,6 +7,7 @@ from torch import Tensor
 from polyglance.models.network import Network
 from polyglance.models.similarity import SCORES, l2
 from polyglance.recipes import Recipe
+from polyglance.recipes.schema import OrderRecipe
 from polyglance.text.reader import Reader
 from polyglance.text.transformer import TransformerTower
 
@@ -18,7 +19,9 @@ class TwoTower(Network):
         self, recipe: Recipe, feature_dim: int, vocabulary: int | Mapping[str, int] | Reader
     ) -> None:
         super().__init__(recipe, feature_dim, vocabulary)
-        self.similarity = recipe.joint.similarity
+        similarity = recipe.joint.similarity
+        squared = isinstance(similarity, OrderRecipe) and similarity.squared
+        self.similarity = "order-squared" if squared else similarity.kind
         self.no_imgnorm = recipe.compat.no_imgnorm
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:

@@ -8,7 +8,7 @@ import yaml
 from polyglance.documents import parse_yaml
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import Recipe
-from polyglance.sections import field_of, variant_of, variants_of
+from polyglance.sections import field_of, section_of, variant_of, variants_of
 
 Mapped = dict[str, Any]
 
@@ -16,7 +16,8 @@ Mapped = dict[str, Any]
 def merge(below: Mapping[str, Any], above: Mapping[str, Any], schema: Any = Recipe) -> Mapped:
     """Both mappings; in sections, too, what is `above` wins.
 
-    Where `above` changes a section's kind, the fields that the new kind lacks are left out.
+    Where `above` changes a section's kind, the fields that the new kind lacks are left out. A
+    mapping that is a value, such as training.multipliers, is replaced as a whole.
 
     >>> merge({"image": {"head": {"kind": "mlp", "hidden": 8}, "unit": True}},
     ...       {"image": {"head": {"kind": "linear"}}})
@@ -25,7 +26,7 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any], schema: Any = Reci
     both = dict(below)
     for key, value in above.items():
         old, kind = below.get(key), field_of(schema, key)
-        if isinstance(old, Mapping) and isinstance(value, Mapping):
+        if isinstance(old, Mapping) and isinstance(value, Mapping) and not _is_value(kind):
             value = merge(old, value, variant_of(kind, {**old, **value}))
             value = {
                 name: own
@@ -73,6 +74,11 @@ def parse_overrides(texts: Iterable[str]) -> Mapped:
         except (yaml.YAMLError, RecursionError):
             raise PolyglanceError(f"--set {text}: the value is not valid YAML") from None
     return result
+
+
+def _is_value(annotation: Any) -> bool:
+    """Whether a field is known and has no fields of its own, though it may be a mapping."""
+    return annotation is not None and not variants_of(annotation) and not section_of(annotation)
 
 
 def _has(annotation: Any, value: Mapping[str, Any], name: str) -> bool:

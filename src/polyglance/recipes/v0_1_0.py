@@ -130,8 +130,8 @@ def prune(value: Mapping[str, Any]) -> Mapped:
     Of transfer and translation, which a recipe may not have, settings alone are left out, too. A
     field that no kind has stays, and is an error.
 
-    >>> prune({"loss": {"kind": "infonce", "margin": 0.2, "margn": 0.1}, "transfer": {"keep": True}})
-    {'loss': {'kind': 'infonce', 'margn': 0.1}}
+    >>> prune({"loss": {"kind": "infonce", "margin": 1, "margn": 2}, "transfer": {"keep": True}})
+    {'loss': {'kind': 'infonce', 'margn': 2}}
     """
     result = _pruned(value, Recipe)
     text = result.get("text")

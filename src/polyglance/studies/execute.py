@@ -94,8 +94,9 @@ def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
     from polyglance.training.language_vectors import lexicon_file, needs_lexicon
 
     for run in todo:
-        if run.recipe is not None and (what := needs_lexicon(run.recipe)):
-            path = given or lexicon_file(run.recipe, what)
+        if run.recipe is not None and (found := needs_lexicon(run.recipe)):
+            embedder, what = found
+            path = given or lexicon_file(embedder, what)
             if not path.is_file():
                 raise PolyglanceError(f"{path}: no such file; {what} needs a lexicon")
 

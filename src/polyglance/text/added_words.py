@@ -14,6 +14,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.recipes.schema import TextRecipe
 from polyglance.text.beginnings import closest
+from polyglance.text.forms import has_ends, spells
 from polyglance.text.normalise import normalise
 from polyglance.text.reader import Encoded, Reader, Substitutes, Words
 from polyglance.text.vocabulary import END, PAD, START, Ragged
@@ -105,7 +106,7 @@ class AddedReader(Reader):
     def _ids(self, recipe: TextRecipe, words: Sequence[str], code: str) -> list[int]:
         find, first = self.added[code].find, self.first[code]
         known = [number for number in map(find, words) if number is not None]
-        ends = recipe.ends and not recipe.spells
+        ends = has_ends(recipe) and not spells(recipe)
         known = known[: recipe.max_length - (2 if ends else 0)]
         last = len(known) - 1
         ids = [

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from polyglance.errors import PolyglanceError
 from polyglance.packages import import_package, quiet
 from polyglance.recipes.schema import TextRecipe
+from polyglance.text.forms import in_pieces, pretrained
 
 FOLDER = "encoder"
 """Where a model keeps its encoder's configuration and tokeniser; the weights are the model's."""
@@ -17,17 +18,17 @@ T = TypeVar("T")
 
 def located(recipe: TextRecipe, model: Path) -> TextRecipe:
     """The recipe of a saved model, with the encoder in the model's own folder."""
-    if not recipe.in_pieces:
+    if not in_pieces(recipe):
         return recipe
-    return recipe.model_copy(update={"pretrained": str(model / FOLDER)})
+    name = "encoder" if recipe.encoder.kind == "transformer" else "embedder"
+    part = getattr(recipe, name).model_copy(update={"pretrained": str(model / FOLDER)})
+    return recipe.model_copy(update={name: part})
 
 
 def check_pretrained(recipe: TextRecipe) -> None:
     """Find what would stop a training on a pretrained encoder, before anything is computed."""
-    if not recipe.in_pieces:
+    if not in_pieces(recipe):
         return
-    if recipe.towers != "shared":
-        raise PolyglanceError(f"{_field(recipe)}=transformer needs text.towers=shared")
     folder = encoder_folder(recipe)
     import_package("transformers")
     if not _has_weights(folder):
@@ -38,16 +39,17 @@ def check_pretrained(recipe: TextRecipe) -> None:
 
 
 def encoder_folder(recipe: TextRecipe) -> Path:
-    """The folder that `text.pretrained` names."""
-    if recipe.pretrained is None:
+    """The folder of the recipe's pretrained encoder."""
+    field, named = _field(recipe), pretrained(recipe)
+    if named is None:
         raise PolyglanceError(
-            f"{_field(recipe)}=transformer needs an encoder: give the folder of a downloaded "
-            "Hugging Face model with --set text.pretrained=FOLDER"
+            f"{field}.kind=transformer needs an encoder: give the folder of a downloaded "
+            f"Hugging Face model with --set {field}.pretrained=FOLDER"
         )
-    folder = Path(recipe.pretrained).expanduser()
+    folder = Path(named).expanduser()
     if not (folder / "config.json").is_file():
         raise PolyglanceError(
-            f"{folder}: no encoder there; text.pretrained must be the folder of a Hugging Face "
+            f"{folder}: no encoder there; {field}.pretrained must be the folder of a Hugging Face "
             "model with config.json, its weights and its tokeniser"
         )
     return folder
@@ -102,7 +104,7 @@ def load_encoder(folder: Path) -> Any:
 
 
 def _field(recipe: TextRecipe) -> str:
-    return "text.encoder" if recipe.encoder == "transformer" else "text.embedder"
+    return "text.encoder" if recipe.encoder.kind == "transformer" else "text.embedder"
 
 
 def _has_weights(folder: Path) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from polyglance.recipes.schema import TextRecipe
 from polyglance.text.added_words import load_added
 from polyglance.text.closed import ClosedVocabularies
+from polyglance.text.forms import in_pieces, spells
 from polyglance.text.pieces import Pieces
 from polyglance.text.pretrained import encoder_folder
 from polyglance.text.reader import Reader
@@ -20,9 +21,9 @@ def build_reader(recipe: TextRecipe, words: Mapping[str, Sequence[Sequence[str]]
     Universal words, which need vectors, are made by `training.universal`, and fixed vectors by
     `training.vectors`.
     """
-    if recipe.in_pieces:
+    if in_pieces(recipe):
         return Pieces.open(encoder_folder(recipe))
-    if recipe.spells:
+    if spells(recipe):
         return Spellings.build(recipe, words)
     return Vocabularies.build(recipe, words)
 
@@ -33,10 +34,10 @@ def load_reader(recipe: TextRecipe, model: Path) -> Reader:
 
 
 def _load(recipe: TextRecipe, model: Path) -> Reader:
-    if recipe.in_pieces:
+    if in_pieces(recipe):
         return Pieces.open(encoder_folder(recipe))
-    if recipe.embedder == "universal":
+    if recipe.embedder.kind == "universal":
         return ClosedVocabularies.load(model)
-    if recipe.embedder == "vectors":
+    if recipe.embedder.kind == "vectors":
         return VectorReader.load(model)
-    return Spellings.load(recipe, model) if recipe.spells else Vocabularies.load(model)
+    return Spellings.load(recipe, model) if spells(recipe) else Vocabularies.load(model)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.recipes.schema import TextRecipe
+from polyglance.recipes.schema import SelfAttentionRecipe
 
 
 class SelfAttention(nn.Module):
@@ -13,15 +13,15 @@ class SelfAttention(nn.Module):
     Heads of size `head_size` with residual and LayerNorm, then inputs → hidden → ReLU → hidden
     with neither, as in the authors' code.
 
-    >>> layer = SelfAttention(8, TextRecipe(hidden=16, heads=2, head_size=4)).eval()
+    >>> layer = SelfAttention(8, SelfAttentionRecipe(hidden=16, heads=2, head_dim=4)).eval()
     >>> layer(torch.randn(3, 5, 8), torch.ones(3, 5, dtype=torch.bool)).shape
     torch.Size([3, 5, 16])
     """
 
-    def __init__(self, inputs: int, recipe: TextRecipe) -> None:
+    def __init__(self, inputs: int, recipe: SelfAttentionRecipe) -> None:
         super().__init__()
         self.heads, self.attention_dropout = recipe.heads, recipe.attention_dropout
-        wide = recipe.heads * recipe.head_size
+        wide = recipe.heads * recipe.head_dim
         self.project = nn.Linear(inputs, 3 * wide)
         self.join = nn.Linear(wide, inputs)
         self.dropout = nn.Dropout(recipe.layer_dropout)

@@ -8,8 +8,9 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
-from polyglance.recipes.schema import TextRecipe
+from polyglance.recipes.schema import CharacterEmbedderRecipe, TextRecipe
 from polyglance.text.alphabet import Alphabet
+from polyglance.text.forms import has_ends
 from polyglance.text.lexicon import Lexicon
 from polyglance.text.reader import Encoded, Reader, Substitutes, Words, by_language
 from polyglance.text.vocabulary import END, SPECIALS, START, UNKNOWN, Ragged
@@ -47,9 +48,11 @@ class Spellings(Reader):
             parts = {"": dict(tokens)}
         lexicons = {code: _lexicon(recipe, part) for code, part in parts.items()}
         vectors = None
-        if recipe.vectors is not None:
+        embedder = recipe.embedder
+        assert isinstance(embedder, CharacterEmbedderRecipe)
+        if embedder.vectors is not None:
             every = {word for one in tokens.values() for words in one for word in words}
-            vectors = vectors_of(recipe.vectors, every)
+            vectors = vectors_of(embedder.vectors, every)
         return cls(lexicons, vectors)
 
     def of(self, language: str | None) -> Lexicon:
@@ -69,9 +72,11 @@ class Spellings(Reader):
     ) -> Encoded:
         """Ids of the words' forms, laid end to end."""
         if "" in self.lexicons:
-            return Encoded(self.lexicons[""].encode_many(words, recipe.max_length, recipe.ends))
+            return Encoded(
+                self.lexicons[""].encode_many(words, recipe.max_length, has_ends(recipe))
+            )
         parts = [
-            self.of(code).encode(found, recipe.max_length, recipe.ends)
+            self.of(code).encode(found, recipe.max_length, has_ends(recipe))
             for found, code in zip(words, languages, strict=True)
         ]
         return Encoded(Ragged.join(parts))
@@ -115,14 +120,18 @@ class Spellings(Reader):
         if not isinstance(tables, dict) or ("" in tables) != (recipe.towers == "shared"):
             raise PolyglanceError(f"{where}: does not fit text.towers={recipe.towers}")
         alphabets = {code: Alphabet.from_json(v, where) for code, v in tables.items()}
-        lexicons = {code: Lexicon(a, recipe.word_length) for code, a in alphabets.items()}
+        assert isinstance(recipe.embedder, CharacterEmbedderRecipe)
+        length = recipe.embedder.word_length
+        lexicons = {code: Lexicon(a, length) for code, a in alphabets.items()}
         return cls(lexicons, load_words(folder))
 
 
 def _lexicon(recipe: TextRecipe, tokens: Mapping[str, Sequence[Sequence[str]]]) -> Lexicon:
-    data = recipe.alphabet == "data"
-    alphabet = Alphabet.build(tokens, recipe.threshold) if data else Alphabet.lavse()
-    lexicon = Lexicon(alphabet, recipe.word_length)
+    embedder = recipe.embedder
+    assert isinstance(embedder, CharacterEmbedderRecipe)
+    data = embedder.alphabet == "data"
+    alphabet = Alphabet.build(tokens, embedder.min_count) if data else Alphabet.lavse()
+    lexicon = Lexicon(alphabet, embedder.word_length)
     for captions in tokens.values():
-        lexicon.encode_many(captions, recipe.max_length, recipe.ends)
+        lexicon.encode_many(captions, recipe.max_length, has_ends(recipe))
     return lexicon

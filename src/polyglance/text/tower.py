@@ -8,10 +8,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from polyglance.pooling import build_pooling, valid
-from polyglance.recipes.schema import CompatRecipe, Recipe, TextRecipe
+from polyglance.recipes.schema import (
+    BiGruRecipe,
+    CompatRecipe,
+    Recipe,
+    SelfAttentionRecipe,
+    TextRecipe,
+    TransformerRecipe,
+)
 from polyglance.recurrent import PackedGRU
 from polyglance.text.added_words import AddedReader, AddedRows
 from polyglance.text.closed import ClosedVocabularies
+from polyglance.text.forms import spells
 from polyglance.text.lexicon import Lexicon
 from polyglance.text.self_attention import SelfAttention
 from polyglance.text.spellings import Spellings
@@ -45,15 +53,17 @@ class TextTower(nn.Module):
         self.recipe, self.unpacked = recipe, compat.unpacked
         self.padded = compat.padded_attention
         self.added: AddedRows | None = None
-        both = recipe.encoder == "bigru"
+        encoder = recipe.encoder
+        assert not isinstance(encoder, TransformerRecipe)
+        both = isinstance(encoder, BiGruRecipe)
         self.words = build_words(recipe, vocabulary, vectors, compat)
         self.word_dropout = nn.Dropout(recipe.word_dropout)
-        if recipe.encoder == "attention":
-            self.attention = SelfAttention(self.words.size, recipe)
+        if isinstance(encoder, SelfAttentionRecipe):
+            self.attention = SelfAttention(self.words.size, encoder)
         else:
-            self.gru = PackedGRU(self.words.size, recipe.hidden, both, recipe.biases)
-        wide = both and recipe.directions == "concatenate"
-        size = recipe.hidden * (2 if wide else 1)
+            self.gru = PackedGRU(self.words.size, encoder.hidden, both, encoder.biases)
+        self.averaged = isinstance(encoder, BiGruRecipe) and encoder.directions == "average"
+        size = encoder.dim
         self.pooling = build_pooling(recipe.pooling, size)
         self.dropout = nn.Dropout(recipe.dropout)
         self.projection = nn.Linear(size, dim) if recipe.projection else nn.Identity()
@@ -95,11 +105,11 @@ class TextTower(nn.Module):
         return self.projection(self.dropout(self._states(words, index, lengths)))
 
     def _states(self, words: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-        if self.recipe.encoder == "attention":
+        if self.recipe.encoder.kind == "attention":
             return self._attend(self.word_dropout(words)[index], lengths)
         steps = torch.full_like(lengths, index.shape[1]) if self.unpacked else lengths
         states, packing = self.gru.encode(self.word_dropout(words), index, steps)
-        if self.gru.bidirectional and self.recipe.directions == "average":
+        if self.averaged:
             states = states.unflatten(1, (2, -1)).mean(1)
         padded = states.new_zeros(index.numel(), states.shape[1])
         return padded.index_copy(0, packing.flat, states).view(*index.shape, -1)
@@ -173,14 +183,14 @@ def build_text_tower(
     compat: CompatRecipe = PAPER,
 ) -> TextTower | LanguageTowers | TransformerTower:
     """The tower of a recipe, for spelt words, or for numbers of words under "" or by language."""
-    if recipe.encoder == "transformer":
+    if recipe.encoder.kind == "transformer":
         return TransformerTower(recipe, dim)
     parts: Mapping[str, int | Lexicon]
     if isinstance(vocabulary, Spellings):
         parts, vectors = vocabulary.lexicons, vocabulary.vectors
     else:
         parts, vectors = vocabulary, None
-    if recipe.spells and vocabulary is parts:
+    if spells(recipe) and vocabulary is parts:
         raise TypeError("spelt words need their reader")
     towers = {code: TextTower(recipe, part, dim, vectors, compat) for code, part in parts.items()}
     return LanguageTowers(towers) if recipe.towers == "per-language" else towers[""]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import Recipe
+from polyglance.recipes.schema import Recipe, TupleSampling, UniversalEmbedderRecipe
 from polyglance.text.closed import ClosedVocabularies, Layout
 
 
@@ -110,24 +110,27 @@ def build_universal_words(
     recipe: Recipe, reader: ClosedVocabularies, only: str | None = None
 ) -> UniversalWords | StoredWords:
     """The layer of a recipe, over all tokens or over the own ones of a language."""
-    layout, size = reader.layout, recipe.text.words
-    if recipe.universal.precomputed:
+    embedder, sampling = recipe.text.embedder, recipe.sampling
+    assert isinstance(embedder, UniversalEmbedderRecipe)
+    layout, size = reader.layout, embedder.word_dim
+    if embedder.stored:
         start, end = layout.own_ranges[only] if only else (1, layout.total)
         return StoredWords(start, end - start, size)
     if only and (layout.latent or not layout.own[only]):
         raise PolyglanceError(
-            "text.towers=per-language shares no words: universal.rare must not be latent, and "
+            "text.towers=per-language shares no words: text.embedder.rare.kind must be drop, and "
             f"'{only}' needs words of its own"
         )
-    mask = recipe.augment.words > 0 or recipe.constraints.masking > 0
-    words = UniversalWords(layout, recipe.universal.dim, size, mask, only)
+    masks = isinstance(sampling, TupleSampling) and sampling.masking_weight > 0
+    mask = recipe.augment.word_drop > 0 or masks
+    words = UniversalWords(layout, embedder.own_dim, size, mask, only)
     if reader.start is not None:
         words.begin(reader.start.own, reader.start.latent)
     if recipe.compat.padded_average:
         if not all(layout.own.values()):
             raise PolyglanceError(
                 "compat.padded_average needs words of their own in every language: "
-                "set universal.frequent above 0"
+                "set text.embedder.frequent above 0"
             )
         words.add_padding()
     return words

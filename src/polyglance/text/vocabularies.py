@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from polyglance.files import read_json, write_json
-from polyglance.recipes.schema import TextRecipe
+from polyglance.recipes.schema import TableEmbedderRecipe, TextRecipe
+from polyglance.text.forms import has_ends
 from polyglance.text.reader import Encoded, Reader, Substitutes, Words, by_language
 from polyglance.text.vocabulary import END, SPECIALS, START, UNKNOWN, Ragged, Vocabulary
 
@@ -30,9 +31,11 @@ class Vocabularies(Reader):
         cls, recipe: TextRecipe, tokens: Mapping[str, Sequence[Sequence[str]]]
     ) -> "Vocabularies":
         """As the recipe says, from training tokens by language."""
+        embedder = recipe.embedder
+        assert isinstance(embedder, TableEmbedderRecipe)
         if recipe.towers == "per-language":
-            return cls(Vocabulary.build_tables(tokens, recipe.threshold))
-        return cls({"": Vocabulary.build(tokens, recipe.threshold, recipe.scope)})
+            return cls(Vocabulary.build_tables(tokens, embedder.min_count))
+        return cls({"": Vocabulary.build(tokens, embedder.min_count, embedder.scope)})
 
     @property
     def shared(self) -> bool:
@@ -56,9 +59,9 @@ class Vocabularies(Reader):
     ) -> Encoded:
         """Ids of the words, each by its language's vocabulary, laid end to end."""
         if self.shared:
-            return Encoded(self.tables[""].encode_many(words, recipe.max_length, recipe.ends))
+            return Encoded(self.tables[""].encode_many(words, recipe.max_length, has_ends(recipe)))
         parts = [
-            self.of(code).encode(found, recipe.max_length, recipe.ends)
+            self.of(code).encode(found, recipe.max_length, has_ends(recipe))
             for found, code in zip(words, languages, strict=True)
         ]
         return Encoded(Ragged.join(parts))
@@ -72,8 +75,8 @@ class Vocabularies(Reader):
         self, recipe: TextRecipe, words: Sequence[str], language: str | None
     ) -> tuple[Words, Words]:
         """The words that fit, and those of them that are not in the language's vocabulary."""
-        ids = self.of(language).encode(words, recipe.max_length, recipe.ends)
-        inner = ids[1:-1] if recipe.ends else ids
+        ids = self.of(language).encode(words, recipe.max_length, has_ends(recipe))
+        inner = ids[1:-1] if has_ends(recipe) else ids
         read = tuple(words[: len(inner)])
         return read, tuple(w for w, i in zip(read, inner, strict=True) if i == UNKNOWN)
 

@@ -6,7 +6,14 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.pooling import valid
-from polyglance.recipes.schema import CompatRecipe, TextRecipe
+from polyglance.recipes.schema import (
+    CharacterEmbedderRecipe,
+    CompatRecipe,
+    LiweEmbedderRecipe,
+    TableEmbedderRecipe,
+    TextRecipe,
+    TransformerEmbedderRecipe,
+)
 from polyglance.text.lexicon import Lexicon
 from polyglance.text.pretrained import encoder_folder, load_encoder
 from polyglance.text.spelt_words import SpeltWords
@@ -86,16 +93,19 @@ def build_words(
     """The layer of a recipe, over a vocabulary of some words, over a lexicon, or as it is."""
     if isinstance(vocabulary, Layer):
         return vocabulary
-    if recipe.embedder == "transformer":
+    embedder = recipe.embedder
+    if isinstance(embedder, TransformerEmbedderRecipe):
         return FrozenEncoder(recipe)
     if isinstance(vocabulary, int):
-        return WordTable(vocabulary, recipe.words)
-    spelt = SpeltWords(_embedder(recipe, len(vocabulary.alphabet), compat), vocabulary)
+        assert isinstance(embedder, TableEmbedderRecipe)
+        return WordTable(vocabulary, embedder.word_dim)
+    assert isinstance(embedder, CharacterEmbedderRecipe)
+    spelt = SpeltWords(_embedder(embedder, len(vocabulary.alphabet), compat), vocabulary)
     return spelt if vectors is None else KnownWords(spelt, vectors)
 
 
-def _embedder(recipe: TextRecipe, alphabet: int, compat: CompatRecipe) -> WordEmbedder:
-    sizes = recipe.words, recipe.characters, recipe.word_length, compat.pad_statistics
-    if recipe.embedder == "chargru":
-        return CharGRU(alphabet, *sizes)
-    return Liwe(alphabet, recipe.layers, *sizes)
+def _embedder(recipe: CharacterEmbedderRecipe, alphabet: int, compat: CompatRecipe) -> WordEmbedder:
+    sizes = recipe.word_dim, recipe.char_dim, recipe.word_length, compat.pad_statistics
+    if isinstance(recipe, LiweEmbedderRecipe):
+        return Liwe(alphabet, recipe.layers, *sizes)
+    return CharGRU(alphabet, *sizes)

@@ -11,9 +11,11 @@ from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes import Recipe
+from polyglance.recipes.schema import TransferRecipe, VectorsEmbedderRecipe
 from polyglance.text.added_words import PLACES, AddedLanguage, AddedReader, AddedRows
 from polyglance.text.closed import ClosedVocabularies
 from polyglance.text.corpus import caption_sentences
+from polyglance.text.forms import has_ends, spells
 from polyglance.text.reader import Reader
 from polyglance.text.spellings import Spellings
 from polyglance.text.tower import LanguageTowers, TextTower
@@ -43,30 +45,39 @@ CAPTIONS = "captions"
 
 def add_language(
     recipe: Recipe,
+    transfer: TransferRecipe,
     old: Model,
     code: str,
     dataset: Dataset | None = None,
     captions: Sequence[Sequence[str]] = (),
     cache: Path | None = None,
 ) -> Model:
-    """`old` with language `code`, as `recipe.transfer` says; all that `old` has stays as it is.
+    """`old` with language `code`; all that `old` has stays as it is.
 
-    `captions` are words of captions that the new words will be trained on; `dataset` is where
-    dictionaries and vectors may be made from, and how often words of the pivot occur.
+    Args:
+        recipe: of the new model.
+        transfer: where the new words' vectors come from.
+        old: the model.
+        code: the new language.
+        dataset: where dictionaries and vectors may be made from, and how often words of the pivot
+            occur.
+        captions: words of captions that the new words will be trained on.
+        cache: where vectors made from captions are kept.
     """
     reader = old.reader
     base = reader.base if isinstance(reader, AddedReader) else reader
     if not isinstance(base, Vocabularies | Spellings | ClosedVocabularies):
         raise PolyglanceError(
-            f"a model with text.embedder={recipe.text.embedder} and "
-            f"text.encoder={recipe.text.encoder} reads pieces of words; no language can be added"
+            f"a model with text.embedder.kind={recipe.text.embedder.kind} and "
+            f"text.encoder.kind={recipe.text.encoder.kind} reads pieces of words; no language can "
+            "be added"
         )
-    pivot = pivot_of(recipe.transfer, old)
-    mixtures = _mixtures(recipe, base, code, pivot, dataset, captions, cache)
+    pivot = pivot_of(transfer, old)
+    mixtures = _mixtures(recipe, transfer, base, code, pivot, dataset, captions, cache)
     known = sorted({word for mixture in mixtures.values() for word in mixture})
     often = Counter(word for words in captions for word in words)
     learned = sorted(w for w, n in often.items() if n >= OFTEN and w not in mixtures)
-    forms = PLACES if recipe.text.spells and recipe.text.ends else 1
+    forms = PLACES if spells(recipe.text) and has_ends(recipe.text) else 1
     added = dict(reader.added) if isinstance(reader, AddedReader) else {}
     added[code] = AddedLanguage((*mixtures, *learned), pivot)
     model = Model(recipe, AddedReader(base, added, forms), old.feature_dim, [*old.languages, code])
@@ -74,7 +85,7 @@ def add_language(
     vectors = known_vectors(old, base, known, pivot, forms)
     rows = _mix(mixtures, dict(zip(known, vectors, strict=True)), len(learned))
     table = _rows_of(model, pivot).tables[f"language_{code}"]
-    if recipe.transfer.translator == "random":
+    if transfer.translator == "random":
         rows = 0.1 * (2 * np.random.default_rng(recipe.training.seed).random(rows.shape) - 1)
     with torch.no_grad():
         table.copy_(torch.from_numpy(rows.astype(np.float32)))
@@ -83,6 +94,7 @@ def add_language(
 
 def _mixtures(
     recipe: Recipe,
+    transfer: TransferRecipe,
     base: Reader,
     code: str,
     pivot: str,
@@ -90,8 +102,7 @@ def _mixtures(
     captions: Sequence[Sequence[str]],
     cache: Path | None,
 ) -> Mixtures:
-    transfer = recipe.transfer
-    both = _vectors(recipe, code, pivot, dataset, cache)
+    both = _vectors(recipe.text.tokenizer, transfer, code, pivot, dataset, cache)
     lexicon = None if transfer.lexicon is None else Path(transfer.lexicon).expanduser()
     tokenizer = recipe.text.tokenizer
     mixtures: Mixtures = {}
@@ -124,14 +135,19 @@ def _mixtures(
 
 
 def _vectors(
-    recipe: Recipe, code: str, pivot: str, dataset: Dataset | None, cache: Path | None
+    tokenizer: str,
+    transfer: TransferRecipe,
+    code: str,
+    pivot: str,
+    dataset: Dataset | None,
+    cache: Path | None,
 ) -> tuple[WordVectors, WordVectors] | None:
     """Vectors of the new language and of the pivot, if the recipe names any."""
-    if recipe.transfer.vectors is None:
+    if transfer.vectors is None:
         return None
-    folder = None if recipe.transfer.vectors == CAPTIONS else recipe.transfer.vectors
-    text = recipe.text.model_copy(update={"vectors": folder, "words": 300})
-    parts = [language_words(text, dataset, one, cache=cache) for one in (code, pivot)]
+    folder = None if transfer.vectors == CAPTIONS else transfer.vectors
+    recipe = VectorsEmbedderRecipe(vectors=folder, word_dim=300)
+    parts = [language_words(recipe, tokenizer, dataset, one, cache=cache) for one in (code, pivot)]
     first, second = (WordVectors(part.words, part.matrix) for part in parts)
     return first, second
 
@@ -172,7 +188,7 @@ def known_vectors(
     places = [[(word,)] for word in words] if forms == 1 else [_places(word) for word in words]
     sentences = [list(sentence) for own in places for sentence in own]
     ids, offsets = base.encode(text, [""] * len(sentences), sentences, [pivot] * len(sentences)).ids
-    ends = text.ends and not text.spells
+    ends = has_ends(text) and not spells(text)
     # Of [w w], [w w w] and so on, the one whose place is asked for.
     inside = [1 if ends else 0] if forms == 1 else [1, 0, 1, 0]
     chosen = torch.from_numpy(ids[offsets[:-1] + np.tile(inside, len(words))].astype(np.int64))

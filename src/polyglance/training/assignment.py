@@ -17,6 +17,7 @@ from polyglance.models.similarity import l2
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe
+from polyglance.recipes.schema import HingeRecipe, LatentRare, TripletsRecipe, TupleSampling
 from polyglance.text import Ragged
 from polyglance.text.vectors import WordVectors
 from polyglance.training.language_vectors import load_array
@@ -25,6 +26,7 @@ from polyglance.training.tuples import Captioned, Tuples, TuplesFeed
 VERSION = 1
 """Raised when assignments of an earlier version are not to be used any more."""
 WORDS_AT_A_TIME = 4096
+TRIPLETS = TripletsRecipe()
 
 
 @dataclass(frozen=True)
@@ -75,15 +77,52 @@ class TokenScores(nn.Module):
         return self.vectors[best.gather(1, place).squeeze(1)] * (1 + share - share.detach())
 
 
+@dataclass(frozen=True)
+class _Settings:
+    """What the tokens depend on beside words and captions."""
+
+    recipe: Recipe
+    rare: LatentRare
+    size: int
+
+    @property
+    def loss(self) -> TripletsRecipe:
+        """The recipe's triplets; of another loss, its margin."""
+        loss = self.recipe.loss
+        if isinstance(loss, TripletsRecipe):
+            return loss
+        return TripletsRecipe(margin=loss.margin) if isinstance(loss, HingeRecipe) else TRIPLETS
+
+    @property
+    def captions(self) -> int:
+        """Of an image in each language."""
+        sampling = self.recipe.sampling
+        return (sampling if isinstance(sampling, TupleSampling) else TupleSampling()).captions
+
+
 def assign_tokens(
     recipe: Recipe,
+    rare: LatentRare,
+    size: int,
     vectors: Mapping[str, WordVectors],
     table: CaptionTable,
     tokens: Sequence[Sequence[str]],
     cache: Path | None,
     show_progress: bool | None,
 ) -> Assignment:
-    """Learn tokens from which captions of one photograph have near averages; kept in the cache."""
+    """Learn tokens from which captions of one image have near averages; kept in the cache.
+
+    Args:
+        recipe: what says how batches are made and what the loss is.
+        rare: the settings of the tokens.
+        size: dimension of a token's vector.
+        vectors: of every language's words.
+        table: the training captions.
+        tokens: their words.
+        cache: where assignments are kept.
+        show_progress: as everywhere.
+    """
+    settings = _Settings(recipe, rare, size)
     codes = sorted(vectors)
     starts = 1 + np.cumsum([0, *(len(vectors[code]) for code in codes)])
     offset = {code: int(start) for code, start in zip(codes, starts[:-1], strict=True)}
@@ -93,10 +132,10 @@ def assign_tokens(
     ]
     data = Captioned(Ragged.join([one or [0] for one in ids]), table.photo, table.languages)
     matrices = [torch.from_numpy(whitened(vectors[code].matrix)) for code in codes]
-    path = cache_dir(cache) / "assignments" / f"{_key(recipe, data, matrices)}.npz"
+    path = cache_dir(cache) / "assignments" / f"{_key(settings, data, matrices)}.npz"
     if (kept := load_array(path)) is not None:
         return Assignment({code: kept[code] for code in codes}, kept["vectors"])
-    scores = _learn(recipe, data, matrices, starts, show_progress)
+    scores = _learn(settings, data, matrices, starts, show_progress)
     found = {}
     for number, code in enumerate(codes):
         parts = [scores.best(number, part, 1) for part in matrices[number].split(WORDS_AT_A_TIME)]
@@ -122,24 +161,24 @@ def whitened(matrix: np.ndarray) -> np.ndarray:
 
 
 def _learn(
-    recipe: Recipe,
+    settings: _Settings,
     data: Captioned,
     matrices: Sequence[Tensor],
     starts: np.ndarray,
     show_progress: bool | None,
 ) -> TokenScores:
-    universal = recipe.universal
+    recipe, rare = settings.recipe, settings.rare
     feed = TuplesFeed(recipe, data)
     # A generator of its own: the training that follows is the same if this is read from the cache.
     generator = torch.Generator().manual_seed(recipe.training.seed)
-    tokens = min(universal.latent, int(starts[-1]) - 1)
-    sizes = len(matrices), matrices[0].shape[1], tokens, recipe.text.words
+    tokens = min(rare.tokens, int(starts[-1]) - 1)
+    sizes = len(matrices), matrices[0].shape[1], tokens, settings.size
     scores = TokenScores(*sizes, generator)
-    optimizer = torch.optim.Adam(scores.parameters(), lr=universal.lr, fused=True)
-    updates = universal.updates or universal.epochs * feed.updates_per_epoch
+    optimizer = torch.optim.Adam(scores.parameters(), lr=rare.lr, fused=True)
+    updates = rare.updates or rare.epochs * feed.updates_per_epoch
     with Bar("assigning words", updates, "updates", show_progress) as bar:
         for _, batch in zip(range(updates), feed.steps(0), strict=False):
-            loss = _loss(scores, batch, data, matrices, starts, recipe, generator)
+            loss = _loss(scores, batch, data, matrices, starts, settings, generator)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
@@ -153,11 +192,11 @@ def _loss(
     data: Captioned,
     matrices: Sequence[Tensor],
     starts: np.ndarray,
-    recipe: Recipe,
+    settings: _Settings,
     generator: torch.Generator,
 ) -> Tensor:
     """Of average token vectors; every distinct word of the batch is scored once."""
-    universal = recipe.universal
+    rare, loss = settings.rare, settings.loss
     captions = batch.distinct(data.tokens)
     inside = np.arange(captions.ids.shape[1]) < captions.lengths[:, None]
     words, place = np.unique(captions.ids[inside], return_inverse=True)
@@ -166,8 +205,8 @@ def _loss(
         scores.embed(
             number,
             matrices[number][torch.from_numpy(words[cuts[number] : cuts[number + 1]] - start)],
-            universal.explore,
-            universal.candidates,
+            rare.explore,
+            rare.candidates,
             generator,
         )
         for number, start in enumerate(starts[:-1])
@@ -178,18 +217,16 @@ def _loss(
     empty = averages.new_zeros(1, averages.shape[1])
     laid = torch.cat([averages, empty])[torch.from_numpy(captions.places)]
     has = torch.from_numpy(batch.has)
-    return same_language(laid, has, recipe.loss) + across_languages(laid, has, recipe.loss)
+    return same_language(laid, has, loss) + across_languages(laid, has, loss)
 
 
-def _key(recipe: Recipe, data: Captioned, matrices: Sequence[Tensor]) -> str:
-    universal = recipe.universal.model_dump(
-        include={"latent", "explore", "candidates", "epochs", "updates", "lr"}
-    )
+def _key(settings: _Settings, data: Captioned, matrices: Sequence[Tensor]) -> str:
+    recipe, loss = settings.recipe, settings.loss
     training = recipe.training.model_dump(include={"seed", "batch_size", "drop_last"})
-    loss = recipe.loss.model_dump(include={"margin", "top", "distance"})
-    size = recipe.text.words, recipe.constraints.captions
-    settings = f"{VERSION} {universal} {training} {loss} {size} {data.languages}"
-    total = hashlib.sha256(settings.encode())
+    hinge = loss.margin, loss.top, loss.distance
+    size = settings.size, settings.captions
+    about = f"{VERSION} {settings.rare.model_dump()} {training} {hinge} {size} {data.languages}"
+    total = hashlib.sha256(about.encode())
     for part in (*data.tokens, data.photo, *(matrix.numpy() for matrix in matrices)):
         total.update(np.ascontiguousarray(part).tobytes())
     return total.hexdigest()[:24]

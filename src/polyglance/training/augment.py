@@ -21,11 +21,11 @@ def keep_vectors(
 ) -> np.ndarray:
     """Which vectors of sets with `lengths` [B] ≥ 1 stay: [B, K] bool, at least one of each.
 
-    Each goes with the chance `vectors`; with `varying` that is scaled by an r ~ U(0, 1) of the
+    Each goes with the chance `vector_drop`; with `varying` that is scaled by an r ~ U(0, 1) of the
     picture, and 0 for r ≤ 0.2, so that ∫ 0.2 r dr = 9.6 % go on average.
     """
     inside = np.arange(int(lengths.max())) < lengths[:, None]
-    rate = np.full((len(lengths), 1), recipe.vectors)
+    rate = np.full((len(lengths), 1), recipe.vector_drop)
     if recipe.varying:
         scale = generator.random((len(lengths), 1))
         rate *= np.where(scale > VARYING_FROM, scale, 0.0)
@@ -42,10 +42,10 @@ def change_words(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ids [B, T] with lengths [B] ≥ 1 → ids with words masked, replaced and deleted, lengths.
 
-    A word is selected with the chance `words`; of the selected the share `masked` becomes the
-    mask, the share `random` any word, and the rest is deleted, but never a whole caption. Ids
-    that are `joined` [B, T] to those before them share their fate: pieces of a word are all
-    masked, each replaced, or all deleted.
+    A word is selected with the chance `word_drop`; of the selected the share `mask_share` becomes
+    the mask, the share `replace_share` any word, and the rest is deleted, but never a whole
+    caption. Ids that are `joined` [B, T] to those before them share their fate: pieces of a word
+    are all masked, each replaced, or all deleted.
     """
     inside = np.arange(ids.shape[1]) < lengths[:, None]
     draw = generator.random(ids.shape)
@@ -53,12 +53,13 @@ def change_words(
     if joined is not None:
         first = np.maximum.accumulate(np.where(joined, 0, np.arange(ids.shape[1])), 1)
         draw = np.take_along_axis(draw, first, 1)
-    if not recipe.ends:
+    if not recipe.include_ends:
         draw[np.isin(ids, substitutes.ends)] = 1.0
-    masked, changed = recipe.words * recipe.masked, recipe.words * (recipe.masked + recipe.random)
+    masked = recipe.word_drop * recipe.mask_share
+    changed = recipe.word_drop * (recipe.mask_share + recipe.replace_share)
     result = np.where(draw < changed, other, ids)
     result[draw < masked] = substitutes.mask
-    keep = _keep(inside, np.where(draw < changed, 1.0, draw), recipe.words)
+    keep = _keep(inside, np.where(draw < changed, 1.0, draw), recipe.word_drop)
     order, kept = compact(keep)
     result = np.take_along_axis(result, order, 1)
     result[np.arange(order.shape[1]) >= kept[:, None]] = 0
@@ -88,7 +89,7 @@ class Augmenter:
 
     def images(self, update: int, stream: int, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """([B, F],) as it is; ([B, K, F], lengths [B]) → ([B, K', F], lengths)."""
-        if not self.recipe.vectors or len(parts) == 1:
+        if not self.recipe.vector_drop or len(parts) == 1:
             return parts
         vectors, lengths = parts
         keep = keep_vectors(lengths.numpy(), self.recipe, self._generator(update, stream))
@@ -102,7 +103,7 @@ class Augmenter:
     ) -> tuple[Tensor, Tensor]:
         """Ids [B, T] and lengths [B] of the captions `rows` [B]."""
         ids, lengths = pad(*self.tokens, rows)
-        if self.recipe.words:
+        if self.recipe.word_drop:
             substitutes, joined = self.reader.substitutes(language), None
             if self.joined is not None:
                 joined = pad(self.joined, self.tokens.offsets, rows)[0].astype(bool)

@@ -24,7 +24,7 @@ def select_captions(
         keep &= np.isin(table.photo, _complete(table, language, keep, recipe.complete))
     codes = sorted(set(language[keep].tolist()))
     generator = np.random.default_rng([seed, 101])
-    if recipe.photos is not None or recipe.assignment == "disjoint":
+    if recipe.images is not None or recipe.assignment == "disjoint":
         photos = np.unique(table.photo[keep])
         parts = _assign(photos, codes, recipe, generator, own_photos)
         for code in codes:
@@ -73,7 +73,7 @@ def _assign(
 ) -> dict[str, np.ndarray]:
     """The photographs of each language."""
     disjoint = recipe.assignment == "disjoint"
-    count = _count(recipe.photos, len(photos), len(codes) if disjoint else 1)
+    count = _count(recipe.images, len(photos), len(codes) if disjoint else 1)
     if own_photos:
         return {code: generator.permutation(photos)[:count] for code in codes}
     order = generator.permutation(photos)
@@ -88,7 +88,7 @@ def _count(wanted: int | float | None, available: int, parts: int) -> int:
     count = wanted if isinstance(wanted, int) else round(wanted * available)
     if count * parts > available or not count:
         raise PolyglanceError(
-            f"data.photos={wanted}: {parts} part{'s' * (parts > 1)} of {count} photographs cannot "
+            f"data.images={wanted}: {parts} part{'s' * (parts > 1)} of {count} photographs cannot "
             f"come from {available}"
         )
     return count

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from polyglance.objectives.adversary import LanguageClassifier
 from polyglance.objectives.masked import PairPredictor
-from polyglance.recipes import Recipe
+from polyglance.recipes.schema import TupleSampling
 from polyglance.text.universal_words import UniversalWords
 
 
@@ -49,18 +49,31 @@ class Constraints(nn.Module):
     """The adversary, the predictors of masked words and the anchors of a recipe, where it has any.
 
     Texts of one language have neither adversary nor predictors.
+
+    Args:
+        recipe: the weights.
+        layers: of universal words, which anchors hold.
+        languages: their number.
+        dim: dimension of the joint space.
+        word_dim: dimension of the average of a text's words.
     """
 
-    def __init__(self, recipe: Recipe, layers: Sequence[UniversalWords], languages: int) -> None:
+    def __init__(
+        self,
+        recipe: TupleSampling,
+        layers: Sequence[UniversalWords],
+        languages: int,
+        dim: int,
+        word_dim: int,
+    ) -> None:
         super().__init__()
-        rules, words = recipe.constraints, recipe.text.words
         several = languages > 1
-        adversary = several and rules.adversary > 0
-        self.classifier = LanguageClassifier(words, languages) if adversary else None
-        masking = several and rules.masking > 0
-        sizes = {"points": recipe.joint.dim, "averages": words} if masking else {}
+        adversary = several and recipe.adversary_weight > 0
+        self.classifier = LanguageClassifier(word_dim, languages) if adversary else None
+        masking = several and recipe.masking_weight > 0
+        sizes = {"points": dim, "averages": word_dim} if masking else {}
         self.predictors = nn.ModuleDict({name: PairPredictor(d) for name, d in sizes.items()})
-        anchored = rules.anchor > 0 and any(layer.own_tables() for layer in layers)
+        anchored = recipe.anchor_weight > 0 and any(layer.own_tables() for layer in layers)
         self.anchors = Anchors(layers) if anchored else None
 
     def masked_loss(self, whole: Texts, masked: Texts, has: Tensor, detach: bool) -> Tensor:

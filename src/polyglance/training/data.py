@@ -13,6 +13,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.models.model import to_tensors
 from polyglance.recipes import Recipe
+from polyglance.recipes.schema import UniversalEmbedderRecipe
+from polyglance.recipes.schema.sampling import ranks_captions, uses_text_only
 from polyglance.text import Ragged
 from polyglance.text.pretrained import check_pretrained
 from polyglance.text.reader import Reader
@@ -59,7 +61,7 @@ def prepare(
     part = dataset.split(recipe.data.train_split)
     features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
     table, grounded = _captions(recipe, part, features)
-    if recipe.tasks.text_only:
+    if uses_text_only(recipe.sampling):
         table = _join(table, text_only_captions(dataset, table.languages, len(part)))
     if show_progress is not False:
         tell_problems(features, part)
@@ -69,14 +71,15 @@ def prepare(
     for code, found in zip(table.languages, tokens, strict=True):
         by_language.setdefault(code, []).append(found)
     reader: Reader
-    if source is not None or recipe.text.embedder == "vectors":
+    if source is not None or recipe.text.embedder.kind == "vectors":
         model = begin_model(recipe, dataset, by_language, features.dim, source, cache)
         reader = model.reader
     else:
-        if recipe.text.embedder == "universal":
+        embedder = recipe.text.embedder
+        if isinstance(embedder, UniversalEmbedderRecipe):
             from polyglance.training.universal import build_universal  # which needs the feeds
 
-            reader = build_universal(recipe, dataset, table, tokens, cache, show_progress)
+            reader = build_universal(recipe, embedder, dataset, table, tokens, cache, show_progress)
         else:
             reader = build_reader(recipe.text, by_language)
         model = Model(recipe, reader, features.dim, list(by_language))
@@ -93,9 +96,7 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
 
     Conditions come first, then only captions of readable photographs are kept.
     """
-    if recipe.data.photos == 0:
-        if recipe.transfer.source is None and recipe.text.embedder != "vectors":
-            raise PolyglanceError("data.photos=0 trains nothing: it goes with transfer.source")
+    if recipe.data.images == 0:
         return _take(part.captions([]), np.empty(0, np.int64)), 0
     wanted = recipe.data.languages
     every = sorted({*wanted, *(recipe.data.complete or ())}) if wanted else None
@@ -105,9 +106,9 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
     seed = recipe.training.seed
     rows = select_captions(table, recipe.data, seed, recipe.compat.halves)
     chosen = _readable(_take(table, rows), features, part)
-    if not (recipe.compat.c2c_photos and recipe.tasks.c2c):
+    if not (recipe.compat.c2c_images and ranks_captions(recipe.sampling)):
         return chosen, len(chosen)
-    everywhere = recipe.data.model_copy(update={"photos": None, "assignment": "shared"})
+    everywhere = recipe.data.model_copy(update={"images": None, "assignment": "shared"})
     others = np.setdiff1d(select_captions(table, everywhere, seed), rows)
     return _join(chosen, _take(table, others)), len(chosen)
 

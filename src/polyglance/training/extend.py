@@ -12,11 +12,14 @@ from polyglance.evaluation.metrics import Metrics, chance
 from polyglance.models import Model
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema import (
+    ConstantSchedule,
     DataRecipe,
-    LossRecipe,
-    TasksRecipe,
+    LanguageSampling,
+    SumHingeRecipe,
     TransferRecipe,
+    VectorsEmbedderRecipe,
 )
+from polyglance.recipes.schema.checks import idle_switches
 from polyglance.text.added_words import AddedReader
 from polyglance.text.reading import read_words
 from polyglance.text.vector_words import VectorReader
@@ -54,7 +57,7 @@ def extension_recipe(
         "epochs": epochs,
         "updates": None,
         "lr": lr,
-        "schedule": "constant",
+        "schedule": ConstantSchedule(),
         "warmup_updates": 0,
         "warmup_epoch": None,
         "multipliers": {},
@@ -63,18 +66,21 @@ def extension_recipe(
         "patience": 5,
     }
     text = old.text
-    if text.embedder == "vectors":
-        text = text.model_copy(update={"vectors": transfer.vectors})
+    if isinstance(text.embedder, VectorsEmbedderRecipe):
+        embedder = text.embedder.model_copy(update={"vectors": transfer.vectors})
+        text = text.model_copy(update={"embedder": embedder})
     sections = {
         "text": text,
-        "data": DataRecipe(languages=[code], photos=pairs),
+        "data": DataRecipe(languages=[code], images=pairs),
         "transfer": changed,
         # Few pairs and a frozen encoder: nothing of what made the model is needed.
-        "loss": LossRecipe(name="sum-hinge", mask_same_image=True),
-        "tasks": TasksRecipe(sampling="languages"),
+        "loss": SumHingeRecipe(mask_same_image=True),
+        "sampling": LanguageSampling(),
         "training": old.training.model_copy(update=training),
     }
-    return old.model_copy(update=sections)
+    recipe = old.model_copy(update=sections)
+    idle = dict.fromkeys(idle_switches(recipe), False)
+    return recipe.model_copy(update={"compat": old.compat.model_copy(update=idle)})
 
 
 def extend_model(
@@ -89,7 +95,8 @@ def extend_model(
     `pairs` has photographs with captions in it; `data` is where the dictionary and vectors may
     be made from.
     """
-    source = Path(str(recipe.transfer.source))
+    assert recipe.transfer is not None
+    source = Path(recipe.transfer.source)
     old = Model.load(source)
     start = begin_model(recipe, pairs or data, {}, old.feature_dim, source, cache)
     if pairs is None:

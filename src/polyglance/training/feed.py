@@ -1,7 +1,7 @@
 """Feeds: what every update of a run is made of, the same for the same seed from any start."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, count
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe
+from polyglance.recipes.schema import JointSampling, LanguageSampling
 from polyglance.registry import nearest
 from polyglance.text import bucketed_batches
 from polyglance.training.data import TrainingData
@@ -64,27 +65,22 @@ class Feed(ABC):
 
 
 def build_feed(recipe: Recipe, data: TrainingData) -> Feed:
-    """The feed of a recipe's task section."""
-    if recipe.text.towers == "per-language" and recipe.tasks.sampling == "union":
-        raise PolyglanceError(
-            "text.towers=per-language needs batches of one language: "
-            "set tasks.sampling=languages or joint"
-        )
-    if recipe.tasks.c2c and recipe.tasks.sampling == "union":
-        raise PolyglanceError("tasks.c2c needs tasks.sampling=languages or joint")
-    if recipe.tasks.text_only and not recipe.tasks.c2c:
-        raise PolyglanceError("tasks.text_only needs tasks.c2c above 0: it has no photographs")
-    _check_grounded(recipe, data)
-    kinds: dict[str, Callable[[Recipe, TrainingData], Feed]]
-    kinds = {"union": UnionFeed, "languages": LanguageFeed, "joint": JointFeed}
-    return kinds[recipe.tasks.sampling](recipe, data)
+    """The feed of a recipe's sampling section."""
+    sampling = recipe.sampling
+    if isinstance(sampling, LanguageSampling):
+        _check_grounded(sampling.grounded, sampling.c2c, "sampling.c2c", data)
+        return LanguageFeed(recipe, sampling, data)
+    if isinstance(sampling, JointSampling):
+        _check_grounded(sampling.grounded, sampling.c2c_weight, "sampling.c2c_weight", data)
+        return JointFeed(recipe, sampling, data)
+    return UnionFeed(recipe, data)
 
 
 class UnionFeed(Feed):
     """All captions of all languages, shuffled together."""
 
     def __init__(self, recipe: Recipe, data: TrainingData) -> None:
-        rows = np.flatnonzero(grounded_rows(recipe, data))
+        rows = np.arange(data.grounded)
         self.loader = Loader(rows, data.tokens.lengths[rows], recipe, 0)
         self.updates_per_epoch = self.loader.batches_per_pass
 
@@ -96,10 +92,10 @@ class UnionFeed(Feed):
 class LanguageFeed(Feed):
     """Kádár et al. 2018, Figure 2: draw a task; for c2i draw a language, each with its loader."""
 
-    def __init__(self, recipe: Recipe, data: TrainingData) -> None:
-        self.recipe = recipe
+    def __init__(self, recipe: Recipe, sampling: LanguageSampling, data: TrainingData) -> None:
+        self.recipe, self.c2c = recipe, sampling.c2c
         lengths, languages = data.tokens.lengths, np.array(data.languages)
-        ranked = grounded_rows(recipe, data)
+        ranked = grounded_rows(sampling.grounded, data)
         codes = sorted(set(languages[: data.grounded][ranked].tolist()))
         parts = [np.flatnonzero(languages[: data.grounded] == code) for code in codes]
         self.loaders = [
@@ -107,8 +103,8 @@ class LanguageFeed(Feed):
         ]
         self.updates_per_epoch = sum(loader.batches_per_pass for loader in self.loaders)
         self.pairs: list[Loader] = []
-        if recipe.tasks.c2c:
-            self.pairs = _pair_loaders(recipe, data, lengths)
+        if self.c2c:
+            self.pairs = _pair_loaders(recipe, sampling.grounded, data)
 
     def steps(self, start: int) -> Iterator[list[Term]]:
         generator = np.random.default_rng([self.recipe.training.seed, 202])
@@ -116,7 +112,7 @@ class LanguageFeed(Feed):
         passes, places = [0] * len(loaders), [0] * len(loaders)
         for update in count():
             chosen = int(generator.integers(len(self.loaders)))
-            if generator.random() < self.recipe.tasks.c2c:
+            if generator.random() < self.c2c:
                 chosen = len(self.loaders) + int(generator.integers(len(self.pairs)))
             if update >= start:
                 rows = loaders[chosen].batch(passes[chosen], places[chosen])
@@ -134,12 +130,12 @@ class LanguageFeed(Feed):
 class JointFeed(Feed):
     """Gella et al. 2017: a batch of photographs, one random caption in each language.
 
-    Losses of all grounded languages against the images are summed (Pivot); `tasks.c2c` weighs
+    Losses of all grounded languages against the images are summed (Pivot); `c2c_weight` weighs
     those of all pairs of languages that have a grounded one (Parallel).
     """
 
-    def __init__(self, recipe: Recipe, data: TrainingData) -> None:
-        self.recipe = recipe
+    def __init__(self, recipe: Recipe, sampling: JointSampling, data: TrainingData) -> None:
+        self.seed, self.sampling = recipe.training.seed, sampling
         languages = np.array(data.languages[: data.grounded])
         self.codes = sorted(set(languages.tolist()))
         photo = data.photo[: data.grounded]
@@ -149,7 +145,7 @@ class JointFeed(Feed):
             photos = np.intersect1d(photos, photo[rows])
         if not len(photos):
             raise PolyglanceError(
-                f"tasks.sampling=joint: no photograph has captions in {', '.join(self.codes)}"
+                f"sampling.kind=joint: no image has captions in {', '.join(self.codes)}"
             )
         # Sorted by photograph, so that a photograph's captions are one run of rows.
         self.rows = {c: r[np.argsort(photo[r], kind="stable")] for c, r in by_language.items()}
@@ -164,14 +160,13 @@ class JointFeed(Feed):
     def steps(self, start: int) -> Iterator[list[Term]]:
         for update in count(start):
             photos = self.loader.batch(*divmod(update, self.updates_per_epoch))
-            generator = np.random.default_rng([self.recipe.training.seed, update, 404])
+            generator = np.random.default_rng([self.seed, update, 404])
             chosen = {}
             for code in self.codes:
                 place = generator.integers(self.count[code][photos])
                 chosen[code] = self.rows[code][self.first[code][photos] + place]
             terms = [Term(rows) for code, rows in chosen.items() if self._grounded(code)]
-            if self.recipe.tasks.c2c:
-                weight = self.recipe.tasks.c2c
+            if weight := self.sampling.c2c_weight:
                 pairs = combinations(self.codes, 2)
                 terms += [
                     Term(chosen[a], chosen[b], weight)
@@ -181,47 +176,56 @@ class JointFeed(Feed):
             yield terms
 
     def _grounded(self, code: str) -> bool:
-        grounded = self.recipe.tasks.grounded
+        grounded = self.sampling.grounded
         return grounded is None or code in grounded
 
 
-def grounded_rows(recipe: Recipe, data: TrainingData) -> np.ndarray:
-    """Which captions that have photographs are ranked against them: [data.grounded] bool."""
-    if recipe.tasks.grounded is None:
+def grounded_rows(grounded: Sequence[str] | None, data: TrainingData) -> np.ndarray:
+    """Which captions of images are ranked against them: [data.grounded] bool.
+
+    `grounded` are the languages of which they are, all by default.
+    """
+    if grounded is None:
         return np.ones(data.grounded, bool)
-    return np.isin(np.array(data.languages[: data.grounded]), recipe.tasks.grounded)
+    return np.isin(np.array(data.languages[: data.grounded]), list(grounded))
 
 
-def _check_grounded(recipe: Recipe, data: TrainingData) -> None:
-    if recipe.tasks.grounded is None:
+def _check_grounded(
+    grounded: Sequence[str] | None, c2c: float, name: str, data: TrainingData
+) -> None:
+    """Languages that are there, and others only where captions are ranked against captions."""
+    if grounded is None:
         return
     codes = sorted(set(data.languages))
-    for code in recipe.tasks.grounded:
+    for code in grounded:
         if code not in codes:
             raise PolyglanceError(
-                f"tasks.grounded: '{code}' is not a language trained on{nearest(code, codes)}"
+                f"sampling.grounded: '{code}' is not a language trained on{nearest(code, codes)}"
             )
-    rest = [code for code in codes if code not in recipe.tasks.grounded]
-    if rest and not recipe.tasks.c2c:
+    rest = [code for code in codes if code not in grounded]
+    if rest and not c2c:
         raise PolyglanceError(
-            f"tasks.grounded leaves out {', '.join(rest)}, which would not be trained at all: "
-            "set tasks.c2c above 0, or data.languages"
+            f"sampling.grounded leaves out {', '.join(rest)}, which would not be trained at all: "
+            f"set {name} above 0, or data.languages"
         )
 
 
-def _pair_loaders(recipe: Recipe, data: TrainingData, lengths: np.ndarray) -> list[Loader]:
+def _pair_loaders(
+    recipe: Recipe, grounded: Sequence[str] | None, data: TrainingData
+) -> list[Loader]:
     """Loaders of caption pairs: one over all, or one a pair of languages for separate towers."""
     pairs, codes = caption_pairs(data.photo, data.languages), np.array(data.languages)
-    if recipe.tasks.grounded is not None:
-        pairs = pairs[np.isin(codes, recipe.tasks.grounded)[pairs].any(1)]
+    if grounded is not None:
+        pairs = pairs[np.isin(codes, list(grounded))[pairs].any(1)]
     if not len(pairs):
         raise PolyglanceError(
-            "tasks.c2c: no photograph has captions in two of the languages trained on"
+            "sampling.c2c: no image has captions in two of the languages trained on"
         )
     groups = [np.ones(len(pairs), bool)]
     if recipe.text.towers == "per-language":
         named = np.char.add(np.char.add(codes[pairs[:, 0]], " "), codes[pairs[:, 1]])
         groups = [named == name for name in sorted(set(named.tolist()))]
+    lengths = data.tokens.lengths
     return [
         Loader(pairs[group], lengths[pairs[group]].max(1), recipe, 500 + index)
         for index, group in enumerate(groups)

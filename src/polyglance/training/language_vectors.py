@@ -14,18 +14,25 @@ from polyglance.data.text_only import FILE
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, cache_dir
 from polyglance.recipes import Recipe
+from polyglance.recipes.schema import UniversalEmbedderRecipe
+from polyglance.recipes.schema.sampling import uses_text_only
 from polyglance.text.corpus import Sentences, text_only_sentences
 from polyglance.text.vectors import WordVectors, read_vectors, vector_file
 
 VERSION = 2
 """Raised when vectors trained by an earlier version are not to be used any more."""
+RARE_DICTIONARY, LEXICON_CORPUS = (
+    "text.embedder.rare.kind=dictionary",
+    "text.embedder.corpus=lexicon",
+)
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What vectors are trained on beside the training captions, as universal.corpus says."""
+    """What vectors are trained on beside the training captions, as text.embedder.corpus says."""
 
     recipe: Recipe
+    embedder: UniversalEmbedderRecipe
     dataset: Dataset
     languages: Sequence[str]
 
@@ -33,14 +40,14 @@ class Corpus:
     def texts(self) -> Path | None:
         """The file of text-only captions, unless it is not there or trained on anyway."""
         root = self.dataset.root
-        unwanted = self.recipe.universal.corpus == "captions" or self.recipe.tasks.text_only
+        unwanted = self.embedder.corpus == "captions" or uses_text_only(self.recipe.sampling)
         return None if root is None or unwanted or not (root / FILE).is_file() else root / FILE
 
     @property
     def lexicon(self) -> Path | None:
         """The lexicon, if its synonyms are wanted."""
-        wanted = self.recipe.universal.corpus == "lexicon"
-        return lexicon_file(self.recipe, "universal.corpus=lexicon") if wanted else None
+        wanted = self.embedder.corpus == "lexicon"
+        return lexicon_file(self.embedder, LEXICON_CORPUS) if wanted else None
 
     @cached_property
     def key(self) -> str:
@@ -74,25 +81,26 @@ def _content(path: Path) -> bytes:
         raise PolyglanceError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def lexicon_file(recipe: Recipe, what: str) -> Path:
-    """The file of universal.lexicon, or of the environment, which `what` needs."""
-    named = recipe.universal.lexicon or os.environ.get("POLYGLANCE_LEXICON")
+def lexicon_file(embedder: UniversalEmbedderRecipe, what: str) -> Path:
+    """The file of text.embedder.lexicon, or of the environment, which `what` needs."""
+    named = embedder.lexicon or os.environ.get("POLYGLANCE_LEXICON")
     if not named:
         raise PolyglanceError(
-            f"{what} needs a lexicon: set universal.lexicon=lexicon.tsv.gz or $POLYGLANCE_LEXICON"
+            f"{what} needs a lexicon: set text.embedder.lexicon=lexicon.tsv.gz or "
+            "$POLYGLANCE_LEXICON"
         )
     return Path(named).expanduser()
 
 
-def needs_lexicon(recipe: Recipe) -> str | None:
-    """The setting for which training needs a lexicon, if there is one."""
-    universal = recipe.universal
-    if recipe.text.embedder != "universal":
+def needs_lexicon(recipe: Recipe) -> tuple[UniversalEmbedderRecipe, str] | None:
+    """The embedder that needs a lexicon for training, if it does, and the setting for which."""
+    embedder = recipe.text.embedder
+    if not isinstance(embedder, UniversalEmbedderRecipe):
         return None
-    if universal.rare == "dictionary":
-        return "universal.rare=dictionary"
-    trains = universal.vectors is None and universal.corpus == "lexicon"
-    return "universal.corpus=lexicon" if trains else None
+    if embedder.rare.kind == "dictionary":
+        return embedder, RARE_DICTIONARY
+    trains = embedder.vectors is None and embedder.corpus == "lexicon"
+    return (embedder, LEXICON_CORPUS) if trains else None
 
 
 def language_vectors(
@@ -103,21 +111,20 @@ def language_vectors(
     cache: Path | None,
 ) -> WordVectors:
     """Vectors of those of `words` that have one, in their order; `captions` have them all."""
-    recipe = corpus.recipe.universal
-    if recipe.vectors is not None:
-        return _read(code, words, recipe.vectors)
+    if corpus.embedder.vectors is not None:
+        return _read(code, words, corpus.embedder.vectors)
     known = sorted({word for caption in captions for word in caption})
     matrix = _trained(code, known, captions, corpus, cache)
     return WordVectors(list(words), matrix[np.searchsorted(known, list(words))])
 
 
 def _read(code: str, words: Sequence[str], folder: str) -> WordVectors:
-    path = vector_file(Path(folder).expanduser(), code, "universal.vectors")
+    path = vector_file(Path(folder).expanduser(), code, "text.embedder.vectors")
     found = read_vectors(path, only=words)
     kept = [word for word in words if word in found]
     if not kept:
         raise PolyglanceError(
-            f"universal.vectors: the file of '{code}' has a vector for none of the "
+            f"text.embedder.vectors: the file of '{code}' has a vector for none of the "
             f"{len(words)} words of its training captions"
         )
     return WordVectors(kept, found.matrix[found.rows(kept)])
@@ -131,7 +138,7 @@ def _trained(
     cache: Path | None,
 ) -> np.ndarray:
     """[n, dim], the same for the same sentences: kept, as training them takes a while."""
-    dim = corpus.recipe.universal.trained
+    dim = corpus.embedder.vector_dim
     path = cache_dir(cache) / "vectors" / f"{_key(code, captions, corpus, dim)}.npy"
     kept = load_array(path)
     if kept is not None and kept.shape == (len(words), dim):

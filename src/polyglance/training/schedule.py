@@ -2,7 +2,7 @@
 
 import math
 
-from polyglance.recipes.schema import TrainingRecipe
+from polyglance.recipes.schema import CosineSchedule, StepSchedule, TrainingRecipe
 
 
 def total_updates(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
@@ -13,7 +13,7 @@ def total_updates(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
 def learning_rate(recipe: TrainingRecipe, update: int, updates_per_epoch: int) -> float:
     """The rate of update `update`, counted from 0.
 
-    >>> step = TrainingRecipe(lr=1.0, schedule="step", decay_every=2, decay=0.1)
+    >>> step = TrainingRecipe(lr=1.0, schedule=StepSchedule(every=2, decay=0.1))
     >>> [round(learning_rate(step, u, 10), 3) for u in (0, 19, 20, 40)]
     [1.0, 1.0, 0.1, 0.01]
     >>> second = TrainingRecipe(lr=1.0, warmup_epoch=1)
@@ -24,10 +24,11 @@ def learning_rate(recipe: TrainingRecipe, update: int, updates_per_epoch: int) -
     epoch, place = divmod(update, updates_per_epoch)
     if epoch == recipe.warmup_epoch:
         rate *= (place + 1) / updates_per_epoch
-    if recipe.schedule == "step":
-        return rate * recipe.decay ** (epoch // recipe.decay_every)
-    if recipe.schedule == "cosine":
+    schedule = recipe.schedule
+    if isinstance(schedule, StepSchedule):
+        return rate * schedule.decay ** (epoch // schedule.every)
+    if isinstance(schedule, CosineSchedule):
         progress = update / total_updates(recipe, updates_per_epoch)
         wave = (1 + math.cos(math.pi * progress)) / 2
-        return rate * (recipe.decay + (1 - recipe.decay) * wave)
+        return rate * (schedule.floor + (1 - schedule.floor) * wave)
     return rate

@@ -1,7 +1,8 @@
 """The trained model that another one starts from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
@@ -49,14 +50,13 @@ def copy_weights(old: Model, new: Model) -> None:
     new.network.load_state_dict(state, strict=False)
 
 
+ALIKE = ("text", "image", "joint")
+"""Sections in which a model and its source are alike."""
 FREE = {
-    "text": {"vectors", "trained", "known", "copy_subwords"},
-    "image": set[str](),
-    "joint": set[str](),
-    "attention": set[str](),
-    "universal": {"vectors", "lexicon"},
+    *(f"text.embedder.{name}" for name in ("vectors", "trained", "known", "copy_subwords")),
+    *("text.embedder.lexicon", "text.embedder.pretrained", "text.encoder.pretrained"),
 }
-"""Sections in which a model and its source are alike, and the fields in which they need not be."""
+"""Their fields in which they need not be."""
 
 
 def check_alike(recipe: Recipe, source: Model, feature_dim: int, folder: Path) -> None:
@@ -66,11 +66,21 @@ def check_alike(recipe: Recipe, source: Model, feature_dim: int, folder: Path) -
             f"{folder}: was trained on features of size {source.feature_dim}, and "
             f"'{recipe.image.feature}' has {feature_dim} here"
         )
-    for section, free in FREE.items():
-        wanted, found = (getattr(one, section).model_dump() for one in (recipe, source.recipe))
-        for field in wanted:
-            if field not in free | {"pretrained"} and wanted[field] != found[field]:
-                raise PolyglanceError(
-                    f"{folder}: was trained with {section}.{field}={found[field]}, and the recipe "
-                    f"has {wanted[field]}; --set {section}.{field}={found[field]}"
-                )
+    wanted, found = (
+        dict(_fields(one.model_dump(include=set(ALIKE)))) for one in (recipe, source.recipe)
+    )
+    for field, value in found.items():
+        if field not in FREE and wanted.get(field) != value:
+            raise PolyglanceError(
+                f"{folder}: was trained with {field}={value}, and the recipe has "
+                f"{wanted.get(field)}; --set {field}={value}"
+            )
+
+
+def _fields(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted path and value of everything in sections, a section's kind first."""
+    for name, own in value.items():
+        if isinstance(own, Mapping):
+            yield from _fields(own, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", own

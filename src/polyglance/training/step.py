@@ -51,7 +51,7 @@ class TermsStep(Step):
     def __init__(self, model: Model, data: TrainingData, feed: Feed) -> None:
         self.model, self.data = model, data
         loss = model.recipe.loss
-        self.warmup = max(loss.warmup_epochs * feed.updates_per_epoch, loss.warmup_updates)
+        self.warmup = loss.warmup(feed.updates_per_epoch)
         self.objective = build_objective(loss)
         self.augmenter = Augmenter(model.recipe, model.reader, data.tokens, data.joined)
         self.modules = {"model": model.network, "objective": self.objective}

@@ -12,10 +12,9 @@ from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
-from polyglance.models.cross_attention import check_attention
-from polyglance.objectives import objectives
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe
+from polyglance.recipes.schema import TupleSampling
 from polyglance.registry import nearest
 from polyglance.training import checkpoint
 from polyglance.training.collapse import CollapseDetector, collapse_error
@@ -27,7 +26,7 @@ from polyglance.training.log import RunLog, draw_curve
 from polyglance.training.schedule import learning_rate, total_updates
 from polyglance.training.source import freeze, source_folder
 from polyglance.training.step import Step, TermsStep
-from polyglance.training.tuples import TuplesFeed, check_tuples
+from polyglance.training.tuples import TuplesFeed
 from polyglance.training.tuples_step import TuplesStep
 from polyglance.training.validation import Validation
 
@@ -60,16 +59,12 @@ def train(
     fingerprint = dataset_fingerprint(dataset)
     check_folder(out, recipe, fingerprint, resume)
     dataset.split(recipe.data.validation_split)
-    check_attention(recipe)
-    objectives.get(recipe.loss.name)
-    if recipe.tasks.sampling == "tuples":
-        check_tuples(recipe)
     torch.manual_seed(recipe.training.seed)
-    named = recipe.transfer.source
-    source = None if named is None else source_folder(named, out)
+    transfer = recipe.transfer
+    source = None if transfer is None else source_folder(transfer.source, out)
     model, data = prepare(recipe, dataset, cache, show_progress, source)
     trained = None
-    if recipe.transfer.keep:
+    if transfer is not None and transfer.keep:
         trained = recipe.data.languages or sorted(set(data.languages))
         freeze(model, trained)
     validation = Validation(model, dataset, recipe.data.validation_split, cache, trained)
@@ -108,9 +103,10 @@ def _untrained(model: Model, validation: Validation, out: Path) -> Result:
 
 
 def _build_step(model: Model, data: TrainingData) -> tuple[Step, Feed]:
-    if model.recipe.tasks.sampling == "tuples":
+    sampling = model.recipe.sampling
+    if isinstance(sampling, TupleSampling):
         tuples = TuplesFeed(model.recipe, data)
-        return TuplesStep(model, data, tuples), tuples
+        return TuplesStep(model, data, tuples, sampling), tuples
     feed = build_feed(model.recipe, data)
     return TermsStep(model, data, feed), feed
 
@@ -148,8 +144,9 @@ class _Trainer:
         """Train until the epochs are over or the patience is."""
         updates = total_updates(self.recipe, self.feed.updates_per_epoch)
         # What is frozen keeps its statistics as well.
-        self.model.network.train(not self.model.recipe.transfer.keep)
-        if self.model.recipe.transfer.source is not None and not self.done.evaluations:
+        transfer = self.model.recipe.transfer
+        self.model.network.train(transfer is None or not transfer.keep)
+        if transfer is not None and not self.done.evaluations:
             self._evaluate()
         try:
             total = updates * self.recipe.batch_size

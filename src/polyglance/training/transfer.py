@@ -11,7 +11,7 @@ from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes import Recipe
-from polyglance.recipes.schema import TransferRecipe
+from polyglance.recipes.schema import TransferRecipe, VectorsEmbedderRecipe
 from polyglance.text.translated_words import TranslatedWords
 from polyglance.text.vector_words import LanguageWords, VectorReader
 from polyglance.text.vectors import WordVectors
@@ -35,36 +35,35 @@ def begin_model(
     cache: Path | None = None,
 ) -> Model:
     """A model with fixed vectors, or one that starts from the model in `source`."""
-    if source is None:
+    embedder, transfer, codes = recipe.text.embedder, recipe.transfer, _languages(recipe, captions)
+    if source is None or transfer is None:
+        assert isinstance(embedder, VectorsEmbedderRecipe)
+        tokenizer = recipe.text.tokenizer
         parts = {
-            code: language_words(recipe.text, dataset, code, _words(captions, code), cache=cache)
-            for code in _languages(recipe, captions)
+            code: language_words(
+                embedder, tokenizer, dataset, code, _words(captions, code), cache=cache
+            )
+            for code in codes
         }
-        reader = VectorReader(parts, recipe.text.copy_subwords)
+        reader = VectorReader(parts, embedder.copy_subwords)
         return Model(recipe, reader, feature_dim, list(parts))
     old = Model.load(source)
     check_alike(recipe, old, feature_dim, source)
-    codes = _languages(recipe, captions)
-    if recipe.transfer.keep:
+    if transfer.keep:
         for code in codes:
             if code in old.languages:
                 raise PolyglanceError(f"{source}: the model knows '{code}' already")
-    if recipe.text.embedder == "vectors":
-        return _translated(recipe, dataset, captions, old, codes, cache)
-    if not recipe.transfer.keep:
-        raise PolyglanceError(
-            "transfer.source: only fixed vectors (text.embedder=vectors) can be exchanged; a "
-            f"model of embedder '{recipe.text.embedder}' is extended, with transfer.keep=true"
-        )
+    if isinstance(embedder, VectorsEmbedderRecipe):
+        return _translated(recipe, embedder, transfer, dataset, captions, old, codes, cache)
     for code in codes:
-        old = add_language(recipe, old, code, dataset, captions.get(code, ()), cache)
+        old = add_language(recipe, transfer, old, code, dataset, captions.get(code, ()), cache)
     return old
 
 
 def _languages(recipe: Recipe, captions: Captions) -> list[str]:
     codes = list(captions) or list(recipe.data.languages or ())
     if not codes:
-        raise PolyglanceError("data.photos=0 needs data.languages: which are to be read")
+        raise PolyglanceError("data.images=0 needs data.languages: which are to be read")
     return codes
 
 
@@ -74,6 +73,8 @@ def _words(captions: Captions, code: str) -> list[str]:
 
 def _translated(
     recipe: Recipe,
+    embedder: VectorsEmbedderRecipe,
+    transfer: TransferRecipe,
     dataset: Dataset | None,
     captions: Captions,
     old: Model,
@@ -82,15 +83,15 @@ def _translated(
 ) -> Model:
     """The source's encoder behind other vectors, those of the new languages translated."""
     assert isinstance(old.reader, VectorReader)
-    transfer = recipe.transfer
+    tokenizer, translated = recipe.text.tokenizer, transfer.translator != "none"
     new = {
         code: language_words(
-            recipe.text, dataset, code, _words(captions, code), transfer.translator != "none", cache
+            embedder, tokenizer, dataset, code, _words(captions, code), translated, cache
         )
         for code in codes
     }
     kept = old.reader.languages if transfer.keep else {}
-    reader = VectorReader({**kept, **new}, recipe.text.copy_subwords)
+    reader = VectorReader({**kept, **new}, embedder.copy_subwords)
     model = Model(recipe, reader, old.feature_dim, list(reader.languages))
     copy_weights(old, model)
     if transfer.translator == "aligned":

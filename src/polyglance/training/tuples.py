@@ -9,6 +9,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe
+from polyglance.recipes.schema import TupleSampling
 from polyglance.text import Ragged, pad
 from polyglance.text.closed import NOTHING
 from polyglance.training.feed import Feed, Loader
@@ -87,14 +88,16 @@ class TuplesFeed(Feed):
     """
 
     def __init__(self, recipe: Recipe, data: HasCaptions) -> None:
-        self.seed, self.captions = recipe.training.seed, recipe.constraints.captions
+        sampling = recipe.sampling
+        tuples = sampling if isinstance(sampling, TupleSampling) else TupleSampling()
+        self.seed, self.captions = recipe.training.seed, tuples.captions
         codes = np.array(data.languages[: data.grounded])
         self.codes = sorted(set(codes.tolist()))
         photo, rows = data.photo[: data.grounded], np.arange(data.grounded)
-        if recipe.text.embedder == "universal":
+        if recipe.text.embedder.kind == "universal":
             rows = rows[data.tokens.flat[data.tokens.offsets[rows]] != NOTHING]
         if not len(rows):
-            raise PolyglanceError("no caption has a known word; lower text.threshold")
+            raise PolyglanceError("no caption has a known word; lower text.embedder.min_count")
         self.photos = np.unique(photo[rows])
         self.rows, self.first, self.count = [], [], []
         for code in self.codes:
@@ -126,24 +129,3 @@ class TuplesFeed(Feed):
         there = self.first[index][chosen][:, None] + places
         found = self.rows[index][np.minimum(there, len(self.rows[index]) - 1)]
         return np.where(counts > 0, found, -1)
-
-
-def check_tuples(recipe: Recipe) -> None:
-    """Settings that mean nothing with tuples are errors."""
-    if recipe.loss.name != "triplets":
-        raise PolyglanceError("tasks.sampling=tuples has a loss of its own: set loss.name=triplets")
-    if recipe.attention.matching != "none" or recipe.joint.similarity != "cosine":
-        raise PolyglanceError(
-            "tasks.sampling=tuples compares points by cosine: set attention.matching=none and "
-            "joint.similarity=cosine"
-        )
-    if recipe.text.in_pieces:
-        raise PolyglanceError("tasks.sampling=tuples needs words: text without a transformer")
-    tasks = recipe.tasks
-    if tasks.c2c or tasks.text_only or tasks.grounded is not None:
-        raise PolyglanceError(
-            "tasks.sampling=tuples ranks all captions of the photographs: leave out tasks.c2c, "
-            "text_only and grounded; section constraints weighs captions against captions"
-        )
-    if recipe.augment.words:
-        raise PolyglanceError("tasks.sampling=tuples masks words itself: use constraints.masking")

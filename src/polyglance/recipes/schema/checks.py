@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from polyglance.recipes.schema.embedders import UniversalEmbedderRecipe
+
 if TYPE_CHECKING:
     from polyglance.recipes.schema.recipe import Recipe
 
@@ -37,7 +39,9 @@ def _text(recipe: "Recipe") -> Iterator[str]:
         )
     if text.towers == "per-language" and kind in (*IN_PIECES, "vectors"):
         yield f"text.embedder.kind={kind} has one tower for all languages: set text.towers=shared"
-    if kind == "universal" and text.towers == "per-language" and text.embedder.rare.kind != "drop":
+    embedder = text.embedder
+    shares = isinstance(embedder, UniversalEmbedderRecipe) and embedder.rare.kind != "drop"
+    if shares and text.towers == "per-language":
         yield "text.towers=per-language shares no words: set text.embedder.rare.kind=drop"
 
 

@@ -18,6 +18,8 @@ ABOUT = (
     "that the dictionary has."
 )
 
+TOKENIZER = "words"
+
 
 class AlignmentSettings(DataSettings):
     """One pair of languages, one way to align them."""
@@ -42,7 +44,7 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
     """Make vectors, align, translate."""
     import numpy as np
 
-    from polyglance.recipes.schema import TextRecipe
+    from polyglance.recipes.schema import VectorsEmbedderRecipe
     from polyglance.text.vectors import WordVectors
     from polyglance.training.vectors import language_words
     from polyglance.transfer import (
@@ -57,16 +59,10 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
     from polyglance.transfer.named import language_pair
 
     codes = language_pair(settings.pair, f"pair {settings.pair}")
-    text = TextRecipe.model_validate(
-        {
-            "embedder": "vectors",
-            "ends": False,
-            "words": settings.dim,
-            "trained": settings.trained,
-            "centre": settings.centre,
-        }
+    recipe = VectorsEmbedderRecipe(
+        word_dim=settings.dim, trained=settings.trained, centre=settings.centre
     )
-    parts = [language_words(text, dataset, code, cache=cache) for code in codes]
+    parts = [language_words(recipe, TOKENIZER, dataset, code, cache=cache) for code in codes]
     source, target = (WordVectors(part.words, part.matrix) for part in parts)
     both = source, target
     pairs = named_pairs(settings.dictionary, codes[0], codes[1], dataset=dataset, vectors=both)
