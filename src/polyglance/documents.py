@@ -4,13 +4,14 @@ import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
+from polyglance.sections import Variant, field_of, kind_of, section_of, variants_of
 
 SUFFIXES = {".yaml", ".yml"}
 T = TypeVar("T", bound=BaseModel)
@@ -104,27 +105,59 @@ def _read(name: str, package: str, noun: str, listing: str) -> tuple[str, str]:
 
 def _explain(schema: type[BaseModel], error: ValidationError) -> str:
     detail = error.errors()[0]
-    location = [str(part) for part in detail["loc"]]
-    field, kind = ".".join(location), detail["type"]
-    message = detail["msg"].removeprefix("Value error, ")
+    location, kind = [str(part) for part in detail["loc"]], detail["type"]
+    names, _, variants = _locate(schema, location)
+    field, message = ".".join(names), detail["msg"].removeprefix("Value error, ")
     if kind == "extra_forbidden":
-        return f"unknown field '{field}'{nearest(location[-1], _fields_at(schema, location[:-1]))}"
+        return _unknown_field(schema, location)
+    if kind == "union_tag_invalid":
+        tag = detail["ctx"]["tag"]
+        return f"unknown kind '{tag}' of {field}{nearest(tag, list(variants))}"
     if kind == "missing":
         return f"field '{field}' is missing"
-    if kind == "model_type":
+    if kind in ("model_type", "union_tag_not_found"):
         noun = schema.__name__.lower()
-        return f"'{field or noun}' must be a section with fields (got {detail['input']!r})"
+        hint = f"; is it the '{field}.kind'?" if detail["input"] in list(variants) else ""
+        return f"'{field or noun}' must be a section with fields (got {detail['input']!r}){hint}"
     if kind == "value_error":
         return f"'{field}': {message}" if field else message
     return f"field '{field}': {message.lower()} (got {detail['input']!r})"
 
 
-def _fields_at(schema: type[BaseModel], location: Sequence[str]) -> list[str]:
-    """The fields of the part of a document at `location`, through lists and mappings."""
-    kind: Any = schema
-    for part in location:
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            kind = kind.model_fields[part].annotation
-        else:
-            kind = get_args(kind)[-1]
-    return list(getattr(kind, "model_fields", {}))
+def _unknown_field(schema: type[BaseModel], location: Sequence[str]) -> str:
+    """A field that its section does not have, or only where it is of another kind."""
+    names, found, variants = _locate(schema, location[:-1])
+    name = location[-1]
+    having = [kind for kind, variant in variants.items() if name in variant.model_fields]
+    if having:
+        verb = "has" if len(having) == 1 else "have"
+        there = f"{' and '.join(having)} {verb}"
+        return f"{'.'.join(names)} of kind {kind_of(found)} has no field '{name}' ({there})"
+    fields = list(getattr(found, "model_fields", {}))
+    return f"unknown field '{'.'.join([*names, name])}'{nearest(name, fields)}"
+
+
+def _locate(
+    schema: type[BaseModel], location: Sequence[str]
+) -> tuple[list[str], Any, dict[str, type[Variant]]]:
+    """The fields of a location, what is there, and the variants of which it is one, by kind.
+
+    Kinds are parts of a location, behind the field that has variants, and no fields.
+    """
+    names: list[str] = []
+    parts, found, variants = list(location), cast(Any, schema), dict[str, type[Variant]]()
+    while parts:
+        names.append(parts.pop(0))
+        annotation = _inside(found, names[-1])
+        variants = variants_of(annotation)
+        tag = parts.pop(0) if parts and parts[0] in variants else None
+        found = variants[tag] if tag is not None else section_of(annotation) or annotation
+        if get_origin(annotation) in (list, dict):
+            found = annotation
+    return names, found, variants
+
+
+def _inside(kind: Any, part: str) -> Any:
+    """The annotation of a field, or that of a list's or mapping's values."""
+    arguments = get_args(kind)
+    return arguments[-1] if arguments else field_of(kind, part)

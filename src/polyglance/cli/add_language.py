@@ -75,6 +75,7 @@ def add_language_command(
         _check_split(judged, split, language)
     transfer = TransferRecipe.model_validate(
         {
+            "source": str(model.absolute()),
             "dictionary": dictionary,
             "lexicon": None if lexicon is None else str(lexicon),
             "vectors": vectors,

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from polyglance.search import Gallery, Query
     from polyglance.search.sheet import Row
 
-SMALL = (
-    "text.words=128",
-    "text.hidden=128",
-    "joint.dim=256",
-    "training.batch_size=128",
-    "training.warmup_updates=50",
-)
+SMALL = {
+    "text.embedder.word_dim": 128,
+    "text.encoder.hidden": 128,
+    "joint.dim": 256,
+    "training.batch_size": 128,
+    "training.warmup_updates": 50,
+}
 """Changes to the recipe `nce` that train in under a minute and still learn the small world."""
 
 MARK, RUN, JSON, TABLE, SHEET = "demo.json", "model", "results.json", "results.md", "sheet.png"
@@ -44,7 +44,7 @@ def demo_command(
     from polyglance.recipes import load_recipe
 
     started = time.monotonic()
-    recipe = load_recipe("nce", [*SMALL, f"training.epochs={epochs}"])
+    recipe = load_recipe("nce", {**SMALL, "training.epochs": epochs})
     _check_folder(out)
     dataset = _data(data)
     judged = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)

@@ -58,9 +58,9 @@ def show_command(
     """Print the resolved recipe as YAML, which is a recipe file again."""
     import yaml
 
-    from polyglance.recipes import load_recipe
+    from polyglance.recipes import load_recipe, parse_overrides
 
-    recipe = load_recipe(name, overrides or [])
+    recipe = load_recipe(name, parse_overrides(overrides or []))
     values = recipe.model_dump(mode="json")
     text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
     typer.echo(text, nl=False)

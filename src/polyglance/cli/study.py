@@ -58,6 +58,7 @@ def study_command(
         raise PolyglanceError("give a study's name ('polyglance study --list' shows them)")
     from polyglance.data import load_dataset
     from polyglance.data.fingerprint import dataset_fingerprint
+    from polyglance.recipes import parse_overrides
     from polyglance.studies import load_study, make_plan
     from polyglance.studies.execute import Options, default_runs
     from polyglance.studies.experiments import experiments
@@ -74,11 +75,11 @@ def study_command(
     pick_profile(study, profile)
     facts = None
     if data is not None and measured:
-        known = f"fingerprint={dataset_fingerprint(load_dataset(data))}"
-        study = study.model_copy(update={"overrides": [*study.overrides, known]})
+        known = {"fingerprint": dataset_fingerprint(load_dataset(data))}
+        study = study.model_copy(update={"overrides": {**study.overrides, **known}})
     elif data is not None:
         facts = Facts.of(load_dataset(data), study.evaluation.split, lexicon)
-    planned = make_plan(study, profile, facts, seeds, overrides or [], rows)
+    planned = make_plan(study, profile, facts, seeds, parse_overrides(overrides or []), rows)
     options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache, lexicon)
     if plan:
         _print_plan(planned, options)

@@ -1,6 +1,5 @@
 """polyglance train"""
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -25,15 +24,15 @@ def train_command(
 ) -> None:
     """Train a recipe on photographs with captions."""
     from polyglance.data import load_dataset
-    from polyglance.recipes import load_recipe
+    from polyglance.recipes import load_recipe, parse_overrides
 
     _check_out(out)
-    changes = list(overrides or [])
+    changes = [parse_overrides(overrides or [])]
     if languages is not None:
         codes = [code.strip() for code in languages.split(",") if code.strip()]
-        changes.append(f"data.languages={json.dumps(codes)}")
+        changes.append({"data.languages": codes})
     if seed is not None:
-        changes.append(f"training.seed={seed}")
+        changes.append({"training.seed": seed})
     chosen = load_recipe(recipe, changes)
     dataset = load_dataset(data)
 

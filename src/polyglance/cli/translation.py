@@ -49,7 +49,7 @@ class Asked(NamedTuple):
         return Translation(translator, tuple(asked.targets or ()) or None, consistency)
 
     def _completed(self, recipe: "Recipe | None") -> "Asked":
-        if recipe is None or not recipe.translation.used:
+        if recipe is None or recipe.translation is None:
             return self
         default = recipe.translation
         asked = self._replace(translator=self.translator or default.translator)

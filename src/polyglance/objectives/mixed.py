@@ -5,7 +5,7 @@ from torch import Tensor
 
 from polyglance.objectives.hinge import hinge_costs
 from polyglance.objectives.objective import SumHinge, objectives
-from polyglance.recipes.schema import LossRecipe
+from polyglance.recipes.schema import MixedHingeRecipe
 
 EPSILON = 0.991
 """Of captions against images; the authors take 0.91 for captions against captions."""
@@ -52,9 +52,10 @@ class MixedHinge(SumHinge):
     often a run is judged. Updates of a warm-up use all negatives and are not counted.
     """
 
+    recipe: MixedHingeRecipe
     step: Tensor
 
-    def __init__(self, recipe: LossRecipe, epsilon: float | None = None) -> None:
+    def __init__(self, recipe: MixedHingeRecipe, epsilon: float | None = None) -> None:
         super().__init__(recipe)
         self.epsilon = recipe.epsilon if epsilon is None else epsilon
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))

@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 
 from polyglance.objectives.triplets import nearest_negatives, violations
-from polyglance.recipes.schema import LossRecipe
+from polyglance.recipes.schema import TripletsRecipe
 
 
-def same_language(sentences: Tensor, has: Tensor, recipe: LossRecipe) -> Tensor:
+def same_language(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Tensor:
     """Mean over languages of sentences [L, B, k, D] against those of their own language.
 
     `has` [L, B] says which photographs have a language. An anchor's positive is the farthest
@@ -20,7 +20,7 @@ def same_language(sentences: Tensor, has: Tensor, recipe: LossRecipe) -> Tensor:
     return _mean(parts)
 
 
-def across_languages(sentences: Tensor, has: Tensor, recipe: LossRecipe) -> Tensor:
+def across_languages(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Tensor:
     """Mean over unordered pairs of languages of sentences [L, B, k, D] of one against the other.
 
     The first of the pair has the anchors; photographs without one of the two do not count.
@@ -33,7 +33,7 @@ def across_languages(sentences: Tensor, has: Tensor, recipe: LossRecipe) -> Tens
 
 
 def _against(
-    anchors: Tensor, others: Tensor, has: Tensor, others_have: Tensor, recipe: LossRecipe
+    anchors: Tensor, others: Tensor, has: Tensor, others_have: Tensor, recipe: TripletsRecipe
 ) -> tuple[Tensor, Tensor]:
     """Anchors [B, k, D] against R languages [R, B, k, D]: the sum of their means, how many count.
 

@@ -1,13 +1,15 @@
 """The objective that a recipe names: a loss with its settings and, where it learns, parameters."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from polyglance.objectives.hinge import max_of_hinges, sum_of_hinges
 from polyglance.objectives.infonce import info_nce
-from polyglance.recipes.schema import LossRecipe
+from polyglance.recipes.schema import HingeRecipe, InfoNceRecipe, LossRecipe
 from polyglance.registry import Registry
 
 SMALLEST_TEMPERATURE = 0.01
@@ -44,12 +46,12 @@ class Objective(nn.Module):
             return float(self(equal, torch.arange(batch), warming_up))
 
 
-objectives: Registry[type[Objective]] = Registry("loss")
+objectives: Registry[Callable[[Any], Objective]] = Registry("loss")
 
 
 def build_objective(recipe: LossRecipe) -> Objective:
     """The objective of a recipe's loss section."""
-    return objectives.get(recipe.name)(recipe)
+    return objectives.get(recipe.kind)(recipe)
 
 
 def same_image(image: Tensor) -> Tensor:
@@ -60,6 +62,8 @@ def same_image(image: Tensor) -> Tensor:
 @objectives.register("sum-hinge")
 class SumHinge(Objective):
     """VSE0, and the warm-up of others."""
+
+    recipe: HingeRecipe
 
     def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
         return self._reduce(sum_of_hinges(scores, self.recipe.margin, ignore), len(scores))
@@ -82,7 +86,7 @@ class MaxHinge(SumHinge):
 class InfoNCE(Objective):
     """Symmetric softmax with a learned temperature."""
 
-    def __init__(self, recipe: LossRecipe) -> None:
+    def __init__(self, recipe: InfoNceRecipe) -> None:
         super().__init__(recipe)
         start = torch.tensor(math.log(recipe.temperature))
         self.log_temperature = nn.Parameter(start, requires_grad=recipe.learn_temperature)

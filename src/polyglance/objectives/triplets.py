@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from polyglance.objectives.objective import Objective, objectives
-from polyglance.recipes.schema import LossRecipe
+from polyglance.recipes.schema import TripletsRecipe
 
 NONE = -1e4
 """The cosine of what is no negative: so far away that no hinge is above 0."""
@@ -28,7 +28,7 @@ def nearest_negatives(cosines: Tensor, negative: Tensor, top: int) -> Tensor:
     return masked.topk(min(top, cosines.shape[-1]), dim=-1, sorted=False).values
 
 
-def violations(positive: Tensor, negatives: Tensor, recipe: LossRecipe) -> Tensor:
+def violations(positive: Tensor, negatives: Tensor, recipe: TripletsRecipe) -> Tensor:
     """Mean hinge of each anchor: cosines [...] with its positive, [..., N] with negatives → [...].
 
     Hinges of 0 count; an anchor with fewer than N negatives has the mean of those.
@@ -49,7 +49,7 @@ def mean_by_language(values: Tensor, has: Tensor) -> Tensor:
 
 
 def match_images(
-    sentences: Tensor, images: Tensor, has: Tensor, recipe: LossRecipe
+    sentences: Tensor, images: Tensor, has: Tensor, recipe: TripletsRecipe
 ) -> tuple[Tensor, Tensor]:
     """Sentences of every language against images, in both directions.
 
@@ -70,7 +70,7 @@ def match_images(
     negative = (other & has.unsqueeze(1)).repeat_interleave(sentences.shape[2], 2)
     wrong_sentences = nearest_negatives(of_image, negative, recipe.top).unsqueeze(2)
     by_image = violations(positive, wrong_sentences, recipe)
-    both = recipe.captions * by_sentence + recipe.images * by_image
+    both = recipe.caption_weight * by_sentence + recipe.image_weight * by_image
     return mean_by_language(both, has), cosines
 
 
@@ -78,12 +78,14 @@ def match_images(
 class Triplets(Objective):
     """EmbN's loss on one score matrix; a warm-up takes all negatives."""
 
+    recipe: TripletsRecipe
+
     def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
         negative = ~torch.eye(len(scores), dtype=torch.bool, device=scores.device)
         if ignore is not None:
             negative = negative & ~ignore
         top = len(scores) if warming_up else self.recipe.top
-        sides = [(self.recipe.images, scores), (self.recipe.captions, scores.t())]
+        sides = [(self.recipe.image_weight, scores), (self.recipe.caption_weight, scores.t())]
         terms = [
             weight
             * violations(side.diagonal(), nearest_negatives(side, negative, top), self.recipe)

@@ -1,6 +1,6 @@
 """Reading recipes: by name or file, with changes, every mistake named."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ from polyglance.documents import document_names, read_document, validate
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.merge import Mapped, merge, nested
 from polyglance.recipes.schema import Recipe
+from polyglance.recipes.schema.checks import idle_switches
 from polyglance.recipes.v0_1_0 import MOVES, is_old, prune, upgrade
 
 PACKAGE = "polyglance.recipes"
@@ -18,23 +19,30 @@ def recipe_names() -> list[str]:
     return document_names(PACKAGE)
 
 
-def load_recipe(name: str | Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
+Changes = Mapping[str, Any]
+
+
+def load_recipe(
+    name: str | Path, overrides: Changes | Iterable[Changes] = (), *, shared: bool = False
+) -> Recipe:
     """The recipe called `name` with changes.
 
     Args:
         name: a recipe of the package, or a YAML file.
-        overrides: values by field, in sections or by dotted path. A changed `kind` keeps those
-            of the section's values that the new kind has, too.
+        overrides: values by field, in sections or by dotted path, or several such mappings, the
+            later over the former. A changed `kind` keeps those of the section's values that the
+            new kind has, too.
+        shared: changes are for recipes of several kinds; those of another kind are left out.
 
     >>> load_recipe("vsepp", {"training.lr": 1e-3, "text.encoder": {"kind": "bigru"}}).training.lr
     0.001
     """
     source, value, old = _read(str(name))
-    if overrides:
-        changes = nested(overrides)
+    for changes in (overrides,) if isinstance(overrides, Mapping) else overrides:
+        changes = nested(changes)
         _check_paths(changes, source)
         value = merge(value, changes)
-    return check_recipe(prune(value) if old else value, source)
+    return _check_pruned(value, source) if old or shared else check_recipe(value, source)
 
 
 def check_recipe(value: Any, source: str) -> Recipe:
@@ -43,8 +51,18 @@ def check_recipe(value: Any, source: str) -> Recipe:
     The first mistake is told with its field and the nearest valid one; `source` names the file.
     """
     if is_old(value):
-        value = prune(upgrade(value))
+        return _check_pruned(upgrade(value), source)
     return validate(Recipe, value, source)
+
+
+def _check_pruned(value: Mapped, source: str) -> Recipe:
+    """Validate a recipe without what does nothing in it."""
+    value = prune(value)
+    compat = value.pop("compat", {})
+    if isinstance(compat, dict):
+        idle = idle_switches(validate(Recipe, value, source))
+        compat = {name: switch for name, switch in compat.items() if name not in idle}
+    return validate(Recipe, {**value, "compat": compat}, source)
 
 
 def _read(name: str, above: tuple[str, ...] = ()) -> tuple[str, Mapped, bool]:

@@ -1,14 +1,14 @@
 """Changing recipes: mappings laid over mappings, and texts such as `training.lr=1e-3`."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, get_args
+from typing import Any
 
 import yaml
-from pydantic import BaseModel
 
 from polyglance.documents import parse_yaml
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import Recipe, variants_of
+from polyglance.recipes.schema import Recipe
+from polyglance.sections import field_of, section_of, variant_of, variants_of
 
 Mapped = dict[str, Any]
 
@@ -16,7 +16,8 @@ Mapped = dict[str, Any]
 def merge(below: Mapping[str, Any], above: Mapping[str, Any], schema: Any = Recipe) -> Mapped:
     """Both mappings; in sections, too, what is `above` wins.
 
-    Where `above` changes a section's kind, the fields that the new kind lacks are left out.
+    Where `above` changes a section's kind, the fields that the new kind lacks are left out. A
+    mapping that is a value, such as training.multipliers, is replaced as a whole.
 
     >>> merge({"image": {"head": {"kind": "mlp", "hidden": 8}, "unit": True}},
     ...       {"image": {"head": {"kind": "linear"}}})
@@ -24,9 +25,9 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any], schema: Any = Reci
     """
     both = dict(below)
     for key, value in above.items():
-        old, kind = below.get(key), field_schema(schema, key)
-        if isinstance(old, Mapping) and isinstance(value, Mapping):
-            value = merge(old, value, _variant(kind, {**old, **value}))
+        old, kind = below.get(key), field_of(schema, key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping) and not _is_value(kind):
+            value = merge(old, value, variant_of(kind, {**old, **value}))
             value = {
                 name: own
                 for name, own in value.items()
@@ -75,29 +76,9 @@ def parse_overrides(texts: Iterable[str]) -> Mapped:
     return result
 
 
-def field_schema(schema: Any, name: str) -> Any:
-    """The annotation of a field, or None where a schema has no fields or not this one."""
-    if isinstance(schema, type) and issubclass(schema, BaseModel) and name in schema.model_fields:
-        field = schema.model_fields[name]
-        return field.annotation
-    return None
-
-
-def section_of(annotation: Any) -> Any:
-    """The section in an annotation such as `TransferRecipe | None`."""
-    if isinstance(annotation, type):
-        return annotation
-    parts = [part for part in map(section_of, get_args(annotation)) if part is not None]
-    sections = [part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)]
-    return sections[0] if len(sections) == 1 else None
-
-
-def _variant(annotation: Any, value: Mapping[str, Any]) -> Any:
-    """The schema of a section's value, by its kind where it has variants."""
-    variants = variants_of(annotation)
-    if not variants:
-        return section_of(annotation)
-    return variants.get(value.get("kind", next(iter(variants))))
+def _is_value(annotation: Any) -> bool:
+    """Whether a field is known and has no fields of its own, though it may be a mapping."""
+    return annotation is not None and not variants_of(annotation) and not section_of(annotation)
 
 
 def _has(annotation: Any, value: Mapping[str, Any], name: str) -> bool:

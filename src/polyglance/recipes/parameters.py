@@ -3,11 +3,23 @@
 from itertools import pairwise
 
 from polyglance.recipes.schema import (
-    AttentionRecipe,
+    BiGruRecipe,
+    CharacterEmbedderRecipe,
+    EmbedderRecipe,
     ImageRecipe,
+    ImramRecipe,
+    LatentRare,
+    LinearHead,
+    LiweEmbedderRecipe,
     Recipe,
+    SelfAttentionRecipe,
+    SimilarityRecipe,
+    TableEmbedderRecipe,
     TextRecipe,
-    UniversalRecipe,
+    TransformerEmbedderRecipe,
+    TransformerRecipe,
+    TupleSampling,
+    UniversalEmbedderRecipe,
 )
 
 WORDS, FEATURES, CHARACTERS, VECTORS = 10_000, 1280, 101, 300
@@ -39,19 +51,19 @@ def count_parameters(
 
     `words` are the characters of the alphabet where words are spelt.
     """
-    if recipe.text.in_pieces:
+    embedder, encoder = recipe.text.embedder, recipe.text.encoder
+    if isinstance(embedder, TransformerEmbedderRecipe) or isinstance(encoder, TransformerRecipe):
         return None
     if words is None:
-        words = CHARACTERS if recipe.text.spells else WORDS
+        words = CHARACTERS if isinstance(embedder, CharacterEmbedderRecipe) else WORDS
     dim = recipe.joint.dim
     image = _head(recipe.image, features, dim) + pooling_parameters(recipe.image.pooling, dim)
-    if recipe.text.embedder == "universal":
-        size = recipe.text.words
-        text = _text(recipe.text, 0, dim) + _universal(recipe.universal, words, size)
-        text += size if recipe.constraints.masking or recipe.augment.words else 0  # the mask
-    else:
-        text = _text(recipe.text, words, dim)
-    return image + text + _attention(recipe.attention, dim)
+    text = _text(recipe.text, words, dim)
+    if isinstance(embedder, UniversalEmbedderRecipe):
+        sampling = recipe.sampling
+        masks = isinstance(sampling, TupleSampling) and sampling.masking_weight > 0
+        text += embedder.word_dim if masks or recipe.augment.word_drop else 0  # the mask
+    return image + text + _attention(recipe.joint.similarity, dim)
 
 
 def pooling_parameters(name: str, dim: int) -> int:
@@ -61,10 +73,13 @@ def pooling_parameters(name: str, dim: int) -> int:
 
 
 def _head(image: ImageRecipe, features: int, dim: int) -> int:
-    straight, bent = _layers(features, dim), _layers(features, image.hidden, dim)
-    norm = 2 * image.hidden
-    sizes = {"linear": straight, "mlp": bent, "residual-mlp": straight + bent + norm}
-    return {**sizes, "bn-mlp": bent + norm}[image.head] + _set_attention(image, features)
+    attention, straight = _set_attention(image, features), _layers(features, dim)
+    if isinstance(image.head, LinearHead):
+        return straight + attention
+    hidden, kind = image.head.hidden, image.head.kind
+    norm = 0 if kind == "mlp" else 2 * hidden
+    beside = straight if kind == "residual-mlp" else 0
+    return _layers(features, hidden, dim) + norm + beside + attention
 
 
 def _set_attention(image: ImageRecipe, features: int) -> int:
@@ -75,44 +90,54 @@ def _set_attention(image: ImageRecipe, features: int) -> int:
 
 
 def _text(text: TextRecipe, words: int, dim: int) -> int:
-    directions = 2 if text.encoder == "bigru" else 1
-    size = text.hidden * (directions if text.directions == "concatenate" else 1)
-    inputs = text.words + (VECTORS if text.vectors and text.spells else 0)
-    total = directions * _gru(inputs, text.hidden, text.biases)
-    if text.encoder == "attention":
-        total = _self_attention(text)
-    total += _words(text, words) + pooling_parameters(text.pooling, size)
-    return total + (_layers(size, dim) if text.projection else 0)
+    encoder, inputs = text.encoder, _word_dim(text.embedder)
+    assert not isinstance(encoder, TransformerRecipe)
+    if isinstance(encoder, SelfAttentionRecipe):
+        total = _self_attention(encoder, inputs)
+    else:
+        directions = 2 if isinstance(encoder, BiGruRecipe) else 1
+        total = directions * _gru(inputs, encoder.hidden, encoder.biases)
+    total += _words(text.embedder, words) + pooling_parameters(text.pooling, encoder.dim)
+    return total + (_layers(encoder.dim, dim) if text.projection else 0)
 
 
-def _words(text: TextRecipe, count: int) -> int:
+def _word_dim(embedder: EmbedderRecipe) -> int:
+    beside = isinstance(embedder, CharacterEmbedderRecipe) and embedder.vectors
+    return int(getattr(embedder, "word_dim", 0)) + (VECTORS if beside else 0)
+
+
+def _words(embedder: EmbedderRecipe, count: int) -> int:
     """The word table, or the characters and what makes words of them; fixed vectors are none."""
-    if text.embedder == "vectors":
+    if isinstance(embedder, UniversalEmbedderRecipe):
+        return _universal(embedder, count)
+    if isinstance(embedder, TableEmbedderRecipe):
+        return count * embedder.word_dim
+    if not isinstance(embedder, CharacterEmbedderRecipe):
         return 0
-    if not text.spells:
-        return count * text.words
-    characters = count * text.characters
-    if text.embedder == "chargru":
-        return characters + _gru(text.characters, text.words)
-    sizes = (text.word_length * text.characters, *text.layers, text.words)
+    characters = count * embedder.char_dim
+    if not isinstance(embedder, LiweEmbedderRecipe):
+        return characters + _gru(embedder.char_dim, embedder.word_dim)
+    sizes = (embedder.word_length * embedder.char_dim, *embedder.layers, embedder.word_dim)
     # Beside its bias, a layer has weight norm's scale and batch norm's two numbers an output.
     return characters + _layers(*sizes) + 3 * sum(sizes[1:])
 
 
-def _universal(universal: UniversalRecipe, words: int, size: int) -> int:
+def _universal(embedder: UniversalEmbedderRecipe, words: int) -> int:
     """Own vectors with the language's layer, and latent tokens for the other words."""
-    own = words if universal.frequent is None else min(universal.frequent, words)
-    latent = min(universal.latent, words - own) if universal.rare == "latent" else 0
-    return own * universal.dim + (_layers(universal.dim, size) if own else 0) + latent * size
+    size, rare = embedder.word_dim, embedder.rare
+    own = words if embedder.frequent is None else min(embedder.frequent, words)
+    latent = min(rare.tokens, words - own) if isinstance(rare, LatentRare) else 0
+    layer = _layers(embedder.own_dim, size) if own else 0
+    return own * embedder.own_dim + layer + latent * size
 
 
-def _self_attention(text: TextRecipe) -> int:
-    wide, norm = text.heads * text.head_size, 2 * text.words
+def _self_attention(encoder: SelfAttentionRecipe, inputs: int) -> int:
+    wide, norm = encoder.heads * encoder.head_dim, 2 * inputs
     return (
-        _layers(text.words, 3 * wide)
-        + _layers(wide, text.words)
+        _layers(inputs, 3 * wide)
+        + _layers(wide, inputs)
         + norm
-        + _layers(text.words, text.hidden, text.hidden)
+        + _layers(inputs, encoder.hidden, encoder.hidden)
     )
 
 
@@ -125,8 +150,8 @@ def _layers(*sizes: int) -> int:
     return sum(a * b + b for a, b in pairwise(sizes))
 
 
-def _attention(attention: AttentionRecipe, dim: int) -> int:
+def _attention(similarity: SimilarityRecipe, dim: int) -> int:
     """A memory's two layers, for each direction of imram."""
-    if attention.matching != "imram":
+    if not isinstance(similarity, ImramRecipe):
         return 0
-    return (2 if attention.direction == "both" else 1) * 2 * _layers(2 * dim, dim)
+    return (2 if similarity.direction == "both" else 1) * 2 * _layers(2 * dim, dim)

@@ -3,10 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
-from polyglance.recipes.merge import field_schema, section_of
-from polyglance.recipes.schema import Recipe, variants_of
+from polyglance.recipes.schema import Recipe
+from polyglance.sections import field_of, variant_of, variants_of
 
 Mapped = dict[str, Any]
 
@@ -126,25 +124,39 @@ def upgrade(value: Mapped) -> Mapped:
     return result
 
 
-def prune(value: Mapping[str, Any], schema: Any = Recipe) -> Mapped:
-    """Without the fields that a section's kind does not have."""
+def prune(value: Mapping[str, Any]) -> Mapped:
+    """A recipe without what does nothing for its kinds: fields that other kinds have.
+
+    Of transfer and translation, which a recipe may not have, settings alone are left out, too. A
+    field that no kind has stays, and is an error.
+
+    >>> prune({"loss": {"kind": "infonce", "margin": 1, "margn": 2}, "transfer": {"keep": True}})
+    {'loss': {'kind': 'infonce', 'margn': 2}}
+    """
+    result = _pruned(value, Recipe)
+    text = result.get("text")
+    if isinstance(text, dict) and _get(text, "encoder.kind") == "transformer":
+        result["text"] = {k: v for k, v in text.items() if k not in ("projection", "word_dropout")}
+    for name, needed in _OPTIONAL.items():
+        own = result.get(name)
+        if isinstance(own, dict) and not any(own.get(field) for field in needed):
+            del result[name]
+    return result
+
+
+_OPTIONAL = {"transfer": ("source",), "translation": ("to", "consistency")}
+
+
+def _pruned(value: Mapping[str, Any], schema: Any) -> Mapped:
     result: Mapped = {}
     for name, own in value.items():
-        annotation = field_schema(schema, name)
-        variants = variants_of(annotation)
-        if isinstance(own, Mapping) and variants:
-            kind = own.get("kind", next(iter(variants)))
-            chosen = variants.get(kind)
-            if chosen is not None:
-                known = {k: v for k, v in own.items() if k in chosen.model_fields}
-                result[name] = prune(known, chosen)
-                continue
-        section = section_of(annotation)
-        deeper = isinstance(own, Mapping) and _is_section(section)
-        result[name] = prune(own, section) if deeper else own
-    text = result.get("text")
-    if isinstance(text, dict) and (text.get("encoder") or {}).get("kind") == "transformer":
-        result["text"] = {k: v for k, v in text.items() if k not in ("projection", "word_dropout")}
+        annotation = field_of(schema, name)
+        section = variant_of(annotation, own) if isinstance(own, Mapping) else None
+        if section is not None:
+            others = [variant.model_fields for variant in variants_of(annotation).values()]
+            foreign = {field for fields in others for field in fields} - set(section.model_fields)
+            own = _pruned({k: v for k, v in own.items() if k not in foreign}, section)
+        result[name] = own
     return result
 
 
@@ -159,18 +171,17 @@ def _special(old: Mapped, new: Mapped) -> None:
     matching = _get(old, "attention.matching")
     if matching == "none":
         _put(new, "joint.similarity.kind", "order" if str(similarity)[:5] == "order" else "cosine")
-    if _get(old, "attention.aggregate") == "mean":
+    aggregate = _get(old, "attention.aggregate") or ("mean" if matching == "scan" else None)
+    if aggregate == "mean":
         _put(new, "joint.similarity.lse", None)
+    elif aggregate == "lse" and _get(old, "attention.lse") is None:
+        _put(new, "joint.similarity.lse", 6.0)
     share = _get(new, "sampling.c2c")
     if isinstance(share, int | float):
         _put(new, "sampling.c2c", min(float(share), 1.0))
     transfer = new.get("transfer")
     if isinstance(transfer, dict) and "source" in transfer and transfer["source"] is None:
         new["transfer"] = None
-    translation = new.get("translation")
-    if isinstance(translation, dict) and {"to", "consistency"} <= set(translation):
-        if not translation["to"] and not translation["consistency"]:
-            new["translation"] = None
 
 
 def _leaves(value: Mapped, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -199,7 +210,3 @@ def _put(value: Mapped, path: str, leaf: Any) -> None:
     for section in sections:
         place = place.setdefault(section, {})
     place[last] = leaf
-
-
-def _is_section(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)

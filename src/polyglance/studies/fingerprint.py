@@ -7,7 +7,7 @@ from pathlib import Path
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import digest
 from polyglance.recipes import Recipe
-from polyglance.recipes.schema import Part, TranslationRecipe
+from polyglance.sections import Section
 from polyglance.vision.store import INDEX, META, VECTORS
 
 RUN_FORMAT = 2
@@ -20,7 +20,7 @@ IMPORTED = "imported/"
 def nameless(recipe: Recipe) -> Recipe:
     """The recipe without what does not change the training, as runs are stored."""
     words = {"name": "study", "paper": "", "summary": ""}
-    return recipe.model_copy(update={**words, "translation": TranslationRecipe()})
+    return recipe.model_copy(update={**words, "translation": None})
 
 
 def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
@@ -40,8 +40,8 @@ def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
 
 def kin_key(recipe: Recipe, data: str) -> str:
     """The same for all seeds of a run: what its duration is estimated from."""
-    changes: dict[str, Part] = {"training": recipe.training.model_copy(update={"seed": 0})}
-    if recipe.transfer.source is not None:
+    changes: dict[str, Section] = {"training": recipe.training.model_copy(update={"seed": 0})}
+    if recipe.transfer is not None:
         # Every seed has a source of its own.
         changes["transfer"] = recipe.transfer.model_copy(update={"source": "run"})
     return run_key(recipe.model_copy(update=changes), data)

@@ -1,15 +1,16 @@
 """Measured studies: an experiment's settings in place of a recipe, its measures as columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from polyglance.data.fingerprint import digest
 from polyglance.documents import validate
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.load import apply_override
+from polyglance.recipes.merge import merge
 from polyglance.registry import nearest
 from polyglance.studies.experiments import Experiment, Settings, experiments
+from polyglance.studies.overrides import Changes, replaced
 from polyglance.studies.schema import Column, Row, Study
 
 ROW = "$row"
@@ -42,11 +43,13 @@ class Trial:
         return cls(name, validate(schema, value["settings"], f"experiment {name}"))
 
 
-def make_trial(experiment: str, changes: Sequence[str], each: str | None) -> Trial:
-    """The experiment's settings with `path=value` changes, `$each` replaced."""
+def make_trial(experiment: str, changes: Iterable[Changes], each: str | None) -> Trial:
+    """The experiment's settings with changes, the later over the former, `$each` replaced."""
     settings: dict[str, Any] = {}
     for change in changes:
-        apply_override(settings, change if each is None else change.replace(EACH, each))
+        settings = merge(
+            settings, replaced(change, EACH, each), experiments.get(experiment).settings
+        )
     return Trial.from_dict({"experiment": experiment, "settings": settings})
 
 

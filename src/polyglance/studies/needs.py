@@ -45,8 +45,7 @@ def translation_of(row: Row) -> TranslationRecipe | None:
 
 @lru_cache(maxsize=64)
 def _recipe_translation(recipe: str) -> TranslationRecipe | None:
-    found = load_recipe(recipe).translation
-    return found if found.used else None
+    return load_recipe(recipe).translation
 
 
 def view_of(row: Row, column: Column, perturb: str = "") -> str:

@@ -1,49 +1,43 @@
-"""Changes to a recipe as `path=value` texts."""
+"""Changes to a recipe, or to an experiment's settings, as mappings."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel
-
-from polyglance.recipes.schema import Recipe
+from polyglance.recipes.merge import nested, parse_overrides
+from polyglance.recipes.v0_1_0 import is_old, upgrade
 
 LANGUAGE = "$language"
 
+Changes = dict[str, Any]
 
-def flatten(value: dict[str, Any], prefix: str = "") -> list[str]:
-    """A mapping, dotted or nested, as `path=value` texts.
 
-    >>> flatten({"text": {"hidden": 8}, "data.languages": ["en"]})
-    ['text.hidden=8', 'data.languages=["en"]']
+def read_changes(value: Any) -> Any:
+    """Changes as sections within sections, from a mapping or from `path=value` texts.
+
+    >>> read_changes({"text": {"pooling": "max"}, "data.languages": ["en"]})
+    {'text': {'pooling': 'max'}, 'data': {'languages': ['en']}}
     """
-    texts: list[str] = []
-    for key, item in value.items():
-        path = f"{prefix}{key}"
-        if isinstance(item, dict) and _is_section(path):
-            texts += flatten(item, f"{path}.")
-        else:
-            texts.append(assign(path, item))
-    return texts
+    if isinstance(value, Mapping):
+        return nested(value)
+    texts = isinstance(value, Sequence) and all(isinstance(text, str) for text in value)
+    return parse_overrides(value) if texts and not isinstance(value, str) else value
 
 
-def assign(path: str, value: Any) -> str:
-    """One override; JSON is YAML, which the recipe loader reads."""
-    return f"{path}={json.dumps(value, ensure_ascii=False)}"
+def renewed(changes: Changes) -> Changes:
+    """Changes to a recipe in today's form, also those that version 0.1.0 took."""
+    return upgrade(changes) if is_old(changes) else changes
 
 
-def for_language(overrides: Sequence[str], language: str | None) -> list[str]:
-    """Put a language in the place of `$language`."""
-    if language is None:
-        return list(overrides)
-    return [text.replace(LANGUAGE, language) for text in overrides]
+def replaced(value: Any, mark: str, text: str | None) -> Any:
+    """Put `text`, unless it is None, in the place of `mark` in all texts of a value.
 
-
-def _is_section(path: str) -> bool:
-    """Whether a recipe's field has fields; a plain mapping (a value) is not taken apart."""
-    model: Any = Recipe
-    for part in path.split("."):
-        if part not in getattr(model, "model_fields", {}):
-            return False
-        model = model.model_fields[part].annotation
-    return isinstance(model, type) and issubclass(model, BaseModel)
+    >>> replaced({"data": {"languages": ["en", "$language"]}}, "$language", "de")
+    {'data': {'languages': ['en', 'de']}}
+    """
+    if text is None:
+        return value
+    if isinstance(value, str):
+        return value.replace(mark, text)
+    if isinstance(value, Mapping):
+        return {replaced(k, mark, text): replaced(v, mark, text) for k, v in value.items()}
+    return [replaced(one, mark, text) for one in value] if isinstance(value, list) else value

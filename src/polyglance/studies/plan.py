@@ -1,6 +1,6 @@
 """From a study to runs: rows × x-values × seeds, identical ones once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -22,13 +22,14 @@ from polyglance.studies.measured import (
     trial_kin,
 )
 from polyglance.studies.needs import Need, kinds_of, needs_of, translation_of
-from polyglance.studies.overrides import assign, for_language
+from polyglance.studies.overrides import LANGUAGE, Changes, read_changes, renewed, replaced
 from polyglance.studies.schema import Column, Profile, Row, Study, Training
 
 SOURCE, RUN = "source:", "run:"
 """How a row names a source of the study, and a recipe the run that became of it."""
 
 X = int | float | str | None
+NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass
@@ -142,7 +143,7 @@ def make_plan(
     profile: str = "standard",
     facts: Facts | None = None,
     seeds: int | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Mapping[str, Any] = NOTHING,
     only: str = "*",
 ) -> Plan:
     """All runs of a study, with `overrides` in the rows that match `only`.
@@ -154,7 +155,7 @@ def make_plan(
     columns, missing = _columns(study, facts)
     plan = Plan(study, chosen, profile, seeds or chosen.seeds, columns, [], {}, missing)
     for row in study.all_rows:
-        last = overrides if is_chosen(row.name, only) else ()
+        last = read_changes(overrides if is_chosen(row.name, only) else {})
         count = seeds or _seeds(chosen, row)
         for x in _xs(study, chosen, row):
             sources: list[dict[str, str]] = [{} for _ in range(count)]
@@ -242,37 +243,41 @@ def _each(row: Row, facts: Facts | None) -> list[str]:
 
 
 def _changes(
-    study: Study, profile: Profile, row: Row, training: Training, x: X, last: Sequence[str]
-) -> list[str]:
+    study: Study, profile: Profile, row: Row, training: Training, x: X, last: Changes
+) -> list[Changes]:
     """All changes in order; later ones win, the most special last."""
-    special = [c for name, own in profile.rows.items() if fnmatch(row.name, name) for c in own]
-    changes = [*study.overrides, *profile.overrides, *row.overrides, *training.overrides, *special]
+    special = [own for name, own in profile.rows.items() if fnmatch(row.name, name)]
+    changes = [study.overrides, profile.overrides, row.overrides, training.overrides, *special]
     if x is not None and study.curve is not None:
-        changes.append(assign(study.curve.path, x))
-    return [*changes, *last]
+        changes.append(read_changes({study.curve.path: x}))
+    if study.experiment is None:
+        changes = [renewed(own) for own in changes]
+    return [*changes, last]
 
 
 def _add(
     plan: Plan,
     row: Row,
     training: Training,
-    changes: list[str],
+    changes: list[Changes],
     each: str | None,
     seed: int,
     facts: Facts | None,
-    overrides: Sequence[str] = (),
+    overrides: Changes,
 ) -> Run:
     """The run that a recipe or an experiment's settings make, known or new."""
     try:
         if plan.study.experiment is not None:
-            trial = make_trial(plan.study.experiment, [*changes, f"seed={seed}"], each)
+            trial = make_trial(plan.study.experiment, [*changes, {"seed": seed}], each)
             run = Run(trial_key(trial), trial_kin(trial), None, trial=trial)
         else:
-            changes = for_language([*changes, f"training.seed={seed}"], each)
-            recipe = nameless(load_recipe(training.recipe or row.recipe or "", changes))
+            own = [replaced(one, LANGUAGE, each) for one in changes]
+            named = training.recipe or row.recipe or ""
+            seeded = [*own, {"training.seed": seed}]
+            recipe = nameless(load_recipe(named, seeded, shared=True))
             _check_languages(recipe, facts)
             source = _source(plan, row, recipe, overrides, seed, facts)
-            if source is not None:
+            if source is not None and recipe.transfer is not None:
                 begun = recipe.transfer.model_copy(update={"source": f"{RUN}{source.key}"})
                 recipe = recipe.model_copy(update={"transfer": begun})
             data = facts.fingerprint if facts else ""
@@ -298,10 +303,10 @@ def _check_languages(recipe: Recipe, facts: Facts | None) -> None:
 
 
 def _source(
-    plan: Plan, row: Row, recipe: Recipe, overrides: Sequence[str], seed: int, facts: Facts | None
+    plan: Plan, row: Row, recipe: Recipe, overrides: Changes, seed: int, facts: Facts | None
 ) -> Run | None:
     """The run of the study's source that a row's recipe starts from, if it names one."""
-    named = recipe.transfer.source or ""
+    named = "" if recipe.transfer is None else recipe.transfer.source
     if not named.startswith(SOURCE):
         return None
     name = named.removeprefix(SOURCE)

@@ -9,8 +9,9 @@ from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.spec import Perturbation
-from polyglance.recipes.schema import Part, TranslationRecipe
-from polyglance.studies.overrides import flatten
+from polyglance.recipes.schema import TranslationRecipe
+from polyglance.sections import Section as Part
+from polyglance.studies.overrides import read_changes
 
 COUNTED = {
     "words": "M word parameters",
@@ -41,12 +42,6 @@ class RowEvaluation(Part):
         None, description="CLC-A, CLC-C, or to one language; null is the recipe's"
     )
 
-    @model_validator(mode="after")
-    def _says_how(self) -> "RowEvaluation":
-        if self.translation is not None and not self.translation.used:
-            raise ValueError("give one language 'to' translate to, or a 'consistency'")
-        return self
-
 
 class MachineCaptions(Part):
     """Captions that a translator makes of a photograph's, to judge on instead of people's."""
@@ -56,18 +51,25 @@ class MachineCaptions(Part):
     kinds: list[str] = Field(["independent", "translation"], description="captions translated")
 
 
+def _read(value: Any) -> Any:
+    try:
+        return read_changes(value)
+    except PolyglanceError as error:
+        raise ValueError(str(error)) from None
+
+
 class Changes(Part):
-    """Something with overrides: `[path=value, …]`, or a mapping, dotted or nested.
+    """Something with overrides: a mapping, dotted or nested, or `[path=value, …]`.
 
     They change a recipe, or an experiment's settings; `settings` is another word for them.
     """
 
-    overrides: list[str] = Field([], validation_alias=AliasChoices("overrides", "settings"))
+    overrides: dict[str, Any] = Field({}, validation_alias=AliasChoices("overrides", "settings"))
 
     @field_validator("overrides", mode="before")
     @classmethod
-    def _flat(cls, value: Any) -> Any:
-        return flatten(value) if isinstance(value, dict) else value
+    def _nested(cls, value: Any) -> Any:
+        return _read(value)
 
 
 class Training(Changes):
@@ -268,7 +270,9 @@ class Profile(Changes):
 
     note: str = Field("", description="said in the report: sizes, and how they differ")
     seeds: int = Field(3, ge=1)
-    rows: dict[str, list[str]] = Field({}, description="further overrides by wildcard of row names")
+    rows: dict[str, dict[str, Any]] = Field(
+        {}, description="further overrides by wildcard of row names"
+    )
     few: dict[str, int] = Field(
         {}, description="fewer seeds by wildcard of row names, where a run is long"
     )
@@ -283,10 +287,8 @@ class Profile(Changes):
 
     @field_validator("rows", mode="before")
     @classmethod
-    def _flat_rows(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {k: flatten(v) if isinstance(v, dict) else v for k, v in value.items()}
+    def _nested_rows(cls, value: Any) -> Any:
+        return {k: _read(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 class Study(Changes):

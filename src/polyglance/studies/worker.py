@@ -85,7 +85,8 @@ def perform(task: Task) -> str:
 
 def _lacks_source(task: Task, folder: RunFolder) -> str:
     """Why a run cannot start yet, or ""."""
-    named = str(task.spec.get("recipe", {}).get("transfer", {}).get("source") or "")
+    transfer = task.spec.get("recipe", {}).get("transfer") or {}
+    named = str(transfer.get("source") or "")
     if not named.startswith(RUN) or RunFolder(folder.path.parent / named.removeprefix(RUN)).done:
         return ""
     return f"the run it starts from, {named.removeprefix(RUN)}, has not been done"

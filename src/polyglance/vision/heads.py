@@ -5,7 +5,12 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.recipes.schema import ImageRecipe
+from polyglance.recipes.schema import (
+    BatchNormMlpHead,
+    HeadRecipe,
+    LinearHead,
+    ResidualMlpHead,
+)
 
 
 def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
@@ -61,17 +66,24 @@ def bn_mlp(inputs: int, hidden: int, outputs: int, dropout: float) -> nn.Sequent
     return nn.Sequential(first, norm, nn.ReLU(), nn.Dropout(dropout), last)
 
 
-def build_head(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
-    """The head of a recipe, which takes [n, F] to [n, D]."""
-    if recipe.head == "linear":
+def mlp(inputs: int, hidden: int, outputs: int, dropout: float) -> nn.Sequential:
+    """Linear–GELU–Dropout–Linear."""
+    first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
+    return nn.Sequential(first, nn.GELU(), nn.Dropout(dropout), last)
+
+
+def build_head(recipe: HeadRecipe, inputs: int, outputs: int, dropout: float = 0.0) -> nn.Module:
+    """The head of a recipe, which takes [n, F] to [n, D].
+
+    Args:
+        recipe: the head's own section.
+        inputs: dimension F of a feature.
+        outputs: dimension D of the joint space.
+        dropout: on the hidden units of an MLP.
+    """
+    if isinstance(recipe, LinearHead):
         return xavier_linear(inputs, outputs)
-    if recipe.head == "residual-mlp":
+    if isinstance(recipe, ResidualMlpHead):
         return ResidualMLP(inputs, recipe.hidden, outputs)
-    if recipe.head == "bn-mlp":
-        return bn_mlp(inputs, recipe.hidden, outputs, recipe.dropout)
-    return nn.Sequential(
-        nn.Linear(inputs, recipe.hidden),
-        nn.GELU(),
-        nn.Dropout(recipe.dropout),
-        nn.Linear(recipe.hidden, outputs),
-    )
+    build = bn_mlp if isinstance(recipe, BatchNormMlpHead) else mlp
+    return build(inputs, recipe.hidden, outputs, dropout)

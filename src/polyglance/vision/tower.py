@@ -25,9 +25,9 @@ class ImageTower(nn.Module):
         self.register_buffer("mean", torch.zeros(feature_dim))
         self.register_buffer("scale", torch.ones(()))
         # EmbN's branch drops hidden units only.
-        self.dropout = nn.Dropout(0.0 if recipe.head == "bn-mlp" else recipe.dropout)
+        self.dropout = nn.Dropout(0.0 if recipe.head.kind == "bn-mlp" else recipe.dropout)
         self.attention = SetAttention(feature_dim) if recipe.attention else None
-        self.head = build_head(recipe, feature_dim, dim)
+        self.head = build_head(recipe.head, feature_dim, dim, recipe.dropout)
         self.activation = nn.LeakyReLU(0.1) if recipe.activation == "leaky-relu" else nn.Identity()
         self.normalise = recipe.normalise
         self.pooling = build_pooling(recipe.pooling, dim)

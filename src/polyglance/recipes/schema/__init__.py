@@ -1,6 +1,5 @@
 """What a recipe may say: nested sections, whose variants are told apart by `kind`."""
 
-from polyglance.recipes.schema.base import Section, Variant, kind_of, variants_of
 from polyglance.recipes.schema.data import DataRecipe
 from polyglance.recipes.schema.embedders import (
     CharacterEmbedderRecipe,
@@ -11,6 +10,7 @@ from polyglance.recipes.schema.embedders import (
     LatentRare,
     LiweEmbedderRecipe,
     PiecesEmbedderRecipe,
+    RareRecipe,
     TableEmbedderRecipe,
     TransformerEmbedderRecipe,
     UniversalEmbedderRecipe,
@@ -33,12 +33,15 @@ from polyglance.recipes.schema.joint import (
     SimilarityRecipe,
 )
 from polyglance.recipes.schema.losses import (
+    AnyLossRecipe,
+    HingeRecipe,
     InfoNceRecipe,
     LossRecipe,
     MaxHingeRecipe,
     MixedHingeRecipe,
     SumHingeRecipe,
     TripletsRecipe,
+    WarmedRecipe,
 )
 from polyglance.recipes.schema.recipe import Recipe
 from polyglance.recipes.schema.sampling import (
@@ -67,5 +70,67 @@ from polyglance.recipes.schema.training import (
     TransferRecipe,
     TranslationRecipe,
 )
+from polyglance.sections import Section, Variant, kind_of, variants_of
 
-__all__ = [name for name in dir() if name[0].isupper() or name in ("kind_of", "variants_of")]
+__all__ = [
+    "AnyLossRecipe",
+    "AugmentRecipe",
+    "BatchNormMlpHead",
+    "BiGruRecipe",
+    "CharGruEmbedderRecipe",
+    "CharacterEmbedderRecipe",
+    "CompatRecipe",
+    "ConstantSchedule",
+    "CosineRecipe",
+    "CosineSchedule",
+    "DataRecipe",
+    "DictionaryRare",
+    "DropRare",
+    "EmbedderRecipe",
+    "EncoderRecipe",
+    "GruRecipe",
+    "HeadRecipe",
+    "HingeRecipe",
+    "ImageRecipe",
+    "ImramRecipe",
+    "InfoNceRecipe",
+    "JointRecipe",
+    "JointSampling",
+    "LanguageSampling",
+    "LatentRare",
+    "LinearHead",
+    "LiweEmbedderRecipe",
+    "LossRecipe",
+    "MaxHingeRecipe",
+    "MixedHingeRecipe",
+    "MlpHead",
+    "OrderRecipe",
+    "PiecesEmbedderRecipe",
+    "RareRecipe",
+    "Recipe",
+    "ResidualMlpHead",
+    "SamplingRecipe",
+    "ScanRecipe",
+    "ScheduleRecipe",
+    "Section",
+    "SelfAttentionRecipe",
+    "SimilarityRecipe",
+    "StepSchedule",
+    "SumHingeRecipe",
+    "TableEmbedderRecipe",
+    "TextRecipe",
+    "TrainingRecipe",
+    "TransferRecipe",
+    "TransformerEmbedderRecipe",
+    "TransformerRecipe",
+    "TranslationRecipe",
+    "TripletsRecipe",
+    "TupleSampling",
+    "UnionSampling",
+    "UniversalEmbedderRecipe",
+    "Variant",
+    "VectorsEmbedderRecipe",
+    "WarmedRecipe",
+    "kind_of",
+    "variants_of",
+]

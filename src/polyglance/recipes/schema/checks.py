@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from polyglance.recipes.schema.embedders import UniversalEmbedderRecipe
+
 if TYPE_CHECKING:
     from polyglance.recipes.schema.recipe import Recipe
 
@@ -37,7 +39,9 @@ def _text(recipe: "Recipe") -> Iterator[str]:
         )
     if text.towers == "per-language" and kind in (*IN_PIECES, "vectors"):
         yield f"text.embedder.kind={kind} has one tower for all languages: set text.towers=shared"
-    if kind == "universal" and text.towers == "per-language" and text.embedder.rare.kind != "drop":
+    embedder = text.embedder
+    shares = isinstance(embedder, UniversalEmbedderRecipe) and embedder.rare.kind != "drop"
+    if shares and text.towers == "per-language":
         yield "text.towers=per-language shares no words: set text.embedder.rare.kind=drop"
 
 
@@ -99,15 +103,21 @@ def _augment(recipe: "Recipe") -> Iterator[str]:
 
 
 def _compat(recipe: "Recipe") -> Iterator[str]:
+    for name in sorted(idle_switches(recipe)):
+        if getattr(recipe.compat, name):
+            yield f"compat.{name} does nothing for this recipe: leave it out"
+
+
+def idle_switches(recipe: "Recipe") -> set[str]:
+    """Fields of `compat` that do nothing for the other sections of a recipe."""
     text, sampling = recipe.text, recipe.sampling.kind
-    recurrent = text.encoder.kind in ("gru", "bigru")
+    by_language = sampling in ("languages", "joint")
     applies = {
-        "c2c_lengths": sampling in ("languages", "joint"),
-        "halves": True,
-        "c2c_images": sampling in ("languages", "joint"),
+        "c2c_lengths": by_language,
+        "c2c_images": by_language,
         "reshuffle_all": sampling == "languages",
         "pad_statistics": text.embedder.kind in ("liwe", "chargru"),
-        "unpacked": recurrent,
+        "unpacked": text.encoder.kind in ("gru", "bigru"),
         "adversary": sampling == "tuples",
         "anchor": sampling == "tuples",
         "padded_average": text.embedder.kind == "universal",
@@ -115,6 +125,4 @@ def _compat(recipe: "Recipe") -> Iterator[str]:
         "no_imgnorm": not recipe.joint.attends,
         "translator_bias": text.embedder.kind == "vectors",
     }
-    for name, does in applies.items():
-        if getattr(recipe.compat, name) and not does:
-            yield f"compat.{name} does nothing for this recipe: leave it out"
+    return {name for name, does in applies.items() if not does}

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from polyglance.recipes.schema.base import Section
+from polyglance.sections import Section
 
 
 class DataRecipe(Section):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.recipes.schema.base import Section, Variant, by_kind, tagged
+from polyglance.sections import Section, Variant, by_kind, tagged
 
 
 class LinearHead(Variant):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.recipes.schema.base import Variant, by_kind, tagged
+from polyglance.sections import Variant, by_kind, tagged
 
 
 class LossRecipe(Variant):
@@ -17,7 +17,16 @@ class LossRecipe(Variant):
         return 0
 
 
-class _Warmed(LossRecipe):
+class HingeRecipe(LossRecipe):
+    """A loss of hinges over the batch."""
+
+    margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
+    reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
+
+
+class WarmedRecipe(LossRecipe):
+    """A loss of the hardest negatives, which may begin with all of them."""
+
     warmup_epochs: int = Field(0, ge=0, description="epochs of all negatives before the hardest")
     warmup_updates: int = Field(0, ge=0, description="the same in updates; the longer counts")
 
@@ -26,28 +35,22 @@ class _Warmed(LossRecipe):
         return max(self.warmup_epochs * updates_per_epoch, self.warmup_updates)
 
 
-class SumHingeRecipe(LossRecipe):
+class SumHingeRecipe(HingeRecipe):
     """Sum of hinges (Kiros et al. 2014, VSE)."""
 
     kind: Literal["sum-hinge"] = "sum-hinge"
-    margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
-    reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
 
 
-class MaxHingeRecipe(_Warmed):
+class MaxHingeRecipe(WarmedRecipe, HingeRecipe):
     """Max of hinges (Faghri et al. 2018, VSE++)."""
 
     kind: Literal["max-hinge"] = "max-hinge"
-    margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
-    reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
 
 
-class MixedHingeRecipe(_Warmed):
+class MixedHingeRecipe(WarmedRecipe, HingeRecipe):
     """From the sum to the max of hinges (Wehrmann et al. 2019, LIWE, Eq. 4–5)."""
 
     kind: Literal["mixed-hinge"] = "mixed-hinge"
-    margin: float = Field(0.2, gt=0, description="by how much a positive must win a hinge")
-    reduction: Literal["sum", "mean"] = Field("sum", description="hinges over the batch")
     epsilon: float = Field(
         0.991, gt=0, lt=1, description="ε of the hardest negatives' weight 1 − ε^t"
     )
@@ -62,7 +65,7 @@ class InfoNceRecipe(LossRecipe):
     learn_temperature: bool = Field(True, description="whether the temperature is learned")
 
 
-class TripletsRecipe(_Warmed):
+class TripletsRecipe(WarmedRecipe):
     """The most violated triplets of every anchor (EmbN, MULE, SMALR)."""
 
     kind: Literal["triplets"] = "triplets"

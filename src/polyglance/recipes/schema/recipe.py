@@ -4,7 +4,6 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from polyglance.recipes.schema.base import Section
 from polyglance.recipes.schema.checks import check_recipe_sections
 from polyglance.recipes.schema.data import DataRecipe
 from polyglance.recipes.schema.image import ImageRecipe
@@ -18,6 +17,7 @@ from polyglance.recipes.schema.training import (
     TransferRecipe,
     TranslationRecipe,
 )
+from polyglance.sections import Section
 
 
 class Recipe(Section):

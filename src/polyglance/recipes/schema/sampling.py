@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.recipes.schema.base import Section, Variant, by_kind, tagged
+from polyglance.sections import Section, Variant, by_kind, tagged
 
 
 class UnionSampling(Variant):
@@ -70,6 +70,18 @@ SamplingRecipe = Annotated[
     | Annotated[TupleSampling, tagged(TupleSampling)],
     by_kind("union"),
 ]
+
+
+def uses_text_only(sampling: SamplingRecipe) -> bool:
+    """Whether captions without images are trained on, too."""
+    return isinstance(sampling, LanguageSampling | JointSampling) and sampling.text_only
+
+
+def ranks_captions(sampling: SamplingRecipe) -> bool:
+    """Whether captions are ranked against captions (c2c)."""
+    if isinstance(sampling, LanguageSampling):
+        return sampling.c2c > 0
+    return isinstance(sampling, JointSampling) and sampling.c2c_weight > 0
 
 
 class AugmentRecipe(Section):

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.recipes.schema.base import Section, Variant, by_kind, tagged
 from polyglance.recipes.schema.embedders import EmbedderRecipe, TableEmbedderRecipe
+from polyglance.sections import Section, Variant, by_kind, tagged
 
 
 class GruRecipe(Variant):

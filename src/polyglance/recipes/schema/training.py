@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from polyglance.recipes.schema.base import Section, Variant, by_kind, tagged
+from polyglance.sections import Section, Variant, by_kind, tagged
 
 
 class ConstantSchedule(Variant):

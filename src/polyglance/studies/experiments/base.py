@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
-from polyglance.recipes.schema import Part
 from polyglance.registry import Registry
+from polyglance.sections import Section
 
 
-class Settings(Part):
+class Settings(Section):
     """What an experiment can be told; defaults are not part of a run's identity."""
 
     seed: int = 0

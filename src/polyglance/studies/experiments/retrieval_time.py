@@ -99,10 +99,10 @@ def prepare(settings: TimeSettings) -> dict[str, Callable[[], "Tensor"]]:
 def matching(name: str, dim: int) -> Any:
     """The attention of a method, from words to pictures, with the recipes' settings."""
     from polyglance.models.cross_attention import MATCHINGS
-    from polyglance.recipes.schema import AttentionRecipe
+    from polyglance.recipes.schema import ImramRecipe, ScanRecipe
 
     kind = name.partition("-")[0]
-    recipe = AttentionRecipe.model_validate({"matching": kind, "direction": "t2i"})
+    recipe = ScanRecipe() if kind == "scan" else ImramRecipe()
     return MATCHINGS[kind](recipe, dim).eval()
 
 

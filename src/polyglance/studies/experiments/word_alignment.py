@@ -18,6 +18,8 @@ ABOUT = (
     "that the dictionary has."
 )
 
+TOKENIZER = "words"
+
 
 class AlignmentSettings(DataSettings):
     """One pair of languages, one way to align them."""
@@ -57,16 +59,10 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
     from polyglance.text.embedders.fixed.build import language_words
 
     codes = language_pair(settings.pair, f"pair {settings.pair}")
-    text = TextRecipe.model_validate(
-        {
-            "embedder": "vectors",
-            "ends": False,
-            "words": settings.dim,
-            "trained": settings.trained,
-            "centre": settings.centre,
-        }
+    recipe = VectorsEmbedderRecipe(
+        word_dim=settings.dim, trained=settings.trained, centre=settings.centre
     )
-    parts = [language_words(text, dataset, code, cache=cache) for code in codes]
+    parts = [language_words(recipe, TOKENIZER, dataset, code, cache=cache) for code in codes]
     source, target = (WordVectors(part.words, part.matrix) for part in parts)
     both = source, target
     pairs = named_pairs(settings.dictionary, codes[0], codes[1], dataset=dataset, vectors=both)

@@ -1,4 +1,4 @@
-"""What all sections of a recipe have in common."""
+"""Sections of documents such as recipes, and their variants, which are told apart by `kind`."""
 
 from typing import Any, get_args
 
@@ -13,7 +13,7 @@ from pydantic import (
 
 
 class Section(BaseModel):
-    """A section of a recipe: unknown fields are errors, values never change afterwards."""
+    """Some fields: unknown ones are errors, values never change afterwards."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -35,7 +35,10 @@ def kind_of(variant: type[Variant]) -> str:
 
 
 def variants_of(annotation: Any) -> dict[str, type[Variant]]:
-    """Kind → variant of a field's annotation; empty where it has no variants."""
+    """Kind → variant of a field's annotation; empty where it has no variants.
+
+    The first is that of sections that do not say their kind.
+    """
     found: dict[str, type[Variant]] = {}
     for part in (annotation, *get_args(annotation)):
         if isinstance(part, type) and issubclass(part, Variant):
@@ -43,6 +46,30 @@ def variants_of(annotation: Any) -> dict[str, type[Variant]]:
         elif part is not annotation:
             found |= variants_of(part)
     return found
+
+
+def variant_of(annotation: Any, value: Any) -> Any:
+    """The class of a section's value: by its kind where it has variants; None is unknown."""
+    variants = variants_of(annotation)
+    if not variants:
+        return section_of(annotation)
+    kind = value.get("kind", next(iter(variants)))
+    return variants.get(kind) if isinstance(kind, str) else None
+
+
+def section_of(annotation: Any) -> Any:
+    """The section in an annotation such as `TransferRecipe | None`; None if there is none."""
+    if isinstance(annotation, type) and not get_args(annotation):
+        return annotation if issubclass(annotation, BaseModel) else None
+    found = [part for part in map(section_of, get_args(annotation)) if part is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def field_of(schema: Any, name: str) -> Any:
+    """The annotation of a field, or None where a schema has no fields or not this one."""
+    if isinstance(schema, type) and issubclass(schema, BaseModel) and name in schema.model_fields:
+        return schema.model_fields[name].annotation
+    return None
 
 
 def tagged(variant: type[Variant]) -> Tag:

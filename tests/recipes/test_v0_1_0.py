@@ -1,0 +1,135 @@
+"""Recipes as version 0.1.0 wrote them mean the same today."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polyglance.documents import parse_yaml
+from polyglance.errors import PolyglanceError
+from polyglance.recipes import check_recipe, load_recipe, recipe_names
+from polyglance.recipes.schema import Recipe
+from polyglance.recipes.v0_1_0 import MOVES, is_old, upgrade
+
+HERE = Path(__file__).parents[1] / "v0_1_0"
+MODELS = sorted(path.parent.name for path in HERE.glob("models/*/model.json"))
+FILES = sorted(path.stem for path in HERE.glob("recipes/*.yaml"))
+PACKAGE = sorted(path.stem for path in HERE.glob("package/*.yaml"))
+
+
+def flat(name: str) -> dict[str, Any]:
+    """A recipe that version 0.1.0 came with, laid over its base as that version did."""
+    value = parse_yaml((HERE / "package" / f"{name}.yaml").read_text())
+    base = value.pop("base", None)
+    return laid(flat(base), value) if base else value
+
+
+def laid(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    both = dict(below)
+    for key, value in above.items():
+        old = below.get(key)
+        both[key] = laid(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return both
+
+
+def meaning(recipe: Recipe) -> Recipe:
+    """Without the summary, whose words may change."""
+    return recipe.model_copy(update={"summary": ""})
+
+
+def test_all_recipes_of_the_package_were_in_version_0_1_0() -> None:
+    assert recipe_names() == PACKAGE
+
+
+@pytest.mark.parametrize("name", PACKAGE)
+def test_a_recipe_of_the_package_is_what_it_was(name: str) -> None:
+    found = check_recipe(flat(name), f"{name}.yaml")
+    assert meaning(found) == meaning(load_recipe(name))
+
+
+@pytest.mark.parametrize("name", PACKAGE)
+def test_a_part_laid_over_todays_base_is_what_it_was(name: str) -> None:
+    found = load_recipe(HERE / "package" / f"{name}.yaml")
+    assert meaning(found) == meaning(load_recipe(name))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_recipe_of_a_saved_model_has_its_old_values(name: str) -> None:
+    old = json.loads((HERE / "models" / name / "model.json").read_text())["recipe"]
+    recipe = check_recipe(old, name)
+    assert recipe.name == old["name"]
+    assert recipe.joint.dim == old["joint"]["dim"]
+    assert recipe.text.embedder.kind == old["text"]["embedder"]
+    assert recipe.text.encoder.hidden == old["text"]["hidden"]
+    assert recipe.sampling.kind == old["tasks"]["sampling"]
+    assert recipe.loss.kind == old["loss"]["name"]
+    assert recipe.training.schedule.kind == old["training"]["schedule"]
+    assert (recipe.transfer is None) == (old["transfer"]["source"] is None)
+    written = recipe.model_dump(mode="json")
+    assert not is_old(written)
+    assert check_recipe(written, name) == recipe
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_recipe_file_is_its_base_with_its_changes(name: str) -> None:
+    path = HERE / "recipes" / f"{name}.yaml"
+    old = parse_yaml(path.read_text())
+    recipe, base = load_recipe(path), load_recipe(old["base"])
+    assert recipe.text.encoder.hidden == old["text"]["hidden"]
+    assert recipe.training.updates == old["training"]["updates"]
+    assert recipe.text.encoder.kind == base.text.encoder.kind
+    assert recipe.loss == base.loss
+
+
+def test_every_field_of_version_0_1_0_has_a_place_today() -> None:
+    old = json.loads((HERE / "models" / "vsepp" / "model.json").read_text())["recipe"]
+    for section, fields in old.items():
+        for field in fields if isinstance(fields, dict) else ():
+            for path in MOVES.get(f"{section}.{field}", (f"{section}.{field}",)):
+                assert any(_leads(Recipe, path.split("."))), path
+
+
+def _leads(schema: Any, parts: list[str]) -> Any:
+    """Whether a path leads to a field of some variant."""
+    from polyglance.sections import field_of, section_of, variants_of
+
+    annotation = field_of(schema, parts[0])
+    if annotation is None or len(parts) == 1:
+        yield annotation is not None
+        return
+    for inner in [*variants_of(annotation).values(), section_of(annotation)]:
+        yield from _leads(inner, parts[1:])
+
+
+def test_fields_without_effect_are_left_out_and_misspelt_ones_are_not() -> None:
+    old = flat("nce")
+    old["loss"]["margin"] = 0.3
+    old["compat"] = {"adversary": True, "unpacked": True}
+    recipe = check_recipe(old, "mine.yaml")
+    assert "margin" not in recipe.loss.model_dump()
+    assert recipe.compat.unpacked
+    assert not recipe.compat.adversary
+    with pytest.raises(PolyglanceError, match=r"mine.yaml: unknown field 'loss.margn'"):
+        check_recipe(laid(flat("nce"), {"loss": {"margn": 0.3}}), "mine.yaml")
+
+
+@pytest.mark.parametrize(
+    ("attention", "lse"),
+    [
+        ({"matching": "scan"}, None),
+        ({"matching": "scan", "aggregate": "lse"}, 6.0),
+        ({"matching": "scan", "aggregate": "lse", "lse": 4.0}, 4.0),
+        ({"matching": "scan", "aggregate": "mean", "lse": 4.0}, None),
+        ({"matching": "scan", "lse": 4.0}, None),
+    ],
+)
+def test_log_sum_exp_has_one_field(attention: dict[str, Any], lse: float | None) -> None:
+    assert upgrade({"attention": attention})["joint"]["similarity"]["lse"] == lse
+
+
+def test_words_of_a_section_that_another_embedder_has_do_not_count() -> None:
+    old = {"text": {"embedder": "liwe", "vectors": "glove.txt"}, "universal": {"vectors": "folder"}}
+    assert upgrade(old)["text"]["embedder"]["vectors"] == "glove.txt"
+    old["text"]["embedder"] = "universal"
+    assert upgrade(old)["text"]["embedder"]["vectors"] == "folder"
