@@ -1,7 +1,7 @@
 """Noticing that a model has collapsed: every pair scores the same, and no gradient is left."""
 
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import LossRecipe
+from polyglance.recipes.schema import LossRecipe, WarmedRecipe
 
 NEAR = 0.02
 """How near, relatively, the loss is to that of equal scores."""
@@ -11,7 +11,7 @@ FLAT = 0.01
 
 
 class CollapseDetector:
-    """Counts consecutive updates whose loss is that of equal scores.
+    """Counts consecutive updates whose loss is that of equal scores (spec §7.4).
 
     Max-of-hinges from a cold start often sits at 2·α·B; left alone it may stay there for ever.
     """
@@ -31,13 +31,15 @@ def collapse_error(
     loss: float, collapsed: float, updates: int, recipe: LossRecipe
 ) -> PolyglanceError:
     """What to tell the user; more of the warm-up that the recipe has is the first remedy."""
-    updates_of_all = getattr(recipe, "warmup_updates", 0)
-    longer = f"warmup_epochs={max(1, 4 * getattr(recipe, 'warmup_epochs', 0))}"
-    if updates_of_all:
-        longer = f"warmup_updates={4 * updates_of_all}"
+    remedy = ""
+    if isinstance(recipe, WarmedRecipe):
+        longer = f"warmup_epochs={max(1, 4 * recipe.warmup_epochs)}"
+        if recipe.warmup_updates:
+            longer = f"warmup_updates={4 * recipe.warmup_updates}"
+        remedy = f"start with all negatives, or for longer (--set loss.{longer}), "
     return PolyglanceError(
         f"training has collapsed: for {updates} updates the loss ({loss:.2f}) has been that of a "
-        f"model that scores every pair alike ({collapsed:.2f}); start with all negatives, or for "
-        f"longer (--set loss.{longer}), use --set loss.kind=infonce, or lower "
-        "training.lr; --set training.collapse=warn goes on regardless"
+        f"model that scores every pair alike ({collapsed:.2f}); {remedy}use "
+        "--set loss.kind=infonce, or lower training.lr; --set training.collapse=warn goes on "
+        "regardless"
     )
