@@ -19,7 +19,7 @@ def random_sets(count, seed, dim=4):
     generator = np.random.default_rng(seed)
     lengths = generator.integers(1, 5, count)
     # Whole numbers, whose sums float32 holds exactly.
-    return VectorSets(generator.integers(-3, 4, (lengths.sum(), dim)), lengths)
+    return VectorSets.from_lengths(generator.integers(-3, 4, (lengths.sum(), dim)), lengths)
 
 
 def total(images, captions):
@@ -44,7 +44,7 @@ class SetModel:
         found = random_sets(len(dataset), 1)
         kept = np.array([photo.image != self.broken for photo in dataset.photos])
         flat = found.flat[np.repeat(kept, found.lengths)]
-        return VectorSets(flat, np.where(kept, found.lengths, 0))
+        return VectorSets.from_lengths(flat, np.where(kept, found.lengths, 0))
 
     def encode_text(self, texts, language=None, *, show_progress=None):
         return VectorSets.concatenate([random_sets(1, sum(map(ord, text))) for text in texts])

@@ -106,14 +106,16 @@ def test_models_that_attend_are_translated_too(noisy):
         similarity, languages = "scan", ["de", "en"]
 
         def encode_dataset(self, part, cache=None, show_progress=None):
-            return VectorSets(model.encode_dataset(part), np.ones(len(part), int))
+            return VectorSets.from_lengths(model.encode_dataset(part), np.ones(len(part), int))
 
         def encode_text(self, texts, language=None, *, show_progress=None):
             lengths = np.array([1 + (" de" in text) for text in texts])
-            return VectorSets(np.repeat(model.encode_text(texts), lengths, axis=0), lengths)
+            return VectorSets.from_lengths(
+                np.repeat(model.encode_text(texts), lengths, axis=0), lengths
+            )
 
         def score(self, images, captions):
-            return images.flat @ captions.flat[captions.starts].T
+            return images.flat @ captions.flat[captions.offsets[:-1]].T
 
     translated = Translated(Attending(), Swap({"5.jpg en0"}), ["de", "en"])
     report = evaluate(translated, dataset, languages=["en"], bootstrap=0)

@@ -20,7 +20,7 @@ from polyglance.models.together import Together
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.sets import Codes, VectorSets
-from polyglance.text import Ragged, Vocabulary, pad
+from polyglance.text import Ragged, Vocabulary
 from polyglance.text.added_words import AddedRows
 from polyglance.text.pretrained import located
 from polyglance.text.reader import Reader
@@ -157,7 +157,7 @@ class Model:
         with self._inference(), Bar("text", len(order), "texts", show_progress) as bar:
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
-                ids, lengths = (torch.from_numpy(part) for part in pad(*tokens, rows))
+                ids, lengths = (torch.from_numpy(part) for part in tokens.pad(rows))
                 result[rows] = _to_numpy(self.network.embed_text(ids, lengths, language))
                 bar.advance(len(rows))
         return result
@@ -335,7 +335,7 @@ def _to_numpy(codes: torch.Tensor | Sets) -> Codes:
 
 def _to_torch(codes: Codes) -> torch.Tensor | Sets:
     if isinstance(codes, VectorSets):
-        return Sets(*(torch.from_numpy(part) for part in codes.padded()))
+        return Sets(*(torch.from_numpy(part) for part in codes.pad()))
     return torch.from_numpy(np.asarray(codes, np.float32))
 
 

@@ -1,7 +1,8 @@
 """Tokenisers, vocabularies and batches of captions."""
 
+from polyglance.ragged import Ragged, pad
 from polyglance.text import papers, words
-from polyglance.text.batching import bucketed_batches, pad
+from polyglance.text.batching import bucketed_batches
 from polyglance.text.tokenize import Tokenizer, get_tokenizer, tokenize_many, tokenizers
 from polyglance.text.vocabulary import (
     END,
@@ -9,7 +10,6 @@ from polyglance.text.vocabulary import (
     SPECIALS,
     START,
     UNKNOWN,
-    Ragged,
     Vocabulary,
     jaccard,
 )

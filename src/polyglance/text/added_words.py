@@ -95,8 +95,8 @@ class AddedReader(Reader):
             return self.base.encode(recipe, texts, words, languages)
         old = [row for row, code in enumerate(languages) if code not in self.added]
         own = [words[i] for i in old], [languages[i] for i in old]
-        flat, offsets = self.base.encode(recipe, [texts[i] for i in old], *own).ids
-        found = {row: flat[offsets[i] : offsets[i + 1]].tolist() for i, row in enumerate(old)}
+        ids = self.base.encode(recipe, [texts[i] for i in old], *own).ids
+        found = {row: ids[i].tolist() for i, row in enumerate(old)}
         for row, code in enumerate(languages):
             if code in self.added:
                 found[row] = self._ids(recipe, words[row], str(code))

@@ -1,26 +1,8 @@
-"""Batches of ragged id sequences: padding, and buckets of similar length."""
+"""Batches of texts of similar length."""
 
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-
-
-def pad(
-    flat: np.ndarray, offsets: np.ndarray, rows: np.ndarray, value: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """The sequences `rows` as one matrix, padded on the right.
-
-    flat [total], offsets [n + 1], rows [B] → ids [B, T] int64, lengths [B] int64, T the longest.
-    """
-    rows = np.asarray(rows, np.int64)
-    starts = offsets[rows]
-    lengths = offsets[rows + 1] - starts
-    width = int(lengths.max(initial=0))
-    steps = np.arange(width)
-    inside = steps < lengths[:, None]  # [B, T]
-    ids = np.full(inside.shape, value, np.int64)
-    ids[inside] = flat[(starts[:, None] + steps)[inside]]
-    return ids, lengths
 
 
 def bucketed_batches(

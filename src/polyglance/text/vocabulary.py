@@ -3,34 +3,16 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.ragged import Ragged as Ragged
 
 PAD, START, END, UNKNOWN = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<start>", "<end>", "<unk>")
 Scope = Literal["pooled", "per-language"]
-
-
-class Ragged(NamedTuple):
-    """Sequences laid end to end: sequence i is `flat[offsets[i] : offsets[i + 1]]`."""
-
-    flat: np.ndarray  # [total] int32
-    offsets: np.ndarray  # [n + 1] int64
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Lengths of the sequences, [n] int64."""
-        return np.diff(self.offsets)
-
-    @classmethod
-    def join(cls, parts: Sequence[Sequence[int]]) -> "Ragged":
-        """The sequences laid end to end."""
-        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return cls(np.fromiter(chain.from_iterable(parts), np.int32, int(offsets[-1])), offsets)
 
 
 class Vocabulary:

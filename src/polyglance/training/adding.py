@@ -171,11 +171,13 @@ def known_vectors(
     text = model.recipe.text
     places = [[(word,)] for word in words] if forms == 1 else [_places(word) for word in words]
     sentences = [list(sentence) for own in places for sentence in own]
-    ids, offsets = base.encode(text, [""] * len(sentences), sentences, [pivot] * len(sentences)).ids
+    codes = [pivot] * len(sentences)
+    found = base.encode(text, [""] * len(sentences), sentences, codes).ids
     ends = text.ends and not text.spells
     # Of [w w], [w w w] and so on, the one whose place is asked for.
     inside = [1 if ends else 0] if forms == 1 else [1, 0, 1, 0]
-    chosen = torch.from_numpy(ids[offsets[:-1] + np.tile(inside, len(words))].astype(np.int64))
+    place = np.tile(inside, len(words))
+    chosen = torch.from_numpy(found.flat[found.offsets[:-1] + place].astype(np.int64))
     distinct, index, counts = torch.unique(chosen, return_inverse=True, return_counts=True)
     tower = model.network.text
     tower = tower.of(pivot) if isinstance(tower, LanguageTowers) else tower

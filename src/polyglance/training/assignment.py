@@ -190,6 +190,7 @@ def _key(recipe: Recipe, data: Captioned, matrices: Sequence[Tensor]) -> str:
     size = recipe.text.words, recipe.constraints.captions
     settings = f"{VERSION} {universal} {training} {loss} {size} {data.languages}"
     total = hashlib.sha256(settings.encode())
-    for part in (*data.tokens, data.photo, *(matrix.numpy() for matrix in matrices)):
+    arrays = data.tokens.flat, data.tokens.offsets, data.photo
+    for part in (*arrays, *(matrix.numpy() for matrix in matrices)):
         total.update(np.ascontiguousarray(part).tobytes())
     return total.hexdigest()[:24]

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from polyglance.ragged import Ragged, pad
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema import AugmentRecipe
-from polyglance.text import Ragged, pad
 from polyglance.text.reader import Reader, Substitutes
 
 VARYING_FROM = 0.2
@@ -101,11 +101,11 @@ class Augmenter:
         self, update: int, stream: int, rows: np.ndarray, language: str | None
     ) -> tuple[Tensor, Tensor]:
         """Ids [B, T] and lengths [B] of the captions `rows` [B]."""
-        ids, lengths = pad(*self.tokens, rows)
+        ids, lengths = self.tokens.pad(rows)
         if self.recipe.words:
             substitutes, joined = self.reader.substitutes(language), None
             if self.joined is not None:
-                joined = pad(self.joined, self.tokens.offsets, rows)[0].astype(bool)
+                joined = pad(self.joined, self.tokens.offsets, rows)[0]
             generator = self._generator(update, stream)
             ids, lengths = change_words(ids, lengths, self.recipe, substitutes, generator, joined)
         return torch.from_numpy(ids), torch.from_numpy(lengths)

@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.ragged import Ragged
 from polyglance.recipes import Recipe
-from polyglance.text import Ragged, pad
 from polyglance.text.closed import NOTHING
 from polyglance.training.feed import Feed, Loader
 
@@ -76,7 +76,7 @@ class Tuples:
         rows, found = np.unique(self.captions[there], return_inverse=True)
         places = np.full(self.captions.shape, len(rows))
         places[there] = found
-        return Captions(rows, *pad(*tokens, rows), places)
+        return Captions(rows, *tokens.pad(rows), places)
 
 
 class TuplesFeed(Feed):
