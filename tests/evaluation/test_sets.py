@@ -34,11 +34,11 @@ def total(images, captions):
 class SetModel:
     """Random sets, compared by `total`; the photograph `broken` cannot be read."""
 
-    similarity = "total"
+    similarity_name = "total"
 
     def __init__(self, broken=None):
         self.broken = broken
-        self.score = total
+        self.similarity = total
 
     def encode_dataset(self, dataset, cache=None, show_progress=None):
         found = random_sets(len(dataset), 1)
@@ -96,5 +96,5 @@ def test_sets_that_do_not_fit():
     with pytest.raises(PolyglanceError, match="both need one dimension"):
         evaluate(model, dataset)
     model.encode_dataset = lambda dataset, **_: random_sets(3, 0)
-    with pytest.raises(PolyglanceError, match="for 4 photographs"):
+    with pytest.raises(PolyglanceError, match="for 4 images"):
         evaluate(model, dataset)

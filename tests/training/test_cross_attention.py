@@ -60,7 +60,7 @@ def test_scores_of_a_model_are_those_of_its_network(sets: Path, tmp_path: Path) 
     captions = model.encode_text(["red dog", "a cat that sleeps", "tree"], "en")
     assert isinstance(images, VectorSets)
     assert captions.lengths.tolist() == [4, 6, 3]  # with both ends
-    scores = model.score(images, captions)
+    scores = model.similarity(images, captions)
     for row, column in ((0, 0), (7, 1), (19, 2)):
         ids = torch.from_numpy(model.tokens(["red dog", "a cat that sleeps", "tree"], "en").flat)
         first = int(captions.offsets[column])

@@ -12,6 +12,7 @@ import torch
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import NoWords, PolyglanceError
+from polyglance.evaluation.similarity import scores
 from polyglance.files import atomic, read_json, write_json
 from polyglance.models.attention import Sets
 from polyglance.models.build import build_network
@@ -49,7 +50,7 @@ class Model:
     """A trained model: pictures and sentences become points of one space.
 
     `Model.load(folder).encode_text(["a dog", "ein Hund"])` gives float32 [2, D], normalised.
-    A cross-attention model gives `VectorSets` instead, to be compared with `score`.
+    A cross-attention model gives `VectorSets` instead, to be compared with `similarity`.
     """
 
     def __init__(
@@ -71,10 +72,10 @@ class Model:
         self._borrowing = Together(lambda: None, lambda: self.reader.release(), QUERIES_AT_MOST)
 
     @property
-    def similarity(self) -> str:
+    def similarity_name(self) -> str:
         """ "cosine", "dot" or "order"; the squared order violation ranks as the plain one.
 
-        A cross-attention model, "scan" or "imram", compares with its own `score`.
+        Of a cross-attention model it is "scan" or "imram".
         """
         if self.attends:
             return self.recipe.attention.matching
@@ -84,7 +85,7 @@ class Model:
 
     @property
     def attends(self) -> bool:
-        """Whether pictures and texts are `VectorSets` to be compared with `score`, not points."""
+        """Whether images and texts are `VectorSets`, not vectors."""
         return self.recipe.attention.matching != "none"
 
     @property
@@ -204,15 +205,22 @@ class Model:
                 result[start : start + batch_size] = _to_numpy(self.network.embed_images(*batch))
         return result
 
-    def score(self, images: Codes, captions: Codes) -> np.ndarray:
-        """Scores [N, M] of pictures and texts as this model encodes them; higher is closer."""
-        result = np.empty((len(images), len(captions)), np.float32)
+    def similarity(self, images: Codes, texts: Codes) -> np.ndarray:
+        """Scores [n, m] of n images and m texts as this model encodes them; higher is closer.
+
+        A row for each image, a column for each text. Images come first: order violations and
+        cross-attention are not symmetric. One vector [D] counts as one image or text.
+        """
+        if not self.attends:
+            compare = scores.get(self.similarity_name)
+            return compare(*(np.atleast_2d(np.asarray(x, np.float32)) for x in (images, texts)))
+        result = np.empty((len(images), len(texts)), np.float32)
         with self._inference():
             for a, b in product(
-                range(0, len(images), IMAGES_AT_A_TIME), range(0, len(captions), TEXTS_AT_A_TIME)
+                range(0, len(images), IMAGES_AT_A_TIME), range(0, len(texts), TEXTS_AT_A_TIME)
             ):
                 place = slice(a, a + IMAGES_AT_A_TIME), slice(b, b + TEXTS_AT_A_TIME)
-                tile = _to_torch(images[place[0]]), _to_torch(captions[place[1]])
+                tile = _to_torch(images[place[0]]), _to_torch(texts[place[1]])
                 result[place] = self.network.scores(*tile).numpy()
         return result
 
