@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from polyglance.data import load_dataset
 from polyglance.recurrent import PackedGRU
-from polyglance.text import Vocabulary, pad, tokenize_many
+from polyglance.text import Vocabulary, tokenize_many
 from polyglance.text.embedders.characters.alphabet import Alphabet
 from polyglance.text.lexicon import Lexicon
 from polyglance.text.embedders.characters.layer import SpeltWords
@@ -59,7 +59,7 @@ def batches(words: Vocabulary | Lexicon, captions: Captions, size: int) -> Itera
     ragged = words.encode_many(captions, ends=False)
     for start in range(0, len(captions), size):
         rows = np.arange(start, min(start + size, len(captions)))
-        yield [torch.from_numpy(part) for part in pad(*ragged, rows)]
+        yield [torch.from_numpy(part) for part in ragged.pad(rows)]
 
 
 def compare_training(

@@ -44,7 +44,7 @@ def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) 
     from polyglance.models.model import to_tensors
     from polyglance.objectives import build_objective
     from polyglance.recipes import load_recipe
-    from polyglance.text import bucketed_batches, pad
+    from polyglance.text import bucketed_batches
     from polyglance.training.data import prepare
 
     chosen = load_recipe(recipe, overrides)
@@ -68,7 +68,7 @@ def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) 
             spent[name] = spent.get(name, 0.0) + now - clock
             clock = now
 
-        ids, lengths = (torch.from_numpy(part) for part in pad(*rows.tokens, batch))
+        ids, lengths = (torch.from_numpy(part) for part in rows.tokens.pad(batch))
         features = to_tensors(rows.features, rows.photo[batch])
         lap("gather")
         images = network.embed_images(*features)

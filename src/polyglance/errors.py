@@ -14,3 +14,7 @@ class NoWords(PolyglanceError):
     def __init__(self, text: str, index: int) -> None:
         super().__init__(f"the text {text!r} has no words to look for")
         self.text, self.index = text, index
+
+
+class PolyglanceWarning(UserWarning):
+    """What a caller should know and that does not stop the work, such as unreadable images."""

@@ -126,7 +126,7 @@ def test_a_row_that_misses_says_the_rank(made, monkeypatch):
     assert first.correct == {ranked[0].path}
     monkeypatch.setattr(demo, "SHOWN", 2)
     third = demo.find_rows(model, gallery, queries[:1], ranked[2].path)[0]
-    assert third.note == "the right picture has rank 3"
+    assert third.note == "the right image has rank 3"
     assert list(third.hits) == list(ranked[:2])
 
 

@@ -96,7 +96,7 @@ def test_a_dataset_folder_with_imported_features(run, toy, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["empty", "dog"], "empty: there are no pictures"),
+        (["empty", "dog"], "empty: there are no images"),
         (["nowhere", "dog"], "nowhere: no such dataset"),
         (["pictures", "qux"], "knows none of the words of 'qux'"),
         (["pictures", "!!"], "has no words"),

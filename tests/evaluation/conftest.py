@@ -10,7 +10,7 @@ from polyglance.data.dataset import CaptionedImage, Dataset
 class FakeModel:
     """A vector for each photograph; a text "IMAGE words" gets that image's plus seeded noise."""
 
-    similarity = "cosine"
+    similarity_name = "cosine"
 
     def __init__(self, images, languages=None, noise=0.0, seed=0):
         self.images, self.noise, self.seed = images, noise, seed

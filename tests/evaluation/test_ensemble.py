@@ -24,7 +24,7 @@ def dataset():
 def fake(dataset, seed, similarity="cosine", languages=("en", "de"), dimension=6):
     vectors = {k: np.abs(v) for k, v in make_vectors(dataset, dimension, seed).items()}
     model = FakeModel(vectors, list(languages), 2.0, seed)
-    model.similarity = similarity
+    model.similarity_name = similarity
     return model
 
 
@@ -49,7 +49,7 @@ def test_scores_are_the_mean_of_the_members(dataset):
     report = evaluate(ensemble, dataset, languages=["en"], bootstrap=0, on_language=found.append)
     mean = np.mean(matrices, axis=0)
     np.testing.assert_allclose(
-        ensemble.score(found[0].images, found[0].captions), mean, rtol=1e-4, atol=1e-5
+        ensemble.similarity(found[0].images, found[0].captions), mean, rtol=1e-4, atol=1e-5
     )
     expected = brute_force(mean.tolist(), found[0].caption_image.tolist())
     assert report["en"].outcome.ranks.text_to_image.tolist() == expected[1]
@@ -97,7 +97,7 @@ def test_trec_of_an_ensemble(dataset, tmp_path):
     evaluate(ensemble, dataset, languages=["en"], bootstrap=0, on_language=found.append)
     write_trec(tmp_path, found[0], dataset.split("test"), "both")
     first = (tmp_path / "en.i2t.run").read_text().splitlines()[0].split()
-    scores = ensemble.score(found[0].images, found[0].captions)
+    scores = ensemble.similarity(found[0].images, found[0].captions)
     assert float(first[4]) == pytest.approx(scores[0].max(), abs=1e-5)
 
 

@@ -7,8 +7,8 @@ import pytest
 from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import compare, evaluate, load_report
+from polyglance.evaluation.captions import choose_captions
 from polyglance.evaluation.comparison import aggregate
-from polyglance.evaluation.protocol import choose_captions
 from polyglance.evaluation.tables import comparison_rows, report_rows, seeds_rows
 
 from .conftest import FakeModel, make_dataset, make_vectors
@@ -46,8 +46,8 @@ def test_appendix_a_replicated_captions_change_nothing():
         assert copied[language].metrics == plain[language].metrics
         assert copied[language].intervals == plain[language].intervals
         assert 0 < plain[language].metrics.mr < 100
-    assert copied["fr"].copies == 4 * 30
-    kept = evaluate(model, replicate(dataset), bootstrap=0, keep_copies=True)
+    assert copied["fr"].duplicates == 4 * 30
+    kept = evaluate(model, replicate(dataset), bootstrap=0, keep_duplicates=True)
     recalls = kept["fr"].metrics.image_to_text
     assert recalls.r5 == recalls.r1 == plain["fr"].metrics.image_to_text.r1
     assert plain["fr"].metrics.image_to_text.r5 > recalls.r5
@@ -79,13 +79,13 @@ def test_unreadable_pictures_are_left_out_and_named(toy):
     assert report.unreadable == ["3.jpg"]
     assert 3 not in report["en"].outcome.photo
     assert len(report["en"].outcome.caption_image) == 55
-    assert "left out, not readable: 1 (3.jpg)" in report_rows(report).notes
+    assert "left out, unreadable: 1 (3.jpg)" in report_rows(report).notes
 
 
 def test_no_readable_picture(toy):
     dataset, model = toy
     model.images = {name: np.full(6, np.nan) for name in model.images}
-    with pytest.raises(PolyglanceError, match="none of the pictures of split 'test'"):
+    with pytest.raises(PolyglanceError, match="none of the images of split 'test'"):
         evaluate(model, dataset)
 
 
@@ -141,13 +141,18 @@ def test_vectors_that_are_not_finite_or_do_not_fit(toy):
 def test_similarities(toy):
     dataset, model = toy
     cosine = evaluate(model, dataset, bootstrap=0)
-    model.similarity = "order"
+    model.similarity_name = "order"
     order = evaluate(model, dataset, bootstrap=0)
     assert (cosine.similarity, order.similarity) == ("cosine", "order")
     assert cosine["en"].metrics != order["en"].metrics
-    model.similarity = None
-    model.score = lambda images, captions: -(images @ captions.T)
-    assert evaluate(model, dataset, bootstrap=0)["en"].metrics.mr < cosine["en"].metrics.mr
+    model.similarity_name = None
+    model.similarity = lambda images, texts: -(images @ texts.T)
+    own = evaluate(model, dataset, bootstrap=0)
+    assert own.similarity == "own"
+    assert own["en"].metrics.mr < cosine["en"].metrics.mr
+    model.similarity = "order"
+    with pytest.raises(PolyglanceError, match="must be a function of images and texts"):
+        evaluate(model, dataset)
 
 
 def test_report_survives_json_with_ranks(toy, tmp_path):
@@ -188,7 +193,7 @@ def test_compare_refuses_other_queries(toy):
     first = evaluate(model, dataset, bootstrap=0, name="a")
     model.images["3.jpg"] = np.full(6, np.nan, np.float32)
     second = evaluate(model, dataset, bootstrap=0, name="b")
-    with pytest.raises(PolyglanceError, match="not judged on the same"):
+    with pytest.raises(PolyglanceError, match="not evaluated on the same"):
         compare([first, second])
     with pytest.raises(PolyglanceError, match="a name of its own"):
         compare([first, first])
@@ -223,7 +228,7 @@ def test_markdown_has_one_cell_per_column(toy):
 def test_a_small_gallery_is_told(count, told):
     dataset = make_dataset(count)
     report = evaluate(FakeModel(make_vectors(dataset)), dataset, "test", bootstrap=0)
-    assert ("is found in by luck" in report_rows(report).markdown()) is told
+    assert ("much is found by chance" in report_rows(report).markdown()) is told
 
 
 def test_same_text_takes_every_photograph_of_a_text_for_right():

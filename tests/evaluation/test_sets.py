@@ -19,7 +19,7 @@ def random_sets(count, seed, dim=4):
     generator = np.random.default_rng(seed)
     lengths = generator.integers(1, 5, count)
     # Whole numbers, whose sums float32 holds exactly.
-    return VectorSets(generator.integers(-3, 4, (lengths.sum(), dim)), lengths)
+    return VectorSets.from_lengths(generator.integers(-3, 4, (lengths.sum(), dim)), lengths)
 
 
 def total(images, captions):
@@ -34,17 +34,17 @@ def total(images, captions):
 class SetModel:
     """Random sets, compared by `total`; the photograph `broken` cannot be read."""
 
-    similarity = "total"
+    similarity_name = "total"
 
     def __init__(self, broken=None):
         self.broken = broken
-        self.score = total
+        self.similarity = total
 
     def encode_dataset(self, dataset, cache=None, show_progress=None):
         found = random_sets(len(dataset), 1)
         kept = np.array([photo.image != self.broken for photo in dataset.images])
         flat = found.flat[np.repeat(kept, found.lengths)]
-        return VectorSets(flat, np.where(kept, found.lengths, 0))
+        return VectorSets.from_lengths(flat, np.where(kept, found.lengths, 0))
 
     def encode_text(self, texts, language=None, *, show_progress=None):
         return VectorSets.concatenate([random_sets(1, sum(map(ord, text))) for text in texts])
@@ -96,5 +96,5 @@ def test_sets_that_do_not_fit():
     with pytest.raises(PolyglanceError, match="both need one dimension"):
         evaluate(model, dataset)
     model.encode_dataset = lambda dataset, **_: random_sets(3, 0)
-    with pytest.raises(PolyglanceError, match="for 4 photographs"):
+    with pytest.raises(PolyglanceError, match="for 4 images"):
         evaluate(model, dataset)

@@ -8,7 +8,7 @@ import pytest
 from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.evaluation import evaluate
-from polyglance.evaluation.protocol import choose_captions
+from polyglance.evaluation.captions import choose_captions
 from polyglance.evaluation.translated import Translated, Views
 from polyglance.evaluation.translation import Translation
 from polyglance.sets import VectorSets
@@ -49,7 +49,7 @@ def test_scores_are_the_mean_over_languages(noisy):
     translated = Translated(model, Swap(), ["de", "en", "fr"])
     images = translated.encode_dataset(dataset)
     texts = [f"{i}.jpg en0" for i in range(30)]
-    found = translated.score(images, translated.encode_text(texts, "en"))
+    found = translated.similarity(images, translated.encode_text(texts, "en"))
     pictures = images.parts[0]
     wanted = [
         pictures @ vectors_of(model, [text.replace("en", code) for text in texts]).T
@@ -103,17 +103,19 @@ def test_models_that_attend_are_translated_too(noisy):
     dataset, model = noisy
 
     class Attending:
-        similarity, languages = "scan", ["de", "en"]
+        similarity_name, languages = "scan", ["de", "en"]
 
         def encode_dataset(self, part, cache=None, show_progress=None):
-            return VectorSets(model.encode_dataset(part), np.ones(len(part), int))
+            return VectorSets.from_lengths(model.encode_dataset(part), np.ones(len(part), int))
 
         def encode_text(self, texts, language=None, *, show_progress=None):
             lengths = np.array([1 + (" de" in text) for text in texts])
-            return VectorSets(np.repeat(model.encode_text(texts), lengths, axis=0), lengths)
+            return VectorSets.from_lengths(
+                np.repeat(model.encode_text(texts), lengths, axis=0), lengths
+            )
 
-        def score(self, images, captions):
-            return images.flat @ captions.flat[captions.starts].T
+        def similarity(self, images, captions):
+            return images.flat @ captions.flat[captions.offsets[:-1]].T
 
     translated = Translated(Attending(), Swap({"5.jpg en0"}), ["de", "en"])
     report = evaluate(translated, dataset, languages=["en"], bootstrap=0)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.data import load_folder
-from polyglance.errors import PolyglanceError
+from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.models import Model
 from polyglance.recipes import load_recipe
 from polyglance.search import (
@@ -17,7 +17,6 @@ from polyglance.search import (
     gallery_of_dataset,
     gallery_of_files,
     search,
-    search_images,
 )
 from polyglance.search.exact import best_first
 from polyglance.text import Vocabulary
@@ -43,9 +42,9 @@ def test_best_first_is_a_sort_of_rounded_scores(values, top):
 def test_search_equals_brute_force(make_model, pictures, recipe):
     model = make_model(recipe)
     queries = ["red dog", "roter hund", "a dog"]
-    found = search_images(model, pictures, queries, top=5)
+    found = search(model, pictures, queries, top=5)
     images, texts = model.encode_images(pictures), model.encode_text(queries)
-    for row, hits in enumerate(found):
+    for row, hits in enumerate(one.hits for one in found):
         if recipe == "order":
             scores = [-np.linalg.norm(np.maximum(texts[row] - image, 0)) for image in images]
         else:
@@ -70,7 +69,7 @@ def test_copies_of_a_picture_are_ties_in_the_order_of_paths(model, pictures, tmp
     for name in names:
         shutil.copy(pictures[0], folder / name)
     paths = [folder / name for name in names] + pictures[1:]
-    hits = search_images(model, paths, "dog", top=len(paths))[0]
+    hits = search(model, paths, "dog", top=len(paths))[0].hits
     copies = [hit for hit in hits if hit.path.parent == folder]
     assert [hit.path.name for hit in copies] == ["a.png", "b.png", "c.png", "d.png"]
     assert len({hit.score for hit in copies}) == 1
@@ -78,13 +77,13 @@ def test_copies_of_a_picture_are_ties_in_the_order_of_paths(model, pictures, tmp
 
 
 def test_top_larger_than_the_gallery_gives_all(model, pictures):
-    hits = search_images(model, pictures, "dog", top=1000)[0]
+    hits = search(model, pictures, "dog", top=1000)[0].hits
     assert sorted(hit.path for hit in hits) == sorted(pictures)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
 def test_a_path_given_twice_is_found_once(model, pictures):
-    hits = search_images(model, [*pictures, *map(str, pictures)], "dog", top=1000)[0]
+    hits = search(model, [*pictures, *map(str, pictures)], "dog", top=1000)[0].hits
     assert len(hits) == len(pictures)
 
 
@@ -92,28 +91,30 @@ def test_broken_pictures_are_skipped_by_name(model, pictures):
     broken = pictures[0].parent / "broken.jpg"
     broken.write_bytes(b"no picture")
     missing = pictures[0].parent / "missing.jpg"
-    expected = search_images(model, pictures, "dog", top=4)
-    with pytest.warns(UserWarning, match="skipped") as told:
-        found = search_images(model, [broken, *pictures, missing], "dog", top=4)
-    assert found == expected
+    expected = search(model, pictures, "dog", top=4)
+    with pytest.warns(PolyglanceWarning, match="skipped") as told:
+        found = search(model, [broken, *pictures, missing], "dog", top=4)
+    assert found.results == expected.results
     messages = [str(warning.message) for warning in told]
     assert f"{broken}: skipped, not an image that can be read" in messages
     assert f"{missing}: skipped, no such file" in messages
 
 
 def test_nothing_to_search(model, tmp_path):
-    with pytest.raises(PolyglanceError, match="no pictures to search"):
-        search_images(model, [], "dog")
-    with pytest.raises(PolyglanceError, match=r"no picture could be read .*gone\.png, no such"):
-        search_images(model, [tmp_path / "gone.png"], "dog")
+    with pytest.raises(PolyglanceError, match="no images to search"):
+        search(model, [], "dog")
+    with pytest.raises(PolyglanceError, match=r"no image could be read .*gone\.png, no such"):
+        search(model, [tmp_path / "gone.png"], "dog")
 
 
 def test_unknown_words_are_told(model, pictures):
-    with pytest.warns(UserWarning, match="does not know 2 of the 3 words of 'dog qux cat': qux"):
-        search_images(model, pictures, "dog qux cat")
+    with pytest.warns(
+        PolyglanceWarning, match="does not know 2 of the 3 words of 'dog qux cat': qux"
+    ):
+        search(model, pictures, "dog qux cat")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(search_images(model, pictures, "A red dog!")[0]) == 10
+        assert len(search(model, pictures, "A red dog!")[0].hits) == 10
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_unknown_words_are_told(model, pictures):
 )
 def test_bad_queries(model, pictures, query, languages, message):
     with pytest.raises(PolyglanceError, match=message):
-        search_images(model, pictures, query, languages)
+        search(model, pictures, query, language=languages)
 
 
 def test_words_past_the_longest_sentence_do_not_count(make_model):
@@ -142,7 +143,7 @@ def test_words_past_the_longest_sentence_do_not_count(make_model):
 def test_top_below_one(model, pictures):
     gallery = gallery_of_files(model, pictures)
     with pytest.raises(PolyglanceError, match="top 0"):
-        search(model, gallery, check_queries(model, "dog"), 0)
+        search(model, gallery, check_queries(model, "dog"), top=0)
 
 
 def test_imported_features_are_searched_in_their_dataset(toy):
@@ -150,11 +151,11 @@ def test_imported_features_are_searched_in_their_dataset(toy):
     model = Model(recipe, Vocabulary(["red", "dog"]), 16, ["en"])
     dataset = load_folder(toy)
     gallery = gallery_of_dataset(model, dataset)
-    assert gallery.paths == [Path(photo.image) for photo in dataset.images]
-    assert not gallery.pictures
-    assert np.allclose(gallery.vectors, model.encode_dataset(dataset), atol=1e-6)
-    hit = search(model, gallery, check_queries(model, "red dog"), 1)[0][0]
-    scores = gallery.vectors @ model.encode_text("red dog")[0]
+    assert gallery.paths == [Path(photo.image) for photo in dataset.photos]
+    assert not gallery.has_files
+    assert np.allclose(gallery.embeddings, model.encode_dataset(dataset), atol=1e-6)
+    hit = search(model, gallery, "red dog", top=1)[0].hits[0]
+    scores = gallery.embeddings @ model.encode_text("red dog")[0]
     assert hit == Hit(gallery.paths[int(scores.argmax())], round(float(scores.max()), 6), 1)
     with pytest.raises(PolyglanceError, match=r"imported/toy.*search the dataset folder"):
         gallery_of_files(model, dataset.paths())

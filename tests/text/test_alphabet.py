@@ -148,7 +148,8 @@ def test_encode_many_is_encode_of_each(
     captions: list[list[str]], max_length: int, ends: bool
 ) -> None:
     lexicon = Lexicon(Alphabet("abc"), 5)
-    ids, offsets = lexicon.encode_many(captions, max_length, ends)
+    found = lexicon.encode_many(captions, max_length, ends)
+    ids, offsets = found.flat, found.offsets
     for row, caption in enumerate(captions):
         mine = ids[offsets[row] : offsets[row + 1]]
         assert lexicon.decode(mine.tolist()) == caption[:max_length]

@@ -4,31 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.text import bucketed_batches, pad
+from polyglance.text import bucketed_batches
 
-lists = st.lists(st.lists(st.integers(1, 99), max_size=6), min_size=1, max_size=12)
 lengths = st.lists(st.integers(1, 30), max_size=200)
-
-
-def ragged(rows):
-    offsets = np.cumsum([0, *map(len, rows)])
-    return np.array([i for row in rows for i in row], np.int32), offsets
-
-
-@given(lists, st.data())
-def test_pad_is_what_a_loop_does(rows, data):
-    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1)))
-    ids, sizes = pad(*ragged(rows), np.array(chosen, np.int64))
-    width = max((len(rows[i]) for i in chosen), default=0)
-    assert ids.tolist() == [rows[i] + [0] * (width - len(rows[i])) for i in chosen]
-    assert sizes.tolist() == [len(rows[i]) for i in chosen]
-    assert ids.shape == (len(chosen), width)
-    assert ids.dtype == sizes.dtype == np.int64
-
-
-def test_pad_value():
-    ids, _ = pad(*ragged([[1], [2, 3]]), np.array([0, 1]), value=-1)
-    assert ids.tolist() == [[1, -1], [2, 3]]
 
 
 @given(lengths, st.integers(1, 16), st.integers(1, 8), st.integers(0, 9))

@@ -317,7 +317,7 @@ def test_captions_of_every_script_have_known_characters() -> None:
     tokens |= {"zh": [["一只", "狗"]], "ja": [["犬", "が", "走っ", "て"]]}
     lexicon = Lexicon(Alphabet.build(tokens, threshold=1))
     for found in tokens.values():
-        ids, _ = lexicon.encode_many(found)
+        ids = lexicon.encode_many(found).flat
         rows = lexicon.characters(np.unique(ids))
         assert (rows != UNKNOWN).all()
         assert (rows[:, 0] != PAD).all()

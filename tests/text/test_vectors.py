@@ -149,7 +149,8 @@ def fnv(text):
 
 @given(st.lists(st.text("abcé狗😀", max_size=7), max_size=5), st.integers(1, 4), st.integers(0, 6))
 def test_hashes_of_ngrams(words, shortest, longest):
-    hashes, offsets = subword_hashes(words, shortest, longest)
+    found = subword_hashes(words, shortest, longest)
+    hashes, offsets = found.flat, found.offsets
     for number, word in enumerate(words):
         expected = [fnv(gram) for gram in grams_of(word, shortest, longest)]
         assert hashes[offsets[number] : offsets[number + 1]].tolist() == expected

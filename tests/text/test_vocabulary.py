@@ -59,7 +59,8 @@ def test_a_caption_cannot_write_specials():
 @given(sentences, st.none() | st.integers(3, 6), st.booleans())
 def test_encode_many_is_encode_of_each(tokens, longest, ends):
     words = Vocabulary("abcd")
-    flat, offsets = words.encode_many(tokens, longest, ends)
+    found = words.encode_many(tokens, longest, ends)
+    flat, offsets = found.flat, found.offsets
     parts = [flat[a:b].tolist() for a, b in pairwise(offsets)]
     assert parts == [words.encode(one, longest, ends) for one in tokens]
     assert (flat.dtype, offsets.dtype) == (np.int32, np.int64)

@@ -12,7 +12,7 @@ from polyglance import Model
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe
 from polyglance.recipes.schema import AugmentRecipe
-from polyglance.text import Vocabulary, pad
+from polyglance.text import Vocabulary
 from polyglance.text.embedders.base import Substitutes
 from polyglance.text.embedders.table import Vocabularies
 from polyglance.training.augment import Augmenter, change_words, compact, keep_vectors
@@ -147,7 +147,7 @@ def test_evaluation_is_untouched(tmp_path: Path) -> None:
         model.encode_text("red dog"), loaded.encode_text("red dog"), atol=1e-6
     )
     tokens = model.tokens(["red dog"], "en")
-    assert pad(*tokens, np.array([0]))[1].tolist() == [4]
+    assert tokens.pad(np.array([0]))[1].tolist() == [4]
 
 
 def test_augmented_runs_learn_and_resume_to_the_same_bits(

@@ -51,7 +51,7 @@ def test_validation_without_pictures_is_told_before_training(toy: Path, tmp_path
     rows = load_folder(toy).images
     unseen = [r if r.split != "val" else type(r)(f"x{r.image}", "val", r.captions) for r in rows]
     save_folder(toy, unseen)
-    with pytest.raises(PolyglanceError, match="none of the pictures of split 'val' can be read"):
+    with pytest.raises(PolyglanceError, match="none of the images of split 'val' can be read"):
         run(toy, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -60,10 +60,10 @@ def test_scores_of_a_model_are_those_of_its_network(sets: Path, tmp_path: Path) 
     captions = model.encode_text(["red dog", "a cat that sleeps", "tree"], "en")
     assert isinstance(images, VectorSets)
     assert captions.lengths.tolist() == [4, 6, 3]  # with both ends
-    scores = model.score(images, captions)
+    scores = model.similarity(images, captions)
     for row, column in ((0, 0), (7, 1), (19, 2)):
         ids = torch.from_numpy(model.tokens(["red dog", "a cat that sleeps", "tree"], "en").flat)
-        first = int(captions.starts[column])
+        first = int(captions.offsets[column])
         words = ids[first : first + int(captions.lengths[column])][None]
         with torch.inference_mode():
             text = model.network.embed_text(words, torch.tensor([words.shape[1]]), "en")
@@ -100,4 +100,4 @@ def test_there_is_nothing_to_search_by(sets: Path, tmp_path: Path) -> None:
     run(sets, tmp_path / "run", "training.epochs=1", recipe="scan-t2i")
     result = CliRunner().invoke(app, ["search", str(tmp_path / "run"), str(sets), "red dog"])
     assert isinstance(result.exception, PolyglanceError)
-    assert "no single vector per picture" in str(result.exception)
+    assert "no single vector per image" in str(result.exception)

@@ -132,7 +132,9 @@ def test_an_added_language_leaves_all_others_as_they_were(world, trained, kind):
             np.testing.assert_array_equal(old.encode_text(TEXTS[:2]), new.encode_text(TEXTS[:2]))
         state = new.network.state_dict()
         assert all(state[key].equal(value) for key, value in old.network.state_dict().items())
-        found = evaluate(new, world[1], "test", ["de"], bootstrap=0, cache=world[0] / "cache")
+        found = evaluate(
+            new, world[1], "test", languages=["de"], bootstrap=0, cache=world[0] / "cache"
+        )
         assert found.results[0].metrics.mr > 60
         assert recall(result) > 60
     assert result.progress.update > 0

@@ -19,7 +19,7 @@ from polyglance.data import load_dataset, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.models.compact import compact
 from polyglance.recipes import load_recipe
-from polyglance.text import pad, train_vectors
+from polyglance.text.vectors import skipgram
 from polyglance.text.embedders.universal.embedder import ClosedVocabularies, Layout
 from polyglance.text.embedders.universal.layer import UniversalWords
 from polyglance.text.vectors.word_vectors import read_vectors, save_vectors
@@ -267,7 +267,7 @@ def test_averages_over_padding_count_the_layers_bias(toy: Path, tmp_path: Path) 
     state = {k: v for k, v in model.network.state_dict().items() if "padding" not in k}
     other.network.load_state_dict(state)
     row = data.languages.index("de")
-    ids, lengths = (torch.from_numpy(part) for part in pad(*data.tokens, np.array([row])))
+    ids, lengths = (torch.from_numpy(part) for part in data.tokens.pad(np.array([row])))
     speakers = torch.zeros(1, dtype=torch.int64)
     _, padded = model.network.text.read(ids, lengths, speakers)
     _, average = other.network.text.read(ids, lengths, speakers)

@@ -141,21 +141,14 @@ def _remove(out: Path) -> None:
 def _evaluate(
     model: "Model", dataset: "Dataset", split: str, out: Path, cache: Path | None
 ) -> None:
-    from rich.console import Console
-
-    from polyglance.evaluation import evaluate
-    from polyglance.evaluation.tables import report_rows
-    from polyglance.files import atomic, write_json
+    from polyglance.cli.evaluate import print_tables
+    from polyglance.evaluation import Evaluation, evaluate
 
     _headline(4, f"Evaluation: every language on split '{split}'")
-    report = evaluate(model, dataset, split, name="demo", cache=cache)
-    rows = report_rows(report)
-    console, table = Console(), rows.rich()
-    console.width = max(console.width, Console(width=1000).measure(table).maximum)
-    console.print(table)
-    write_json(out / JSON, report.as_dict(False))
-    with atomic(out / TABLE, "w") as handle:
-        handle.write(rows.markdown())
+    found = Evaluation([evaluate(model, dataset, split, name="demo", cache=cache)])
+    print_tables(found.tables())
+    found.write_json(out / JSON)
+    found.write_markdown(out / TABLE)
 
 
 def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> None:
@@ -211,14 +204,14 @@ def find_rows(
     model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
 ) -> list["Row"]:
     """A row of the sheet for each query; one that misses the right picture says its rank."""
-    from polyglance.search import search
+    from polyglance.search.exact import find
     from polyglance.search.sheet import Row
 
     rows = []
-    for query, hits in zip(queries, search(model, gallery, queries, len(gallery)), strict=True):
-        rank = next(hit.rank for hit in hits if hit.path == right)
-        note = f"the right picture has rank {rank}" if rank > SHOWN else None
-        rows.append(Row(query.text, hits[:SHOWN], query.language, {right}, note))
+    for found in find(model, gallery, queries, len(gallery)):
+        rank = next(hit.rank for hit in found.hits if hit.path == right)
+        note = f"the right image has rank {rank}" if rank > SHOWN else None
+        rows.append(Row(found.query.text, found.hits[:SHOWN], found.query.language, {right}, note))
     return rows
 
 

@@ -1,29 +1,28 @@
-"""`polyglance search`: rank pictures for sentences."""
+"""`polyglance search`: rank images for sentences."""
 
-import os
+import json as json_module
 import sys
-from collections.abc import Sequence
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyglance.cli.translation import TRANSLATOR, translate_queries
-from polyglance.errors import PolyglanceError
+from polyglance.cli.outputs import check_outputs
+from polyglance.cli.translation import TRANSLATOR
+from polyglance.errors import PolyglanceError, PolyglanceWarning
 
 if TYPE_CHECKING:
-    from polyglance.models import Model
-    from polyglance.search import Gallery, Hit, Query
-    from polyglance.search.gallery import Problems
+    from polyglance.search import Gallery, QueryResult, SearchResults
 
 
 def search_command(
     model: Annotated[Path, typer.Argument(help="A run of 'polyglance train'.")],
     images: Annotated[
-        str, typer.Argument(help="Folder of pictures, dataset folder, or 'generated'.")
+        str, typer.Argument(help="Folder of images, dataset folder, or 'generated'.")
     ],
     queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to look for.")],
-    top: Annotated[int, typer.Option(min=1, help="Pictures per query.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Images per query.")] = 10,
     language: Annotated[
         str | None, typer.Option(help="Code of the queries' language; by default the script tells.")
     ] = None,
@@ -44,160 +43,80 @@ def search_command(
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
 ) -> None:
-    """Rank pictures for a sentence in any language the model knows, or that can be translated."""
-    _check_output(sheet)
-    _check_output(Path(json) if json not in (None, "-") else None)
+    """Rank images for a sentence in any language the model knows, or that can be translated."""
+    check_outputs([sheet, Path(json) if json not in (None, "-") else None])
     for file in font or []:
         if not file.is_file():
             raise PolyglanceError(f"{file}: no such font file")
-    from polyglance.models import Model
-    from polyglance.search import check_queries, search
+    from polyglance.search import search
 
-    loaded = Model.load(model)
-    if translator is not None:
-        queries, language = translate_queries(
-            loaded, queries, language, translator, translate_to, cache
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
+        found = search(
+            model,
+            images,
+            queries,
+            top=top,
+            language=language,
+            translator=translator,
+            translate_to=translate_to,
+            cache=cache,
         )
-    elif translate_to is not None:
-        raise PolyglanceError("--translate-to needs a --translator")
-    checked = check_queries(loaded, queries, language)
-    gallery = _gallery(loaded, images, cache)
-    if sheet is not None and not gallery.pictures:
-        raise PolyglanceError(
-            f"{images}: has features and no pictures for a contact sheet; leave out --sheet"
-        )
-    for query in checked:
-        if query.warning:
-            typer.echo(f"note: {query.warning}", err=True)
-    _print_problems(gallery.problems)
-    found = search(loaded, gallery, checked, top)
-    if json != "-":
-        _print_hits(checked, found)
-    if json is not None:
-        _write_json(json, _as_dict(model, images, gallery, checked, found))
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
+    _print_unreadable(found.gallery)
     if sheet is not None:
-        _write_sheet(sheet, checked, found, font or [])
-
-
-def _check_output(path: Path | None) -> None:
-    """Fail before the work, not after it."""
-    if path is None:
+        _write_sheet(found, sheet, font or [])
+    if json == "-":
+        typer.echo(json_module.dumps(found.as_dict(), ensure_ascii=False, indent=2))
         return
-    if path.is_dir():
-        raise PolyglanceError(f"{path}: is a folder; name a file")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PolyglanceError(f"{path.parent}: cannot be made ({error.strerror})") from None
+    _print_hits(found)
+    if json is not None:
+        found.write_json(Path(json))
 
 
-def _gallery(model: "Model", source: str, cache: Path | None) -> "Gallery":
-    """The pictures a dataset names, or those below a plain folder."""
-    from polyglance.data import load_dataset
-    from polyglance.search import gallery_of_dataset, gallery_of_files
-    from polyglance.vision.images import list_images
+def _print_unreadable(gallery: "Gallery") -> None:
+    from polyglance.search.results import path_text
 
-    folder = Path(source)
-    captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
-    if not folder.is_dir() or captioned:
-        return gallery_of_dataset(model, load_dataset(source), cache)
-    paths = list_images(folder)
-    if not paths:
-        raise PolyglanceError(f"{folder}: there are no pictures in this folder")
-    return gallery_of_files(model, paths, cache)
+    if gallery.unreadable:
+        typer.echo(f"skipped {len(gallery.unreadable)}:", err=True)
+    for path, reason in gallery.unreadable:
+        typer.echo(f"  {path_text(path)}: {reason}", err=True)
 
 
-def _name(path: Path) -> str:
-    """The path as text, also where a file's name is not UTF-8."""
-    return os.fsencode(path).decode("utf-8", "replace")
-
-
-def _print_problems(problems: "Problems") -> None:
-    if problems:
-        typer.echo(f"skipped {len(problems)}:", err=True)
-    for path, reason in problems:
-        typer.echo(f"  {_name(path)}: {reason}", err=True)
-
-
-def _print_hits(queries: Sequence["Query"], found: Sequence[Sequence["Hit"]]) -> None:
+def _print_hits(found: "SearchResults") -> None:
     """Tables on a terminal; on a pipe `score<TAB>path`, with several queries also the query."""
     if sys.stdout.isatty():
-        for query, hits in zip(queries, found, strict=True):
-            _print_table(query, hits)
+        for result in found:
+            _print_table(result)
         return
-    for query, hits in zip(queries, found, strict=True):
-        last = f"\t{query.text}" if len(queries) > 1 else ""
-        for hit in hits:
-            typer.echo(f"{hit.score:.4f}\t{_name(hit.path)}{last}")
+    for result in found:
+        last = f"\t{result.query.text}" if len(found) > 1 else ""
+        for hit in result.hits:
+            typer.echo(f"{hit.score:.4f}\t{hit.name}{last}")
 
 
-def _print_table(query: "Query", hits: Sequence["Hit"]) -> None:
+def _print_table(result: "QueryResult") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(query.text), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    title = escape(result.query.text)
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("rank", justify="right")
     table.add_column("score", justify="right")
-    table.add_column("picture", overflow="fold")
-    for hit in hits:
-        table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(_name(hit.path)))
+    table.add_column("image", overflow="fold")
+    for hit in result.hits:
+        table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(hit.name))
     Console().print(table)
 
 
-def _as_dict(
-    model: Path,
-    images: str,
-    gallery: "Gallery",
-    queries: Sequence["Query"],
-    found: Sequence[Sequence["Hit"]],
-) -> dict[str, Any]:
-    rows = [
-        {
-            "query": query.text,
-            "language": query.language,
-            "unknown_words": list(query.unknown),
-            "hits": [
-                {"rank": hit.rank, "score": hit.score, "path": _name(hit.path)} for hit in hits
-            ],
-        }
-        for query, hits in zip(queries, found, strict=True)
-    ]
-    skipped = [{"path": _name(path), "reason": reason} for path, reason in gallery.problems]
-    return {
-        "model": str(model),
-        "images": images,
-        "pictures": len(gallery),
-        "skipped": skipped,
-        "queries": rows,
-    }
-
-
-def _write_json(target: str, value: dict[str, Any]) -> None:
-    if target == "-":
-        import json
-
-        typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
-        return
-    from polyglance.files import write_json
-
-    write_json(Path(target), value)
-
-
-def _write_sheet(
-    path: Path, queries: Sequence["Query"], found: Sequence[Sequence["Hit"]], fonts: list[Path]
-) -> None:
-    from polyglance.search.fonts import font_for
-    from polyglance.search.sheet import Row, write_sheet
-
-    for query in queries:
-        if font_for(query.text, 19, fonts) is None:
-            typer.echo(
-                f"note: no font here shows '{query.text}' on the sheet; install one, such as "
-                "Noto Sans, or name it with --font",
-                err=True,
-            )
-    pairs = zip(queries, found, strict=True)
-    write_sheet(path, [Row(query.text, hits, query.language) for query, hits in pairs], None, fonts)
+def _write_sheet(found: "SearchResults", path: Path, fonts: list[Path]) -> None:
+    for text in found.write_sheet(path, fonts=fonts):
+        typer.echo(
+            f"note: no font here shows '{text}' on the sheet; install one, such as Noto Sans, or "
+            "name it with --font",
+            err=True,
+        )
     typer.echo(f"contact sheet: {path}", err=True)

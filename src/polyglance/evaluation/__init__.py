@@ -1,27 +1,38 @@
-"""How well a model finds pictures with words and words with pictures."""
+"""How well a model finds images with texts and texts with images."""
 
 from polyglance.evaluation.bootstrap import Outcome, interval, paired
 from polyglance.evaluation.comparison import Comparison, aggregate, compare
+from polyglance.evaluation.encoder import Encoder
 from polyglance.evaluation.ensemble import Ensemble
 from polyglance.evaluation.metrics import Metrics, fold_metrics, rank_folds
-from polyglance.evaluation.protocol import Encoder, evaluate
+from polyglance.evaluation.models import Evaluation, evaluate_models
+from polyglance.evaluation.options import EvaluateOptions
+from polyglance.evaluation.protocol import EncodedLanguage, evaluate
 from polyglance.evaluation.ranks import Ranks, rank_both
 from polyglance.evaluation.report import Report, load_report
 from polyglance.evaluation.similarity import cosine, dot, normalise, order
+from polyglance.evaluation.translated import Translated
+from polyglance.evaluation.translation import Translation
 
 __all__ = [
     "Comparison",
+    "EncodedLanguage",
     "Encoder",
     "Ensemble",
+    "EvaluateOptions",
+    "Evaluation",
     "Metrics",
     "Outcome",
     "Ranks",
     "Report",
+    "Translated",
+    "Translation",
     "aggregate",
     "compare",
     "cosine",
     "dot",
     "evaluate",
+    "evaluate_models",
     "fold_metrics",
     "interval",
     "load_report",

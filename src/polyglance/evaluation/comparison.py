@@ -60,7 +60,7 @@ def compare(reports: Sequence[Report], rounds: int = 1000, seed: int = 0) -> Com
     for report, own in zip(reports[1:], results[1:], strict=True):
         _check_same_queries(reports[0], results[0], report, own)
     flat = [result.outcome for own in results for result in own]
-    drawn = bootstrap(flat, len(reports[0].photos), rounds, seed)
+    drawn = bootstrap(flat, len(reports[0].images), rounds, seed)
     samples = drawn.reshape(len(reports), len(results[0]), rounds, len(HEADLINE))
     observed = np.stack([[headline(r.metrics) for r in own] for own in results])
     rows = {result.language: [i] for i, result in enumerate(results[0])}
@@ -120,13 +120,13 @@ def _differences(samples: np.ndarray, observed: np.ndarray, n: int) -> dict[str,
 def _check_same_queries(
     first: Report, mine: list[LanguageResult], second: Report, theirs: list[LanguageResult]
 ) -> None:
-    same = first.photos == second.photos and first.folds == second.folds
+    same = first.images == second.images and first.folds == second.folds
     for a, b in zip(mine, theirs, strict=True):
         same = same and a.kinds == b.kinds
         same = same and np.array_equal(a.outcome.photo, b.outcome.photo)
         same = same and np.array_equal(a.outcome.caption_image, b.outcome.caption_image)
     if not same:
         raise PolyglanceError(
-            f"{first.model} and {second.model} were not judged on the same photographs and "
+            f"{first.model} and {second.model} were not evaluated on the same images and "
             "captions; evaluate both on the same data, split, kinds and folds"
         )

@@ -37,7 +37,7 @@ class Consistency:
     """CLC-C: |L| → 32 → 1 without biases, ReLU between, divided by what it makes of ones.
 
     Without the division the hinge loss of scores that often violate the margin is least when all
-    scores are equal, and 30 steps lead there: every photograph ranks alike. The network is
+    scores are equal, and 30 steps lead there: every image ranks alike. The network is
     homogeneous, so the division changes no ranking. All weights start equal and learn from all
     pairs at once, so the 32 units stay equal for ever (spec §5.6), and the second layer cancels:
     `first` [L] is what each unit gives the languages. `shift` is added to the scores, as a ReLU
@@ -54,7 +54,7 @@ class Consistency:
 
     @property
     def parameters(self) -> int:
-        """Numbers to learn; 352 for ten languages."""
+        """Parameters; 352 for ten languages."""
         return len(self.first) * HIDDEN + HIDDEN
 
     @property

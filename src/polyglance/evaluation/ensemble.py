@@ -8,15 +8,15 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.codes import as_codes, concatenate, finite, width
-from polyglance.evaluation.protocol import Encoder, similarity_of
-from polyglance.sets import Codes
+from polyglance.evaluation.embeddings import as_embeddings, concatenate, dim_of, finite
+from polyglance.evaluation.encoder import Encoder, similarity_of
+from polyglance.sets import Embeddings
 
 
 class Bundle:
-    """What several models encoded the same pictures or texts as, row by row."""
+    """What several models encoded the same images or texts as, row by row."""
 
-    def __init__(self, parts: Sequence[Codes]) -> None:
+    def __init__(self, parts: Sequence[Embeddings]) -> None:
         if len({len(part) for part in parts}) != 1:
             raise PolyglanceError("the models gave different numbers of vectors for the same data")
         self.parts = list(parts)
@@ -29,8 +29,8 @@ class Bundle:
 
     @property
     def dim(self) -> object:
-        """What pictures and texts must agree in."""
-        return [width(part) for part in self.parts]
+        """What images and texts must agree in."""
+        return [dim_of(part) for part in self.parts]
 
     def __len__(self) -> int:
         return len(self.parts[0])
@@ -46,12 +46,12 @@ class Bundle:
 class Ensemble:
     """An `Encoder` whose score is the mean of its members' scores.
 
-    Members may differ in features, similarity and languages. A photograph that one of them
+    Members may differ in features, similarity and languages. An image that one of them
     cannot read is left out. A member that does not know a language is asked without its name;
     the ensemble knows the languages that any member knows. Order violations and the sums of
     cross-attention are not on the cosine's scale, so members with wider scores count for more.
 
-    `evaluate(Ensemble([first, second]), dataset)` judges the ensemble.
+    `evaluate(Ensemble([first, second]), dataset)` evaluates the ensemble.
     """
 
     def __init__(self, models: Sequence[Encoder]) -> None:
@@ -61,8 +61,8 @@ class Ensemble:
         kinds = [similarity_of(model) for model in models]
         self._prepare = [prepare for _, prepare, _ in kinds]
         self._score = [score for _, _, score in kinds]
-        self.kinds = [name for name, _, _ in kinds]
-        self.similarity = f"mean of {', '.join(self.kinds)}"
+        self.similarities = [name for name, _, _ in kinds]
+        self.similarity_name = f"mean of {', '.join(self.similarities)}"
         self._known = [getattr(model, "languages", None) for model in models]
         found = {code for codes in self._known for code in codes or ()}
         self.languages = None if None in self._known else sorted(found)
@@ -70,31 +70,33 @@ class Ensemble:
     @property
     def mixed(self) -> bool:
         """Whether the members' scores are of different kinds, and so perhaps scales."""
-        return len(set(self.kinds)) > 1
+        return len(set(self.similarities)) > 1
 
     def encode_text(
         self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
     ) -> Bundle:
-        """Each member's codes of the texts."""
+        """Each member's embeddings of the texts."""
         parts = []
         for model, known, prepare in zip(self.models, self._known, self._prepare, strict=True):
             told = language if known is None or language in known else None
-            parts.append(prepare(as_codes(model.encode_text(texts, told, show_progress=False))))
+            parts.append(
+                prepare(as_embeddings(model.encode_text(texts, told, show_progress=False)))
+            )
         return Bundle(parts)
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> Bundle:
-        """Each member's codes of the photographs."""
+        """Each member's embeddings of the images."""
         parts = []
         for model, prepare in zip(self.models, self._prepare, strict=True):
-            codes = model.encode_dataset(dataset, cache=cache, show_progress=show_progress)
-            parts.append(prepare(as_codes(codes)))
+            found = model.encode_dataset(dataset, cache=cache, show_progress=show_progress)
+            parts.append(prepare(as_embeddings(found)))
         return Bundle(parts)
 
-    def score(self, images: Bundle, captions: Bundle) -> np.ndarray:
-        """Mean of the members' scores, [n, m]."""
-        total = np.zeros((len(images), len(captions)), np.float32)
-        for score, mine, theirs in zip(self._score, images.parts, captions.parts, strict=True):
+    def similarity(self, images: Bundle, texts: Bundle) -> np.ndarray:
+        """Mean [n, m] of the members' scores of n images and m texts."""
+        total = np.zeros((len(images), len(texts)), np.float32)
+        for score, mine, theirs in zip(self._score, images.parts, texts.parts, strict=True):
             total += score(mine, theirs)
         return total / np.float32(len(self.models))

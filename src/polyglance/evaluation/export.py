@@ -8,23 +8,32 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.evaluation.metrics import KS
-from polyglance.evaluation.protocol import Encoded
+from polyglance.evaluation.protocol import EncodedLanguage
 from polyglance.evaluation.report import Report
 from polyglance.evaluation.similarity import Score
 from polyglance.files import atomic, write_json
-from polyglance.sets import Codes
+from polyglance.sets import Embeddings
 
 DEPTH = 100
 QUERY_BLOCK = 256
 
 
-def write_trec(folder: Path, encoded: Encoded, part: Dataset, tag: str, depth: int = DEPTH) -> None:
+def write_trec(
+    folder: Path, encoded: EncodedLanguage, part: Dataset, tag: str, depth: int = DEPTH
+) -> None:
     """Write LANGUAGE.{i2t,t2i}.{run,qrels} for trec_eval, ir_measures, ranx and the like.
 
     Images are named by file, captions by file#n as in Flickr8k's token file; white space in
-    names becomes %20 and the like. A run holds the first `depth` items of every query.
+    names becomes %20 and the like.
+
+    Args:
+        folder: where to.
+        encoded: a language, as `evaluate` gives it to `on_language`.
+        part: the split.
+        tag: the name of the run, the last column.
+        depth: how many items of every query a run holds.
     """
-    images = [_word(part.images[i].image) for i in encoded.photo]
+    images = [_word(part.photos[i].image) for i in encoded.gallery]
     captions = list(_caption_names(images, encoded.caption_image))
     owner = encoded.caption_image
     pairs = [(images[i], caption) for i, caption in zip(owner, captions, strict=True)]
@@ -34,7 +43,7 @@ def write_trec(folder: Path, encoded: Encoded, part: Dataset, tag: str, depth: i
         handle.writelines(f"{image} 0 {caption} 1\n" for image, caption in pairs)
     with atomic(folder / f"{stem}.t2i.qrels", "w") as handle:
         handle.writelines(f"{caption} 0 {image} 1\n" for image, caption in pairs)
-    # Captions in the order of their photographs, so that ties fall as in `rank_both`.
+    # Captions in the order of their images, so that ties fall as in `rank_both`.
     order = np.argsort(owner, kind="stable")
     sides = {
         "i2t": (encoded.images, encoded.captions[order], images, [captions[i] for i in order]),
@@ -53,7 +62,7 @@ def write_trec(folder: Path, encoded: Encoded, part: Dataset, tag: str, depth: i
 
 
 def top(
-    queries: Codes, items: Codes, score: Score, depth: int = DEPTH
+    queries: Embeddings, items: Embeddings, score: Score, depth: int = DEPTH
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(indices, scores) of each query's first `depth` items, the lower index first on ties."""
     depth = min(depth, len(items))

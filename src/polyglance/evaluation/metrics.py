@@ -11,7 +11,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.ranks import Progress, Ranks, rank_both
 from polyglance.evaluation.similarity import Score, dot
-from polyglance.sets import Codes
+from polyglance.sets import Embeddings
 
 KS = (1, 5, 10)
 
@@ -107,8 +107,8 @@ def fold_members(
 
 
 def rank_folds(
-    images: Codes,
-    captions: Codes,
+    images: Embeddings,
+    captions: Embeddings,
     caption_image: np.ndarray,
     folds: int = 1,
     score: Score = dot,

@@ -1,317 +1,234 @@
 """Evaluate a model on a split: encode, rank, measure, per language."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
-from polyglance.data.dataset import CaptionTable, Dataset
-from polyglance.errors import NoWords, PolyglanceError
+from polyglance.data.dataset import Dataset
+from polyglance.errors import PolyglanceError
 from polyglance.evaluation.bootstrap import Outcome
-from polyglance.evaluation.codes import as_codes, concatenate, finite, shape, width
+from polyglance.evaluation.captions import (
+    EvaluatedCaptions,
+    choose_captions,
+    in_batches,
+    no_images,
+    readable_captions,
+)
+from polyglance.evaluation.embeddings import as_embeddings, concatenate, dim_of, finite, shape
+from polyglance.evaluation.encoder import Encoder, similarity_of
 from polyglance.evaluation.metrics import fold_slices, rank_folds
-from polyglance.evaluation.report import LanguageResult, Perturbed, Report, summarise
+from polyglance.evaluation.options import EvaluateOptions
+from polyglance.evaluation.report import LanguageResult, Report, summarise
 from polyglance.evaluation.same_text import merge_texts, rank_same_text
-from polyglance.evaluation.similarity import Score, dot, normalise, scores
+from polyglance.evaluation.similarity import Score
 from polyglance.evaluation.strict import strict_folds
 from polyglance.progress import Bar
-from polyglance.sets import Codes
-
-TEXTS_AT_A_TIME = 4096
-
-T = TypeVar("T")
-Perturb = Callable[[list[str], str], tuple[list[str], Perturbed]]
-"""Texts of a language → as many others in their place, and what was changed."""
-
-
-class Encoder(Protocol):
-    """What an evaluation needs of a model.
-
-    It may also have `languages`, the languages it was trained on, and `similarity`
-    ("cosine", the default, or "order") or a `score(images, captions)` of its own, which takes
-    tiles of what it encoded. Codes may be vectors, or anything that has `VectorSets`' methods.
-    """
-
-    def encode_text(
-        self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
-    ) -> Codes:
-        """Vectors [n, D] or sets; `language` is None for one that the model does not know.
-
-        A text without any word may raise `NoWords`, which is then told with file and line.
-        """
-
-    def encode_dataset(
-        self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
-    ) -> Codes:
-        """Vectors [N, D] of the photographs; NaN rows for those that could not be read.
-
-        A set of no vectors is one that could not be read.
-        """
+from polyglance.sets import Embeddings
 
 
 @dataclass(frozen=True, slots=True)
-class Captions:
-    """The captions a language is judged on. `photo` [M] numbers the split's photographs."""
+class EncodedLanguage:
+    """A language ready to be ranked: embeddings prepared for `score`, and what they stand for.
 
-    language: str
-    kinds: tuple[str, ...]
-    texts: list[str]
-    photo: np.ndarray
-    copies: int
-    perturbed: Perturbed | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """A language ready to be ranked: vectors or sets prepared for `score`, and what they stand for.
-
-    `photo` [N] numbers the gallery's images by photograph, `caption_image` [M] the captions by
-    row of `images`.
+    `gallery` [N] is the index in the split of each of `images`, `caption_image` [M] the row in
+    `images` of each caption's image. `known` says whether the model was trained on the language.
     """
 
-    source: Captions
-    photo: np.ndarray
-    images: Codes
-    captions: Codes
+    source: EvaluatedCaptions
+    gallery: np.ndarray
+    images: Embeddings
+    captions: Embeddings
     caption_image: np.ndarray
     score: Score
+    known: bool
 
 
 def evaluate(
     model: Encoder,
     dataset: Dataset,
     split: str = "test",
-    languages: Sequence[str] | None = None,
-    kinds: Sequence[str] | None = None,
-    folds: int = 1,
-    bootstrap: int = 1000,
-    seed: int = 0,
+    options: EvaluateOptions | None = None,
+    *,
     name: str = "model",
     cache: Path | None = None,
-    strict: bool = False,
-    keep_copies: bool = False,
-    same_text: bool = False,
     readable: np.ndarray | None = None,
-    perturb: Perturb | None = None,
-    on_language: Callable[[Encoded], None] | None = None,
+    on_language: Callable[[EncodedLanguage], None] | None = None,
     show_progress: bool | None = None,
+    **fields: Any,
 ) -> Report:
-    """Judge `model` on every language of a split, or on those named.
+    """Evaluate a model on every language of a split, or on those named.
 
-    A language is judged on its independent captions where it has them, else on what there is;
-    `kinds` overrides that. Its gallery is the photographs that have such captions and could be
-    read. A caption that one photograph has twice counts once unless `keep_copies` (Appendix A:
-    replicated captions leave the recalls as they are). With `same_text` captions of equal text
-    are one caption of all their photographs, as in HGR's evaluation of video. `bootstrap`
-    resamples give the intervals, 0 none. Photographs where `readable` [N] is false are left out
-    as if the model could not read them, for a comparison with one that cannot. `perturb` changes
-    captions before they are encoded (polyglance.evaluation.perturb). `on_language` sees what
-    each language was encoded as, for exports.
+    A language's gallery is the images that have captions in it and can be read.
+
+    >>> from polyglance.data import Dataset, Photo
+    >>> class Colours:
+    ...     def encode_text(self, texts, language=None, **_):
+    ...         return np.array([[text == "red", text == "blue"] for text in texts], float)
+    ...     def encode_dataset(self, dataset, **_):
+    ...         return np.eye(len(dataset))
+    >>> images = [Photo(f"{c}.png", "test", {"en": {"independent": [c]}}) for c in ("red", "blue")]
+    >>> report = evaluate(Colours(), Dataset(images, Path("images"), "colours"), bootstrap=0)
+    >>> report["en"].metrics.text_to_image.r1
+    100.0
+
+    Args:
+        model: a `Model`, or anything that is an `Encoder`.
+        dataset: images with captions.
+        split: which of its images.
+        options: what to evaluate on, and how.
+        name: what the report calls the model.
+        cache: folder for features; the XDG cache by default.
+        readable: [N] bool, the images of the split to evaluate on; those where it is false are
+            left out as if the model could not read them, to compare with one that cannot.
+        on_language: is called with what each language was encoded as, for exports.
+        show_progress: None shows progress on a terminal only.
+        **fields: fields of `EvaluateOptions`, in place of those of `options`:
+            `evaluate(model, dataset, folds=5)`.
     """
-    if same_text and (folds > 1 or strict):
-        raise PolyglanceError("equal texts as one caption: neither folds nor strict recalls")
+    options = replace(options or EvaluateOptions(), **fields)
     part = dataset.split(split)
-    chosen = choose_captions(part, languages, kinds, keep_copies)
-    for captions in chosen:
-        fold_slices(len(np.unique(captions.photo)), folds)  # fails before the work
-    if perturb is not None:
-        chosen = [_perturbed(captions, perturb) for captions in chosen]
-    images = as_codes(model.encode_dataset(part, cache=cache, show_progress=show_progress))
-    if getattr(images, "ndim", 2) != 2 or len(images) != len(part):
-        raise PolyglanceError(
-            f"the model gave images of shape {shape(images)} for {len(part)} photographs"
-        )
+    chosen = _choose(dataset, part, options)
+    asked, notes = _translated(model, dataset, split, options, cache, show_progress)
+    images = _encode_images(asked, part, cache, show_progress)
     readable = finite(images) if readable is None else finite(images) & readable
     if not readable.any():
-        raise no_pictures(part, split)
-    known = getattr(model, "languages", None)
+        raise no_images(part, split)
     results = []
     steps = 2 * sum(len(captions.texts) for captions in chosen)
     with Bar("evaluating", steps, "steps", show_progress) as bar:
         for captions in chosen:
-            knows = known is None or captions.language in known
-            encoded = _encode(model, part, captions, images, readable, knows, bar)
-            judge = _result_same_text if same_text else _result
-            results.append(judge(encoded, folds, knows, strict, bar))
+            encoded = _encode(asked, part, captions, images, readable, bar)
+            results.append(_rank(encoded, options, bar))
             if on_language is not None:
                 on_language(encoded)
-    unreadable = [
-        photo.image for photo, fine in zip(part.images, readable, strict=True) if not fine
-    ]
+    names = [photo.image for photo in part.photos]
     return summarise(
         Report(
-            name,
-            dataset.name,
-            split,
-            similarity_of(model)[0],
-            [photo.image for photo in part.images],
-            unreadable,
-            results,
-            {},
-            folds,
-            bootstrap,
-            seed,
+            model=name,
+            dataset=dataset.name,
+            split=split,
+            similarity=similarity_of(asked).name,
+            images=names,
+            unreadable=[image for image, fine in zip(names, readable, strict=True) if not fine],
+            results=results,
+            averages={},
+            folds=options.folds,
+            rounds=options.bootstrap,
+            seed=options.seed,
+            notes=notes,
         )
     )
 
 
-def choose_captions(
-    part: Dataset,
-    languages: Sequence[str] | None = None,
-    kinds: Sequence[str] | None = None,
-    keep_copies: bool = False,
-) -> list[Captions]:
-    """The captions each language is judged on; a language asked for without any is an error."""
-    chosen = []
-    for language in dict.fromkeys(languages or part.languages):
-        used = tuple(kinds) if kinds else (part.best_kind(language),)
-        captions = _distinct(part.captions([language], used), keep_copies)
-        if captions is not None:
-            chosen.append(captions)
-        elif languages:
-            raise PolyglanceError(
-                f"{part.label}: language '{language}' has no captions of kind {', '.join(used)} "
-                "in this split; choose others with --kinds"
-            )
-    if not chosen:
+def _choose(dataset: Dataset, part: Dataset, options: EvaluateOptions) -> list[EvaluatedCaptions]:
+    chosen = choose_captions(part, options.languages, options.kinds, options.keep_duplicates)
+    for captions in chosen:
+        fold_slices(len(np.unique(captions.image)), options.folds)  # fails before the work
+    change = options.perturber(dataset)
+    return chosen if change is None else [captions.perturb(change) for captions in chosen]
+
+
+def _translated(
+    model: Encoder,
+    dataset: Dataset,
+    split: str,
+    options: EvaluateOptions,
+    cache: Path | None,
+    show_progress: bool | None,
+) -> tuple[Encoder, list[str]]:
+    """The model as the options ask it: as it is or in translation, and notes to tell."""
+    translation = options.translation and options.translation.resolve(model)
+    if not translation:
+        return model, []
+    if options.perturb is not None:
         raise PolyglanceError(
-            f"{part.label}: this split has no captions of {_wanted(kinds)}; choose another --split "
-            "or other --kinds"
+            "--perturb does not go with translated queries: leave out --translator, or, if the "
+            "recipe asks in translation, add --consistency none"
         )
-    return chosen
+    used = options.languages, options.kinds
+    return translation.apply(model, dataset, split, *used, cache, show_progress)
 
 
-def _perturbed(captions: Captions, perturb: Perturb) -> Captions:
-    texts, changes = perturb(captions.texts, captions.language)
-    return replace(captions, texts=texts, perturbed=changes)
-
-
-def _wanted(kinds: Sequence[str] | None) -> str:
-    return f"kind {', '.join(kinds)}" if kinds else "any language"
-
-
-def _distinct(table: CaptionTable, keep_copies: bool) -> Captions | None:
-    if not len(table):
-        return None
-    pairs = list(zip(table.image.tolist(), table.texts, strict=True))
-    first = list(range(len(pairs)))
-    if not keep_copies:
-        first = list({pair: i for i, pair in reversed(list(enumerate(pairs)))}.values())[::-1]
-    kinds = tuple(dict.fromkeys(table.kinds))
-    texts = [table.texts[i] for i in first]
-    return Captions(table.languages[0], kinds, texts, table.image[first], len(pairs) - len(first))
-
-
-def readable_captions(captions: Captions, readable: np.ndarray) -> Captions:
-    """Without those of photographs that could not be read; `readable` [N] bool."""
-    kept = np.flatnonzero(readable[captions.photo])
-    texts = [captions.texts[i] for i in kept]
-    return replace(captions, texts=texts, photo=captions.photo[kept])
-
-
-def in_batches(
-    captions: Captions, part: Dataset, encode: Callable[[list[str]], T]
-) -> Iterator[tuple[int, T]]:
-    """(number of texts, their code), some texts at a time; one without words is told by its place.
-
-    `part` is the split that `captions.photo` numbers the photographs of.
-    """
-    for start in range(0, len(captions.texts), TEXTS_AT_A_TIME):
-        texts = captions.texts[start : start + TEXTS_AT_A_TIME]
-        try:
-            yield len(texts), encode(texts)
-        except NoWords as error:
-            photo = part.images[captions.photo[start + error.index]]
-            name = ".".join((captions.language, *captions.kinds[: len(captions.kinds) == 1]))
-            raise PolyglanceError(
-                f"{part.where(photo, error.text)}: captions.{name} holds {error.text!r}, "
-                "which has no words; remove it"
-            ) from None
-
-
-def no_pictures(part: Dataset, split: str) -> PolyglanceError:
-    """The error for a split without a readable picture."""
-    return PolyglanceError(
-        f"{part.label}: none of the pictures of split '{split}' can be read; "
-        f"put them into {part.image_folder}"
-    )
+def _encode_images(
+    model: Encoder, part: Dataset, cache: Path | None, show_progress: bool | None
+) -> Embeddings:
+    found = as_embeddings(model.encode_dataset(part, cache=cache, show_progress=show_progress))
+    if getattr(found, "ndim", 2) != 2 or len(found) != len(part):
+        raise PolyglanceError(
+            f"the model gave embeddings of shape {shape(found)} for {len(part)} images"
+        )
+    return found
 
 
 def _encode(
     model: Encoder,
     part: Dataset,
-    captions: Captions,
-    images: Codes,
+    captions: EvaluatedCaptions,
+    images: Embeddings,
     readable: np.ndarray,
-    knows: bool,
     bar: Bar,
-) -> Encoded:
-    """Vectors of one language, without the photographs that could not be read."""
+) -> EncodedLanguage:
+    """Embeddings of one language, without unreadable images."""
     source = readable_captions(captions, readable)
     if not source.texts:
         raise PolyglanceError(
-            f"language '{captions.language}': none of its pictures can be read; "
+            f"language '{captions.language}': none of its images can be read; "
             "leave it out with --languages"
         )
-    language = captions.language if knows else None
+    languages = getattr(model, "languages", None)
+    known = languages is None or captions.language in languages
 
-    def encode(texts: list[str]) -> Codes:
-        return as_codes(model.encode_text(texts, language, show_progress=False))
+    def encode(texts: list[str]) -> Embeddings:
+        language = captions.language if known else None
+        return as_embeddings(model.encode_text(texts, language, show_progress=False))
 
     parts = []
-    for count, code in in_batches(source, part, encode):
-        parts.append(code)
+    for count, found in in_batches(source, part, encode):
+        parts.append(found)
         bar.advance(count, note=captions.language)
     bar.advance(2 * (len(captions.texts) - len(source.texts)))
-    vectors = concatenate(parts)
-    _check(vectors, images, len(source.texts), captions.language)
-    photo, caption_image = np.unique(source.photo, return_inverse=True)
+    texts = concatenate(parts)
+    _check(texts, images, len(source.texts), captions.language)
+    gallery, owner = np.unique(source.image, return_inverse=True)
     _, prepare, score = similarity_of(model)
-    return Encoded(source, photo, prepare(images[photo]), prepare(vectors), caption_image, score)
+    embeddings = prepare(images[gallery]), prepare(texts)
+    return EncodedLanguage(source, gallery, *embeddings, owner, score, known)
 
 
-def _check(vectors: Codes, images: Codes, count: int, language: str) -> None:
-    if len(vectors) != count or width(vectors) != width(images):
+def _check(texts: Embeddings, images: Embeddings, count: int, language: str) -> None:
+    if len(texts) != count or dim_of(texts) != dim_of(images):
         raise PolyglanceError(
-            f"the model gave captions of shape {shape(vectors)} for images of shape "
+            f"the model gave captions of shape {shape(texts)} for images of shape "
             f"{shape(images)}; both need one dimension"
         )
-    if not finite(vectors).all():
+    if not finite(texts).all():
         raise PolyglanceError(
             f"language '{language}': the model gave a caption a vector that is not finite; "
             "has its training diverged?"
         )
 
 
-def _result(encoded: Encoded, folds: int, known: bool, strict: bool, bar: Bar) -> LanguageResult:
+def _rank(encoded: EncodedLanguage, options: EvaluateOptions, bar: Bar) -> LanguageResult:
     images, captions, owner = encoded.images, encoded.captions, encoded.caption_image
-    ranks = rank_folds(images, captions, owner, folds, encoded.score, bar.advance)
-    recalls = strict_folds(images, captions, owner, folds, encoded.score) if strict else None
-    source, outcome = encoded.source, Outcome(ranks, owner, encoded.photo, folds)
-    found = (source.language, source.kinds, outcome, known, source.copies, recalls)
-    return LanguageResult(*found, perturbed=source.perturbed)
-
-
-def _result_same_text(
-    encoded: Encoded, folds: int, known: bool, strict: bool, bar: Bar
-) -> LanguageResult:
-    images, captions, owner = encoded.images, encoded.captions, encoded.caption_image
-    merged = merge_texts(encoded.source.texts)
-    ranks = rank_same_text(images, captions, owner, merged, encoded.score)
-    bar.advance(len(captions))
-    source, outcome = encoded.source, Outcome(ranks, owner[merged.row], encoded.photo)
-    found = (source.language, source.kinds, outcome, known, source.copies)
-    return LanguageResult(*found, perturbed=source.perturbed)
-
-
-def similarity_of(model: Any) -> tuple[str, Callable[[Codes], Codes], Score]:
-    """Name, preparation of the codes, and score of a model."""
-    name = getattr(model, "similarity", None)
-    own = getattr(model, "score", None)
-    if callable(own) and name not in scores.list():
-        return str(name or "own"), as_codes, own
-    if name in (None, "cosine"):
-        return "cosine", normalise, dot
-    return str(name), as_codes, scores.get(str(name))
+    score, folds, strict = encoded.score, options.folds, None
+    if options.same_text:
+        merged = merge_texts(encoded.source.texts)
+        ranks = rank_same_text(images, captions, owner, merged, score)
+        owner = owner[merged.row]
+        bar.advance(len(captions))
+    else:
+        ranks = rank_folds(images, captions, owner, folds, score, bar.advance)
+        strict = strict_folds(images, captions, owner, folds, score) if options.strict else None
+    source = encoded.source
+    return LanguageResult(
+        source.language,
+        source.kinds,
+        Outcome(ranks, owner, encoded.gallery, folds),
+        encoded.known,
+        source.duplicates,
+        strict,
+        perturbed=source.perturbed,
+    )

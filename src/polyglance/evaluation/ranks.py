@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.codes import as_codes
+from polyglance.evaluation.embeddings import as_embeddings
 from polyglance.evaluation.similarity import Score, dot
-from polyglance.sets import Codes
+from polyglance.sets import Embeddings
 
 CHUNK = (512, 2048)
 """Images × captions in a tile: 4 MiB of float32 scores."""
@@ -34,8 +34,8 @@ class Ranks:
 
 
 def rank_both(
-    images: Codes,
-    captions: Codes,
+    images: Embeddings,
+    captions: Embeddings,
     caption_image: np.ndarray,
     score: Score = dot,
     chunk: tuple[int, int] | None = None,
@@ -53,7 +53,7 @@ def rank_both(
     >>> rank_both(images, images[[0, 1, 0]], np.array([0, 1, 1])).text_to_image.tolist()
     [0, 0, 1]
     """
-    images, captions = as_codes(images), as_codes(captions)
+    images, captions = as_embeddings(images), as_embeddings(captions)
     if chunk is None:
         chunk = CHUNK if isinstance(images, np.ndarray) else SET_CHUNK
     owner = check_index(len(images), len(captions), caption_image)
@@ -131,20 +131,20 @@ def _count(mask: np.ndarray, axis: int) -> np.ndarray:
 class _Tiles:
     """The score matrix, images × captions sorted by image, one tile at a time."""
 
-    images: Codes
-    captions: Codes
+    images: Embeddings
+    captions: Embeddings
     order: np.ndarray
     function: Score
     chunk: tuple[int, int]
 
-    def columns(self) -> Iterator[tuple[int, Codes]]:
+    def columns(self) -> Iterator[tuple[int, Embeddings]]:
         """(first column, captions) of each block of columns."""
         for j in range(0, len(self.order), self.chunk[1]):
             picked = self.order[j : j + self.chunk[1]]
             contiguous = np.all(np.diff(picked) == 1)
             yield j, self.captions[slice(picked[0], picked[-1] + 1) if contiguous else picked]
 
-    def score(self, a: int, block: Codes) -> np.ndarray:
+    def score(self, a: int, block: Embeddings) -> np.ndarray:
         """Scores of the images from `a` on with a block of captions; NaN is refused."""
         tile = np.asarray(self.function(self.images[a : a + self.chunk[0]], block), np.float32)
         # A NaN compares as "not higher", so one would be counted as a success.

@@ -14,7 +14,7 @@ from polyglance.evaluation.ranks import Ranks
 from polyglance.files import read_json
 
 HUMAN_KINDS = {"independent", "translation"}
-TIE_RULE = "equal scores: the photograph with the lower index first"
+TIE_RULE = "equal scores: the image with the lower index first"
 
 Intervals = dict[str, tuple[float, float]]
 
@@ -30,13 +30,13 @@ class Perturbed:
 
 @dataclass(frozen=True, slots=True)
 class LanguageResult:
-    """One language: what it was judged on, and how it did."""
+    """One language: what it was evaluated on, and the outcome."""
 
     language: str
     kinds: tuple[str, ...]
     outcome: Outcome
     known: bool = True
-    copies: int = 0
+    duplicates: int = 0
     strict: dict[int, float] | None = None
     intervals: Intervals = field(default_factory=dict)
     perturbed: Perturbed | None = None
@@ -57,7 +57,7 @@ class LanguageResult:
             "known": self.known,
             "images": len(outcome.photo),
             "captions": len(outcome.caption_image),
-            "copies_left_out": self.copies,
+            "copies_left_out": self.duplicates,
             **self.metrics.as_dict(),
             "intervals": {name: list(pair) for name, pair in self.intervals.items()},
         }
@@ -92,19 +92,23 @@ class Average:
 
 @dataclass(frozen=True)
 class Report:
-    """One model on one split. `photos` are the file names of the split, in its order."""
+    """One model on one split.
+
+    `images` are the file names of the split, in its order; `notes` is what to tell beside.
+    """
 
     model: str
     dataset: str
     split: str
     similarity: str
-    photos: list[str]
+    images: list[str]
     unreadable: list[str]
     results: list[LanguageResult]
     averages: dict[str, Average]
     folds: int = 1
     rounds: int = 0
     seed: int = 0
+    notes: list[str] = field(default_factory=list, compare=False)
 
     def __getitem__(self, language: str) -> LanguageResult:
         return next(result for result in self.results if result.language == language)
@@ -119,12 +123,12 @@ class Report:
             "folds": self.folds,
             "bootstrap": {"rounds": self.rounds, "seed": self.seed, "level": 0.95},
             "ties": TIE_RULE,
-            "photographs": len(self.photos),
+            "photographs": len(self.images),
             "unreadable": self.unreadable,
             "languages": {r.language: r.as_dict(ranks) for r in self.results},
             "averages": {name: average.as_dict() for name, average in self.averages.items()},
         }
-        return value | ({"photos": self.photos} if ranks else {})
+        return value | ({"photos": self.images} if ranks else {})
 
 
 def summarise(report: Report) -> Report:
@@ -132,7 +136,7 @@ def summarise(report: Report) -> Report:
     outcomes = [result.outcome for result in report.results]
     samples: np.ndarray | None = None
     if report.rounds:
-        samples = bootstrap(outcomes, len(report.photos), report.rounds, report.seed)
+        samples = bootstrap(outcomes, len(report.images), report.rounds, report.seed)
     results = [
         result if samples is None else replace(result, intervals=_named(samples[i]))
         for i, result in enumerate(report.results)
@@ -193,7 +197,7 @@ def _report(value: dict[str, Any]) -> Report:
         dataset=value["dataset"],
         split=value["split"],
         similarity=value["similarity"],
-        photos=value["photos"],
+        images=value["photos"],
         unreadable=value["unreadable"],
         results=results,
         averages={},

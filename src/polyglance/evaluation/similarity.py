@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from polyglance.registry import Registry
-from polyglance.sets import Codes
+from polyglance.sets import Embeddings
 
-Score = Callable[[Codes, Codes], np.ndarray]
+Score = Callable[[Embeddings, Embeddings], np.ndarray]
 """(images [n, D], captions [m, D], or sets) → scores [n, m]; higher is closer."""
 
 CAPTION_BLOCK = 64

@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from polyglance.evaluation.codes import as_codes
+from polyglance.evaluation.embeddings import as_embeddings
 from polyglance.evaluation.metrics import KS, fold_members
 from polyglance.evaluation.ranks import check_index
 from polyglance.evaluation.similarity import Score, dot
-from polyglance.sets import Codes
+from polyglance.sets import Embeddings
 
 BLOCK_SCORES = 1 << 23
 """Scores held at a time: 32 MiB of float32."""
 
 
 def rank_own_captions(
-    images: Codes, captions: Codes, caption_image: np.ndarray, score: Score = dot
+    images: Embeddings, captions: Embeddings, caption_image: np.ndarray, score: Score = dot
 ) -> np.ndarray:
     """Rank [M] of every caption in its own image's list of all captions, siblings included.
 
@@ -21,7 +21,7 @@ def rank_own_captions(
     """
     owner = check_index(len(images), len(captions), caption_image)
     order = np.argsort(owner, kind="stable")
-    images, captions, owner = as_codes(images), as_codes(captions)[order], owner[order]
+    images, captions, owner = as_embeddings(images), as_embeddings(captions)[order], owner[order]
     starts = np.searchsorted(owner, np.arange(len(images) + 1))
     ranks = np.empty(len(captions), np.int64)
     rows = max(1, BLOCK_SCORES // len(captions))
@@ -47,8 +47,8 @@ def strict_recalls(own_ranks: np.ndarray, caption_image: np.ndarray) -> dict[int
 
 
 def strict_folds(
-    images: Codes,
-    captions: Codes,
+    images: Embeddings,
+    captions: Embeddings,
     caption_image: np.ndarray,
     folds: int = 1,
     score: Score = dot,

@@ -50,7 +50,7 @@ class Rows:
 
 
 SMALL_GALLERY = 50
-"""Pictures below which R@10 by chance exceeds 20 %."""
+"""Images below which R@10 by chance exceeds 20 %."""
 
 
 def report_rows(report: Report) -> Rows:
@@ -87,7 +87,7 @@ def comparison_rows(reports: Sequence[Report], comparison: Comparison) -> Rows:
             row += [f"{values[report.model][key]['mr']:.1f}", _difference(test), f"{test.p:.3f}"]
         rows.append(row)
     note = (
-        f"mR; difference from {first.model} with 95 % interval, paired bootstrap over photographs "
+        f"mR; difference from {first.model} with 95 % interval, paired bootstrap over images "
         f"({comparison.rounds} rounds); * p < .05, ** p < .01, *** p < .001, each on its own"
     )
     title = f"{first.dataset}/{first.split}: {len(reports)} runs"
@@ -127,18 +127,18 @@ def _notes(report: Report) -> list[str]:
     notes = []
     smallest = min(len(result.outcome.photo) for result in report.results)
     if smallest < SMALL_GALLERY:
-        notes.append(f"a gallery of {smallest} pictures is found in by luck: judge on more")
+        notes.append(f"in a gallery of {smallest} images much is found by chance: evaluate on more")
     if report.rounds:
-        notes.append(f"±: half the 95 % interval, {report.rounds} resamples of photographs")
+        notes.append(f"±: half the 95 % interval, {report.rounds} resamples of images")
     if changes := [r for r in report.results if r.perturbed is not None]:
         notes.append(_perturbed(changes))
     if any(not result.known for result in report.results):
         notes.append("† the model was not trained on this language")
-    if copies := sum(result.copies for result in report.results):
-        notes.append(f"{copies} captions that a photograph has twice were counted once")
+    if duplicates := sum(result.duplicates for result in report.results):
+        notes.append(f"{duplicates} captions that an image has twice were counted once")
     if report.unreadable:
         names = ", ".join(report.unreadable[:3]) + (" …" if len(report.unreadable) > 3 else "")
-        notes.append(f"left out, not readable: {len(report.unreadable)} ({names})")
+        notes.append(f"left out, unreadable: {len(report.unreadable)} ({names})")
     return notes
 
 

@@ -8,46 +8,43 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import NoWords, PolyglanceError
-from polyglance.evaluation.codes import as_codes, concatenate, finite, width
+from polyglance.evaluation.captions import EvaluatedCaptions, choose_captions, readable_captions
 from polyglance.evaluation.consistency import (
     Consistency,
     average_scores,
     fill_missing,
     fit_consistency,
 )
-from polyglance.evaluation.protocol import (
-    Captions,
-    Encoder,
-    choose_captions,
-    readable_captions,
-    similarity_of,
-)
-from polyglance.sets import Codes
+from polyglance.evaluation.embeddings import as_embeddings, concatenate, dim_of, finite
+from polyglance.evaluation.encoder import Encoder, similarity_of
+from polyglance.sets import Embeddings
 from polyglance.translation import Translator, translate
 
-MOST_PHOTOS = 1024
-"""Photographs to learn CLC-C from, the first of the split: all pairs are held at once."""
+MOST_IMAGES = 1024
+"""Images to learn CLC-C from, the first of the split: all pairs are held at once."""
 
 
 class Views:
-    """Texts as a model encoded them in several languages, [n, L]; pictures have one view.
+    """Texts as a model encoded them in several languages, [n, L]; images have one view.
 
-    `present` [n, L] says which there are; the others hold the code of another view.
+    `present` [n, L] says which there are; the others hold the embedding of another view.
     """
 
-    def __init__(self, parts: Sequence[Codes], present: np.ndarray, language: str = "") -> None:
+    def __init__(
+        self, parts: Sequence[Embeddings], present: np.ndarray, language: str = ""
+    ) -> None:
         self.parts, self.present, self.language = list(parts), present, language
 
     @staticmethod
     def concatenate(views: Sequence["Views"]) -> "Views":
         """The rows of all, in order."""
-        parts = [concatenate(codes) for codes in zip(*(one.parts for one in views), strict=True)]
+        parts = [concatenate(own) for own in zip(*(one.parts for one in views), strict=True)]
         return Views(parts, np.concatenate([one.present for one in views]), views[0].language)
 
     @property
     def dim(self) -> object:
-        """What pictures and texts must agree in."""
-        return width(self.parts[0])
+        """What images and texts must agree in."""
+        return dim_of(self.parts[0])
 
     def __len__(self) -> int:
         return len(self.present)
@@ -68,7 +65,7 @@ class Translated:
     translated to does not count for it; a text without any is asked as it is.
 
     `evaluate(Translated(model, make_translator("captions:DATA"), ["en", "de"]), dataset)`
-    judges CLC-A.
+    evaluates CLC-A.
     """
 
     languages = None
@@ -88,10 +85,10 @@ class Translated:
         self.weights: dict[str, Consistency] = {}
         name, self._prepare, self._score = similarity_of(model)
         self._texts: dict[tuple[str, str], dict[str, str | None]] = {}
-        self.similarity = f"{name}, translated to {', '.join(self.targets)}"
+        self.similarity_name = f"{name}, translated to {', '.join(self.targets)}"
 
     def translate_captions(
-        self, chosen: Sequence[Captions], show_progress: bool | None = None
+        self, chosen: Sequence[EvaluatedCaptions], show_progress: bool | None = None
     ) -> dict[str, float]:
         """Translate captions before they are encoded, with progress.
 
@@ -128,15 +125,17 @@ class Translated:
     def encode_text(
         self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
     ) -> Views:
-        """The texts' codes in every target language."""
+        """The texts' embeddings in every target language."""
         if language is None:
             raise PolyglanceError("a text can be translated only if its language is told")
         told = language if self.known is None or language in self.known else None
-        plain = self._prepare(as_codes(self.model.encode_text(texts, told, show_progress=False)))
+        plain = self._prepare(
+            as_embeddings(self.model.encode_text(texts, told, show_progress=False))
+        )
         parts, present = [], []
         for target in self.targets:
-            codes, there = self._encode(texts, language, target, plain)
-            parts.append(codes)
+            found, there = self._encode(texts, language, target, plain)
+            parts.append(found)
             present.append(there)
         has = np.stack(present, axis=1)
         # A text without any translation: `plain` is what all its views hold.
@@ -144,9 +143,9 @@ class Translated:
         return Views(parts, has, language)
 
     def _encode(
-        self, texts: list[str], source: str, target: str, plain: Codes
-    ) -> tuple[Codes, np.ndarray]:
-        """Codes in one language, and which there are; `plain` in place of the others."""
+        self, texts: list[str], source: str, target: str, plain: Embeddings
+    ) -> tuple[Embeddings, np.ndarray]:
+        """Embeddings in one language, and which there are; `plain` in place of the others."""
         if target == source:
             return plain, np.ones(len(texts), bool)
         found = self._translations(texts, source, target, False)
@@ -154,37 +153,37 @@ class Translated:
         while there.any():
             rows = np.flatnonzero(there)
             try:
-                codes = self.model.encode_text(
+                encoded = self.model.encode_text(
                     [found[row] or "" for row in rows], target, show_progress=False
                 )
             except NoWords as error:
                 there[rows[error.index]] = False
                 continue
             order = np.concatenate([rows, np.flatnonzero(~there)])
-            joined = concatenate([self._prepare(as_codes(codes)), plain[np.flatnonzero(~there)]])
+            kept = self._prepare(as_embeddings(encoded))
+            joined = concatenate([kept, plain[np.flatnonzero(~there)]])
             return joined[np.argsort(order)], there
         return plain, there
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> Views:
-        """The photographs' codes."""
-        codes = self.model.encode_dataset(dataset, cache=cache, show_progress=show_progress)
-        return Views([self._prepare(as_codes(codes))], np.ones((len(dataset), 1), bool))
+        """The images' embeddings."""
+        found = self.model.encode_dataset(dataset, cache=cache, show_progress=show_progress)
+        return Views([self._prepare(as_embeddings(found))], np.ones((len(dataset), 1), bool))
 
-    def score(self, images: Views, captions: Views) -> np.ndarray:
-        """Joint scores [n, m]."""
-        scores = self._scores(images, captions)
-        weights = self.weights.get(captions.language)
+    def similarity(self, images: Views, texts: Views) -> np.ndarray:
+        """Joint scores [n, m] of n images and m texts."""
+        scores = self._scores(images, texts)
+        weights = self.weights.get(texts.language)
         if weights is None:
-            return average_scores(scores, captions.present)
-        return weights.combine(scores, captions.present)
+            return average_scores(scores, texts.present)
+        return weights.combine(scores, texts.present)
 
-    def _scores(self, images: Views, captions: Views) -> np.ndarray:
+    def _scores(self, images: Views, texts: Views) -> np.ndarray:
         """Scores [L, n, m] of every view."""
-        picture = images.parts[0]
-        tiles = [np.asarray(self._score(picture, part), np.float32) for part in captions.parts]
-        return np.stack(tiles)
+        own = images.parts[0]
+        return np.stack([np.asarray(self._score(own, part), np.float32) for part in texts.parts])
 
     def learn(
         self,
@@ -196,9 +195,7 @@ class Translated:
     ) -> None:
         """Learn CLC-C on a split, one set of weights for each language that queries are in."""
         part = dataset.split(split)
-        part = Dataset(
-            part.images[:MOST_PHOTOS], part.image_folder, part.name, part.root, part.file
-        )
+        part = Dataset(part.photos[:MOST_IMAGES], part.images, part.name, part.root, part.file)
         wanted = None if languages is None else [c for c in languages if c in part.languages]
         chosen = choose_captions(part, wanted, kinds)
         self.translate_captions(chosen, show_progress)
@@ -206,13 +203,13 @@ class Translated:
         readable = finite(images)
         for captions in chosen:
             source = readable_captions(captions, readable)
-            if len(np.unique(source.photo)) < 2:
+            if len(np.unique(source.image)) < 2:
                 continue
             views = self.encode_text(source.texts, source.language)
-            photo, owner = np.unique(source.photo, return_inverse=True)
-            scores = fill_missing(self._scores(images[photo], views), views.present)
+            gallery, owner = np.unique(source.image, return_inverse=True)
+            scores = fill_missing(self._scores(images[gallery], views), views.present)
             self.weights[source.language] = fit_consistency(scores, owner)
-        self.similarity = f"{self.similarity}, weighted on {split}"
+        self.similarity_name = f"{self.similarity_name}, weighted on {split}"
 
     def weight_notes(self) -> list[str]:
         """What each language counts for queries in each."""

@@ -1,42 +1,70 @@
-"""How an evaluation translates queries, as options and study files say it."""
+"""How an evaluation translates queries, as options, recipes and study files say it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from polyglance.data.dataset import Dataset
+from polyglance.data.load import TABLES
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.protocol import Encoder, choose_captions
+from polyglance.evaluation.captions import choose_captions
+from polyglance.evaluation.encoder import Encoder
 from polyglance.evaluation.translated import Translated
 from polyglance.translation import make_translator
+
+DATA = "$data"
+"""Stands in a translator's name for the dataset that is evaluated on."""
 
 
 @dataclass(frozen=True)
 class Translation:
     """How queries are translated before a model is asked.
 
-    `targets` are the languages, by default all of the model; `consistency` joins their scores:
-    `average` is CLC-A, `learned` CLC-C with weights from the split `learn_on`.
+    What is None is as the model's recipe says: `Translation()` asks a model as its recipe does.
+
+    Args:
+        translator: such as "captions:$data" or "lexicon:FILE"; $data is the data evaluated on.
+        targets: the languages to translate to, by default all of the model.
+        consistency: how scores of several are joined: "average" is CLC-A, "learned" CLC-C with
+            weights from the split `learn_on`; None is for one language.
+        learn_on: a split.
     """
 
-    translator: str
-    targets: tuple[str, ...] | None = None
+    translator: str | None = None
+    targets: Sequence[str] | None = None
     consistency: Literal["average", "learned"] | None = None
     learn_on: str = "val"
 
     def __post_init__(self) -> None:
-        if self.consistency is None and len(self.targets or ()) != 1:
-            raise PolyglanceError(
-                "name one language to translate queries to, or how to join the scores of several: "
-                "average or learned"
-            )
         if self.consistency not in (None, "average", "learned"):
             raise PolyglanceError(
                 f"consistency '{self.consistency}': expected average (CLC-A) or learned (CLC-C)"
             )
+        if self.consistency is None and len(self.targets or ()) > 1:
+            raise PolyglanceError(
+                "name one language to translate queries to, or how to join the scores of several: "
+                "average or learned"
+            )
 
-    def of(
+    def resolve(self, model: Any) -> "Translation | None":
+        """This, completed from the model's recipe; None is without translating."""
+        found, recipe = self, getattr(model, "recipe", None)
+        if recipe is not None and recipe.translation.used:
+            default = recipe.translation
+            if self.targets is None and self.consistency is None:
+                found = replace(found, targets=default.to, consistency=default.consistency)
+            found = replace(found, translator=self.translator or default.translator)
+        if found.translator is None:
+            if found.targets or found.consistency:
+                option = "--translate-to" if found.targets else "--consistency"
+                raise PolyglanceError(f"{option} needs a --translator")
+            return None
+        if not found.targets and not found.consistency:
+            raise PolyglanceError("--translator needs --translate-to LANGUAGE or --consistency")
+        return found
+
+    def apply(
         self,
         model: Encoder,
         dataset: Dataset,
@@ -46,11 +74,20 @@ class Translation:
         cache: Path | None = None,
         show_progress: bool | None = None,
     ) -> tuple[Translated, list[str]]:
-        """The model asked in translation, and notes to tell; all translations are there."""
+        """The model asked in translation, with all translations made, and notes to tell.
+
+        Args:
+            model: what is asked.
+            dataset: what it is evaluated on.
+            split: which of its images.
+            languages: those evaluated, all by default.
+            kinds: kinds of captions, a language's best by default.
+            cache: folder for translations.
+            show_progress: None shows progress on a terminal only.
+        """
         known = getattr(model, "languages", None) or dataset.languages
-        translated = Translated(
-            model, make_translator(self.translator), self.targets or known, cache
-        )
+        translator = make_translator(_located(self.translator or "", dataset))
+        translated = Translated(model, translator, self.targets or known, cache)
         chosen = choose_captions(dataset.split(split), languages, kinds)
         shares = translated.translate_captions(chosen, show_progress)
         notes = [
@@ -60,8 +97,22 @@ class Translation:
         ]
         if self.consistency == "learned":
             if split == self.learn_on:
-                notes.append(f"the weights are learnt on '{split}' and judged on it, too")
-            codes = [captions.language for captions in chosen]
-            translated.learn(dataset, self.learn_on, codes, kinds, show_progress)
+                notes.append(f"the weights are learnt on '{split}' and evaluated on it, too")
+            sources = [captions.language for captions in chosen]
+            translated.learn(dataset, self.learn_on, sources, kinds, show_progress)
             notes += translated.weight_notes()
         return translated, notes
+
+
+def _located(translator: str, dataset: Dataset) -> str:
+    """The translator's name with the dataset's place in it."""
+    if DATA not in translator:
+        return translator
+    file, place = dataset.file, dataset.root
+    if file is not None and file.suffix.lower() in TABLES:
+        place = file
+    if place is None:
+        raise PolyglanceError(
+            f"translator '{translator}': the dataset '{dataset.name}' is in no file; name one"
+        )
+    return translator.replace(DATA, str(place))

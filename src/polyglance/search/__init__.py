@@ -1,17 +1,20 @@
-"""Find pictures with words."""
+"""Find images with texts."""
 
-from polyglance.search.exact import Hit, check_queries, search, search_images
-from polyglance.search.gallery import Gallery, gallery_of_dataset, gallery_of_files
-from polyglance.search.query import Query, check_query
+from polyglance.search.exact import search
+from polyglance.search.gallery import Gallery, gallery_of_dataset, gallery_of_files, open_gallery
+from polyglance.search.query import Query, check_queries, check_query
+from polyglance.search.results import Hit, QueryResult, SearchResults
 
 __all__ = [
     "Gallery",
     "Hit",
     "Query",
+    "QueryResult",
+    "SearchResults",
     "check_queries",
     "check_query",
     "gallery_of_dataset",
     "gallery_of_files",
+    "open_gallery",
     "search",
-    "search_images",
 ]

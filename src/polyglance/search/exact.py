@@ -1,82 +1,81 @@
-"""Exact search: every picture is compared with every query."""
+"""Exact search: every image is compared with every query."""
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyglance.errors import PolyglanceError
-from polyglance.evaluation.similarity import scores
-from polyglance.search.gallery import Gallery, gallery_of_files
-from polyglance.search.query import Query, check_query
+from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.search.gallery import Gallery, Images, open_gallery
+from polyglance.search.query import Query, check_queries, translate_queries
+from polyglance.search.results import Hit, QueryResult, SearchResults
 
 if TYPE_CHECKING:
     from polyglance.models import Model
 
 DIGITS = 6
-"""Scores are compared to this many decimals: copies of a picture differ in the last bits,
+"""Scores are compared to this many decimals: duplicates of an image differ in the last bits,
 depending on where in a batch they were, and shall be ties."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A picture found; `rank` counts from 1."""
-
-    path: Path
-    score: float
-    rank: int
-
-
-def search_images(
-    model: "Model",
-    paths: Sequence[str | Path],
-    queries: Sequence[str] | str,
-    languages: Sequence[str | None] | str | None = None,
+def search(
+    model: "Model | str | Path",
+    images: Images,
+    queries: str | Sequence[str | Query],
+    *,
     top: int = 10,
+    language: str | Sequence[str | None] | None = None,
+    translator: str | None = None,
+    translate_to: str | None = None,
     cache: Path | None = None,
     show_progress: bool | None = None,
-) -> list[list[Hit]]:
-    """The `top` pictures for each query, best first; ties in the order of the paths.
+) -> SearchResults:
+    """Rank images for sentences in any language the model knows, or that can be translated.
 
-    `languages` is one code for all queries, one per query, or None: then the script decides.
-    Unreadable pictures are left out with a warning, as are words that the model does not know.
+    `search("runs/nce", "holiday", "a red house", top=3)[0].hits[0].path`. What the results'
+    `notes` say, unreadable images and unknown words, is also a `PolyglanceWarning`.
+
+    Args:
+        model: a `Model`, or the folder of a run.
+        images: a folder of images, a dataset or its place, files, or a `Gallery` made before.
+        queries: one sentence or several.
+        top: images for each query, best first; ties are in the order of the paths.
+        language: one for all queries, or one for each; None lets the script decide.
+        translator: translates the queries first, such as "lexicon:FILE".
+        translate_to: to this language, by default English if the model knows it.
+        cache: folder for features and translations; the XDG cache by default.
+        show_progress: None shows progress on a terminal only.
     """
-    checked = check_queries(model, queries, languages)
-    gallery = gallery_of_files(model, paths, cache, show_progress)
-    told = [query.warning for query in checked if query.warning]
-    told += [f"{path}: skipped, {reason}" for path, reason in gallery.problems]
-    for message in told:
-        warnings.warn(message, stacklevel=2)
-    return search(model, gallery, checked, top)
-
-
-def check_queries(
-    model: "Model",
-    queries: Sequence[str] | str,
-    languages: Sequence[str | None] | str | None = None,
-) -> list[Query]:
-    """`check_query` for each sentence, with one language for all or one per query."""
-    texts = [queries] if isinstance(queries, str) else list(queries)
-    codes = [languages] * len(texts) if isinstance(languages, str | None) else list(languages)
-    if not texts:
-        raise PolyglanceError("there is no query; give at least one sentence")
-    if len(codes) != len(texts):
-        raise PolyglanceError(f"{len(texts)} queries were given with {len(codes)} languages")
-    return [check_query(model, text, code) for text, code in zip(texts, codes, strict=True)]
-
-
-def search(
-    model: "Model", gallery: Gallery, queries: Sequence[Query], top: int = 10
-) -> list[list[Hit]]:
-    """The `top` pictures of a gallery for each query."""
     if top < 1:
-        raise PolyglanceError(f"cannot show the top {top} pictures; ask for at least 1")
-    vectors = [model.encode_text(q.text, q.language, show_progress=False)[0] for q in queries]
-    values = scores.get(model.similarity)(gallery.vectors, np.stack(vectors))  # [N, Q]
-    return [_hits(gallery, column, top) for column in values.T]
+        raise PolyglanceError(f"cannot show the top {top} images; ask for at least 1")
+    loaded = _load(model)
+    notes: list[str] = []
+    if translator is not None:
+        queries, language, notes = translate_queries(
+            loaded, queries, language, translator, translate_to, cache
+        )
+    elif translate_to is not None:
+        raise PolyglanceError("--translate-to needs a --translator")
+    checked = check_queries(loaded, queries, language)
+    gallery = open_gallery(loaded, images, cache, show_progress)
+    notes += [query.warning for query in checked if query.warning]
+    unreadable = () if gallery is images else gallery.unreadable  # told when it was made
+    for message in [*notes, *(f"{path}: skipped, {why}" for path, why in unreadable)]:
+        warnings.warn(message, PolyglanceWarning, stacklevel=2)
+    places = [str(x) if isinstance(x, str | Path) else None for x in (model, images)]
+    return SearchResults(find(loaded, gallery, checked, top), gallery, notes, *places)
+
+
+def find(model: "Model", gallery: Gallery, queries: Sequence[Query], top: int) -> list[QueryResult]:
+    """The `top` images of a gallery for each query."""
+    texts = [model.encode_text(q.text, q.language, show_progress=False)[0] for q in queries]
+    scores = model.similarity(gallery.embeddings, np.stack(texts))  # [N, Q]
+    return [
+        QueryResult(query, _hits(gallery, column, top))
+        for query, column in zip(queries, scores.T, strict=True)
+    ]
 
 
 def best_first(values: np.ndarray, top: int) -> np.ndarray:
@@ -91,6 +90,14 @@ def best_first(values: np.ndarray, top: int) -> np.ndarray:
     candidates = np.flatnonzero(rounded >= least)
     order = np.argsort(-rounded[candidates], kind="stable")
     return candidates[order[:top]]
+
+
+def _load(model: "Model | str | Path") -> "Model":
+    if not isinstance(model, str | Path):
+        return model
+    from polyglance.models import Model
+
+    return Model.load(model)
 
 
 def _hits(gallery: Gallery, values: np.ndarray, top: int) -> list[Hit]:

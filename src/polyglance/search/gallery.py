@@ -1,4 +1,4 @@
-"""The pictures that a search ranks: their points in the joint space."""
+"""The images that a search ranks: their embeddings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,30 +8,67 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import Dataset
+from polyglance.data.load import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.sets import NO_POINTS
+from polyglance.sets import NO_SINGLE_VECTOR
 from polyglance.vision.extract import check_pictures, extract, load_features
 from polyglance.vision.features import Features
+from polyglance.vision.images import list_images
 
 if TYPE_CHECKING:
     from polyglance.models import Model
 
-Problems = list[tuple[Path, str]]
-"""Pictures that could not be read, with the reason."""
-
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """Readable pictures in the order of their paths, with `vectors` float32 [N, D]."""
+    """Readable images in the order of their paths, with `embeddings` float32 [N, D].
+
+    `unreadable` are the others, with the reason.
+    """
 
     paths: list[Path]
-    vectors: np.ndarray
-    problems: Problems
-    pictures: bool = True
+    embeddings: np.ndarray
+    unreadable: list[tuple[Path, str]]
+    has_files: bool = True
     """Whether the paths are files; they are bare names where a dataset has features only."""
 
     def __len__(self) -> int:
         return len(self.paths)
+
+
+Images = Gallery | Dataset | str | Path | Sequence[str | Path]
+"""A gallery, a dataset, the place of one or of a folder of images, or files."""
+
+
+def open_gallery(
+    model: "Model",
+    images: Images,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> Gallery:
+    """The gallery of anything that can be searched.
+
+    Args:
+        model: what encodes the images.
+        images: a gallery, which is left as it is; a dataset; files; or a place: a dataset's, or
+            that of a folder, of which all images are taken.
+        cache: folder for features; the XDG cache by default.
+        show_progress: None shows progress on a terminal only.
+    """
+    if isinstance(images, Gallery):
+        return images
+    if isinstance(images, Dataset):
+        return gallery_of_dataset(model, images, cache, show_progress)
+    if not isinstance(images, str | Path):
+        return gallery_of_files(model, images, cache, show_progress)
+    folder = Path(images)
+    captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
+    if not folder.is_dir() or captioned:
+        return gallery_of_dataset(model, load_dataset(images), cache, show_progress)
+    paths = list_images(folder)
+    if not paths:
+        raise PolyglanceError(f"{folder}: there are no images in this folder")
+    return gallery_of_files(model, paths, cache, show_progress)
 
 
 def gallery_of_files(
@@ -40,17 +77,18 @@ def gallery_of_files(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Gallery:
-    """Encode picture files; those that cannot be read are listed in `problems`."""
-    _check_points(model)
+    """Encode image files; those that cannot be read are listed in `unreadable`."""
+    if model.attends:
+        raise PolyglanceError(NO_SINGLE_VECTOR)
     feature = model.recipe.image.feature
     if feature.startswith("imported/"):
         raise PolyglanceError(
-            f"this model was trained on '{feature}', which cannot be computed from pictures; "
+            f"this model was trained on '{feature}', which cannot be computed from images; "
             "search the dataset folder that holds these features"
         )
     files = sorted({Path(path) for path in paths}, key=Path.as_posix)
     if not files:
-        raise PolyglanceError("there are no pictures to search")
+        raise PolyglanceError("there are no images to search")
     return _encode(model, files, extract(files, feature, cache, show_progress=show_progress))
 
 
@@ -60,34 +98,30 @@ def gallery_of_dataset(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Gallery:
-    """Encode a dataset's photographs, from imported features where the model takes those.
+    """Encode a dataset's images, from imported features where the model takes those.
 
-    Where the dataset has no pictures, as with clips, the paths are their bare names.
+    Where the dataset has no image files, as with clips, the paths are bare names.
     """
-    _check_points(model)
+    if model.attends:
+        raise PolyglanceError(NO_SINGLE_VECTOR)
     feature = model.recipe.image.feature
     if not feature.startswith("imported/"):
         check_pictures(dataset, feature)
         return gallery_of_files(model, dataset.paths(), cache, show_progress)
-    pictures = dataset.image_folder.is_dir()
-    names = dataset.paths() if pictures else [Path(photo.image) for photo in dataset.images]
+    has_files = dataset.images.is_dir()
+    names = dataset.paths() if has_files else [Path(photo.image) for photo in dataset.photos]
     found = _encode(model, names, load_features(dataset, feature, cache))
-    return replace(found, pictures=pictures)
-
-
-def _check_points(model: "Model") -> None:
-    if model.attends:
-        raise PolyglanceError(NO_POINTS)
+    return replace(found, has_files=has_files)
 
 
 def _encode(model: "Model", files: list[Path], features: Features) -> Gallery:
     rows = np.flatnonzero(features.available)
     if not len(rows):
         path, reason = features.problems[0]
-        raise PolyglanceError(f"no picture could be read (the first: {path}, {reason})")
+        raise PolyglanceError(f"no image could be read (the first: {path}, {reason})")
     first = {files[row]: row for row in reversed(rows)}
     paths = sorted(first, key=Path.as_posix)
-    vectors = model.encode_features(features, np.array([first[path] for path in paths]))
-    if not np.isfinite(vectors).all():
-        raise PolyglanceError("the model gave a picture a vector that is not finite; train again")
-    return Gallery(paths, vectors, list(features.problems))
+    embeddings = model.encode_features(features, np.array([first[path] for path in paths]))
+    if not np.isfinite(embeddings).all():
+        raise PolyglanceError("the model gave an image a vector that is not finite; train again")
+    return Gallery(paths, embeddings, list(features.problems))

@@ -1,4 +1,4 @@
-"""The contact sheet: a row for each query with the pictures it finds."""
+"""The contact sheet: a row for each query with the images it finds."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -8,9 +8,9 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps, features
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
-from polyglance.search.exact import Hit
 from polyglance.search.fonts import font_for, language_name, script_name
 from polyglance.search.fonts.choose import needs_shaping
+from polyglance.search.results import Hit
 from polyglance.search.wrap import wrap
 from polyglance.vision.images import ImageProblem, read_image
 
@@ -19,6 +19,7 @@ GAP = 14
 MARGIN = 28
 LABEL, TEXT = 280, 264
 FRAME = 5
+TEXT_SIZE = 19
 SCORE_HEIGHT = 26
 TITLE_HEIGHT = 62
 ROW = CELL + SCORE_HEIGHT + 20
@@ -31,7 +32,7 @@ Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A query with what it found. Pictures in `correct` get a green frame."""
+    """A query with what it found. Images in `correct` get a green frame."""
 
     text: str
     hits: Sequence[Hit]
@@ -43,10 +44,22 @@ class Row:
 def write_sheet(
     path: Path, rows: Sequence[Row], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> None:
-    """Draw the rows and write them as PNG, atomically; `fonts` are tried before others."""
+    """Draw the rows and write them as PNG, atomically.
+
+    Args:
+        path: where to.
+        rows: queries with what they found.
+        title: a line above all rows.
+        fonts: font files, tried before others.
+    """
     sheet = draw_sheet(rows, title, fonts)
     with atomic(path) as handle:
         sheet.save(handle, "PNG", optimize=True)
+
+
+def unshown(texts: Sequence[str], fonts: Sequence[Path] = ()) -> list[str]:
+    """Those of the texts that no font can show; `fonts` are tried before others."""
+    return [text for text in texts if font_for(text, TEXT_SIZE, fonts) is None]
 
 
 def draw_sheet(
@@ -78,7 +91,7 @@ def sheet_size(rows: int, columns: int, titled: bool) -> tuple[int, int]:
 
 
 def cell_origin(row: int, column: int, titled: bool) -> tuple[int, int]:
-    """Left upper corner of a picture's square."""
+    """Left upper corner of an image's square."""
     x = MARGIN + LABEL + GAP + column * (CELL + GAP)
     return x, MARGIN + (TITLE_HEIGHT if titled else 0) + row * ROW + 10
 
@@ -89,13 +102,11 @@ def _draw_hit(
     x, y = origin
     right = hit.path in row.correct
     try:
-        picture = ImageOps.contain(
-            read_image(hit.path, CELL), (CELL, CELL), Image.Resampling.LANCZOS
-        )
+        image = ImageOps.contain(read_image(hit.path, CELL), (CELL, CELL), Image.Resampling.LANCZOS)
     except ImageProblem:  # the search read it, but it may have gone since
-        picture = Image.new("RGB", (CELL, CELL), MAT)
+        image = Image.new("RGB", (CELL, CELL), MAT)
     draw.rectangle([x, y, x + CELL - 1, y + CELL - 1], fill=MAT)
-    sheet.paste(picture, (x + (CELL - picture.width) // 2, y + (CELL - picture.height) // 2))
+    sheet.paste(image, (x + (CELL - image.width) // 2, y + (CELL - image.height) // 2))
     if right:
         box = [x - FRAME, y - FRAME, x + CELL - 1 + FRAME, y + CELL - 1 + FRAME]
         draw.rectangle(box, outline=RIGHT, width=FRAME)
@@ -111,7 +122,7 @@ def _draw_label(draw: ImageDraw.ImageDraw, row: Row, y: int, fonts: Sequence[Pat
         shown = row.language if name == row.language else f"{name} · {row.language}"
         _text(draw, (MARGIN, y), shown, 14, FAINT, fonts)
         y += 24
-    size = 19
+    size = TEXT_SIZE
     font = font_for(row.text, size, fonts)
     text, ink = row.text, INK
     if font is None:

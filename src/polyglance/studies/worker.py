@@ -31,7 +31,7 @@ from polyglance.studies.plan import RUN
 from polyglance.studies.store import CRASH, MISTAKE, RunFolder
 
 if TYPE_CHECKING:
-    from polyglance.evaluation import Encoder
+    from polyglance.evaluation.translation import Translation
 
 
 @dataclass(frozen=True)
@@ -156,24 +156,22 @@ def _judge(task: Task, folder: RunFolder) -> None:
     lacking = folder.lacking(task.split, set(task.needs))
     if not lacking:
         return
-    from polyglance.evaluation import evaluate
+    from polyglance.evaluation import EvaluateOptions, evaluate
     from polyglance.models import Model
 
     model = Model.load(folder.model)
     for kinds, view in dict.fromkeys((need.kinds, need.view) for need in lacking):
         languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, view)]
         dataset = _captioned(view, task, languages)
-        report = evaluate(
-            _asked(model, dataset, view, task, languages, kinds),
-            dataset,
-            task.split,
-            languages,
-            kinds,
+        options = EvaluateOptions(
+            languages=languages,
+            kinds=kinds,
             bootstrap=0,
-            name=folder.path.name,
-            cache=_path(task.cache),
             perturb=_perturbed(view, task),
+            translation=_translation(view, task),
         )
+        name, cache = folder.path.name, _path(task.cache)
+        report = evaluate(model, dataset, task.split, options, name=name, cache=cache)
         for result in report.results:
             path = folder.result(task.split, Need(kinds, result.language, view))
             single = replace(report, results=[result], averages={})
@@ -197,25 +195,15 @@ def _captioned(view: str, task: Task, languages: list[str]) -> Dataset:
     return replace(dataset, images=[*made, *others])
 
 
-def _asked(
-    model: "Encoder",
-    dataset: Dataset,
-    view: str,
-    task: Task,
-    languages: list[str],
-    kinds: tuple[str, ...] | None,
-) -> "Encoder":
-    """The model as a need's view asks it: as it is, or in translation."""
+def _translation(view: str, task: Task) -> "Translation | None":
+    """How a need's view asks the model: None is as it is."""
     translation = json.loads(view).get("translation") if view else None
     if translation is None:
-        return model
+        return None
     from polyglance.evaluation.translation import Translation
 
     translator = translation["translator"].replace("$data", task.data)
-    targets = tuple(translation["to"]) if translation["to"] else None
-    asked = Translation(translator, targets, translation["consistency"])
-    cache = _path(task.cache)
-    return asked.of(model, dataset, task.split, languages, kinds, cache)[0]
+    return Translation(translator, translation["to"], translation["consistency"])
 
 
 def _perturbed(view: str, task: Task) -> Perturber | None:

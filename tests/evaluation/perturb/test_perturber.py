@@ -105,7 +105,6 @@ def test_an_evaluation_says_what_was_changed(tmp_path: Path) -> None:
     class Deaf:
         """Ignores all but the image's number, which typos leave alone."""
 
-        similarity = "cosine"
         encode_dataset = model.encode_dataset
 
         def encode_text(self, texts: list[str], *_: object, **__: object) -> np.ndarray:
@@ -121,6 +120,7 @@ def test_an_evaluation_says_what_was_changed(tmp_path: Path) -> None:
     assert found == report["en"].perturbed
     assert found is not None
     assert (found.name, found.words, found.changed) == ("typos:1", 48, 24)
+    assert evaluate(Deaf(), data, bootstrap=0, perturb="typos:1")["en"].perturbed == found
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

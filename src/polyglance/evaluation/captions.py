@@ -1,0 +1,122 @@
+"""The captions that each language is evaluated on."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.errors import NoWords, PolyglanceError
+from polyglance.evaluation.report import Perturbed
+
+TEXTS_AT_A_TIME = 4096
+
+T = TypeVar("T")
+Perturb = Callable[[list[str], str], tuple[list[str], Perturbed]]
+"""Texts of a language → as many others in their place, and what was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatedCaptions:
+    """The captions a language is evaluated on.
+
+    `image` [M] is the index of each one's image in the split; `duplicates` were left out.
+    """
+
+    language: str
+    kinds: tuple[str, ...]
+    texts: list[str]
+    image: np.ndarray
+    duplicates: int
+    perturbed: Perturbed | None = None
+
+    def perturb(self, change: Perturb) -> "EvaluatedCaptions":
+        """The same captions, changed."""
+        texts, changes = change(self.texts, self.language)
+        return replace(self, texts=texts, perturbed=changes)
+
+
+def choose_captions(
+    part: Dataset,
+    languages: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+    keep_duplicates: bool = False,
+) -> list[EvaluatedCaptions]:
+    """The captions each language is evaluated on.
+
+    Args:
+        part: a split.
+        languages: those wanted, all by default; one without any captions is an error.
+        kinds: those wanted; by default the best that the language has.
+        keep_duplicates: whether a caption that an image has twice counts twice.
+    """
+    chosen = []
+    for language in dict.fromkeys(languages or part.languages):
+        used = tuple(kinds) if kinds else (part.best_kind(language),)
+        captions = _distinct(part.captions([language], used), keep_duplicates)
+        if captions is not None:
+            chosen.append(captions)
+        elif languages:
+            raise PolyglanceError(
+                f"{part.label}: language '{language}' has no captions of kind {', '.join(used)} "
+                "in this split; choose others with --kinds"
+            )
+    if not chosen:
+        wanted = f"kind {', '.join(kinds)}" if kinds else "any language"
+        raise PolyglanceError(
+            f"{part.label}: this split has no captions of {wanted}; choose another --split "
+            "or other --kinds"
+        )
+    return chosen
+
+
+def _distinct(table: CaptionTable, keep_duplicates: bool) -> EvaluatedCaptions | None:
+    if not len(table):
+        return None
+    pairs = list(zip(table.photo.tolist(), table.texts, strict=True))
+    first = list(range(len(pairs)))
+    if not keep_duplicates:
+        first = list({pair: i for i, pair in reversed(list(enumerate(pairs)))}.values())[::-1]
+    kinds = tuple(dict.fromkeys(table.kinds))
+    texts = [table.texts[i] for i in first]
+    left_out = len(pairs) - len(first)
+    return EvaluatedCaptions(table.languages[0], kinds, texts, table.photo[first], left_out)
+
+
+def readable_captions(captions: EvaluatedCaptions, readable: np.ndarray) -> EvaluatedCaptions:
+    """Without those of unreadable images; `readable` [N] bool."""
+    kept = np.flatnonzero(readable[captions.image])
+    texts = [captions.texts[i] for i in kept]
+    return replace(captions, texts=texts, image=captions.image[kept])
+
+
+def in_batches(
+    captions: EvaluatedCaptions, part: Dataset, encode: Callable[[list[str]], T]
+) -> Iterator[tuple[int, T]]:
+    """(number of texts, what `encode` makes of them), some texts at a time.
+
+    Args:
+        captions: those of one language.
+        part: the split that `captions.image` indexes, to say where a text without words is.
+        encode: texts → anything.
+    """
+    for start in range(0, len(captions.texts), TEXTS_AT_A_TIME):
+        texts = captions.texts[start : start + TEXTS_AT_A_TIME]
+        try:
+            yield len(texts), encode(texts)
+        except NoWords as error:
+            photo = part.photos[captions.image[start + error.index]]
+            name = ".".join((captions.language, *captions.kinds[: len(captions.kinds) == 1]))
+            raise PolyglanceError(
+                f"{part.where(photo, error.text)}: captions.{name} holds {error.text!r}, "
+                "which has no words; remove it"
+            ) from None
+
+
+def no_images(part: Dataset, split: str) -> PolyglanceError:
+    """The error for a split without a readable image."""
+    return PolyglanceError(
+        f"{part.label}: none of the images of split '{split}' can be read; "
+        f"put them into {part.images}"
+    )

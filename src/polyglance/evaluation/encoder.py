@@ -1,0 +1,60 @@
+"""What an evaluation needs of a model, and how the model compares embeddings."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from polyglance.data.dataset import Dataset
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation.embeddings import as_embeddings
+from polyglance.evaluation.similarity import Score, dot, normalise, scores
+from polyglance.sets import Embeddings
+
+
+class Encoder(Protocol):
+    """What an evaluation needs of a model.
+
+    It may also have `languages`, those it was trained on; `similarity_name`, one of "cosine" (the
+    default), "dot" and "order"; or a function `similarity(images, texts)` of its own, which takes
+    blocks of what it encoded and gives scores [n, m]. Embeddings are vectors, or anything that
+    has the methods of `VectorSets`.
+    """
+
+    def encode_text(
+        self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
+    ) -> Embeddings:
+        """Vectors [n, D] or sets; `language` is None for one that the model does not know.
+
+        A text without any word may raise `NoWords`, which is then told with file and line.
+        """
+
+    def encode_dataset(
+        self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
+    ) -> Embeddings:
+        """Vectors [N, D] of the images; NaN rows for those that cannot be read.
+
+        A set of no vectors is an image that cannot be read.
+        """
+
+
+class Similarity(NamedTuple):
+    """How a model compares embeddings: `score(prepare(images), prepare(texts))` is [n, m]."""
+
+    name: str
+    prepare: Callable[[Embeddings], Embeddings]
+    score: Score
+
+
+def similarity_of(model: Any) -> Similarity:
+    """The similarity that a model names, or its own function."""
+    name, own = getattr(model, "similarity_name", None), getattr(model, "similarity", None)
+    if own is not None and not callable(own):
+        raise PolyglanceError(
+            "the model's 'similarity' must be a function of images and texts; put the name of a "
+            f"known one ({', '.join(scores)}) into 'similarity_name'"
+        )
+    if own is not None and name not in scores.list():
+        return Similarity(str(name or "own"), as_embeddings, own)
+    if name in (None, "cosine"):
+        return Similarity("cosine", normalise, dot)
+    return Similarity(str(name), as_embeddings, scores.get(str(name)))

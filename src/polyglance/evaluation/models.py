@@ -1,0 +1,264 @@
+"""Several models on one split: compared, as seeds of one run, or averaged."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyglance.data.dataset import Dataset
+from polyglance.data.load import load_dataset
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation.comparison import Comparison, Spread, aggregate, compare
+from polyglance.evaluation.encoder import Encoder
+from polyglance.evaluation.ensemble import Ensemble
+from polyglance.evaluation.options import EvaluateOptions
+from polyglance.evaluation.protocol import EncodedLanguage, evaluate
+from polyglance.evaluation.report import Report, load_report
+from polyglance.files import atomic, write_json
+
+if TYPE_CHECKING:
+    from polyglance.evaluation.tables import Rows
+
+Source = str | Path | Encoder
+"""A run, the JSON file of a report with its ranks, or a model."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Reports of one or more models, with what they show together.
+
+    `comparison` is with the first model, where there are several; `spreads`, where these are
+    seeds of one run, mean ± sd in its place. `sources` says where each model comes from.
+    """
+
+    reports: list[Report]
+    comparison: Comparison | None = None
+    spreads: dict[str, dict[str, Spread]] | None = None
+    sources: list[str] = field(default_factory=list)
+
+    def __getitem__(self, name: str) -> Report:
+        return next(report for report in self.reports if report.model == name)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be told of any of the reports, once."""
+        return list(dict.fromkeys(note for report in self.reports for note in report.notes))
+
+    def tables(self) -> list["Rows"]:
+        """Tables for the terminal and in Markdown."""
+        from polyglance.evaluation.tables import comparison_rows, report_rows, seeds_rows
+
+        if self.spreads is not None:
+            return [seeds_rows(self.reports, self.spreads)]
+        tables = [report_rows(report) for report in self.reports]
+        if self.comparison is not None:
+            tables.append(comparison_rows(self.reports, self.comparison))
+        return tables
+
+    def as_dict(self, ranks: bool = False) -> dict[str, Any]:
+        """JSON form: of one model its report, else `runs` and what they show together."""
+        runs = [report.as_dict(ranks) for report in self.reports]
+        if self.comparison is not None:
+            return {"runs": runs, "comparison": self.comparison.as_dict()}
+        if self.spreads is not None:
+            values = {
+                row: {metric: asdict(spread) for metric, spread in metrics.items()}
+                for row, metrics in self.spreads.items()
+            }
+            return {"runs": runs, "seeds": values}
+        return runs[0]
+
+    def write_json(self, path: Path, ranks: bool = False) -> None:
+        """Write `as_dict`; with `ranks`, what later comparisons need."""
+        write_json(path, self.as_dict(ranks))
+
+    def write_markdown(self, path: Path) -> None:
+        """Write the tables."""
+        with atomic(path, "w") as handle:
+            handle.write("\n".join(table.markdown() for table in self.tables()))
+
+    def write_clip_benchmark(self, folder: Path) -> None:
+        """Write a JSON file with CLIP_benchmark's keys for each model and language."""
+        from polyglance.evaluation.export import write_clip_benchmark
+
+        for report, source in zip(self.reports, self.sources, strict=True):
+            write_clip_benchmark(folder, report, source)
+
+
+def evaluate_models(
+    models: Sequence[Source],
+    dataset: Dataset | str | Path | None = None,
+    split: str = "test",
+    options: EvaluateOptions | None = None,
+    *,
+    ensemble: bool = False,
+    seeds: bool = False,
+    trec: Path | None = None,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+    **fields: Any,
+) -> Evaluation:
+    """Evaluate models as `polyglance evaluate` does; several are compared with the first.
+
+    `evaluate_models(["runs/a", "runs/b"], "data/multi30k", folds=5).tables()`
+
+    Args:
+        models: folders of runs, JSON files of reports with ranks, or models.
+        dataset: images with captions, or where they are; not needed for JSON files.
+        split: which of its images.
+        options: what to evaluate on, and how.
+        ensemble: whether to evaluate the average of the models' scores too, last, all on the
+            images that every model can read.
+        seeds: whether the models are seeds of one run: mean ± sd in place of a comparison.
+        trec: folder for TREC runs and qrels, with a folder for each model if there are several.
+        cache: folder for features and translations; the XDG cache by default.
+        show_progress: None shows progress on a terminal only.
+        **fields: fields of `EvaluateOptions`, in place of those of `options`.
+    """
+    options = replace(options or EvaluateOptions(), **fields)
+    check_request(models, options, ensemble, seeds, trec)
+    names = _names(models)
+    sources = [
+        str(model) if isinstance(model, str | Path) else name
+        for model, name in zip(models, names, strict=True)
+    ]
+    if isinstance(dataset, str | Path):
+        dataset = load_dataset(dataset)
+    if dataset is None and not all(map(_is_report, models)):
+        raise PolyglanceError("name the images and captions to evaluate on with --data")
+    run = _Run(dataset, split, options, trec, len(models) > 1, cache, show_progress)
+    reports = run.ensemble(models, names) if ensemble else run.each(models, names)
+    if ensemble:
+        sources.append(" + ".join(sources))
+    if seeds:
+        return Evaluation(reports, spreads=aggregate(reports), sources=sources)
+    compared = compare(reports, options.bootstrap, options.seed) if len(reports) > 1 else None
+    return Evaluation(reports, compared, sources=sources)
+
+
+def check_request(
+    models: Sequence[Source],
+    options: EvaluateOptions,
+    ensemble: bool = False,
+    seeds: bool = False,
+    trec: Path | None = None,
+) -> None:
+    """What cannot be asked for together is an error; the arguments are `evaluate_models`'s."""
+    stored = next((model for model in models if _is_report(model)), None)
+    if not models:
+        raise PolyglanceError("there is no model to evaluate; name one")
+    for option, asked in (("--seeds", seeds), ("--ensemble", ensemble)):
+        if asked and len(models) < 2:
+            raise PolyglanceError(f"{option} needs two models or more")
+    if seeds and ensemble:
+        raise PolyglanceError("--ensemble and --seeds do not go together; leave out one of them")
+    if ensemble and stored is not None:
+        raise PolyglanceError(
+            f"{stored}: holds ranks, and --ensemble averages scores; name the model's folder"
+        )
+    if options.perturb is not None and stored is not None:
+        raise PolyglanceError(
+            f"{stored}: holds ranks, and --perturb changes captions; name the model's folder"
+        )
+    if trec is not None and options.folds > 1:
+        raise PolyglanceError("--trec writes the full gallery; leave out --folds")
+    if trec is not None and options.same_text:
+        raise PolyglanceError("--trec knows one image for a caption; leave out --same-text")
+    if len(models) > 1 and not seeds and not options.bootstrap:
+        raise PolyglanceError("a comparison needs --bootstrap of 1 or more")
+
+
+def _is_report(model: Source) -> bool:
+    return isinstance(model, str | Path) and str(model).endswith(".json")
+
+
+def _names(models: Sequence[Source]) -> list[str]:
+    """Folder names, or whole paths where those are not unique; models are numbered."""
+    full = [
+        str(model) if isinstance(model, str | Path) else f"model{number if models[1:] else ''}"
+        for number, model in enumerate(models, 1)
+    ]
+    if len(set(full)) < len(full):
+        raise PolyglanceError("the same model is named twice")
+    short = [Path(name).stem if name.endswith(".json") else Path(name).name for name in full]
+    return short if len(set(short)) == len(short) and all(short) else full
+
+
+def _load(model: Source) -> Encoder:
+    if not isinstance(model, str | Path):
+        return model
+    from polyglance.models import Model
+
+    return Model.load(Path(model))
+
+
+class _Run:
+    """One evaluation of several models; without a dataset, of stored reports only."""
+
+    def __init__(
+        self,
+        dataset: Dataset | None,
+        split: str,
+        options: EvaluateOptions,
+        trec: Path | None,
+        several: bool,
+        cache: Path | None,
+        show_progress: bool | None,
+    ) -> None:
+        self.dataset, self.split, self.options = dataset, split, options
+        self.trec, self.several = trec, several
+        self.cache, self.show_progress = cache, show_progress
+        if dataset is not None:
+            dataset.split(split)  # a wrong name fails before a model is loaded
+            self.options = replace(options, perturb=options.perturber(dataset))
+
+    def each(self, models: Sequence[Source], names: Sequence[str]) -> list[Report]:
+        """A report of each model, loaded one after the other."""
+        return [
+            replace(load_report(Path(str(model))), model=name)
+            if _is_report(model)
+            else self.report(_load(model), name)
+            for model, name in zip(models, names, strict=True)
+        ]
+
+    def ensemble(self, models: Sequence[Source], names: Sequence[str]) -> list[Report]:
+        """Reports of each model and, last, of their average, on the images that all can read."""
+        members = [_load(model) for model in models]
+        average = Ensemble(members)
+        name = "ensemble" if "ensemble" not in names else "+".join(names)
+        joint = self.report(average, name)
+        if average.mixed:
+            listed = " and ".join(dict.fromkeys(average.similarities))
+            joint.notes.append(
+                f"{listed} scores have scales of their own, and in their average the widest "
+                "counts most"
+            )
+        unreadable = set(joint.unreadable)
+        readable = np.array([image not in unreadable for image in joint.images])
+        reports = [self.report(*own, readable) for own in zip(members, names, strict=True)]
+        return [*reports, joint]
+
+    def report(self, model: Encoder, name: str, readable: np.ndarray | None = None) -> Report:
+        """The report of one model."""
+        assert self.dataset is not None
+        return evaluate(
+            model,
+            self.dataset,
+            self.split,
+            self.options,
+            name=name,
+            cache=self.cache,
+            readable=readable,
+            on_language=self._exporter(name, self.dataset.split(self.split)),
+            show_progress=self.show_progress,
+        )
+
+    def _exporter(self, name: str, part: Dataset) -> Callable[[EncodedLanguage], None] | None:
+        if self.trec is None:
+            return None
+        from polyglance.evaluation.export import write_trec
+
+        folder = self.trec / name.replace("/", "_") if self.several else self.trec
+        return lambda encoded: write_trec(folder, encoded, part, name)

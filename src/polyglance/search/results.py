@@ -1,0 +1,111 @@
+"""What a search found."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import write_json
+from polyglance.search.gallery import Gallery
+from polyglance.search.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An image found; `rank` counts from 1."""
+
+    path: Path
+    score: float
+    rank: int
+
+    @property
+    def name(self) -> str:
+        """The path as text, also where a file's name is not UTF-8."""
+        return path_text(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """A query with the images it found, best first."""
+
+    query: Query
+    hits: list[Hit]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "query": self.query.text,
+            "language": self.query.language,
+            "unknown_words": list(self.query.unknown),
+            "hits": [{"rank": h.rank, "score": h.score, "path": h.name} for h in self.hits],
+        }
+
+
+@dataclass(frozen=True)
+class SearchResults:
+    """Results in the order of the queries, as a sequence.
+
+    `notes` tell of translations and unknown words, `gallery.unreadable` of images left out;
+    `model` and `images` say where both are, if they were named by a place.
+    """
+
+    results: list[QueryResult]
+    gallery: Gallery
+    notes: list[str]
+    model: str | None = None
+    images: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[QueryResult]:
+        return iter(self.results)
+
+    def __getitem__(self, number: int) -> QueryResult:
+        return self.results[number]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        unreadable = self.gallery.unreadable
+        return {
+            "model": self.model,
+            "images": self.images,
+            "pictures": len(self.gallery),
+            "skipped": [{"path": path_text(path), "reason": reason} for path, reason in unreadable],
+            "queries": [result.as_dict() for result in self.results],
+        }
+
+    def write_json(self, path: Path) -> None:
+        """Write `as_dict`."""
+        write_json(path, self.as_dict())
+
+    def write_sheet(
+        self, path: Path, title: str | None = None, fonts: Sequence[Path] = ()
+    ) -> list[str]:
+        """Write a contact sheet as PNG, a row for each query.
+
+        Args:
+            path: where to.
+            title: a line above all rows.
+            fonts: font files, tried before others.
+
+        Returns:
+            The queries that no font can show, which the sheet names by their script.
+        """
+        from polyglance.search.sheet import Row, unshown, write_sheet
+
+        if not self.gallery.has_files:
+            raise PolyglanceError(
+                f"{self.images or 'the dataset'}: has features and no images for a contact sheet; "
+                "leave out --sheet"
+            )
+        rows = [Row(one.query.text, one.hits, one.query.language) for one in self.results]
+        write_sheet(path, rows, title, fonts)
+        return unshown([row.text for row in rows], fonts)
+
+
+def path_text(path: Path) -> str:
+    """A path as text, also where a file's name is not UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
