@@ -6,7 +6,13 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text.embedders.added import FIRST_ID, AddedLanguage, AddedReader, AddedRows, load_added
+from polyglance.text.embedders.added import (
+    FIRST_ID,
+    AddedLanguage,
+    AddedReader,
+    AddedRows,
+    load_added,
+)
 from polyglance.text.embedders.table import Vocabularies
 from polyglance.text.embedders.vocabulary import Vocabulary
 from polyglance.text.word_layers import WordTable

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.text.embedders.characters.alphabet import END, PAD, SPECIALS, START, UNKNOWN, Alphabet
+from polyglance.text.embedders.characters.alphabet import (
+    END,
+    PAD,
+    SPECIALS,
+    START,
+    UNKNOWN,
+    Alphabet,
+)
 from polyglance.text.embedders.characters.spelling import character_ids
 from polyglance.text.lexicon import Lexicon
 from polyglance.text.embedders.vocabulary import Vocabulary

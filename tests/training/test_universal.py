@@ -19,7 +19,7 @@ from polyglance.data import load_dataset, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.models.compact import compact
 from polyglance.recipes import load_recipe
-from polyglance.text.vectors import skipgram
+from polyglance.text.vectors.word_vectors import skipgram
 from polyglance.text.embedders.universal.embedder import ClosedVocabularies, Layout
 from polyglance.text.embedders.universal.layer import UniversalWords
 from polyglance.text.vectors.word_vectors import read_vectors, save_vectors

@@ -33,7 +33,7 @@ def parallel_captions(
     if text_only:
         tables = [text_only_captions(dataset, [language], 0) for language in (source, target)]
         wanted = _translated_kinds([set(table.kinds) for table in tables])
-        return _only(tables[0], wanted), _only(tables[1], wanted)
+        return _of_kinds(tables[0], wanted), _of_kinds(tables[1], wanted)
     extra = dataset.root is not None and (dataset.root / FILE).is_file()
     kinds = _translated_kinds([set(part.captions([one]).kinds) for one in (source, target)])
 
@@ -41,7 +41,8 @@ def parallel_captions(
         table = part.captions([language], kinds)
         if not extra:
             return table
-        return _joined(table, text_only_captions(dataset, [language], len(part)), kinds)
+        others = text_only_captions(dataset, [language], len(part))
+        return table.join(_of_kinds(others, kinds))
 
     return captions(source), captions(target)
 

@@ -10,9 +10,9 @@ from polyglance.evaluation.options import EvaluateOptions
 from polyglance.evaluation.protocol import EncodedLanguage, evaluate
 from polyglance.evaluation.ranks import Ranks, rank_both
 from polyglance.evaluation.report import Report, load_report
-from polyglance.evaluation.similarity import cosine, dot, normalise, order
 from polyglance.evaluation.translated import Translated
 from polyglance.evaluation.translation import Translation
+from polyglance.similarity import cosine, dot, normalise, order
 
 __all__ = [
     "Comparison",

@@ -74,14 +74,14 @@ def choose_captions(
 def _distinct(table: CaptionTable, keep_duplicates: bool) -> EvaluatedCaptions | None:
     if not len(table):
         return None
-    pairs = list(zip(table.photo.tolist(), table.texts, strict=True))
+    pairs = list(zip(table.image.tolist(), table.texts, strict=True))
     first = list(range(len(pairs)))
     if not keep_duplicates:
         first = list({pair: i for i, pair in reversed(list(enumerate(pairs)))}.values())[::-1]
     kinds = tuple(dict.fromkeys(table.kinds))
     texts = [table.texts[i] for i in first]
     left_out = len(pairs) - len(first)
-    return EvaluatedCaptions(table.languages[0], kinds, texts, table.photo[first], left_out)
+    return EvaluatedCaptions(table.languages[0], kinds, texts, table.image[first], left_out)
 
 
 def readable_captions(captions: EvaluatedCaptions, readable: np.ndarray) -> EvaluatedCaptions:
@@ -106,10 +106,10 @@ def in_batches(
         try:
             yield len(texts), encode(texts)
         except NoWords as error:
-            photo = part.photos[captions.image[start + error.index]]
+            image = part.images[captions.image[start + error.index]]
             name = ".".join((captions.language, *captions.kinds[: len(captions.kinds) == 1]))
             raise PolyglanceError(
-                f"{part.where(photo, error.text)}: captions.{name} holds {error.text!r}, "
+                f"{part.where(image, error.text)}: captions.{name} holds {error.text!r}, "
                 "which has no words; remove it"
             ) from None
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.embeddings import as_embeddings
-from polyglance.evaluation.similarity import Score, dot, normalise, scores
 from polyglance.sets import Embeddings
+from polyglance.similarity import Score, dot, normalise, scores
 
 
 class Encoder(Protocol):

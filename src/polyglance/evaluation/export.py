@@ -10,9 +10,9 @@ from polyglance.data.dataset import Dataset
 from polyglance.evaluation.metrics import KS
 from polyglance.evaluation.protocol import EncodedLanguage
 from polyglance.evaluation.report import Report
-from polyglance.evaluation.similarity import Score
 from polyglance.files import atomic, write_json
 from polyglance.sets import Embeddings
+from polyglance.similarity import Score
 
 DEPTH = 100
 QUERY_BLOCK = 256
@@ -33,7 +33,7 @@ def write_trec(
         tag: the name of the run, the last column.
         depth: how many items of every query a run holds.
     """
-    images = [_word(part.photos[i].image) for i in encoded.gallery]
+    images = [_word(part.images[i].image) for i in encoded.gallery]
     captions = list(_caption_names(images, encoded.caption_image))
     owner = encoded.caption_image
     pairs = [(images[i], caption) for i, caption in zip(owner, captions, strict=True)]

@@ -23,10 +23,10 @@ from polyglance.evaluation.metrics import fold_slices, rank_folds
 from polyglance.evaluation.options import EvaluateOptions
 from polyglance.evaluation.report import LanguageResult, Report, summarise
 from polyglance.evaluation.same_text import merge_texts, rank_same_text
-from polyglance.evaluation.similarity import Score
 from polyglance.evaluation.strict import strict_folds
 from polyglance.progress import Bar
 from polyglance.sets import Embeddings
+from polyglance.similarity import Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def evaluate(
             results.append(_rank(encoded, options, bar))
             if on_language is not None:
                 on_language(encoded)
-    names = [photo.image for photo in part.photos]
+    names = [entry.image for entry in part.images]
     return summarise(
         Report(
             model=name,

@@ -1,6 +1,7 @@
 """A model that is asked in translation: in one language, or in several whose scores are joined."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +196,7 @@ class Translated:
     ) -> None:
         """Learn CLC-C on a split, one set of weights for each language that queries are in."""
         part = dataset.split(split)
-        part = Dataset(part.photos[:MOST_IMAGES], part.images, part.name, part.root, part.file)
+        part = replace(part, images=part.images[:MOST_IMAGES])
         wanted = None if languages is None else [c for c in languages if c in part.languages]
         chosen = choose_captions(part, wanted, kinds)
         self.translate_captions(chosen, show_progress)

@@ -16,7 +16,8 @@ from polyglance.models.network import Network, build_network
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.recipes.schema.checks import ONE_VECTOR
-from polyglance.sets import Codes, VectorSets
+from polyglance.sets import Embeddings, VectorSets
+from polyglance.similarity import scores
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch, load_embedder
 from polyglance.text.embedders.pretrained import located
 from polyglance.text.tokenizers import read_words
@@ -100,7 +101,7 @@ class Model:
         language: str | None = None,
         batch_size: int = 256,
         show_progress: bool | None = None,
-    ) -> Codes:
+    ) -> Embeddings:
         """Embeddings of texts, float32 [n, D].
 
         Args:
@@ -118,7 +119,7 @@ class Model:
         language: str | None = None,
         batch_size: int = 256,
         show_progress: bool | None = False,
-    ) -> Codes:
+    ) -> Embeddings:
         """Embeddings of ids, float32 [n, D]; sorted by length inside, so no step is wasted.
 
         Args:
@@ -132,8 +133,8 @@ class Model:
         with torch.inference_mode(), Bar("text", len(order), "texts", show_progress) as bar:
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
-                padded = (torch.from_numpy(part) for part in tokens.ids.pad(rows))
-                batch = TextBatch(*padded, tokens.unseen)
+                ids, steps = (torch.from_numpy(part) for part in tokens.ids.pad(rows))
+                batch = TextBatch(ids, steps, tokens.unseen)
                 result[rows] = _to_numpy(self.network.embed_text(batch, language))
                 bar.advance(len(rows))
         return result
@@ -143,7 +144,7 @@ class Model:
         images: Sequence[str | Path] | str | Path,
         cache: Path | None = None,
         show_progress: bool | None = None,
-    ) -> Codes:
+    ) -> Embeddings:
         """Embeddings of image files, float32 [n, D]; an unreadable image is an error.
 
         Args:
@@ -164,7 +165,7 @@ class Model:
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
-    ) -> Codes:
+    ) -> Embeddings:
         """Embeddings of a dataset's images, float32 [N, D]; NaN where one cannot be read.
 
         Args:
@@ -177,14 +178,16 @@ class Model:
         )
         return self.encode_available(features)
 
-    def encode_available(self, features: Features) -> Codes:
+    def encode_available(self, features: Features) -> Embeddings:
         """Embeddings of all images of `features`, [N, D]; NaN for those without features."""
         result = self._missing(features.lengths)
         rows = np.flatnonzero(features.available)
         result[rows] = self.encode_features(features, rows)
         return result
 
-    def encode_features(self, features: Features, rows: np.ndarray, batch_size: int = 512) -> Codes:
+    def encode_features(
+        self, features: Features, rows: np.ndarray, batch_size: int = 512
+    ) -> Embeddings:
         """Embeddings of the images `rows` of `features`, float32 [len(rows), D]."""
         self.check_features(features)
         result = self._missing(features.lengths[rows])
@@ -194,12 +197,16 @@ class Model:
                 result[start : start + batch_size] = _to_numpy(self.network.embed_images(*batch))
         return result
 
-    def similarity(self, images: Codes, texts: Codes) -> np.ndarray:
-        """Scores [N, M] of embeddings of images and texts; higher is closer.
+    def similarity(self, images: Embeddings, texts: Embeddings) -> np.ndarray:
+        """Scores [n, m] of n images and m texts as this model encodes them; higher is closer.
 
-        It is what the model was trained with: cosine, order violation, or cross-attention. Where
-        it is symmetric, images may be compared with images, and texts with texts.
+        It is what the model was trained with: cosine, order violation, or cross-attention. A row
+        for each image, a column for each text; order violations and cross-attention are not
+        symmetric. One vector [D] counts as one image or text.
         """
+        if not self.attends:
+            compare = scores.get(self.similarity_name)
+            return compare(*(np.atleast_2d(np.asarray(x, np.float32)) for x in (images, texts)))
         result = np.empty((len(images), len(texts)), np.float32)
         with torch.inference_mode():
             for a, b in product(
@@ -210,7 +217,7 @@ class Model:
                 result[place] = self.network.scores(*tile).numpy()
         return result
 
-    def _missing(self, lengths: np.ndarray) -> Codes:
+    def _missing(self, lengths: np.ndarray) -> Embeddings:
         """Embeddings to be filled in, of images or texts with `lengths` [n] vectors."""
         if self.attends:
             return VectorSets.empty(lengths, self.dim)
@@ -316,13 +323,13 @@ def _renamed(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name.replace(".words.spelt.", ".words."): value for name, value in state.items()}
 
 
-def _to_numpy(embeddings: torch.Tensor | Sets) -> Codes:
+def _to_numpy(embeddings: torch.Tensor | Sets) -> Embeddings:
     if isinstance(embeddings, Sets):
         return VectorSets.from_padded(embeddings.vectors.numpy(), embeddings.lengths.numpy())
     return embeddings.numpy()
 
 
-def _to_torch(embeddings: Codes) -> torch.Tensor | Sets:
+def _to_torch(embeddings: Embeddings) -> torch.Tensor | Sets:
     if isinstance(embeddings, VectorSets):
         return Sets(*(torch.from_numpy(part) for part in embeddings.pad()))
     return torch.from_numpy(np.asarray(embeddings, np.float32))

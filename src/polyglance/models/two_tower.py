@@ -16,7 +16,7 @@ class TwoTower(Network):
     def __init__(self, recipe: Recipe, feature_dim: int, embedder: Embedder) -> None:
         super().__init__(recipe, feature_dim, embedder)
         similarity = recipe.joint.similarity
-        self.similarity = similarity.kind
+        self.similarity: str = similarity.kind
         if isinstance(similarity, OrderRecipe) and similarity.squared:
             self.similarity = "order-squared"
         self.no_imgnorm = recipe.compat.no_imgnorm

@@ -108,8 +108,8 @@ def gallery_of_dataset(
     if not feature.startswith("imported/"):
         check_pictures(dataset, feature)
         return gallery_of_files(model, dataset.paths(), cache, show_progress)
-    has_files = dataset.images.is_dir()
-    names = dataset.paths() if has_files else [Path(photo.image) for photo in dataset.photos]
+    has_files = dataset.image_folder.is_dir()
+    names = dataset.paths() if has_files else [Path(entry.image) for entry in dataset.images]
     found = _encode(model, names, load_features(dataset, feature, cache))
     return replace(found, has_files=has_files)
 

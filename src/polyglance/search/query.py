@@ -43,7 +43,7 @@ def check_query(model: "Model", text: str, language: str | None = None) -> Query
     words = tuple(read_words(model.recipe.text, [text], language)[1][0])
     if not words:
         raise PolyglanceError(f"the query '{text}' has no words to look for")
-    words, unknown = model.reader.recognise(model.recipe.text, words, language)
+    words, unknown = model.embedder.unknown(words, language)
     if len(unknown) == len(words):
         named = ", ".join(dict.fromkeys(unknown))
         raise PolyglanceError(

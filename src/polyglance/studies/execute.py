@@ -96,8 +96,9 @@ def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
 
     for run in todo:
         if run.recipe is not None and (what := needs_lexicon(run.recipe)):
-            option = "--lexicon (universal.lexicon in a recipe)"
-            lexicon_path(given or run.recipe.universal.lexicon, what, option)
+            option = "--lexicon (text.embedder.lexicon in a recipe)"
+            named = getattr(run.recipe.text.embedder, "lexicon", None)
+            lexicon_path(given or named, what, option)
 
 
 def uses_lexicon(plan: Plan) -> bool:

@@ -92,9 +92,7 @@ def train_locked(
     torch.manual_seed(recipe.training.seed)
     started, data = prepare(recipe, dataset, start, assign_tokens, cache, show_progress)
     model = started.model
-    validation = Validation(
-        model, dataset, recipe.data.validation_split, cache, started.trains
-    )
+    validation = Validation(model, dataset, recipe.data.validation_split, cache, started.trains)
     _check_validation(recipe, dataset, model, validation)
     check_multipliers(model.network, recipe.training.multipliers)
     facts = {"data": dataset.name, "fingerprint": fingerprint, "captions": len(data)}

@@ -119,9 +119,7 @@ class TuplesStep(Step):
         if self.parts.anchors is not None:
             yield self.rules.anchor_weight * self.parts.anchors()
 
-    def _masked(
-        self, update: int, captions: TextBatch, languages: Tensor, places: Tensor
-    ) -> Texts:
+    def _masked(self, update: int, captions: TextBatch, languages: Tensor, places: Tensor) -> Texts:
         """The same captions with masked words, which the averages leave out."""
         ids, lengths, unseen = captions
         generator = np.random.default_rng([self.recipe.training.seed, update, MASKS])

@@ -8,14 +8,14 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.evaluation import Report, evaluate
-from polyglance.evaluation.protocol import (
+from polyglance.evaluation.captions import (
     choose_captions,
     in_batches,
-    no_pictures,
+    no_images,
     readable_captions,
 )
 from polyglance.models import Model
-from polyglance.sets import Codes
+from polyglance.sets import Embeddings
 from polyglance.text.embedders import EncodedTexts
 from polyglance.vision.extract import load_features
 
@@ -45,7 +45,7 @@ class Validation:
         """Find what would stop an evaluation now, not after an epoch; make the word ids."""
         part, readable = self.dataset.split(self.split), self._features.available
         if not readable.any():
-            raise no_pictures(part, self.split)
+            raise no_images(part, self.split)
         evaluated = []
         for captions in choose_captions(part, self.evaluated) if self.evaluated else ():
             seen = readable_captions(captions, readable)
@@ -57,7 +57,12 @@ class Validation:
     def report(self) -> Report:
         """Recalls of the model as it is now, on the languages it is trained on."""
         return evaluate(
-            self, self.dataset, self.split, self.evaluated, bootstrap=0, show_progress=False
+            self,
+            self.dataset,
+            self.split,
+            languages=self.evaluated,
+            bootstrap=0,
+            show_progress=False,
         )
 
     def encode_text(
@@ -66,7 +71,7 @@ class Validation:
         language: str | None = None,
         *,
         show_progress: bool | None = None,
-    ) -> Codes:
+    ) -> Embeddings:
         return self.model.encode_tokens(self._ids(texts, language), language)
 
     def _ids(self, texts: Sequence[str], language: str | None) -> EncodedTexts:
@@ -77,8 +82,8 @@ class Validation:
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
-    ) -> Codes:
+    ) -> Embeddings:
         return self.model.encode_available(self._features)
 
-    def similarity(self, images: Codes, texts: Codes) -> np.ndarray:
+    def similarity(self, images: Embeddings, texts: Embeddings) -> np.ndarray:
         return self.model.similarity(images, texts)

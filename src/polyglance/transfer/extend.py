@@ -7,7 +7,7 @@ from typing import Any
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.hold_out import hold_out
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation import evaluate
+from polyglance.evaluation import EvaluateOptions, evaluate
 from polyglance.evaluation.metrics import Metrics, chance
 from polyglance.models import Model
 from polyglance.recipes.schema import (
@@ -159,9 +159,10 @@ def evaluate_gain(
         cache: where features are kept.
     """
     models = [start, *([trained] if trained is not None else [])]
-    reports = [evaluate(m, dataset, split, [language], bootstrap=0, cache=cache) for m in models]
+    options = EvaluateOptions(languages=[language], bootstrap=0)
+    reports = [evaluate(m, dataset, split, options, cache=cache) for m in models]
     try:
-        before = evaluate(old, dataset, split, [language], bootstrap=0, cache=cache).results[0].metrics
+        before = evaluate(old, dataset, split, options, cache=cache).results[0].metrics
     except PolyglanceError:  # a model with a tower for each language cannot read another
         before = None
     found = [report.results[0] for report in reports]

@@ -77,7 +77,7 @@ def train_recipe(
         show_progress: None shows bars on a terminal where it takes long.
         callbacks: called at every event of the training.
     """
-    start = fresh_model
+    start: StartModel = fresh_model
     if recipe.transfer is not None:
         start = start_from(source_folder(recipe.transfer.source, out))
     return train(recipe, dataset, out, resume, cache, show_progress, start, callbacks)

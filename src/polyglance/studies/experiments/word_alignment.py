@@ -54,15 +54,16 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
         split_rows,
     )
     from polyglance.alignment.named import language_pair
-    from polyglance.recipes.schema import TextRecipe
+    from polyglance.recipes.schema import VectorsEmbedderRecipe
+    from polyglance.text.embedders.fixed.build import VectorSource
     from polyglance.text.vectors.word_vectors import WordVectors
-    from polyglance.text.embedders.fixed.build import language_words
 
     codes = language_pair(settings.pair, f"pair {settings.pair}")
     recipe = VectorsEmbedderRecipe(
         word_dim=settings.dim, trained=settings.trained, centre=settings.centre
     )
-    parts = [language_words(recipe, TOKENIZER, dataset, code, cache=cache) for code in codes]
+    vectors = VectorSource(recipe, TOKENIZER, dataset, cache)
+    parts = [vectors.words(code) for code in codes]
     source, target = (WordVectors(part.words, part.matrix) for part in parts)
     both = source, target
     pairs = named_pairs(settings.dictionary, codes[0], codes[1], dataset=dataset, vectors=both)

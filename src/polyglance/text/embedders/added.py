@@ -122,7 +122,9 @@ class AddedEmbedder(Embedder):
         if not set(languages) & set(self.added):
             return self.base.encode(texts, words, languages)
         old = [row for row, language in enumerate(languages) if language not in self.added]
-        known = self.base.encode(*([part[i] for i in old] for part in (texts, words, languages)))
+        known = self.base.encode(
+            [texts[i] for i in old], [words[i] for i in old], [languages[i] for i in old]
+        )
         found = {row: known.ids[i].tolist() for i, row in enumerate(old)}
         for row, language in enumerate(languages):
             if language in self.added:

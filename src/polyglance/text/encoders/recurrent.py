@@ -23,7 +23,9 @@ class GruEncoder(PackedGRU):
         self.average = isinstance(settings, BiGruRecipe) and settings.directions == "average"
         self.unpacked = compat.unpacked
 
-    def forward(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(  # type: ignore[override]
+        self, words: Tensor, index: Tensor, lengths: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Word vectors [U, W], which stand at index [B, T] → states [B, T, D], lengths [B]."""
         steps = torch.full_like(lengths, index.shape[1]) if self.unpacked else lengths
         states, packing = self.encode(words, index, steps)

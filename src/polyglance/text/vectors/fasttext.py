@@ -33,9 +33,9 @@ def subword_hashes(words: Sequence[str], shortest: int, longest: int) -> Ragged:
     As in fastText, bytes are signed, `<` and `>` alone are no n-grams, and the order is that of
     the first character, then of the length.
 
-    >>> hashes, offsets = subword_hashes(["ab"], 3, 3)  # <ab, ab>
-    >>> hashes.tolist(), offsets.tolist()
-    ([1218209508, 1699241756], [0, 2])
+    >>> hashes = subword_hashes(["ab"], 3, 3)  # <ab, ab>
+    >>> hashes[0].tolist()
+    [1218209508, 1699241756]
     """
     coded = [f"<{word}>".encode() for word in words]
     data = np.frombuffer(b"".join(coded), np.int8)
@@ -57,7 +57,7 @@ def subword_hashes(words: Sequence[str], shortest: int, longest: int) -> Ragged:
             hashes[:, length - shortest] = state
             kept[:, length - shortest] = inside & ~((length == 1) & (first | last))
     counts = np.bincount(word_of, kept.sum(axis=1), minlength=len(words)).astype(np.int64)
-    return Ragged(hashes[kept], np.concatenate([[0], np.cumsum(counts)]))
+    return Ragged.from_lengths(hashes[kept], counts)
 
 
 def _absorb(
@@ -100,17 +100,16 @@ class SubwordVectors:
         """Rows of the matrix for each word: its own, if it was seen, then those of its n-grams."""
         known = np.array([self._ids.get(word.encode(), -1) for word in words], np.int64)
         spelt = ["" if word == END_OF_SENTENCE else word for word in words]
-        hashes, offsets = subword_hashes(spelt, self.shortest, self.longest)
-        counts = np.diff(offsets)
+        hashes = subword_hashes(spelt, self.shortest, self.longest)
+        counts = hashes.lengths
         counts[[word == END_OF_SENTENCE for word in words]] = 0
-        owner = np.repeat(np.arange(len(words)), np.diff(offsets))
+        owner = np.repeat(np.arange(len(words)), hashes.lengths)
         kept = counts[owner] > 0
-        grams = self.count + hashes.astype(np.int64) % max(self.buckets, 1)
+        grams = self.count + hashes.flat.astype(np.int64) % max(self.buckets, 1)
         seen = np.flatnonzero(known >= 0)
         order = np.argsort(np.concatenate([seen, owner[kept]]), kind="stable")
         flat = np.concatenate([known[seen], grams[kept]])[order]
-        lengths = counts + (known >= 0)
-        return Ragged(flat, np.concatenate([[0], np.cumsum(lengths)]))
+        return Ragged.from_lengths(flat, counts + (known >= 0))
 
     def vectors(self, words: Sequence[str], show_progress: bool | None = None) -> np.ndarray:
         """Vectors [n, d] float32, the mean of each word's rows, as fastText gives them.
@@ -122,17 +121,17 @@ class SubwordVectors:
         with Bar("composing vectors", len(words), "words", show) as bar:
             for start in range(0, len(words), _CHUNK):
                 chunk = words[start : start + _CHUNK]
-                out[start : start + len(chunk)] = self._compose(*self.rows(chunk))
+                out[start : start + len(chunk)] = self._compose(self.rows(chunk))
                 bar.advance(len(chunk))
         return out
 
-    def _compose(self, flat: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    def _compose(self, rows: Ragged) -> np.ndarray:
         """Means, with the rows added one after another: fastText's own rounding."""
-        lengths = np.diff(offsets)
+        lengths = rows.lengths
         sums = np.zeros((len(lengths), self.dim), np.float32)
         for place in range(int(lengths.max(initial=0))):
             words = np.flatnonzero(lengths > place)
-            sums[words] += self.matrix[flat[offsets[words] + place]]
+            sums[words] += self.matrix[rows.flat[rows.offsets[words] + place]]
         return sums * (1.0 / np.maximum(lengths, 1)).astype(np.float32)[:, None]
 
     @classmethod

@@ -146,7 +146,7 @@ class CharacterEmbedder(Embedder):
         characters = np.zeros((len(forms), self.settings.word_length), np.int32)
         for number, table in enumerate(self.tables.values()):
             mine = np.flatnonzero(owner == number)
-            characters[mine] = table.spell([forms[i][1] for i in mine])
+            characters[mine] = table.spell([forms[i][1] for i in mine.tolist()])
         columns = {"characters": characters}
         if self.vectors is not None:
             columns["rows"] = self.vectors.rows([form.word for _, form in forms])

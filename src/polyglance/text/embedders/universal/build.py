@@ -114,7 +114,9 @@ def _own_tokens(words: LanguageWords, layout: Layout, code: str) -> dict[str, in
 
 def _translate(
     settings: UniversalEmbedderRecipe,
-    pivot: str, words: Mapping[str, LanguageWords], tables: Tables
+    pivot: str,
+    words: Mapping[str, LanguageWords],
+    tables: Tables,
 ) -> None:
     """Rare words become the pivot's; those without a known translation are dropped."""
     if pivot not in words:
