@@ -118,5 +118,5 @@ def no_images(part: Dataset, split: str) -> PolyglanceError:
     """The error for a split without a readable image."""
     return PolyglanceError(
         f"{part.label}: none of the images of split '{split}' can be read; "
-        f"put them into {part.images}"
+        f"put them into {part.image_folder}"
     )

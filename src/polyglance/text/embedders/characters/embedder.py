@@ -183,5 +183,7 @@ def _table(recipe: Recipe, words: Mapping[str, Sequence[Sequence[str]]]) -> Form
     data = settings.alphabet == "data"
     alphabet = Alphabet.build(words, settings.min_count) if data else Alphabet.lavse()
     longest, ends = recipe.text.max_length, settings.ends
-    forms = (f for own in words.values() for one in own for f in forms_of(one[:longest], ends))
+    captions = (forms_of(one[:longest], ends) for own in words.values() for one in own)
+    # Outer words first, as version 0.1.0 numbered them: sums over a batch round as they did.
+    forms = (form for own in captions for form in (*own[:1], *own[-1:], *own[1:-1]))
     return FormTable(alphabet, settings.word_length, forms)
