@@ -86,7 +86,8 @@ def test_a_run_of_version_0_1_0_trains_to_the_same_weights(name: str, tmp_path: 
     model = Model.load(tmp_path / "run")
     check_embeddings(model, name, tmp_path / "cache", TOLERANCE)
     wanted = {
-        key.removeprefix(f"{name}/weights/"): value
+        # Pretrained vectors stood beside a layer of their own.
+        key.removeprefix(f"{name}/weights/").replace(".words.spelt.", ".words."): value
         for key, value in EXPECTED.items()
         if key.startswith(f"{name}/weights/")
     }

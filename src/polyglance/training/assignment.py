@@ -69,7 +69,7 @@ class TokenScores(nn.Module):
     def embed(
         self, language: int, words: Tensor, explore: float, count: int, generator: torch.Generator
     ) -> Tensor:
-        """Vectors [u, size] of the tokens of words [u, dim], straight through (Burns et al. 2020, §3.1).
+        """Vectors [u, size] of the tokens of words [u, dim], straight through (SMALR, §3.1).
 
         With the chance `explore` the token is any of the best `count`. The gradient reaches the
         layer through the token's share π of a softmax over these: e = E[a] (1 + π_a − |π_a|),

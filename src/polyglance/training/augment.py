@@ -42,10 +42,10 @@ def change_words(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ids [B, T] with lengths [B] ≥ 1 → ids with words masked, replaced and deleted, lengths.
 
-    A word is selected with the chance `word_drop`; of the selected the share `mask_share` becomes the
-    mask, the share `replace_share` any word, and the rest is deleted, but never a whole caption. Ids
-    that are that `continues` [B, T] the word before share their fate: pieces of a word are all
-    masked, each replaced, or all deleted.
+    A word is selected with the chance `word_drop`; of the selected the share `mask_share` becomes
+    the mask, the share `replace_share` any word, and the rest is deleted, but never a whole
+    caption. Ids where `continues` [B, T] is true share the fate of the ids before them: pieces of
+    a word are all masked, each replaced, or all deleted.
     """
     inside = np.arange(ids.shape[1]) < lengths[:, None]
     draw = generator.random(ids.shape)

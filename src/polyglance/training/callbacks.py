@@ -1,4 +1,4 @@
-"""What happens at the events of a training: bars, logs, curves, checkpoints, a watch on collapse."""
+"""What happens at the events of a training: bars, logs, curves, checkpoints."""
 
 import time
 from typing import TYPE_CHECKING, Any
