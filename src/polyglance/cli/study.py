@@ -81,10 +81,19 @@ def study_command(
         facts = Facts.of(load_dataset(data), study.evaluation.split, lexicon)
     planned = make_plan(study, profile, facts, seeds, parse_overrides(overrides or []), rows)
     options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache, lexicon)
+    if facts is not None:
+        _migrate(options.runs, facts)
     if plan:
         _print_plan(planned, options)
     elif out is not None:
         _run(name, planned, facts, options, out, overrides or [])
+
+
+def _migrate(runs: Path, facts: "Facts") -> None:
+    from polyglance.studies.migrate import migrate_runs
+
+    if done := migrate_runs(runs, facts):
+        typer.echo(f"{runs}: {done} run{'s' * (done > 1)} of version 0.1.0 found again", err=True)
 
 
 def _run(

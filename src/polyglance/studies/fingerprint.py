@@ -34,7 +34,7 @@ def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
         "data": data,
     }
     if dataset is not None and recipe.image.feature.startswith(IMPORTED):
-        value["features"] = _imported(dataset, recipe.image.feature.removeprefix(IMPORTED))
+        value["features"] = features_digest(dataset, recipe.image.feature)
     return digest(value)[:24]
 
 
@@ -47,8 +47,11 @@ def kin_key(recipe: Recipe, data: str) -> str:
     return run_key(recipe.model_copy(update=changes), data)
 
 
-def _imported(dataset: Dataset, name: str) -> str | None:
-    """Imported features are the data's own; extracted ones follow from the pictures."""
+def features_digest(dataset: Dataset, feature: str) -> str | None:
+    """Of imported features, which are the data's own; extracted ones follow from the images."""
+    if not feature.startswith(IMPORTED):
+        return None
+    name = feature.removeprefix(IMPORTED)
     folder = None if dataset.root is None else dataset.root / "features" / name
     if folder is None or not (folder / META).is_file():
         return None

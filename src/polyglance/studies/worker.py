@@ -145,7 +145,8 @@ def _clear_unless_resumable(model: Path, recipe: Recipe, dataset: Dataset) -> No
         return
     try:
         saved = read_json(model / "model.json")
-        fits = saved["recipe"] == recipe.model_dump(mode="json") and saved["data"] == dataset.name
+        written = check_recipe(saved["recipe"], str(model))
+        fits = written == recipe and saved["data"] == dataset.name
     except (PolyglanceError, KeyError, TypeError):
         fits = False
     if not fits:
