@@ -11,7 +11,7 @@ import regex
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
-from polyglance.text.normalise import base_code
+from polyglance.languages import base_language
 
 _CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]+")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
@@ -43,7 +43,7 @@ def segment(text: str, language: str | None = None) -> str:
     """
     if text.isascii() or not is_unspaced(text):
         return text
-    code = base_code(language)
+    code = language and base_language(language)
     japanese = code == "ja" or (code != "zh" and _KANA.search(text) is not None)
     text = _CJK.sub(_spaced(_cut_japanese if japanese else _cut_chinese), text)
     return _CLUSTERED.sub(_spaced(_CLUSTER.findall), text)
