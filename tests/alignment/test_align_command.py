@@ -75,9 +75,10 @@ def test_centred_vectors_keep_their_means(files, tmp_path):
 
 
 def test_lexicon_and_identical(files, tmp_path):
-    lines = [f"{i}-n\t{code}\t{letter}{i}\n" for i in range(300) for code, letter in ("xa", "yb")]
+    both = {"pt-BR": "a", "de": "b"}
+    lines = [f"{i}-n\t{tag}\t{letter}{i}\n" for i in range(300) for tag, letter in both.items()]
     (tmp_path / "l.tsv").write_text("".join(lines))
-    text = run(*BASE[:2], "--dictionary", "lexicon:x-y", "--lexicon", "l.tsv", *BASE[4:])
+    text = run(*BASE[:2], "--dictionary", "lexicon:pt-BR-de", "--lexicon", "l.tsv", *BASE[4:])
     assert "dictionary: 300 pairs; 300 pairs" in text
     text = run("a.vec", "a.vec", "--dictionary", "identical", "--method", "svd", *BASE[4:])
     np.testing.assert_allclose(

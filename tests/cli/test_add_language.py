@@ -66,6 +66,16 @@ def test_few_pairs(english, run, tmp_path):
     assert "split val" in shown.stdout
 
 
+def test_a_language_with_a_region(english, run, tmp_path):
+    (tmp_path / "pairs.txt").write_text("cachorro dog\ngato cat\n", encoding="utf-8")
+    named = ("--language", "pt-BR", "--dictionary", tmp_path / "pairs.txt")
+    run("add-language", english, *named, "--out", tmp_path / "both")
+    new = Model.load(tmp_path / "both")
+    assert new.languages == ["en", "pt-BR"]
+    added, known = new.encode_text(["Cachorros"], "pt-BR"), new.encode_text(["dog"], "en")
+    np.testing.assert_allclose(added, known, rtol=1e-5, atol=1e-6)
+
+
 def test_vectors_of_the_new_language_for_a_model_of_fixed_ones(run, tmp_path, monkeypatch):
     monkeypatch.setenv("POLYGLANCE_CACHE", str(tmp_path / "cache"))
     toy = write_toy(tmp_path / "toy")
@@ -84,7 +94,7 @@ def test_vectors_of_the_new_language_for_a_model_of_fixed_ones(run, tmp_path, mo
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--language", "f r"], "expected a code"),
+        (["--language", "f r"], "expected a language tag"),
         (["--language", "en"], "knows 'en' already"),
         (["--language", "fr", "--method", "magic"], "expected svd or rcsls"),
         (["--language", "fr", "--lr", "0"], "expected a number above 0"),

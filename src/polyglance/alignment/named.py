@@ -1,6 +1,5 @@
 """Dictionaries by name, as commands and recipes give them."""
 
-import re
 from pathlib import Path
 
 from polyglance.alignment.captions import induced_pairs, parallel_captions
@@ -94,8 +93,18 @@ def parallel(
 
 
 def language_pair(text: str, where: str) -> list[str]:
-    """The two languages of `fr-de`."""
-    codes = text.split("-")
-    if len(codes) != 2 or not all(re.fullmatch(r"\w+", code) for code in codes):
-        raise PolyglanceError(f"{where}: expected two languages, such as fr-de")
-    return codes
+    """The two languages of a pair.
+
+    Hyphens may be read in several ways, as in `pt-BR-de`: then as tags in their standard form.
+
+    >>> language_pair("fr-de", "--languages"), language_pair("pt-BR-de", "--languages")
+    (['fr', 'de'], ['pt-BR', 'de'])
+    """
+    parts = text.split("-")
+    pairs = [["-".join(parts[:at]), "-".join(parts[at:])] for at in range(1, len(parts))]
+    found = [pair for pair in pairs if all(map(is_tag, pair))]
+    if len(found) > 1:
+        found = [pair for pair in found if all(standard_tag(tag) == tag for tag in pair)]
+    if len(found) != 1:
+        raise PolyglanceError(f"{where}: expected two languages, such as fr-de or pt-BR-de")
+    return found[0]

@@ -1,12 +1,12 @@
 """`polyglance add-language`: bring a trained model to a language it never saw."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polyglance.errors import PolyglanceError
+from polyglance.languages import is_tag
 
 if TYPE_CHECKING:
     from polyglance.data.dataset import Dataset
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def add_language_command(
     model: Annotated[Path, typer.Argument(help="A run of 'polyglance train'.")],
-    language: Annotated[str, typer.Option(help="Code of the new language, such as nl.")],
+    language: Annotated[str, typer.Option(help="Tag of the new language, such as nl.")],
     out: Annotated[Path, typer.Option(help="Folder of the new model, made by this command.")],
     dictionary: Annotated[
         str,
@@ -44,17 +44,17 @@ def add_language_command(
         str | None, typer.Option(help="Dataset with captions in the new language to learn from.")
     ] = None,
     pairs: Annotated[
-        int | None, typer.Option(min=1, help="Of its training photographs, so many.")
+        int | None, typer.Option(min=1, help="How many of its training images.")
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over them at most.")] = 20,
     lr: Annotated[float, typer.Option(help="Learning rate of the new words.")] = 1e-3,
     evaluate: Annotated[
-        str | None, typer.Option(help="Dataset to judge on; default what --data holds out.")
+        str | None, typer.Option(help="Dataset to evaluate on; default what --data holds out.")
     ] = None,
     split: Annotated[str, typer.Option(help="Of --evaluate.")] = "test",
     cache: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
 ) -> None:
-    """Add a language to a trained model; all that the model knew stays as it was, bit by bit."""
+    """Add a language to a trained model; results in its other languages stay the same."""
     _check(language, method, lr, data, pairs)
     from polyglance.data import load_dataset
     from polyglance.data.hold_out import hold_out
@@ -69,10 +69,10 @@ def add_language_command(
     )
 
     old = Model.load(model)
-    few = None if data is None else load_dataset(data)
-    judged = None if evaluate is None else load_dataset(evaluate)
-    if judged is not None:
-        _check_split(judged, split, language)
+    captions = None if data is None else load_dataset(data)
+    dataset = None if evaluate is None else load_dataset(evaluate)
+    if dataset is not None:
+        _check_split(dataset, split, language)
     transfer = TransferRecipe.model_validate(
         {
             "source": str(model.absolute()),
@@ -83,23 +83,23 @@ def add_language_command(
             "pivot": pivot,
         }
     )
-    count = pairs if few is not None else 0
+    count = pairs if captions is not None else 0
     recipe = extension_recipe(old, model.absolute(), language, transfer, count, epochs, lr)
-    new, start = extend_model(recipe, out, few, judged, cache)
+    new, start = extend_model(recipe, out, captions, dataset, cache)
     typer.echo(f"{language}: {known_words(new, language)} words by {dictionary}{_also(vectors)}")
-    numbers = check_unchanged(old, new)
-    typer.echo(f"{', '.join(old.languages)}: unchanged, all {numbers:,} numbers are the same")
-    if judged is None and few is not None:
-        judged, split = hold_out(few), "val"
-    if judged is not None:
-        trained = new if few is not None else None
-        _print(judge_gain(old, start, trained, language, judged, split, cache), language, split)
+    count = check_unchanged(old, new)
+    typer.echo(f"{', '.join(old.languages)}: unchanged, all {count:,} parameters are the same")
+    if dataset is None and captions is not None:
+        dataset, split = hold_out(captions), "val"
+    if dataset is not None:
+        trained = new if captions is not None else None
+        _print(judge_gain(old, start, trained, language, dataset, split, cache), language, split)
     typer.echo(f"model: {out}")
 
 
 def _check(language: str, method: str, lr: float, data: str | None, pairs: int | None) -> None:
-    if not re.fullmatch(r"\w+", language):
-        raise PolyglanceError(f"--language {language}: expected a code, such as nl")
+    if not is_tag(language):
+        raise PolyglanceError(f"--language {language}: expected a language tag, such as nl")
     if method not in ("svd", "rcsls"):
         raise PolyglanceError(f"--method {method}: expected svd or rcsls")
     if not 0 < lr < float("inf"):
@@ -125,7 +125,7 @@ def _print(gain: "Gain", language: str, split: str) -> None:
     named = {"before": gain.before, "dictionary": gain.start, "pairs": gain.trained}
     header = ["", *(f"{way} R@{k}" for way in ("I→T", "T→I") for k in (1, 5, 10)), "mR"]
     rows = [[name, *_cells(found)] for name, found in named.items() if found is not None]
-    title = f"{language}, {gain.photos} photographs of split {split}"
+    title = f"{language}, {gain.photos} images of split {split}"
     notes = [
         f"It reads {100 * gain.read:.0f} % of the captions' words. Chance would give an mR of "
         f"{gain.chance:.1f}."

@@ -131,17 +131,17 @@ def _pairs(
 ) -> "Pairs":
     from polyglance.alignment.named import language_pair, named_pairs
 
-    codes = ["", ""]
+    pair = ["", ""]
     kind, _, rest = name.partition(":")
     if kind == "lexicon":
-        codes = language_pair(rest, f"--dictionary {name}")
+        pair = language_pair(rest, f"--dictionary {name}")
     elif kind in ("captions", "text-only"):
         if languages is None:
             raise PolyglanceError(
                 f"--dictionary {name}: say which languages to read with --languages, such as fr-de"
             )
-        codes = language_pair(languages, f"--languages {languages}")
-    return named_pairs(name, codes[0], codes[1], lexicon, vectors=(source, target))
+        pair = language_pair(languages, f"--languages {languages}")
+    return named_pairs(name, pair[0], pair[1], lexicon, vectors=(source, target))
 
 
 def _describe(path: Path, vectors: "WordVectors") -> None:

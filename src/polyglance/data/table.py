@@ -15,6 +15,7 @@ from typing import Any
 
 from polyglance.data.dataset import CaptionedImage, Captions, Dataset
 from polyglance.errors import PolyglanceError
+from polyglance.languages import primary_subtag
 
 COLUMNS = {
     "path": (
@@ -80,15 +81,6 @@ def hash_splits(names: Iterable[str]) -> dict[str, str]:
             donors = sorted((place[name], name) for name in splits if splits[name] == largest)
             splits[donors[0 if missing == "train" else -1][1]] = missing
     return splits
-
-
-def language_code(value: str) -> str:
-    """The primary language of a code or locale.
-
-    >>> language_code("pt_BR"), language_code("EN")
-    ('pt', 'en')
-    """
-    return value.strip().lower().replace("_", "-").split("-")[0]
 
 
 def split_name(value: str) -> str:
@@ -232,13 +224,13 @@ def _image(value: Any, where: str) -> str:
 
 def _language(cells: dict[str, Any], default: str | None, path: Path, where: str) -> str:
     if "language" in cells:
-        return language_code(_text(cells["language"], "language", where))
+        return primary_subtag(_text(cells["language"], "language", where))
     if default is None:
         raise PolyglanceError(
             f"{path}: there is no column 'language' (nor lang, locale); add one with codes such "
             "as en or de, or run 'polyglance data convert table TABLE OUT -o language=en'"
         )
-    return language_code(default)
+    return primary_subtag(default)
 
 
 def _texts(value: Any, where: str) -> list[str]:

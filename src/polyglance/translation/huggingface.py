@@ -1,15 +1,15 @@
 """Sequence-to-sequence models of Hugging Face transformers, from folders on disk."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from polyglance.errors import PolyglanceError
+from polyglance.languages import find_tag
 from polyglance.packages import import_package, quiet
 from polyglance.translation.base import Translator, folder_digest, needed, translators
-from polyglance.translation.codes import find_code
 
 LONGEST = 256
 """Tokens of a translation."""
@@ -34,7 +34,7 @@ class HuggingFaceTranslator(Translator):
         if not (self.folder / "config.json").is_file():
             raise PolyglanceError(
                 f"{self.folder}: no model there; give the folder of a Hugging Face translation "
-                "model with config.json, its weights and its tokeniser"
+                "model with config.json, its weights and its tokenizer"
             )
         import_package("transformers")
         self.name = f"hf:{self.folder.resolve().name}"
@@ -70,7 +70,7 @@ class HuggingFaceTranslator(Translator):
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """The tokeniser that a folder holds."""
+    """The tokenizer that a folder holds."""
     transformers = import_package("transformers")
     load = transformers.AutoTokenizer.from_pretrained
     with quiet(transformers.utils.logging):
@@ -80,17 +80,25 @@ def load_tokenizer(folder: Path) -> Any:
 def ask_for(
     tokenizer: Any, config: Any, source: str, target: str, where: Path
 ) -> tuple[str, dict[str, Any]]:
-    """How a model is told the languages: a prefix of the text, and options of `generate`."""
+    """How to ask a model for a pair of languages: a prefix of the text, and options of `generate`.
+
+    Args:
+        tokenizer: of the model.
+        config: of the model, if it has one.
+        source: language of the texts.
+        target: language of the translations.
+        where: the model's folder, for messages.
+    """
     marks = language_marks(tokenizer)
-    code = find_code(target, marks)
-    if code is not None and code.startswith((">>", "<2")):  # Marian to many, MADLAD
-        return f"{code} ", {}
-    if code is not None:  # M2M100, NLLB, mBART
-        own = find_code(source, marks)
+    mark = find_mark(target, marks)
+    if mark is not None and mark.startswith((">>", "<2")):  # Marian to many, MADLAD
+        return f"{mark} ", {}
+    if mark is not None:  # M2M100, NLLB, mBART
+        own = find_mark(source, marks)
         if own is None:
             raise PolyglanceError(f"{where}: the model does not know language '{source}'")
         tokenizer.src_lang = own.strip("_") if own.startswith("__") else own
-        return "", {"forced_bos_token_id": tokenizer.convert_tokens_to_ids(code)}
+        return "", {"forced_bos_token_id": tokenizer.convert_tokens_to_ids(mark)}
     if marks:
         raise PolyglanceError(f"{where}: the model does not know language '{target}'")
     if getattr(config, "model_type", "") == "t5":
@@ -104,6 +112,17 @@ def language_marks(tokenizer: Any) -> list[str]:
     """The tokens that name languages; none where a model has one pair of languages."""
     tokens = [*tokenizer.all_special_tokens, *tokenizer.get_vocab()]
     return [token for token in dict.fromkeys(map(str, tokens)) if _MARK.fullmatch(token)]
+
+
+def find_mark(language: str, marks: Iterable[str]) -> str | None:
+    """The token that names a language.
+
+    >>> find_mark("de", ["__en__", "__de__"]), find_mark("zh", [">>zho_Hant<<", ">>zho_Hans<<"])
+    ('__de__', '>>zho_Hans<<')
+    """
+    by_tag = {mark.strip("_<>").removeprefix("2"): mark for mark in marks}
+    found = find_tag(language, by_tag)
+    return None if found is None else by_tag[found]
 
 
 def loading(folder: Path, load: Callable[[], T]) -> T:

@@ -10,8 +10,8 @@ from polyglance.data.convert.common import (
     image_list,
     lines,
 )
-from polyglance.data.table import language_code
 from polyglance.errors import PolyglanceError
+from polyglance.languages import primary_subtag
 
 CODES = {"jp": "ja"}
 
@@ -43,7 +43,7 @@ def convert_xtd10(source: Path, images: Path | None = None, *, split: str = "tes
 
 def _language(path: Path) -> str:
     code = path.stem.removeprefix("test_1kcaptions_")
-    return CODES.get(code, language_code(code))
+    return CODES.get(code, primary_subtag(code))
 
 
 def _one(source: Path, name: str) -> Path:

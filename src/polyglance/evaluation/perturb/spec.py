@@ -1,9 +1,9 @@
 """What a perturbation is called: `typos:0.2`, `code-switch:0.5:de+fr`."""
 
-import re
 from dataclasses import dataclass
 
 from polyglance.errors import PolyglanceError
+from polyglance.languages import is_tag
 from polyglance.registry import nearest
 
 KINDS = ("typos", "inflections", "unseen", "code-switch")
@@ -12,7 +12,7 @@ WITH_LEXICON = ("unseen", "code-switch")
 
 @dataclass(frozen=True)
 class Perturbation:
-    """Which change, and the chance of a word to be changed where it can be.
+    """Which change, and the probability with which a word that can be changed is.
 
     >>> str(Perturbation.parse("code-switch:0.50:fr+de"))
     'code-switch:0.5:de+fr'
@@ -31,7 +31,7 @@ class Perturbation:
             raise PolyglanceError(
                 f"'{text}': unknown perturbation '{kind}'{nearest(kind, list(KINDS))}"
             )
-        number, given, codes = rest.partition(":")
+        number, given, tags = rest.partition(":")
         try:
             rate = float(number)
         except ValueError:
@@ -42,16 +42,16 @@ class Perturbation:
             )
         if given and kind != "code-switch":
             raise PolyglanceError(f"'{text}': only code-switch takes languages")
-        languages = tuple(sorted(set(codes.split("+")))) if given else ()
-        if not all(re.fullmatch(r"\w+", code) for code in languages):
+        languages = tuple(sorted(set(tags.split("+")))) if given else ()
+        if not all(map(is_tag, languages)):
             raise PolyglanceError(
                 f"'{text}': name languages with + between, such as {kind}:{rate:g}:de+fr"
             )
         return cls(kind, rate, languages)
 
     def __str__(self) -> str:
-        codes = f":{'+'.join(self.languages)}" if self.languages else ""
-        return f"{self.kind}:{self.rate:g}{codes}"
+        languages = f":{'+'.join(self.languages)}" if self.languages else ""
+        return f"{self.kind}:{self.rate:g}{languages}"
 
     @property
     def needs_lexicon(self) -> bool:

@@ -6,6 +6,8 @@ from functools import cache
 
 import regex
 
+from polyglance.languages import base_language
+
 _APOSTROPHES = "’‘ʼ′´`‛׳״"
 _TURKIC = {"tr", "az"}
 _TURKIC_LETTERS = frozenset("ıİğĞ")
@@ -52,14 +54,11 @@ def is_plain(text: str) -> bool:
     return _plain().fullmatch(text) is not None
 
 
-def base_code(language: str | None) -> str | None:
-    """`pt` of `pt-BR` or `PT_br`."""
-    return language and regex.split("[-_]", language, maxsplit=1)[0].lower()
-
-
 def lower(text: str, language: str | None) -> str:
     """Lower case, not case folding: `ß` stays. Turkish has a dotted and a dotless i."""
-    turkic = base_code(language) in _TURKIC if language else not _TURKIC_LETTERS.isdisjoint(text)
+    turkic = (
+        base_language(language) in _TURKIC if language else not _TURKIC_LETTERS.isdisjoint(text)
+    )
     if turkic:
         text = text.replace("İ", "i").replace("I", "ı")
     return text.lower().replace("i̇", "i")

@@ -39,7 +39,7 @@ def romanise(text: str, language: str | None) -> str:
     >>> romanise("犬が走っている", "ja")
     'inu ga hashitte iru'
     """
-    code = base_code(language) or _by_script(text)
+    code = base_language(language) if language else _by_script(text)
     if code == "ja":
         return _japanese(text)
     return _chinese(text) if code == "zh" else text

@@ -43,7 +43,7 @@ def segment(text: str, language: str | None = None) -> str:
     """
     if text.isascii() or not is_unspaced(text):
         return text
-    code = base_code(language)
+    code = language and base_language(language)
     japanese = code == "ja" or (code != "zh" and _KANA.search(text) is not None)
     text = _CJK.sub(_spaced(_cut_japanese if japanese else _cut_chinese), text)
     return _CLUSTERED.sub(_spaced(_CLUSTER.findall), text)
