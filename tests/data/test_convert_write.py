@@ -8,7 +8,7 @@ from polyglance.data import CaptionedImage, load_folder
 from polyglance.data.convert import (
     CONVERTERS,
     Conversion,
-    Features,
+    ImportedFeatures,
     drop_missing,
     parse_options,
     write_folder,
@@ -72,12 +72,12 @@ def test_only_empty_targets_unless_forced(tmp_path: Path, conversion: Conversion
 
 
 def test_nothing_half_written(tmp_path: Path, conversion: Conversion) -> None:
-    def fail(folder: Path, features: Features) -> None:
+    def fail(folder: Path, features: ImportedFeatures) -> None:
         (folder / "vectors.f16").write_bytes(b"half")
         raise PolyglanceError("broken")
 
     conversion.features.append(
-        Features("f", 2, "global", 1, lambda: iter([("a", np.ones((1, 2)))]))
+        ImportedFeatures("f", 2, "global", 1, lambda: iter([("a", np.ones((1, 2)))]))
     )
     before = sorted(path.name for path in tmp_path.iterdir())
     with pytest.raises(PolyglanceError, match="broken"):

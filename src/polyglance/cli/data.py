@@ -12,8 +12,8 @@ from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
     from polyglance.data import Dataset
-    from polyglance.data.convert import Conversion, Features
-    from polyglance.data.info import Report
+    from polyglance.data.convert import Conversion, ImportedFeatures
+    from polyglance.data.info import DatasetReport
 
 data_app = typer.Typer(
     name="data", help="Look at datasets, convert them, generate one.", no_args_is_help=True
@@ -113,7 +113,7 @@ def generate(
     typer.echo(f"{out}: {photos} pictures")
 
 
-def _write_store(folder: Path, features: "Features") -> None:
+def _write_store(folder: Path, features: "ImportedFeatures") -> None:
     from polyglance.progress import track
     from polyglance.vision.store import FeatureStore
 
@@ -155,7 +155,7 @@ def _features(dataset: "Dataset") -> dict[str, dict[str, Any]]:
     return found
 
 
-def _print_report(report: "Report", features: dict[str, dict[str, Any]]) -> None:
+def _print_report(report: "DatasetReport", features: dict[str, dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -173,7 +173,7 @@ def _print_report(report: "Report", features: dict[str, dict[str, Any]]) -> None
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _feature_lines(report: "Report", features: dict[str, dict[str, Any]]) -> list[str]:
+def _feature_lines(report: "DatasetReport", features: dict[str, dict[str, Any]]) -> list[str]:
     total = sum(report.photos.values())
     found = []
     for name, about in features.items():
@@ -187,7 +187,7 @@ def _feature_lines(report: "Report", features: dict[str, dict[str, Any]]) -> lis
     return found
 
 
-def _findings(report: "Report", features: dict[str, dict[str, Any]]) -> list[str]:
+def _findings(report: "DatasetReport", features: dict[str, dict[str, Any]]) -> list[str]:
     if not report.has_images:
         instead = ", but imported features" if features else ""
         found = [f"pictures: none, the dataset has no images folder{instead}"]

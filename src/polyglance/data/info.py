@@ -14,7 +14,7 @@ from polyglance.progress import track
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class CaptionCount:
     """Captions of one split, language and kind; `least` and `most` are per photograph."""
 
     split: str
@@ -27,13 +27,13 @@ class Count:
 
 
 @dataclass
-class Report:
+class DatasetReport:
     """The findings of `inspect_dataset`; every list is empty for a sound dataset."""
 
     name: str
     photos: dict[str, int]
     """split → photographs"""
-    counts: list[Count]
+    counts: list[CaptionCount]
     has_images: bool
     decoded: bool
     missing: list[str] = field(default_factory=list)
@@ -58,9 +58,9 @@ class Report:
 
 def inspect_dataset(
     dataset: Dataset, decode: bool = True, workers: int | None = None, show: bool | None = None
-) -> Report:
-    """Count captions and check pictures; `decode` reads every one of them to its end."""
-    report = Report(
+) -> DatasetReport:
+    """CaptionCount captions and check pictures; `decode` reads every one of them to its end."""
+    report = DatasetReport(
         dataset.name,
         {split: len(dataset.split(split)) for split in dataset.splits},
         count_captions(dataset),
@@ -80,7 +80,7 @@ def inspect_dataset(
     return report
 
 
-def count_captions(dataset: Dataset) -> list[Count]:
+def count_captions(dataset: Dataset) -> list[CaptionCount]:
     """One row for each split, language and kind that has captions, in this order."""
     sizes: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for photo in dataset.images:
@@ -91,7 +91,7 @@ def count_captions(dataset: Dataset) -> list[Count]:
     order = {split: place for place, split in enumerate(dataset.splits)}
     keys = sorted(sizes, key=lambda key: (order[key[0]], key[1:]))
     return [
-        Count(*key, len(sizes[key]), sum(sizes[key]), min(sizes[key]), max(sizes[key]))
+        CaptionCount(*key, len(sizes[key]), sum(sizes[key]), min(sizes[key]), max(sizes[key]))
         for key in keys
     ]
 
@@ -133,7 +133,7 @@ def find_copies(files: dict[str, Path]) -> list[list[str]]:
     return [names for names in contents.values() if len(names) > 1]
 
 
-def _check_captions(dataset: Dataset, report: Report) -> None:
+def _check_captions(dataset: Dataset, report: DatasetReport) -> None:
     splits_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     table = dataset.captions()
     for text, index, language in zip(table.texts, table.image, table.languages, strict=True):
@@ -152,7 +152,7 @@ def _check_captions(dataset: Dataset, report: Report) -> None:
     report.uncaptioned = [p.image for i, p in enumerate(dataset.images) if i not in captioned]
 
 
-def _check_copies(dataset: Dataset, files: dict[str, Path], report: Report) -> None:
+def _check_copies(dataset: Dataset, files: dict[str, Path], report: DatasetReport) -> None:
     splits_of: dict[str, list[str]] = defaultdict(list)
     for photo in dataset.images:
         splits_of[photo.image].append(photo.split)

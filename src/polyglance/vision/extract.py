@@ -15,7 +15,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.progress import Bar
 from polyglance.registry import nearest
-from polyglance.vision.backbones import DEFAULT, Backbone, Encoded, open_backbone
+from polyglance.vision.backbones import DEFAULT, Backbone, BackboneOutput, open_backbone
 from polyglance.vision.features import Features, parse_feature, pool_grid
 from polyglance.vision.images import ImageProblem, content_key, read_image
 from polyglance.vision.preprocess import Preprocessing, preprocess
@@ -192,7 +192,7 @@ class _Run:
         self.broken[key] = problem.reason
 
 
-def shape_as(encoded: Encoded, form: str) -> np.ndarray:
+def shape_as(encoded: BackboneOutput, form: str) -> np.ndarray:
     """The vectors of a form: [b, 1, d] for global, [b, cells, d] for grids."""
     if form == "global":
         return encoded.pooled[:, None]

@@ -14,7 +14,7 @@ from polyglance.data.convert import (
     vatex,
     xtd10,
 )
-from polyglance.data.convert.common import CONVERTERS, Conversion, Converter, Features
+from polyglance.data.convert.common import CONVERTERS, Conversion, Converter, ImportedFeatures
 from polyglance.data.convert.options import options_of, parse_options, summary
 from polyglance.data.convert.write import drop_missing, write_features, write_folder
 
@@ -22,7 +22,7 @@ __all__ = [
     "CONVERTERS",
     "Conversion",
     "Converter",
-    "Features",
+    "ImportedFeatures",
     "butd",
     "coco",
     "coco_cn",

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from polyglance.data.convert.common import CONVERTERS, Conversion, Features
+from polyglance.data.convert.common import CONVERTERS, Conversion, ImportedFeatures
 from polyglance.errors import PolyglanceError
 from polyglance.files import open_text
 
@@ -34,7 +34,7 @@ def convert_butd(source: Path, images: Path | None = None, *, name: str = "butd"
         raise PolyglanceError(f"{source}: holds no features (.tsv, .npz or .npy)")
     form: Literal["global", "set"] = "global" if _flat(source) else "set"
     return Conversion(
-        features=[Features(name, first[1].shape[1], form, total, lambda: read(source))]
+        features=[ImportedFeatures(name, first[1].shape[1], form, total, lambda: read(source))]
     )
 
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Features:
+class ImportedFeatures:
     """Image features to import: `items` yields (image name or id, vectors [n, dim])."""
 
     name: str
@@ -36,7 +36,7 @@ class Conversion:
     images: list[CaptionedImage] = field(default_factory=list)
     sources: dict[str, Path] = field(default_factory=dict)
     """Image name → the file it is; empty where the pictures are not at hand."""
-    features: list[Features] = field(default_factory=list)
+    features: list[ImportedFeatures] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     noun: str = "photographs"
     """What a summary calls them."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.convert.common import Features
+from polyglance.data.convert.common import ImportedFeatures
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 
@@ -18,7 +18,7 @@ TOLD = 20
 
 def import_frames(
     clips: Iterable[str], folder: Path, name: str, most: int
-) -> tuple[Features, set[str], list[str]]:
+) -> tuple[ImportedFeatures, set[str], list[str]]:
     """Features of the clips below a folder, the clips that have them, and notes on the others.
 
     Every array is read once before anything is written, so that a damaged one is known in time.
@@ -46,7 +46,7 @@ def import_frames(
 
     missing = [clip for clip in wanted if clip not in arrays]
     notes = _notes(missing, reasons, folder)
-    return Features(name, dim, "set", len(fine), items), set(fine), notes
+    return ImportedFeatures(name, dim, "set", len(fine), items), set(fine), notes
 
 
 def find_arrays(clips: Iterable[str], folder: Path) -> dict[str, Path]:

@@ -15,7 +15,7 @@ from polyglance.data.convert.common import (
     CONVERTERS,
     Builder,
     Conversion,
-    Features,
+    ImportedFeatures,
     caption,
     image_list,
     lines,
@@ -70,7 +70,7 @@ def convert_precomp(
     total = sum(len(names) for names, *_ in parts)
     form: Literal["global", "set"] = "global" if rank == 2 else "set"
     conversion = builder.finish(images, source)
-    conversion.features.append(Features(name, dim, form, total, items))
+    conversion.features.append(ImportedFeatures(name, dim, form, total, items))
     return conversion
 
 

@@ -11,13 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from polyglance.data.convert.common import Conversion, Features
+from polyglance.data.convert.common import Conversion, ImportedFeatures
 from polyglance.data.dataset import CaptionedImage, is_inside, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 
 ImageMode = Literal["symlink", "link", "copy"]
-StoreWriter = Callable[[Path, Features], None]
+StoreWriter = Callable[[Path, ImportedFeatures], None]
 """Writes features as a store into an absent folder; lives in `vision`, above this package."""
 
 
@@ -44,7 +44,7 @@ def write_folder(
 
 
 def write_features(
-    dataset: Path, features: Features, write_store: StoreWriter, force: bool = False
+    dataset: Path, features: ImportedFeatures, write_store: StoreWriter, force: bool = False
 ) -> list[str]:
     """Import features into a dataset folder; returns notes on images without features."""
     target = dataset / "features" / features.name
@@ -65,7 +65,7 @@ def write_features(
             seen.add(image)
             yield image, vectors
 
-    known = Features(features.name, features.dim, features.form, len(names), items)
+    known = ImportedFeatures(features.name, features.dim, features.form, len(names), items)
     with _staged(target) as staging:
         write_store(staging, known)
         if not seen:
