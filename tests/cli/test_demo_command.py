@@ -112,7 +112,7 @@ def test_languages_without_a_translation_are_left_out(made, tmp_path):
     assert (photo.image, [query.text for query in queries]) == ("2.jpg", ["a house"])
     save_folder(tmp_path / "few", [photos[0]])
     part = load_folder(tmp_path / "few")
-    with pytest.raises(PolyglanceError, match="no picture has a caption with words"):
+    with pytest.raises(PolyglanceError, match="no image has a caption with words"):
         demo.choose_queries(model, part, set(part.paths()))
 
 
@@ -126,7 +126,7 @@ def test_a_row_that_misses_says_the_rank(made, monkeypatch):
     assert first.correct == {ranked[0].path}
     monkeypatch.setattr(demo, "SHOWN", 2)
     third = demo.find_rows(model, gallery, queries[:1], ranked[2].path)[0]
-    assert third.note == "the right picture has rank 3"
+    assert third.note == "the right image has rank 3"
     assert list(third.hits) == list(ranked[:2])
 
 

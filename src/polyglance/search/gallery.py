@@ -10,7 +10,7 @@ import numpy as np
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.sets import NO_POINTS
-from polyglance.vision.extract import check_pictures, extract, load_features
+from polyglance.vision.extract import check_images, extract, load_features
 from polyglance.vision.features import Features
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def gallery_of_dataset(
     _check_points(model)
     feature = model.recipe.image.feature
     if not feature.startswith("imported/"):
-        check_pictures(dataset, feature)
+        check_images(dataset, feature)
         return gallery_of_files(model, dataset.paths(), cache, show_progress)
     pictures = dataset.image_folder.is_dir()
     names = dataset.paths() if pictures else [Path(photo.image) for photo in dataset.images]

@@ -35,7 +35,7 @@ class TorchBackbone:
         self._dims: tuple[int, int] | None = None
 
     def dims(self) -> tuple[int, int]:
-        """Found by one pass over an empty picture."""
+        """Found by one pass over an empty image."""
         if self._dims is None:
             size = self.preprocessing.size
             pooled, grid = self(np.zeros((1, 3, size, size), np.float32))
@@ -64,7 +64,7 @@ def as_output(pooled: Any, features: Any) -> BackboneOutput:
     """A map [b, c, h, w] or tokens [b, n, d] as pooled vectors and a grid [b, h, w, d].
 
     Tokens beyond the largest square are prefix tokens; the first is the class token and stands
-    for the picture. Without one, and for maps, the mean over the grid does.
+    for the image. Without one, and for maps, the mean over the grid does.
     """
     if features.ndim == 4:
         grid = features.permute(0, 2, 3, 1)

@@ -1,4 +1,4 @@
-"""Extraction: pictures through a backbone into feature stores, resumable at any point."""
+"""Extraction: images through a backbone into feature stores, resumable at any point."""
 
 import os
 import time
@@ -36,9 +36,9 @@ def extract(
     show_progress: bool | None = None,
     skip_broken: bool = True,
 ) -> Features:
-    """Features of pictures, computed where the cache lacks them.
+    """Features of images, computed where the cache lacks them.
 
-    Unreadable pictures are listed in `Features.problems`, or raised with `skip_broken=False`.
+    Unreadable images are listed in `Features.problems`, or raised with `skip_broken=False`.
     """
     return extract_many(paths, [feature], cache, batch_size, show_progress, skip_broken)[0]
 
@@ -51,7 +51,7 @@ def extract_many(
     show_progress: bool | None = None,
     skip_broken: bool = True,
 ) -> list[Features]:
-    """Several features of the same pictures, with one pass for each extractor."""
+    """Several features of the same images, with one pass for each extractor."""
     if batch_size < 1:
         raise PolyglanceError(f"batch size {batch_size}: must be at least 1")
     folder = cache_dir(cache)
@@ -88,9 +88,9 @@ def load_features(
     batch_size: int = 8,
     show_progress: bool | None = None,
 ) -> Features:
-    """Features of a dataset's photographs in their order: `imported/NAME` or extracted ones."""
+    """Features of a dataset's images in their order: `imported/NAME` or extracted ones."""
     if not feature.startswith("imported/"):
-        check_pictures(dataset, feature)
+        check_images(dataset, feature)
         return extract(dataset.paths(), feature, cache, batch_size, show_progress)
     name = feature.removeprefix("imported/")
     if dataset.root is None:
@@ -101,7 +101,7 @@ def load_features(
         hint = nearest(name, names) if names else " (there are none)"
         raise PolyglanceError(f"{folder}: no imported features '{name}'{hint}")
     store = FeatureStore.open(folder / name)
-    keys = [photo.image if photo.image in store else None for photo in dataset.images]
+    keys = [entry.image if entry.image in store else None for entry in dataset.images]
     missing = [dataset.path(p) for p, key in zip(dataset.images, keys, strict=True) if key is None]
     return Features(feature, store, keys, [(path, f"not in '{feature}'") for path in missing])
 
@@ -114,12 +114,12 @@ def imported_names(dataset: Dataset) -> list[str]:
     return sorted(f"imported/{name}" for name in folders)
 
 
-def check_pictures(dataset: Dataset, feature: str) -> None:
-    """A dataset that has features instead of pictures is an error: nothing can be computed."""
+def check_images(dataset: Dataset, feature: str) -> None:
+    """A dataset that has features instead of images is an error: nothing can be computed."""
     names = imported_names(dataset)
     if names and not dataset.image_folder.is_dir():
         raise PolyglanceError(
-            f"{dataset.label}: has no pictures to compute '{feature}' from; it holds "
+            f"{dataset.label}: has no images to compute '{feature}' from; it holds "
             f"{', '.join(names)}: train on that with --set image.feature={names[0]}, or use a "
             "model that takes it"
         )
@@ -140,11 +140,11 @@ class _Run:
         self.show_progress, self.skip_broken = show_progress, skip_broken
         self.broken: dict[str, str] = {}
 
-    def fill(self, pictures: dict[str | None, Path], forms: list[str]) -> int:
-        """Compute what any of `forms` lacks; the number of pictures computed."""
+    def fill(self, images: dict[str | None, Path], forms: list[str]) -> int:
+        """Compute what any of `forms` lacks; the number of images computed."""
         todo = [
             (key, path)
-            for key, path in pictures.items()
+            for key, path in images.items()
             if key is not None and any(key not in self.stores[form] for form in forms)
         ]
         if not todo:
@@ -243,7 +243,7 @@ def _key_or_problem(path: Path) -> str | ImageProblem:
 def _decode(
     todo: list[tuple[str, Path]], how: Preprocessing, batch_size: int
 ) -> Iterator[tuple[str, Path, np.ndarray | ImageProblem]]:
-    """Decoded pictures in order; threads work at most two batches ahead of the network."""
+    """Decoded images in order; threads work at most two batches ahead of the network."""
     pool = ThreadPoolExecutor(_workers())
     waiting: deque[tuple[str, Path, Future[np.ndarray | ImageProblem]]] = deque()
     try:

@@ -24,7 +24,7 @@ MAX_FIELD = 1 << 30
 def convert_butd(source: Path, images: Path | None = None, *, name: str = "butd") -> Conversion:
     """Region features (BUTD TSV, or a folder of .npz/.npy) into an existing dataset.
 
-    They are stored under `name`; any number of boxes. Image ids find their pictures by file
+    They are stored under `name`; any number of boxes. Image ids find their images by file
     name, by name without extension, by COCO number or by Flickr id.
     """
     read = _tsv_items if source.is_file() else _folder_items

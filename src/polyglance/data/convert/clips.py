@@ -77,7 +77,7 @@ class Clips:
             raise PolyglanceError(f"{source}: no captions found of clips that are in a split")
         folder = Path(frames) if frames else source
         features, usable, notes = import_frames(placed, folder, name, most)
-        photos = [
+        entries = [
             CaptionedImage(clip, self.splits[clip], self._captions[clip])
             for clip in placed
             if clip in usable
@@ -88,7 +88,7 @@ class Clips:
             notes.append(
                 f"left out, empty captions: {len(self._empty)} (the first: {self._empty[0]})"
             )
-        return Conversion(photos, {}, [features], [*self.notes, *notes], "clips")
+        return Conversion(entries, {}, [features], [*self.notes, *notes], "clips")
 
 
 def hold_out(names: Iterable[str], count: int) -> list[str]:
@@ -132,10 +132,12 @@ def _listed(path: Path) -> list[str]:
     return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
 
 
-def refuse_pictures(images: Path | None) -> None:
-    """Clips are arrays; a folder of pictures is a misunderstanding."""
+def refuse_images(images: Path | None) -> None:
+    """Clips come as arrays; a folder of image files is a mistake."""
     if images is not None:
-        raise PolyglanceError(f"{images}: clips have arrays, no pictures; leave out --pictures")
+        raise PolyglanceError(
+            f"{images}: clips come as arrays, without image files; leave out --pictures"
+        )
 
 
 def json_files(source: Path, *patterns: str) -> list[Path]:

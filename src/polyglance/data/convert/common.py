@@ -1,4 +1,4 @@
-"""What the converters share: the result of a conversion, text lines, finding pictures."""
+"""What the converters share: the result of a conversion, text lines, finding image files."""
 
 import ast
 import re
@@ -31,14 +31,14 @@ class ImportedFeatures:
 
 @dataclass
 class Conversion:
-    """What a converter found. Without photographs, its features go to an existing dataset."""
+    """What a converter found. Without images, its features go to an existing dataset."""
 
     images: list[CaptionedImage] = field(default_factory=list)
     sources: dict[str, Path] = field(default_factory=dict)
-    """Image name → the file it is; empty where the pictures are not at hand."""
+    """Image name → its file; empty where there are no files."""
     features: list[ImportedFeatures] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    noun: str = "photographs"
+    noun: str = "images"
     """What a summary calls them."""
 
 
@@ -52,20 +52,20 @@ class Builder:
     """Collects captions by image and split, in order of first appearance."""
 
     def __init__(self) -> None:
-        self._photos: dict[tuple[str, str], CaptionedImage] = {}
+        self._entries: dict[tuple[str, str], CaptionedImage] = {}
 
     def add(self, image: str, split: str, language: str, kind: str, text: str) -> None:
-        """Add one caption; the photograph is made on its first one."""
-        photo = self._photos.setdefault((split, image), CaptionedImage(image, split, {}))
-        photo.captions.setdefault(language, {}).setdefault(kind, []).append(text)
+        """Add one caption; the entry is made with its first one."""
+        entry = self._entries.setdefault((split, image), CaptionedImage(image, split, {}))
+        entry.captions.setdefault(language, {}).setdefault(kind, []).append(text)
 
     def finish(self, images: Path | None, source: Path, notes: Iterable[str] = ()) -> Conversion:
-        """The conversion, with the pictures that are in `images`."""
-        photos = list(self._photos.values())
-        if not photos:
+        """The conversion, with the files that are in `images`."""
+        entries = list(self._entries.values())
+        if not entries:
             raise PolyglanceError(f"{source}: no captions found")
-        found, missing = find_images([photo.image for photo in photos], images)
-        return Conversion(photos, found, [], [*notes, *missing])
+        found, missing = find_images([entry.image for entry in entries], images)
+        return Conversion(entries, found, [], [*notes, *missing])
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -127,15 +127,15 @@ def image_list(path: Path) -> list[str]:
 
 
 def find_images(names: Iterable[str], folder: Path | None) -> tuple[dict[str, Path], list[str]]:
-    """Find pictures anywhere below a folder: (name → absolute file, notes on missing ones).
+    """Find image files anywhere below a folder: (name → absolute file, notes on missing ones).
 
     A name of digits also finds the file whose name starts with these digits and `_`: Flickr8k
-    and Flickr30K name one photograph 1000268201_693b08cb0e.jpg and 1000268201.jpg.
+    and Flickr30K name one image 1000268201_693b08cb0e.jpg and 1000268201.jpg.
     """
     if folder is None:
         return {}, []
     if not folder.is_dir():
-        raise PolyglanceError(f"{folder}: no such folder of pictures")
+        raise PolyglanceError(f"{folder}: no such folder of images")
     files = sorted(path for path in folder.resolve().rglob("*") if path.is_file())
     index = {_flickr_id(path): path for path in files} | {path.name: path for path in files}
     index |= {path.relative_to(folder.resolve()).as_posix(): path for path in files}
@@ -148,11 +148,11 @@ def find_images(names: Iterable[str], folder: Path | None) -> tuple[dict[str, Pa
             missing.append(name)
     if not found:
         raise PolyglanceError(
-            f"{folder}: holds none of the {len(missing)} pictures (the first is '{missing[0]}')"
+            f"{folder}: holds none of the {len(missing)} images (the first is '{missing[0]}')"
         )
     if not missing:
         return found, []
-    return found, [f"{len(missing)} pictures are not in {folder} (the first is '{missing[0]}')"]
+    return found, [f"{len(missing)} images are not in {folder} (the first is '{missing[0]}')"]
 
 
 def _flickr_id(path: Path) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.convert.clips import Clips, json_files, read_lists, refuse_pictures
+from polyglance.data.convert.clips import Clips, json_files, read_lists, refuse_images
 from polyglance.data.convert.common import CONVERTERS, Conversion, lines, one_of, steps
 from polyglance.data.table import split_name
 from polyglance.errors import PolyglanceError
@@ -34,7 +34,7 @@ def convert_msrvtt(
     lists instead. Arrays CLIP.npy or CLIP.npz, [frames, dim] or [1, frames, dim], are looked for
     below `frames`, else below the source; `max_frames` takes at most so many, evenly spread.
     """
-    refuse_pictures(images)
+    refuse_images(images)
     one_of("split", split, "full", "1k-a", "1k-a-7k")
     if lists and split != "full":
         raise PolyglanceError("give -o lists= or -o split=, not both")

@@ -39,7 +39,7 @@ def convert_precomp(
 ) -> Conversion:
     """vsepp/SCAN/VSRN folders: *_ims.npy and *_caps.txt (or *_caps.de.txt), dev as val.
 
-    Pictures are absent; the features are imported under `name`. Images take their names from
+    There are no image files; the features are imported under `name`. Images take their names from
     *_ids.txt where it is there. `captions_per_image` is found out unless given. Regions of
     padded sets are cut to *_lens.npy where it is there.
     """

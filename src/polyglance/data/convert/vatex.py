@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.convert.clips import Clips, hold_out, json_files, read_lists, refuse_pictures
+from polyglance.data.convert.clips import Clips, hold_out, json_files, read_lists, refuse_images
 from polyglance.data.convert.common import CONVERTERS, Conversion, one_of, steps
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json
@@ -31,7 +31,7 @@ def convert_vatex(
     chosen by a hash, are `test`; also where there is no test file with captions). `lists` names
     a folder of lists instead. `frames` and `max_frames` as for msrvtt.
     """
-    refuse_pictures(images)
+    refuse_images(images)
     one_of("split", split, "official", "halves")
     if lists and split != "official":
         raise PolyglanceError("give -o lists= or -o split=, not both")
