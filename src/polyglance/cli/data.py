@@ -117,8 +117,7 @@ def _write_store(folder: Path, features: "ImportedFeatures") -> None:
 
     extractor = f"imported/{features.name}"
     with FeatureStore.create(folder, features.dim, features.form, extractor) as store:
-        for key, vectors in track(features.items(), "features", features.total, "images"):
-            store.append(key, vectors)
+        store.append_many(track(features.items(), "features", features.total, "images"))
 
 
 def _summary(out: Path, result: "Conversion") -> str:

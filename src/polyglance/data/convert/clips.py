@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.data.convert.common import Conversion, caption, image_list
+from polyglance.data.convert.common import Conversion, add_to_split, caption, image_list
 from polyglance.data.convert.frames import import_frames
 from polyglance.data.dataset import CaptionedImage
 from polyglance.errors import PolyglanceError
@@ -107,11 +107,7 @@ def read_lists(folder: Path) -> dict[str, str]:
     splits: dict[str, str] = {}
     for split, names in LISTS.items():
         for path in (folder / name for name in names if (folder / name).is_file()):
-            for clip in _listed(path):
-                if splits.setdefault(clip, split) != split:
-                    raise PolyglanceError(
-                        f"{path}: '{clip}' is also in the list of split '{splits[clip]}'"
-                    )
+            add_to_split(splits, _listed(path), split, path)
     if not splits:
         described = ", ".join("/".join(names) for names in LISTS.values())
         raise PolyglanceError(f"{folder}: holds no list of clips ({described})")

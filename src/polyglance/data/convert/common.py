@@ -59,6 +59,27 @@ class Builder:
         entry = self._entries.setdefault((split, image), CaptionedImage(image, split, {}))
         entry.captions.setdefault(language, {}).setdefault(kind, []).append(text)
 
+    def add_lines(
+        self, path: Path, names: tuple[Path, list[str]], split: str, language: str, kind: str
+    ) -> None:
+        """Add the captions of a file whose lines correspond to a list of images.
+
+        Args:
+            path: the file, a caption a line.
+            names: the list's file, and the image names in it.
+            split: the split of all of them.
+            language: the language of all captions.
+            kind: their kind.
+        """
+        rows = list(lines(path))
+        if len(rows) != len(names[1]):
+            raise PolyglanceError(
+                f"{path} has {len(rows)} lines but {names[0]} has {len(names[1])}; "
+                "they must correspond line by line"
+            )
+        for (number, line), image in zip(rows, names[1], strict=True):
+            self.add(image, split, language, kind, caption(line, f"{path}, line {number}"))
+
     def finish(self, images: Path | None, source: Path, notes: Iterable[str] = ()) -> Conversion:
         """The conversion, with the files that are in `images`."""
         entries = list(self._entries.values())
@@ -124,6 +145,20 @@ def keyed_captions(path: Path) -> Iterator[tuple[str, str, str, str]]:
 def image_list(path: Path) -> list[str]:
     """The image names of a list, one a line; what follows a `#` is no part of the name."""
     return [line.split("#")[0].strip() for _, line in lines(path) if line]
+
+
+def add_to_split(splits: dict[str, str], names: Iterable[str], split: str, path: Path) -> None:
+    """Put names into a split.
+
+    Args:
+        splits: name → split, which is added to.
+        names: images or clips; one that is in another split already is an error.
+        split: the split they are in.
+        path: the list that says so.
+    """
+    for name in names:
+        if splits.setdefault(name, split) != split:
+            raise PolyglanceError(f"{path}: '{name}' is also in the list of split '{splits[name]}'")
 
 
 def find_images(names: Iterable[str], folder: Path | None) -> tuple[dict[str, Path], list[str]]:

@@ -2,14 +2,7 @@
 
 from pathlib import Path
 
-from polyglance.data.convert.common import (
-    CONVERTERS,
-    Builder,
-    Conversion,
-    caption,
-    image_list,
-    lines,
-)
+from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, image_list
 from polyglance.data.table import language_code
 from polyglance.errors import PolyglanceError
 
@@ -29,15 +22,8 @@ def convert_xtd10(source: Path, images: Path | None = None, *, split: str = "tes
         raise PolyglanceError(f"{source}: there is no test_1kcaptions_LANGUAGE.txt")
     builder = Builder()
     for language, path in {_language(path): path for path in reversed(files)}.items():
-        rows = list(lines(path))
-        if len(rows) != len(listed):
-            raise PolyglanceError(
-                f"{path} has {len(rows)} lines but {names} has {len(listed)}; "
-                "they must correspond line by line"
-            )
         kind = "independent" if language == "ja" else "translation"
-        for (number, line), image in zip(rows, listed, strict=True):
-            builder.add(image, split, language, kind, caption(line, f"{path}, line {number}"))
+        builder.add_lines(path, (names, listed), split, language, kind)
     return builder.finish(images, source)
 
 
