@@ -220,7 +220,7 @@ def test_unusable_arrays_are_told_and_left_out(tmp_path: Path) -> None:
         "video1": "",
         "video3": "holds NaN or infinity",
         "video4": "",
-        "video5": "vectors of 7 numbers, where the others have 4",
+        "video5": "vectors of dimension 7, where the others have 4",
         "video6": r"has the shape [2, 3, 4]",
         "video8": "",
         "video10": "holds 1e+06, beyond float16",

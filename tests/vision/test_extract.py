@@ -85,9 +85,9 @@ def test_bad_images_are_named_and_have_no_vector(blocks, pictures, tmp_path):
     again = extract(paths, "x/grid", tmp_path / "cache", show_progress=False)
     assert again.problems == features.problems
     with pytest.raises(ImageProblem, match="no such file"):
-        extract(paths, "x/grid", tmp_path / "cache", show_progress=False, skip_broken=False)
+        extract(paths, "x/grid", tmp_path / "cache", show_progress=False, skip_unreadable=False)
     with pytest.raises(ImageProblem, match=r"03\.png: .*truncated"):
-        extract(pictures, "x/grid", tmp_path / "cache", show_progress=False, skip_broken=False)
+        extract(pictures, "x/grid", tmp_path / "cache", show_progress=False, skip_unreadable=False)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])

@@ -9,7 +9,14 @@ from polyglance.errors import PolyglanceError
 
 
 def hold_out(dataset: Dataset, share: float = 0.2, split: str = "val", seed: int = 0) -> Dataset:
-    """The dataset as it is if it has the split, else with a share of `train` moved there."""
+    """The dataset as it is if it has the split, else with a share of `train` moved there.
+
+    Args:
+        dataset: the dataset; it is not changed.
+        share: of the training images, more than 0 and less than 1.
+        split: the split that is to be there.
+        seed: chooses the images.
+    """
     if split in dataset.splits:
         return dataset
     train = [row for row, entry in enumerate(dataset.images) if entry.split == "train"]

@@ -28,7 +28,10 @@ class CaptionCount:
 
 @dataclass
 class DatasetReport:
-    """The findings of `inspect_dataset`; every list is empty for a sound dataset."""
+    """The findings of `inspect_dataset`, and the JSON of `data info`.
+
+    Every list is empty for a sound dataset.
+    """
 
     name: str
     photos: dict[str, int]
@@ -59,7 +62,14 @@ class DatasetReport:
 def inspect_dataset(
     dataset: Dataset, decode: bool = True, workers: int | None = None, show: bool | None = None
 ) -> DatasetReport:
-    """Count captions and check image files; `decode` reads every one of them to its end."""
+    """Count captions and check image files.
+
+    Args:
+        dataset: the dataset.
+        decode: whether every file is decoded to its end.
+        workers: threads that decode; as many as there are cores by default.
+        show: whether a progress bar is shown; by default where a terminal is.
+    """
     report = DatasetReport(
         dataset.name,
         {split: len(dataset.split(split)) for split in dataset.splits},
@@ -99,7 +109,13 @@ def count_captions(dataset: Dataset) -> list[CaptionCount]:
 def find_unreadable(
     files: dict[str, Path], workers: int | None = None, show: bool | None = None
 ) -> dict[str, str]:
-    """Decode every file in parallel; image → reason for those that fail."""
+    """Decode every file in parallel; image → reason for those that fail.
+
+    Args:
+        files: image → file.
+        workers: threads; as many as there are cores by default.
+        show: whether a progress bar is shown; by default where a terminal is.
+    """
     with warnings.catch_warnings(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         warnings.simplefilter("ignore")
         reasons = track(

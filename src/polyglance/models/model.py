@@ -175,7 +175,7 @@ class Model:
                 "computed from pictures; train on an extractor such as efficientnet-lite2/global"
             )
         feature, files = self.recipe.image.feature, [Path(path) for path in paths]
-        found = extract(files, feature, cache, show_progress=show_progress, skip_broken=False)
+        found = extract(files, feature, cache, show_progress=show_progress, skip_unreadable=False)
         return self.encode_features(found, np.arange(len(found)))
 
     def encode_dataset(

@@ -79,9 +79,12 @@ def as_output(pooled: Any, features: Any) -> BackboneOutput:
 
 
 def fingerprint(module: Any, preprocessing: Preprocessing, unused: Collection[str] = ()) -> str:
-    """A hash of preprocessing and weights but the unused ones.
+    """A hash of preprocessing and weights, so that changed weights get a store of their own.
 
-    Changed weights so get a store of their own.
+    Args:
+        module: a torch network.
+        preprocessing: of its input.
+        unused: names of weights that do not count.
     """
     digest = hashlib.blake2b(repr(preprocessing).encode(), digest_size=6)
     for name, tensor in module.state_dict().items():

@@ -34,13 +34,20 @@ def extract(
     cache: Path | None = None,
     batch_size: int = 8,
     show_progress: bool | None = None,
-    skip_broken: bool = True,
+    skip_unreadable: bool = True,
 ) -> Features:
     """Features of images, computed where the cache lacks them.
 
-    Unreadable images are listed in `Features.problems`, or raised with `skip_broken=False`.
+    Args:
+        paths: the n image files.
+        feature: EXTRACTOR/FORM.
+        cache: folder of the feature stores; the XDG cache by default.
+        batch_size: images of one pass through the network.
+        show_progress: whether a progress bar is shown; by default where a terminal is.
+        skip_unreadable: whether unreadable images are listed in `Features.problems`; else the
+            first is raised.
     """
-    return extract_many(paths, [feature], cache, batch_size, show_progress, skip_broken)[0]
+    return extract_many(paths, [feature], cache, batch_size, show_progress, skip_unreadable)[0]
 
 
 def extract_many(
@@ -49,29 +56,32 @@ def extract_many(
     cache: Path | None = None,
     batch_size: int = 8,
     show_progress: bool | None = None,
-    skip_broken: bool = True,
+    skip_unreadable: bool = True,
 ) -> list[Features]:
-    """Several features of the same images, with one pass for each extractor."""
+    """Several features of the same images, with one pass for each extractor.
+
+    The other arguments are those of `extract`.
+    """
     if batch_size < 1:
         raise PolyglanceError(f"batch size {batch_size}: must be at least 1")
     folder = cache_dir(cache)
     parsed = [parse_feature(name) for name in features]
     backbones = {name: open_backbone(name, folder) for name, _ in parsed}
     keys, problems = _content_keys(paths, show_progress)
-    if problems and not skip_broken:
+    if problems and not skip_unreadable:
         raise ImageProblem(*next(iter(problems.items())))
     found: dict[str, Features] = {}
     for extractor, backbone in backbones.items():
         forms = list(dict.fromkeys(form for name, form in parsed if name == extractor))
         stores = _open_stores(backbone, forms, folder)
-        run = _Run(backbone, stores, batch_size, show_progress, skip_broken)
+        run = _Run(backbone, stores, batch_size, show_progress, skip_unreadable)
         started = time.monotonic()
         computed = run.fill(dict(zip(keys, paths, strict=True)), forms)
         seconds = time.monotonic() - started
         reasons = problems | {
-            path: run.broken[key]
+            path: run.unreadable[key]
             for path, key in zip(paths, keys, strict=True)
-            if key in run.broken
+            if key in run.unreadable
         }
         listed = [(path, reasons[path]) for path in dict.fromkeys(paths) if path in reasons]
         for form in forms:
@@ -88,7 +98,15 @@ def load_features(
     batch_size: int = 8,
     show_progress: bool | None = None,
 ) -> Features:
-    """Features of a dataset's images in their order: `imported/NAME` or extracted ones."""
+    """Features of a dataset's images, in their order.
+
+    Args:
+        dataset: the dataset.
+        feature: `imported/NAME`, or EXTRACTOR/FORM to be computed where the cache lacks them.
+        cache: folder of the feature stores; the XDG cache by default.
+        batch_size: images of one pass through the network.
+        show_progress: whether a progress bar is shown; by default where a terminal is.
+    """
     if not feature.startswith("imported/"):
         check_images(dataset, feature)
         return extract(dataset.paths(), feature, cache, batch_size, show_progress)
@@ -126,7 +144,7 @@ def check_images(dataset: Dataset, feature: str) -> None:
 
 
 class _Run:
-    """One pass of one backbone; `broken` collects content key → reason."""
+    """One pass of one backbone; `unreadable` collects content key → reason."""
 
     def __init__(
         self,
@@ -134,11 +152,11 @@ class _Run:
         stores: Stores,
         batch_size: int,
         show_progress: bool | None,
-        skip_broken: bool,
+        skip_unreadable: bool,
     ) -> None:
         self.backbone, self.stores, self.batch_size = backbone, stores, batch_size
-        self.show_progress, self.skip_broken = show_progress, skip_broken
-        self.broken: dict[str, str] = {}
+        self.show_progress, self.skip_unreadable = show_progress, skip_unreadable
+        self.unreadable: dict[str, str] = {}
 
     def fill(self, images: dict[str | None, Path], forms: list[str]) -> int:
         """Compute what any of `forms` lacks; the number of images computed."""
@@ -187,9 +205,9 @@ class _Run:
         return done
 
     def _skip(self, key: str, problem: ImageProblem) -> None:
-        if not self.skip_broken:
+        if not self.skip_unreadable:
             raise problem
-        self.broken[key] = problem.reason
+        self.unreadable[key] = problem.reason
 
 
 def shape_as(encoded: BackboneOutput, form: str) -> np.ndarray:

@@ -63,26 +63,26 @@ class ResidualMLP(nn.Module):
 
 
 @HEADS.register("linear")
-def linear(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+def _linear(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
     """One linear layer."""
     return xavier_linear(inputs, outputs)
 
 
 @HEADS.register("mlp")
-def mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+def _mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
     """Linear–GELU–Dropout–Linear."""
     first, last = nn.Linear(inputs, recipe.hidden), nn.Linear(recipe.hidden, outputs)
     return nn.Sequential(first, nn.GELU(), nn.Dropout(recipe.dropout), last)
 
 
 @HEADS.register("residual-mlp")
-def residual_mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+def _residual_mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
     """`ResidualMLP` of the recipe's hidden dimension."""
     return ResidualMLP(inputs, recipe.hidden, outputs)
 
 
 @HEADS.register("bn-mlp")
-def bn_mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+def _bn_mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
     """Linear–BN–ReLU–Dropout–Linear, the image branch of two-branch networks (EmbN) and MULE.
 
     Wang et al. 2018, "Learning Two-Branch Neural Networks for Image-Text Matching Tasks", with

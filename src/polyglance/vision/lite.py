@@ -96,7 +96,14 @@ def export(module: Any, size: int) -> bytes:
 
 
 def check_equal(name: str, converted: Network, original: Network, size: int) -> None:
-    """Refuse a conversion that differs by more than TOLERANCE on random input."""
+    """Refuse a conversion that differs by more than TOLERANCE on random input.
+
+    Args:
+        name: of the network, for the error.
+        converted: takes float32 [b, 3, size, size].
+        original: takes the same.
+        size: pixels of a side.
+    """
     pixels = np.random.default_rng(0).normal(size=(3, 3, size, size)).astype(np.float32)
     difference = np.abs(converted(pixels) - original(pixels)).max()
     if not difference < TOLERANCE:

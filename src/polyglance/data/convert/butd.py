@@ -24,8 +24,13 @@ MAX_FIELD = 1 << 30
 def convert_butd(source: Path, images: Path | None = None, *, name: str = "butd") -> Conversion:
     """Region features (BUTD TSV, or a folder of .npz/.npy) into an existing dataset.
 
-    They are stored under `name`; any number of boxes. Image ids find their images by file
-    name, by name without extension, by COCO number or by Flickr id.
+    Any number of boxes. Ids find their images by file name, by name without extension, by COCO
+    number or by Flickr id.
+
+    Args:
+        source: the TSV, or the folder.
+        images: has no meaning here.
+        name: what the imported features are called.
     """
     read = _tsv_items if source.is_file() else _folder_items
     total = _count(source)

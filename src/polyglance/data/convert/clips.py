@@ -34,7 +34,15 @@ class Clips:
         self._empty: list[str] = []
 
     def add(self, clip: str, language: str, kind: str, text: Any, where: str) -> None:
-        """Add one caption; one that is empty is left out, and counted."""
+        """Add one caption; one that is empty is left out, and counted.
+
+        Args:
+            clip: the clip's name.
+            language: of the caption.
+            kind: of the caption.
+            text: the caption; anything but a string is an error.
+            where: its place, for an error.
+        """
         if not isinstance(text, str):
             raise PolyglanceError(f"{where}: a caption must be a text, not {text!r}")
         if not text.strip():
@@ -48,7 +56,7 @@ class Clips:
         return list(self._captions.get(clip, ()))
 
     def keep_only(self, clip: str, language: str, text: str, where: str) -> None:
-        """Replace a clip's captions by a single one."""
+        """Replace a clip's captions by a single one; the arguments are those of `add`."""
         self._captions.pop(clip, None)
         self.add(clip, language, "independent", text, where)
 
@@ -70,7 +78,14 @@ class Clips:
         self.notes.append(f"there is no validation split: made of training clips ({len(held)})")
 
     def finish(self, source: Path, frames: str, name: str, most: int) -> Conversion:
-        """The conversion: captioned clips that are in a split and have a usable array."""
+        """The conversion: captioned clips that are in a split and have a usable array.
+
+        Args:
+            source: what was read.
+            frames: folder of the arrays; the source where it is empty.
+            name: what the features are called.
+            most: frames of a clip; 0 takes all.
+        """
         found = dict.fromkeys(("train", "val", "test")) | dict.fromkeys(self.splits.values())
         placed = [clip for split in found for clip in self.of_split(split)]
         if not placed:

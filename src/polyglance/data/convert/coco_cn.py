@@ -18,10 +18,15 @@ FILES = {
 def convert_coco_cn(
     source: Path, images: Path | None = None, *, machine: str = "yes"
 ) -> Conversion:
-    """COCO-CN: Chinese written by people, translated by people and (`machine`: yes, no) by Baidu.
+    """COCO-CN: Chinese written by people, translated by people and by Baidu.
 
     The machine translations exist only as words with their part of speech (一:m 只:q 狗:n); the
     tags are taken off and the words joined.
+
+    Args:
+        source: the folder.
+        images: folder that holds the image files, if they are at hand.
+        machine: whether the machine translations are taken: yes or no.
     """
     one_of("machine", machine, "yes", "no")
     splits = read_lists(source, r"coco-cn_(train|val|test)\.txt")

@@ -43,7 +43,8 @@ class Conversion:
 
 
 Converter = Callable[..., Conversion]
-"""(source, images, *, options) → Conversion: reads `source` in its original layout."""
+"""(source, images, *, options) → Conversion: reads `source`, a file or folder in its original
+layout; `images` is the folder that holds the image files, if they are at hand."""
 
 CONVERTERS: Registry[Converter] = Registry("layout")
 
@@ -55,7 +56,15 @@ class Builder:
         self._entries: dict[tuple[str, str], CaptionedImage] = {}
 
     def add(self, image: str, split: str, language: str, kind: str, text: str) -> None:
-        """Add one caption; the entry is made with its first one."""
+        """Add one caption.
+
+        Args:
+            image: the image's name; its first caption makes an entry.
+            split: the split the image is in.
+            language: of the caption.
+            kind: of the caption.
+            text: the caption.
+        """
         entry = self._entries.setdefault((split, image), CaptionedImage(image, split, {}))
         entry.captions.setdefault(language, {}).setdefault(kind, []).append(text)
 
@@ -81,7 +90,13 @@ class Builder:
             self.add(image, split, language, kind, caption(line, f"{path}, line {number}"))
 
     def finish(self, images: Path | None, source: Path, notes: Iterable[str] = ()) -> Conversion:
-        """The conversion, with the files that are in `images`."""
+        """The conversion.
+
+        Args:
+            images: folder that holds the image files, if they are at hand.
+            source: what was read, for an error.
+            notes: what to tell the user.
+        """
         entries = list(self._entries.values())
         if not entries:
             raise PolyglanceError(f"{source}: no captions found")
@@ -107,7 +122,8 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def caption(text: str, where: str) -> str:
-    """A caption as one line of text. Python's b'…' is decoded (spec §7.2); empty is an error."""
+    """A caption as one line of text. Python's b'…' is decoded; empty is an error."""
+    # Captions that Python 3 ports of VSRN and vsepp wrote look so.
     if text[:2] in ("b'", 'b"') and text[-1] == text[1] and len(text) > 2:
         try:
             text = ast.literal_eval(text).decode("utf-8")

@@ -34,8 +34,14 @@ def convert_flickr8k(
 ) -> Conversion:
     """Flickr8k.token.txt with Flickr_8k.*Images.txt; Flickr30K's results_20130124.token.
 
-    `source` is the folder or the token file, `lists` another folder with the lists of splits.
-    Without any list the split follows from a hash of the image's name.
+    Without lists of splits, the split follows from a hash of the image's name.
+
+    Args:
+        source: the folder or the token file.
+        images: folder that holds the image files, if they are at hand.
+        language: of the captions.
+        kind: of the captions.
+        lists: folder of the lists of splits, where it is another one.
     """
     token = source if source.is_file() else existing(source, *TOKENS)
     rows = [(image, language, kind, text) for image, _, text, _ in keyed_captions(token)]

@@ -24,7 +24,10 @@ def convert_flickr8k_cn(
 ) -> Conversion:
     """Flickr8k-CN: English, Chinese by people (written, translated) and by machine.
 
-    `machine` says whose machine translations: baidu, google, both or none.
+    Args:
+        source: the folder.
+        images: folder that holds the image files, if they are at hand.
+        machine: whose machine translations are taken: baidu, google, both or none.
     """
     unwanted = {"zhb", "zhg"} - MACHINES[one_of("machine", machine, *MACHINES)]
     folder = source / "data" if (source / "data").is_dir() else source

@@ -24,8 +24,12 @@ def convert_multi30k(
 ) -> Conversion:
     """Multi30K checkout: task 1 as translations, task 2 as independent captions.
 
-    `text` is `raw` (sentences) or `tok` (lower-cased, normalised Moses tokens, with their escapes
-    such as &apos; as the papers used them). `tasks` is 1, 2 or 1,2.
+    Args:
+        source: the checkout, or its folder `data`.
+        images: folder that holds the image files, if they are at hand.
+        text: `raw` (sentences) or `tok` (lower-cased, normalised Moses tokens, with their escapes
+            such as &apos; as the papers used them).
+        tasks: 1, 2 or 1,2.
     """
     one_of("text", text, *PATTERNS)
     root = source / "data" if (source / "data").is_dir() else source

@@ -13,7 +13,10 @@ from polyglance.data.table import load_table
 def convert_table(source: Path, images: Path | None = None, *, language: str = "") -> Conversion:
     """CSV, TSV or Parquet with the columns path, caption, language (and split, kind).
 
-    `language` is the language of a table that has no column for it.
+    Args:
+        source: the table.
+        images: folder that holds the image files; by default where the table says they are.
+        language: of all captions, for a table that has no column for it.
     """
     table = load_table(source, language or None)
     names = {entry.image: _inside(entry.image) for entry in table.images}

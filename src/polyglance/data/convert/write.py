@@ -30,8 +30,13 @@ def write_folder(
 ) -> None:
     """Write `captions.jsonl.gz`, `images/` and `features/` of a conversion.
 
-    `out` must be absent or empty. With `force` a dataset that is there gets the new captions and
-    image files; those that are files of their own, not links, are never overwritten.
+    Args:
+        out: the dataset folder, absent or empty.
+        conversion: what a converter found.
+        images: how image files get there.
+        force: a dataset that is there gets the new captions and image files; those that are
+            files of their own, not links, are never overwritten.
+        write_store: writes features; without it there are none.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         if not force or not (out / "captions.jsonl.gz").is_file():
@@ -46,7 +51,14 @@ def write_folder(
 def write_features(
     dataset: Path, features: ImportedFeatures, write_store: StoreWriter, force: bool = False
 ) -> list[str]:
-    """Import features into a dataset folder; returns notes on images without features."""
+    """Import features into a dataset folder; returns notes on images without features.
+
+    Args:
+        dataset: the folder.
+        features: the features, by image name or id.
+        write_store: writes them.
+        force: whether features of that name are replaced.
+    """
     target = dataset / "features" / features.name
     if target.exists() and not force:
         raise PolyglanceError(f"{target}: exists; give another -o name=…, or --force to replace it")
@@ -81,7 +93,7 @@ def write_features(
 
 
 def match_names(names: Iterable[str]) -> dict[str, str]:
-    """What may stand for an image → the image: its name, its stem, its COCO or Flickr number.
+    """Image name, stem, COCO number or Flickr number → the image.
 
     >>> match_names(["COCO_val2014_000000000042.jpg"])["42"]
     'COCO_val2014_000000000042.jpg'

@@ -14,6 +14,11 @@ def convert_xtd10(source: Path, images: Path | None = None, *, split: str = "tes
     """XTD10: 1,000 COCO images, one caption in each language, all in split test.
 
     Japanese is from STAIR, so independent; English is what the others were translated from.
+
+    Args:
+        source: a checkout of the repository.
+        images: folder that holds the image files, if they are at hand.
+        split: of all images.
     """
     names = _one(source, "test_image_names.txt")
     listed = image_list(names)

@@ -23,7 +23,13 @@ DEFAULTS = {"photos": 1000, "seed": 0}
 
 
 def write_generated(folder: Path, images: int, seed: int) -> None:
-    """Write `images` scenes of the world `seed` as a dataset folder, all of it or nothing."""
+    """Write a world as a dataset folder, all of it or nothing.
+
+    Args:
+        folder: absent or empty.
+        images: how many; a smaller world is the beginning of a larger one.
+        seed: of the world.
+    """
     if images < 1:
         raise PolyglanceError(f"cannot generate {images} images; ask for at least 1")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
