@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
-from polyglance.vision.backbones import Encoded
+from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.preprocess import Preprocessing
 
 
@@ -22,7 +22,7 @@ class Thumbnails:
 
     def __call__(self, pixels):
         small = pixels.reshape(-1, 3, 4, 4, 4, 4).mean((3, 5))
-        return Encoded(small.reshape(len(small), -1), None)
+        return BackboneOutput(small.reshape(len(small), -1), None)
 
 
 @pytest.fixture(scope="module")

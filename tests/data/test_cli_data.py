@@ -48,10 +48,10 @@ def table(tmp_path: Path) -> Path:
 def test_convert_table_then_info(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     text = run("convert", "table", table, out, "--images", "copy")
-    assert text.strip() == f"{out}: 3 photographs, 3 captions (de, en), 3 pictures"
+    assert text.strip() == f"{out}: 3 images, 3 captions (de, en), 3 image files"
     assert len(load_folder(out)) == 3
     shown = run("info", out)
-    assert "missing pictures: none" in shown
+    assert "missing image files: none" in shown
     assert "languages without captions in" in shown
     report = json.loads(run("info", out, "--json"))
     assert report["sound"] is True
@@ -72,7 +72,7 @@ def test_precomp_features_land_in_a_store(tmp_path: Path) -> None:
     np.save(source / "train_ims.npy", rows)
     (source / "train_caps.txt").write_text("".join(f"caption {i}\n" for i in range(15)))
     text = run("convert", "precomp", source, out, "-o", "name=scan")
-    assert "3 photographs, 15 captions (en), 0 pictures" in text
+    assert "3 images, 15 captions (en), 0 image files" in text
     assert "features imported/scan of dimension 6" in text
     store = FeatureStore.open(out / "features" / "scan")
     assert (store.form, store.meta.extractor) == ("set", "imported/scan")
@@ -121,7 +121,7 @@ def test_generate_refuses_a_full_folder(tmp_path: Path) -> None:
 
 def test_generate_writes_a_sound_dataset(tmp_path: Path) -> None:
     out = tmp_path / "world"
-    assert run("generate", out, "--photos", 12, "--seed", 1).strip() == f"{out}: 12 pictures"
+    assert run("generate", out, "--photos", 12, "--seed", 1).strip() == f"{out}: 12 images"
     report = json.loads(run("info", out, "--json"))
     assert report["sound"] is True
     assert sum(report["photos"].values()) == 12

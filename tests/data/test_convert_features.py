@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from polyglance.data import CaptionedImage, save_folder
-from polyglance.data.convert import Features, write_features
+from polyglance.data.convert import ImportedFeatures, write_features
 from polyglance.data.convert.butd import convert_butd
 from polyglance.data.convert.precomp import convert_precomp
 from polyglance.data.convert.write import match_names
@@ -129,7 +129,7 @@ class Recorder:
     def __init__(self) -> None:
         self.items: dict[str, np.ndarray] = {}
 
-    def __call__(self, folder: Path, features: Features) -> None:
+    def __call__(self, folder: Path, features: ImportedFeatures) -> None:
         assert folder.is_dir()
         (folder / "meta.json").write_text(features.form)
         self.items = {key: np.array(value) for key, value in features.items()}

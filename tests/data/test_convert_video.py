@@ -220,7 +220,7 @@ def test_unusable_arrays_are_told_and_left_out(tmp_path: Path) -> None:
         "video1": "",
         "video3": "holds NaN or infinity",
         "video4": "",
-        "video5": "vectors of 7 numbers, where the others have 4",
+        "video5": "vectors of dimension 7, where the others have 4",
         "video6": r"has the shape [2, 3, 4]",
         "video8": "",
         "video10": "holds 1e+06, beyond float16",
@@ -373,7 +373,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_info_names_the_features_and_no_missing_pictures(planted: Path) -> None:
     told = run("data", "info", planted)
     assert "no images folder, but imported features" in told
-    assert "features imported/frames: 60 of 60, 3–6 vectors of 12 numbers each" in told
+    assert "features imported/frames: 60 of 60, 3–6 vectors of dimension 12 each" in told
     assert "missing" not in told
     values = json.loads(run("data", "info", planted, "--json"))
     about = {"images": 60, "dimension": 12, "form": "set", "fewest": 3, "most": 6}
@@ -389,7 +389,7 @@ def test_converting_again_gives_the_same_files(planted: Path, tmp_path: Path) ->
 
 
 def test_commands_that_need_pictures_say_so(planted: Path, tmp_path: Path) -> None:
-    message = r"has no pictures to compute .* --set image\.feature=imported/frames"
+    message = r"has no images to compute .* --set image\.feature=imported/frames"
     with pytest.raises(PolyglanceError, match=message):
         run("features", planted)
     with pytest.raises(PolyglanceError, match=message):

@@ -8,7 +8,7 @@ from polyglance.data import CaptionedImage, load_folder
 from polyglance.data.convert import (
     CONVERTERS,
     Conversion,
-    Features,
+    ImportedFeatures,
     drop_missing,
     parse_options,
     write_folder,
@@ -43,7 +43,7 @@ def test_pictures_arrive(tmp_path: Path, conversion: Conversion, mode: ImageMode
     assert file.is_symlink() == (mode == "symlink")
     assert os.path.samefile(file, source) == (mode != "copy")
     assert conversion.notes == [
-        f"1 pictures are not in {tmp_path / 'pictures'} (the first is 'c.jpg')"
+        f"1 images are not in {tmp_path / 'pictures'} (the first is 'c.jpg')"
     ]
 
 
@@ -72,12 +72,12 @@ def test_only_empty_targets_unless_forced(tmp_path: Path, conversion: Conversion
 
 
 def test_nothing_half_written(tmp_path: Path, conversion: Conversion) -> None:
-    def fail(folder: Path, features: Features) -> None:
+    def fail(folder: Path, features: ImportedFeatures) -> None:
         (folder / "vectors.f16").write_bytes(b"half")
         raise PolyglanceError("broken")
 
     conversion.features.append(
-        Features("f", 2, "global", 1, lambda: iter([("a", np.ones((1, 2)))]))
+        ImportedFeatures("f", 2, "global", 1, lambda: iter([("a", np.ones((1, 2)))]))
     )
     before = sorted(path.name for path in tmp_path.iterdir())
     with pytest.raises(PolyglanceError, match="broken"):
@@ -92,7 +92,7 @@ def test_nothing_half_written(tmp_path: Path, conversion: Conversion) -> None:
 def test_skip_missing(conversion: Conversion) -> None:
     kept = drop_missing(conversion)
     assert [photo.image for photo in kept.images] == ["a.jpg", "b.jpg"]
-    assert kept.notes[-1] == "1 photographs without a picture were left out"
+    assert kept.notes[-1] == "1 images without a file were left out"
 
 
 def test_flickr_numbers_find_flickr8k_names(tmp_path: Path) -> None:
@@ -100,9 +100,9 @@ def test_flickr_numbers_find_flickr8k_names(tmp_path: Path) -> None:
     found, notes = find_images(["1000268201.jpg"], tmp_path)
     assert found == {"1000268201.jpg": tmp_path / "1000268201_693b08cb0e.jpg"}
     assert notes == []
-    with pytest.raises(PolyglanceError, match=r"holds none of the 1 pictures .*'z\.jpg'"):
+    with pytest.raises(PolyglanceError, match=r"holds none of the 1 images .*'z\.jpg'"):
         find_images(["z.jpg"], tmp_path)
-    with pytest.raises(PolyglanceError, match="no such folder of pictures"):
+    with pytest.raises(PolyglanceError, match="no such folder of images"):
         find_images(["z.jpg"], tmp_path / "none")
 
 
@@ -118,7 +118,7 @@ def test_table_to_folder(tmp_path: Path) -> None:
     assert names[0] == "near.jpg"
     assert names[1].endswith("_far.jpg")
     assert "/" not in names[1]
-    assert "1 pictures of the table do not exist" in result.notes[0]
+    assert "1 image files of the table do not exist" in result.notes[0]
     write_folder(tmp_path / "out", result)
     dataset = load_folder(tmp_path / "out")
     assert [p.read_bytes() for p in dataset.paths()[:2]] == [b"near", b"far"]

@@ -65,7 +65,7 @@ def test_places_of_captions(tmp_path: Path) -> None:
     part = load_dataset(folder).split("val")
     assert part.where(part.images[0], "x") == f"{folder / 'captions.jsonl'}, line 2"
     alone = Dataset([CaptionedImage("a.jpg", "train", {})], tmp_path, "mine")
-    assert alone.where(alone.images[0], "x") == "mine, photograph a.jpg"
+    assert alone.where(alone.images[0], "x") == "mine, image a.jpg"
 
 
 def test_places_of_captions_in_a_table(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.models.similarity import cosine_scores, l2, order_scores, squared_order_scores
 from polyglance.models.two_tower import TwoTower
 from polyglance.recipes import load_recipe
-from polyglance.vision.tower import ImageTower, xavier_linear
+from polyglance.vision.heads import xavier_linear
+from polyglance.vision.tower import ImageTower
 
 SMALL = ["text.hidden=6", "text.words=5", "joint.dim=6"]
 

@@ -6,7 +6,7 @@ from PIL import Image
 from polyglance.models import Model
 from polyglance.recipes import load_recipe
 from polyglance.text import Vocabulary
-from polyglance.vision.backbones import Encoded
+from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.preprocess import Preprocessing
 
 SMALL = ["text.words=6", "text.hidden=8", "joint.dim=8"]
@@ -23,7 +23,7 @@ class Colours:
         return 3, 0
 
     def __call__(self, pixels):
-        return Encoded(pixels.mean((2, 3)), None)
+        return BackboneOutput(pixels.mean((2, 3)), None)
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polyglance.vision.backbones import Encoded
+from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.preprocess import Preprocessing
 
 
@@ -20,7 +20,7 @@ class Blocks:
     def __call__(self, pixels):
         self.seen.append(len(pixels))
         grid = pixels.reshape(-1, 3, 6, 4, 6, 4).mean((3, 5)).transpose(0, 2, 3, 1)
-        return Encoded(grid.mean((1, 2)), grid)
+        return BackboneOutput(grid.mean((1, 2)), grid)
 
 
 @pytest.fixture

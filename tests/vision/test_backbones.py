@@ -38,9 +38,17 @@ def test_registry():
     assert (lite2.size, lite2.dim, lite2.side) == (260, 1280, 9)
 
 
-@pytest.mark.parametrize("name", ["efficientnet-lite9", "flax:resnet", "timm:", "resnet50"])
-def test_unknown_backbones(tmp_path, name):
-    with pytest.raises(PolyglanceError, match="unknown backbone"):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("efficientnet-lite9", "unknown backbone 'efficientnet-lite9'"),
+        ("resnet50", "unknown backbone 'resnet50'"),
+        ("flax:resnet", "unknown family of backbones 'flax'"),
+        ("timm:", "name a network after the colon"),
+    ],
+)
+def test_unknown_backbones(tmp_path, name, message):
+    with pytest.raises(PolyglanceError, match=message):
         open_backbone(name, tmp_path)
 
 

@@ -49,7 +49,7 @@ def test_a_dataset_folder(blocks, pictures, tmp_path):
 
 
 def test_mistakes(blocks, tmp_path):
-    with pytest.raises(PolyglanceError, match="there are no pictures"):
+    with pytest.raises(PolyglanceError, match="there are no images"):
         run(tmp_path)
     with pytest.raises(PolyglanceError, match="no such dataset"):
         run(tmp_path / "missing")
@@ -58,7 +58,7 @@ def test_mistakes(blocks, tmp_path):
     (tmp_path / "a.png").touch()
     with pytest.raises(PolyglanceError, match="expected EXTRACTOR/global"):
         run(tmp_path, "--feature", "x", "--cache", tmp_path / "cache")
-    with pytest.raises(PolyglanceError, match=r"no picture could be read .*a\.png, empty file"):
+    with pytest.raises(PolyglanceError, match=r"no image could be read .*a\.png, empty file"):
         run(tmp_path, "--cache", tmp_path / "cache")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from polyglance.errors import PolyglanceError
 from polyglance.vision.backbones import open_backbone
-from polyglance.vision.external import as_encoded, slug
+from polyglance.vision.external import as_output, slug
 
 torch = pytest.importorskip("torch")
 
@@ -222,7 +222,7 @@ def test_transformers_with_lost_weights_or_preprocessing(vit, tmp_path):
 
 def test_tokens_without_a_class_token_are_averaged():
     tokens = torch.arange(9.0).reshape(1, 9, 1)
-    encoded = as_encoded(None, tokens)
+    encoded = as_output(None, tokens)
     assert encoded.pooled.tolist() == [[4.0]]
     assert encoded.grid[0, :, :, 0].tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
 

@@ -12,7 +12,7 @@ import pytest
 from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.vision import extract_many, load_features, read_image
-from polyglance.vision.backbones import Encoded
+from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.extract import extract, shape_as
 from polyglance.vision.images import ImageProblem
 from polyglance.vision.preprocess import preprocess
@@ -85,9 +85,9 @@ def test_bad_images_are_named_and_have_no_vector(blocks, pictures, tmp_path):
     again = extract(paths, "x/grid", tmp_path / "cache", show_progress=False)
     assert again.problems == features.problems
     with pytest.raises(ImageProblem, match="no such file"):
-        extract(paths, "x/grid", tmp_path / "cache", show_progress=False, skip_broken=False)
+        extract(paths, "x/grid", tmp_path / "cache", show_progress=False, skip_unreadable=False)
     with pytest.raises(ImageProblem, match=r"03\.png: .*truncated"):
-        extract(pictures, "x/grid", tmp_path / "cache", show_progress=False, skip_broken=False)
+        extract(pictures, "x/grid", tmp_path / "cache", show_progress=False, skip_unreadable=False)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
@@ -95,7 +95,7 @@ def test_vectors_that_cannot_be_stored_are_problems(blocks, pictures, tmp_path, 
     def run(_self, pixels):
         pooled = np.ones((len(pixels), 3), np.float32)
         pooled[0, 1] = value
-        return Encoded(pooled, np.ones((len(pixels), 6, 6, 3), np.float32))
+        return BackboneOutput(pooled, np.ones((len(pixels), 6, 6, 3), np.float32))
 
     monkeypatch.setattr(type(blocks), "__call__", run)
     features = extract(pictures[:4], "x/grid", tmp_path / "cache", show_progress=False)
@@ -126,7 +126,7 @@ def test_nothing_to_do_and_wrong_batch_size(blocks, tmp_path):
 
 def test_grid_of_a_network_without_one():
     with pytest.raises(PolyglanceError, match="no grid"):
-        shape_as(Encoded(np.ones((1, 3)), None), "grid")
+        shape_as(BackboneOutput(np.ones((1, 3)), None), "grid")
 
 
 SLOW = """

@@ -12,8 +12,8 @@ from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
     from polyglance.data import Dataset
-    from polyglance.data.convert import Conversion, Features
-    from polyglance.data.info import Report
+    from polyglance.data.convert import Conversion, ImportedFeatures
+    from polyglance.data.info import DatasetReport
 
 data_app = typer.Typer(
     name="data", help="Look at datasets, convert them, generate one.", no_args_is_help=True
@@ -21,7 +21,7 @@ data_app = typer.Typer(
 
 
 class Images(enum.StrEnum):
-    """How pictures get into a dataset folder."""
+    """How images get into a dataset folder."""
 
     symlink = "symlink"
     link = "link"
@@ -32,9 +32,9 @@ class Images(enum.StrEnum):
 def info(
     source: Annotated[str, typer.Argument(metavar="DIR", help="folder, table or 'generated'")],
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
-    fast: Annotated[bool, typer.Option("--fast", help="do not decode the pictures")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="do not decode the images")] = False,
 ) -> None:
-    """Count captions by split, language and kind; find missing, broken and leaked pictures."""
+    """Count captions by split, language and kind; find missing, unreadable and leaked images."""
     from polyglance.data import load_dataset
     from polyglance.data.info import inspect_dataset
 
@@ -69,13 +69,13 @@ def convert(
     layout: Annotated[str, typer.Argument(help="a layout that 'data layouts' lists")],
     source: Annotated[Path, typer.Argument(help="the folder or file in that layout")],
     out: Annotated[Path, typer.Argument(help="the dataset folder to write")],
-    pictures: Annotated[Path | None, typer.Option(help="folder that holds the pictures")] = None,
+    pictures: Annotated[Path | None, typer.Option(help="folder that holds the image files")] = None,
     images: Annotated[Images, typer.Option(help="how they get into OUT")] = Images.symlink,
     option: Annotated[
         list[str] | None, typer.Option("--option", "-o", metavar="NAME=VALUE", help="of the layout")
     ] = None,
     skip_missing: Annotated[
-        bool, typer.Option("--skip-missing", help="leave out photographs without a picture")
+        bool, typer.Option("--skip-missing", help="leave out images without a file")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="convert a dataset again")] = False,
 ) -> None:
@@ -101,38 +101,35 @@ def convert(
 @data_app.command()
 def generate(
     out: Annotated[Path, typer.Argument(help="the dataset folder to write")],
-    photos: Annotated[int, typer.Option(min=3, help="number of pictures")] = 2000,
+    photos: Annotated[int, typer.Option(min=3, help="number of images")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="seed of the world")] = 0,
 ) -> None:
-    """Write the generated picture world, with captions in ten languages, as a dataset folder."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise PolyglanceError(f"{out}: exists and is not empty; choose another folder")
+    """Write a generated world of drawings, with captions in ten languages, as a dataset folder."""
     from polyglance.data.generated import write_generated
 
     write_generated(out, photos, seed)
-    typer.echo(f"{out}: {photos} pictures")
+    typer.echo(f"{out}: {photos} images")
 
 
-def _write_store(folder: Path, features: "Features") -> None:
+def _write_store(folder: Path, features: "ImportedFeatures") -> None:
     from polyglance.progress import track
     from polyglance.vision.store import FeatureStore
 
     extractor = f"imported/{features.name}"
     with FeatureStore.create(folder, features.dim, features.form, extractor) as store:
-        for key, vectors in track(features.items(), "features", features.total, "images"):
-            store.append(key, vectors)
+        store.append_many(track(features.items(), "features", features.total, "images"))
 
 
 def _summary(out: Path, result: "Conversion") -> str:
-    parts, photos = [], result.images
-    if photos:
-        captions = sum(len(t) for p in photos for k in p.captions.values() for t in k.values())
-        languages = sorted({code for photo in photos for code in photo.captions})
+    parts, entries = [], result.images
+    if entries:
+        captions = sum(len(t) for p in entries for k in p.captions.values() for t in k.values())
+        languages = sorted({code for entry in entries for code in entry.captions})
         parts = [
-            f"{len(photos)} {result.noun}",
+            f"{len(entries)} {result.noun}",
             f"{captions} captions ({', '.join(languages)})",
         ]
-        parts += [f"{len(result.sources)} pictures"] if result.noun == "photographs" else []
+        parts += [f"{len(result.sources)} image files"] if result.noun == "images" else []
     parts += [f"features imported/{f.name} of dimension {f.dim}" for f in result.features]
     return f"{out}: {', '.join(parts)}"
 
@@ -155,52 +152,52 @@ def _features(dataset: "Dataset") -> dict[str, dict[str, Any]]:
     return found
 
 
-def _print_report(report: "Report", features: dict[str, dict[str, Any]]) -> None:
+def _print_report(report: "DatasetReport", features: dict[str, dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
     table = Table("split", "language", "kind", title=f"{report.name} (captions)")
-    for heading in ("photographs", "captions", "per photograph"):
+    for heading in ("images", "captions", "per image"):
         table.add_column(heading, justify="right")
     for row in report.counts:
         span = str(row.least) if row.least == row.most else f"{row.least}–{row.most}"
         table.add_row(row.split, row.language, row.kind, str(row.photos), str(row.captions), span)
     console.print(table)
     total = ", ".join(f"{count} {split}" for split, count in report.photos.items())
-    console.print(f"photographs: {total}", markup=False, highlight=False)
+    console.print(f"images: {total}", markup=False, highlight=False)
     for line in (*_findings(report, features), *_feature_lines(report, features)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _feature_lines(report: "Report", features: dict[str, dict[str, Any]]) -> list[str]:
+def _feature_lines(report: "DatasetReport", features: dict[str, dict[str, Any]]) -> list[str]:
     total = sum(report.photos.values())
     found = []
     for name, about in features.items():
         count = str(about["most"])
         if about["fewest"] < about["most"]:
             count = f"{about['fewest']}–{about['most']}"
-        shape = f"{count} vectors of {about['dimension']} numbers each"
+        shape = f"{count} vectors of dimension {about['dimension']} each"
         if about["form"] == "global":
-            shape = f"a vector of {about['dimension']} numbers each"
+            shape = f"a vector of dimension {about['dimension']} each"
         found.append(f"features {name}: {about['images']} of {total}, {shape}")
     return found
 
 
-def _findings(report: "Report", features: dict[str, dict[str, Any]]) -> list[str]:
+def _findings(report: "DatasetReport", features: dict[str, dict[str, Any]]) -> list[str]:
     if not report.has_images:
         instead = ", but imported features" if features else ""
-        found = [f"pictures: none, the dataset has no images folder{instead}"]
+        found = [f"image files: none, the dataset has no images folder{instead}"]
     else:
-        found = [_some("missing pictures", report.missing)]
+        found = [_some("missing image files", report.missing)]
         if report.decoded:
             broken = [f"{name} ({why})" for name, why in report.broken.items()]
-            found.append(_some("broken pictures", broken))
+            found.append(_some("unreadable images", broken))
         else:
-            found.append("broken pictures: not looked for (--fast)")
-    found.append(_some("pictures in several splits (leakage)", _groups(report.leaked)))
-    found.append(_some("pictures several times in a split", _groups(report.repeated)))
-    found.append(_some("photographs without captions", report.uncaptioned))
+            found.append("unreadable images: not looked for (--fast)")
+    found.append(_some("images in several splits (leakage)", _groups(report.leaked)))
+    found.append(_some("images several times in a split", _groups(report.repeated)))
+    found.append(_some("images without captions", report.uncaptioned))
     for split, languages in report.without.items():
         found.append(f"languages without captions in {split}: {', '.join(languages)}")
     if report.shared_captions:

@@ -40,18 +40,18 @@ def demo_command(
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
 ) -> None:
-    """Train a small multilingual model, judge it, and let every language find a picture."""
+    """Train a small multilingual model, evaluate it, and let every language find an image."""
     from polyglance.recipes import load_recipe
 
     started = time.monotonic()
     recipe = load_recipe("nce", {**SMALL, "training.epochs": epochs})
     _check_folder(out)
     dataset = _data(data)
-    judged = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
+    held = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
     _features(dataset, recipe, cache)
     model = _train(recipe, dataset, data, out, cache)
-    _evaluate(model, dataset, judged.images[0].split, out, cache)
-    _sheet(model, judged, out, cache)
+    _evaluate(model, dataset, held.images[0].split, out, cache)
+    _sheet(model, held, out, cache)
     _goodbye(out, data, time.monotonic() - started)
 
 
@@ -76,7 +76,7 @@ def _data(source: str) -> "Dataset":
     captions = len(dataset.captions())
     _headline(
         1,
-        f"Data: {source}, {len(dataset):,} pictures with {captions:,} captions in "
+        f"Data: {source}, {len(dataset):,} images with {captions:,} captions in "
         f"{len(dataset.languages)} languages ({' '.join(dataset.languages)})",
     )
     return dataset
@@ -85,10 +85,10 @@ def _data(source: str) -> "Dataset":
 def _features(dataset: "Dataset", recipe: "Recipe", cache: Path | None) -> None:
     from polyglance.vision.extract import load_features
 
-    _headline(2, f"Features: {recipe.image.feature} of every picture")
+    _headline(2, f"Features: {recipe.image.feature} of every image")
     features = load_features(dataset, recipe.image.feature, cache)
     ready, new = int(features.available.sum()), features.computed
-    line = f"{ready:,} pictures ready, {new:,} computed"
+    line = f"{ready:,} images ready, {new:,} computed"
     typer.echo(f"    {line} in {features.seconds:.0f} s" if new else f"    {line}")
     for path, reason in features.problems:
         typer.echo(f"    skipped {path}: {reason}", err=True)
@@ -156,45 +156,45 @@ def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> No
     from polyglance.search.sheet import write_sheet
 
     gallery = gallery_of_dataset(model, part, cache)
-    photo, queries = choose_queries(model, part, set(gallery.paths))
-    _headline(5, f"Contact sheet: the picture {photo.image} described in {len(queries)} languages")
-    rows = find_rows(model, gallery, queries, part.path(photo))
+    entry, queries = choose_queries(model, part, set(gallery.paths))
+    _headline(5, f"Contact sheet: the image {entry.image} described in {len(queries)} languages")
+    rows = find_rows(model, gallery, queries, part.path(entry))
     found = sum(row.note is None for row in rows)
     typer.echo(f"    {found} of {len(rows)} languages find it among their first {SHOWN}")
-    title = f"One picture of {len(gallery):,}, asked for in {len(queries)} languages; it is framed"
+    title = f"One image of {len(gallery):,}, asked for in {len(queries)} languages; it is framed"
     write_sheet(out / SHEET, rows, title)
 
 
 def choose_queries(
     model: "Model", part: "Dataset", readable: set[Path]
 ) -> tuple["CaptionedImage", list["Query"]]:
-    """The first photograph described in the most languages, and these descriptions.
+    """The first image described in the most languages, and these descriptions.
 
     They are translations of one sentence where the data has such, else each language's best kind.
     """
     translated = len(part.captions(kinds=["translation"])) > 0
     best: tuple[CaptionedImage, list[Query]] | None = None
-    for photo in part.images:
-        if part.path(photo) not in readable:
+    for entry in part.images:
+        if part.path(entry) not in readable:
             continue
-        queries = _queries(model, part, photo, translated)
+        queries = _queries(model, part, entry, translated)
         if queries and (best is None or len(queries) > len(best[1])):
-            best = photo, queries
+            best = entry, queries
     if best is None:
-        raise PolyglanceError(f"{part.name}: no picture has a caption with words the model knows")
+        raise PolyglanceError(f"{part.name}: no image has a caption with words the model knows")
     return best
 
 
 def _queries(
-    model: "Model", part: "Dataset", photo: "CaptionedImage", translated: bool
+    model: "Model", part: "Dataset", entry: "CaptionedImage", translated: bool
 ) -> list["Query"]:
     from polyglance.search import check_query
 
     queries = []
-    for code in sorted(set(photo.captions) & set(model.languages)):
+    for code in sorted(set(entry.captions) & set(model.languages)):
         kind = "translation" if translated else part.best_kind(code)
         try:
-            queries += [check_query(model, text, code) for text in photo.captions[code][kind][:1]]
+            queries += [check_query(model, text, code) for text in entry.captions[code][kind][:1]]
         except (KeyError, PolyglanceError):  # not in this kind, or of unknown words alone
             continue
     return queries
@@ -203,15 +203,15 @@ def _queries(
 def find_rows(
     model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
 ) -> list["Row"]:
-    """A row of the sheet for each query; one that misses the right picture says its rank."""
-    from polyglance.search.exact import find
+    """A row of the sheet for each query; one that misses the right image says its rank."""
+    from polyglance.search import search
     from polyglance.search.sheet import Row
 
     rows = []
-    for found in find(model, gallery, queries, len(gallery)):
-        rank = next(hit.rank for hit in found.hits if hit.path == right)
+    for query, hits in zip(queries, search(model, gallery, queries, len(gallery)), strict=True):
+        rank = next(hit.rank for hit in hits if hit.path == right)
         note = f"the right image has rank {rank}" if rank > SHOWN else None
-        rows.append(Row(found.query.text, found.hits[:SHOWN], found.query.language, {right}, note))
+        rows.append(Row(query.text, hits[:SHOWN], query.language, {right}, note))
     return rows
 
 
@@ -224,8 +224,8 @@ def _goodbye(out: Path, data: str, seconds: float) -> None:
         f"  table  {out / TABLE} and {out / JSON}",
         f"  sheet  {out / SHEET}",
         "",
-        "next, with your own pictures:",
-        f'  polyglance search {run} PICTURES "a red house" --sheet found.png',
+        "next, with your own images:",
+        f'  polyglance search {run} FOLDER "a red house" --sheet found.png',
         "  polyglance train nce --data captions.csv --out my-model   "
         "(a table of path, caption, language)",
         "  polyglance evaluate my-model --data captions.csv",

@@ -19,7 +19,7 @@ def features_command(
         str | None,
         typer.Argument(
             metavar="DIR",
-            help="Dataset folder, folder of pictures, CSV/TSV/Parquet, or 'generated'.",
+            help="Dataset folder, folder of images, CSV/TSV/Parquet, or 'generated'.",
         ),
     ] = None,
     feature: Annotated[
@@ -31,7 +31,7 @@ def features_command(
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Pictures per network pass.")] = 8,
+    batch_size: Annotated[int, typer.Option(min=1, help="Images per network pass.")] = 8,
     list_: Annotated[bool, typer.Option("--list", help="List the built-in backbones.")] = False,
 ) -> None:
     """Compute image features into the cache; a second run does only what is missing."""
@@ -39,11 +39,11 @@ def features_command(
         _print_backbones()
         return
     if source is None:
-        raise PolyglanceError("name a dataset or a folder of pictures, or use --list")
+        raise PolyglanceError("name a dataset or a folder of images, or use --list")
     from polyglance.vision.extract import extract_many
 
     names = feature or [DEFAULT_FEATURE]
-    paths = _pictures(source, names[0])
+    paths = _files(source, names[0])
     results = extract_many(paths, names, cache, batch_size)
     for result in results:
         _print_result(result)
@@ -51,24 +51,24 @@ def features_command(
     _print_problems(problems)
     if not results[0].available.any():
         path, reason = problems[0]
-        raise PolyglanceError(f"{source}: no picture could be read (the first: {path}, {reason})")
+        raise PolyglanceError(f"{source}: no image could be read (the first: {path}, {reason})")
 
 
-def _pictures(source: str, feature: str) -> list[Path]:
-    """The files a dataset names, or the pictures below a plain folder."""
+def _files(source: str, feature: str) -> list[Path]:
+    """The files a dataset names, or the images below a plain folder."""
     from polyglance.data import load_dataset
-    from polyglance.vision.extract import check_pictures
+    from polyglance.vision.extract import check_images
     from polyglance.vision.images import list_images
 
     folder = Path(source)
     captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
     if not folder.is_dir() or captioned:
         dataset = load_dataset(source)
-        check_pictures(dataset, feature)
+        check_images(dataset, feature)
         return dataset.paths()
     paths = list_images(folder)
     if not paths:
-        raise PolyglanceError(f"{folder}: there are no pictures in this folder")
+        raise PolyglanceError(f"{folder}: there are no images in this folder")
     return paths
 
 

@@ -1,4 +1,4 @@
-"""Pictures and captions come in."""
+"""Datasets: images with captions, from files of many layouts."""
 
 from polyglance.data.dataset import (
     CaptionedImage,

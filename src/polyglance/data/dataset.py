@@ -1,9 +1,10 @@
-"""The native dataset: photographs with captions by language and kind.
+"""The native dataset: images with captions by language and kind.
 
-On disk it is a folder with `captions.jsonl.gz` (or `captions.jsonl`), one photograph a line,
+On disk it is a folder with `captions.jsonl.gz` (or `captions.jsonl`), one image a line,
 `{"image": file, "split": name, "captions": {language: {kind: [text, …]}}}`, and `images/`.
-An image is a name below `images/`: a dataset from elsewhere cannot point at other files. A line
-may have `"origins"` in the form of its captions, which says where machines' texts come from.
+An image is named by its path below `images/`: a dataset from elsewhere cannot point at other
+files. A line may have `"origins"` in the form of its captions, which says where machine
+translations come from.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -29,7 +30,7 @@ KINDS = ("independent", "translation", "machine")
 
 @dataclass(frozen=True, slots=True)
 class CaptionedImage:
-    """One photograph: file name below `images/`, split, and its captions."""
+    """An image with its captions: file name below `images/`, split, captions."""
 
     image: str
     split: str
@@ -93,7 +94,7 @@ class CaptionTable:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Photographs in file order. `image_folder` is the folder that holds them."""
+    """Images with captions in file order; `image_folder` holds the files."""
 
     images: list[CaptionedImage]
     image_folder: Path
@@ -104,7 +105,7 @@ class Dataset:
     locate: Callable[[CaptionedImage, str], str] | None = field(
         default=None, repr=False, compare=False
     )
-    """Where a caption of a photograph is, for files with more than a line a photograph."""
+    """Where a caption is, for files with more than one line per image."""
     _splits: dict[str, "Dataset"] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -112,54 +113,54 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.images)
 
-    def path(self, photo: CaptionedImage) -> Path:
-        """Where the photograph's file is."""
-        return self.image_folder / photo.image
+    def path(self, entry: CaptionedImage) -> Path:
+        """Where the image's file is."""
+        return self.image_folder / entry.image
 
     @property
     def label(self) -> str:
         """What an error calls the dataset: its file, else its name."""
         return str(self.file or self.name)
 
-    def where(self, photo: CaptionedImage, text: str) -> str:
+    def where(self, entry: CaptionedImage, text: str) -> str:
         """The place of a caption as an error names it: file and line."""
         if self.locate is not None:
-            return self.locate(photo, text)
-        place = f"line {photo.line}" if photo.line else f"photograph {photo.image}"
+            return self.locate(entry, text)
+        place = f"line {entry.line}" if entry.line else f"image {entry.image}"
         return f"{self.label}, {place}"
 
     def paths(self) -> list[Path]:
         """All files, in the order of `images`."""
-        return [self.path(photo) for photo in self.images]
+        return [self.path(entry) for entry in self.images]
 
     @property
     def splits(self) -> list[str]:
         """Names of the splits, in order of first appearance."""
-        return list(dict.fromkeys(photo.split for photo in self.images))
+        return list(dict.fromkeys(entry.split for entry in self.images))
 
     @property
     def languages(self) -> list[str]:
         """All languages with at least one caption, sorted."""
-        found = (item for photo in self.images for item in photo.captions.items())
+        found = (item for entry in self.images for item in entry.captions.items())
         return sorted({code for code, kinds in found if any(kinds.values())})
 
     def split(self, name: str) -> "Dataset":
-        """The photographs of one split; a missing split is a user's error."""
+        """The images of one split; a missing split is a user's error."""
         if name not in self._splits:
-            photos = [photo for photo in self.images if photo.split == name]
-            if not photos:
+            entries = [entry for entry in self.images if entry.split == name]
+            if not entries:
                 hint = nearest(name, self.splits)
                 raise PolyglanceError(
                     f"{self.label}: there is no split '{name}'{hint}; "
-                    "choose another, or give it photographs"
+                    "choose another, or give it images"
                 )
-            self._splits[name] = replace(self, images=photos)
+            self._splits[name] = replace(self, images=entries)
         return self._splits[name]
 
     def captions(
         self, languages: Sequence[str] | None = None, kinds: Sequence[str] | None = None
     ) -> CaptionTable:
-        """Captions of the given languages and kinds (all by default), photograph by photograph."""
+        """Captions of the given languages and kinds (all by default), image by image."""
         for code in languages or ():
             if code not in self.languages:
                 hint = nearest(code, self.languages)
@@ -172,7 +173,7 @@ class Dataset:
 
     def best_kind(self, language: str) -> str:
         """The kind a language is judged on: `independent` where it has it, else what there is."""
-        found = (photo.captions.get(language, {}).items() for photo in self.images)
+        found = (entry.captions.get(language, {}).items() for entry in self.images)
         present = {kind for kinds in found for kind, texts in kinds if texts}
         ranked = [kind for kind in KINDS if kind in present] + sorted(present - set(KINDS))
         if not ranked:
@@ -198,23 +199,23 @@ def caption_file(folder: Path) -> Path:
 def load_folder(folder: Path) -> Dataset:
     """Read a native dataset folder; every malformed line is named."""
     path = caption_file(folder)
-    photos = [_photo(value, path, number) for number, value in read_jsonl(path)]
-    if not photos:
-        raise PolyglanceError(f"{path}: the file holds no photographs")
-    return Dataset(photos, folder / "images", folder.name or str(folder), folder, path)
+    entries = [_entry(value, path, number) for number, value in read_jsonl(path)]
+    if not entries:
+        raise PolyglanceError(f"{path}: the file holds no images")
+    return Dataset(entries, folder / "images", folder.name or str(folder), folder, path)
 
 
-def save_folder(folder: Path, photos: Iterable[CaptionedImage]) -> None:
+def save_folder(folder: Path, entries: Iterable[CaptionedImage]) -> None:
     """Write `captions.jsonl.gz` of a native dataset folder, atomically."""
     rows = (
         {"image": p.image, "split": p.split, "captions": p.captions}
         | ({"origins": p.origins} if p.origins else {})
-        for p in photos
+        for p in entries
     )
     write_jsonl_gz(folder / "captions.jsonl.gz", rows)
 
 
-def _photo(value: Any, path: Path, line: int) -> CaptionedImage:
+def _entry(value: Any, path: Path, line: int) -> CaptionedImage:
     where = f"{path}, line {line}"
     if not isinstance(value, dict):
         raise PolyglanceError(f"{where}: expected an object with image, split and captions")
@@ -224,7 +225,7 @@ def _photo(value: Any, path: Path, line: int) -> CaptionedImage:
     if not is_inside(value["image"]):
         raise PolyglanceError(
             f"{where}: image {value['image']!r} is not a name below images/; "
-            "put the picture there, or link it"
+            "put the file there, or link it"
         )
     captions = check_captions(value.get("captions"), where)
     origins = _check_origins(value.get("origins", {}), captions, where)

@@ -14,10 +14,10 @@ def digest(value: Any) -> str:
 
 
 def dataset_fingerprint(dataset: Dataset) -> str:
-    """A hash of the photographs' names, splits and captions, in their order, and of more text."""
+    """A hash of the images' names, splits and captions, in their order, and of more text."""
     total = hashlib.sha256()
-    for photo in dataset.images:
-        total.update(digest([photo.image, photo.split, photo.captions]).encode())
+    for entry in dataset.images:
+        total.update(digest([entry.image, entry.split, entry.captions]).encode())
     if dataset.root is not None:
         for path in sorted(dataset.root.glob("text-only.jsonl*")):
             total.update(path.read_bytes())

@@ -1,4 +1,4 @@
-"""What a dataset holds and what is wrong with it: counts, missing and broken files, leakage."""
+"""What a dataset holds and what is wrong with it: counts, missing and unreadable files, leakage."""
 
 import hashlib
 import os
@@ -14,8 +14,8 @@ from polyglance.progress import track
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """Captions of one split, language and kind; `least` and `most` are per photograph."""
+class CaptionCount:
+    """Captions of one split, language and kind; `least` and `most` are per image."""
 
     split: str
     language: str
@@ -27,40 +27,50 @@ class Count:
 
 
 @dataclass
-class Report:
-    """The findings of `inspect_dataset`; every list is empty for a sound dataset."""
+class DatasetReport:
+    """The findings of `inspect_dataset`, and the JSON of `data info`.
+
+    Every list is empty for a sound dataset.
+    """
 
     name: str
     photos: dict[str, int]
-    """split → photographs"""
-    counts: list[Count]
+    """split → images"""
+    counts: list[CaptionCount]
     has_images: bool
     decoded: bool
     missing: list[str] = field(default_factory=list)
     broken: dict[str, str] = field(default_factory=dict)
     """image → why it cannot be decoded"""
     leaked: list[dict[str, list[str]]] = field(default_factory=list)
-    """one entry a picture that is in several splits: split → names"""
+    """for each image that is in several splits: split → names"""
     repeated: list[dict[str, list[str]]] = field(default_factory=list)
-    """one entry a picture that is several times in one split: split → names"""
+    """for each image that is several times in one split: split → names"""
     shared_captions: dict[str, int] = field(default_factory=dict)
     """language → texts that occur in more than one split"""
     without: dict[str, list[str]] = field(default_factory=dict)
     """split → languages of the dataset that have no caption there"""
     uncaptioned: list[str] = field(default_factory=list)
-    """photographs without any caption"""
+    """images without any caption"""
 
     @property
     def sound(self) -> bool:
-        """No missing, broken, leaked or repeated picture."""
+        """No missing, unreadable, leaked or repeated image."""
         return not (self.missing or self.broken or self.leaked or self.repeated)
 
 
 def inspect_dataset(
     dataset: Dataset, decode: bool = True, workers: int | None = None, show: bool | None = None
-) -> Report:
-    """Count captions and check pictures; `decode` reads every one of them to its end."""
-    report = Report(
+) -> DatasetReport:
+    """Count captions and check image files.
+
+    Args:
+        dataset: the dataset.
+        decode: whether every file is decoded to its end.
+        workers: threads that decode; as many as there are cores by default.
+        show: whether a progress bar is shown; by default where a terminal is.
+    """
+    report = DatasetReport(
         dataset.name,
         {split: len(dataset.split(split)) for split in dataset.splits},
         count_captions(dataset),
@@ -68,38 +78,44 @@ def inspect_dataset(
         decode and dataset.image_folder.is_dir(),
     )
     _check_captions(dataset, report)
-    files = {photo.image: dataset.path(photo) for photo in dataset.images}
+    files = {entry.image: dataset.path(entry) for entry in dataset.images}
     if report.has_images:
         # os.path.isfile is False, not an error, for a name that no file can have.
         report.missing = [name for name, path in files.items() if not os.path.isfile(path)]
         missing = set(report.missing)
         files = {name: path for name, path in files.items() if name not in missing}
         if decode:
-            report.broken = find_broken(files, workers, show)
-    _check_copies(dataset, files if report.has_images else {}, report)
+            report.broken = find_unreadable(files, workers, show)
+    _check_duplicates(dataset, files if report.has_images else {}, report)
     return report
 
 
-def count_captions(dataset: Dataset) -> list[Count]:
+def count_captions(dataset: Dataset) -> list[CaptionCount]:
     """One row for each split, language and kind that has captions, in this order."""
     sizes: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-    for photo in dataset.images:
-        for language, kinds in photo.captions.items():
+    for entry in dataset.images:
+        for language, kinds in entry.captions.items():
             for kind, texts in kinds.items():
                 if texts:
-                    sizes[photo.split, language, kind].append(len(texts))
+                    sizes[entry.split, language, kind].append(len(texts))
     order = {split: place for place, split in enumerate(dataset.splits)}
     keys = sorted(sizes, key=lambda key: (order[key[0]], key[1:]))
     return [
-        Count(*key, len(sizes[key]), sum(sizes[key]), min(sizes[key]), max(sizes[key]))
+        CaptionCount(*key, len(sizes[key]), sum(sizes[key]), min(sizes[key]), max(sizes[key]))
         for key in keys
     ]
 
 
-def find_broken(
+def find_unreadable(
     files: dict[str, Path], workers: int | None = None, show: bool | None = None
 ) -> dict[str, str]:
-    """Decode every file in parallel; image → reason for those that fail."""
+    """Decode every file in parallel; image → reason for those that fail.
+
+    Args:
+        files: image → file.
+        workers: threads; as many as there are cores by default.
+        show: whether a progress bar is shown; by default where a terminal is.
+    """
     with warnings.catch_warnings(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         warnings.simplefilter("ignore")
         reasons = track(
@@ -121,7 +137,7 @@ def _decode_error(path: Path) -> str:
     return ""
 
 
-def find_copies(files: dict[str, Path]) -> list[list[str]]:
+def find_duplicates(files: dict[str, Path]) -> list[list[str]]:
     """Groups of names whose files have the same content; only files of equal size are read."""
     sizes: dict[int, list[str]] = defaultdict(list)
     for name, path in files.items():
@@ -133,7 +149,7 @@ def find_copies(files: dict[str, Path]) -> list[list[str]]:
     return [names for names in contents.values() if len(names) > 1]
 
 
-def _check_captions(dataset: Dataset, report: Report) -> None:
+def _check_captions(dataset: Dataset, report: DatasetReport) -> None:
     splits_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     table = dataset.captions()
     for text, index, language in zip(table.texts, table.image, table.languages, strict=True):
@@ -152,14 +168,14 @@ def _check_captions(dataset: Dataset, report: Report) -> None:
     report.uncaptioned = [p.image for i, p in enumerate(dataset.images) if i not in captioned]
 
 
-def _check_copies(dataset: Dataset, files: dict[str, Path], report: Report) -> None:
+def _check_duplicates(dataset: Dataset, files: dict[str, Path], report: DatasetReport) -> None:
     splits_of: dict[str, list[str]] = defaultdict(list)
-    for photo in dataset.images:
-        splits_of[photo.image].append(photo.split)
-    copies = find_copies(files)
-    grouped = {name for names in copies for name in names}
+    for entry in dataset.images:
+        splits_of[entry.image].append(entry.split)
+    duplicates = find_duplicates(files)
+    grouped = {name for names in duplicates for name in names}
     singles = [[name] for name in splits_of if name not in grouped]
-    for names in (*copies, *singles):
+    for names in (*duplicates, *singles):
         by_split = _by_split(names, splits_of)
         if len(by_split) > 1:
             report.leaked.append(by_split)

@@ -11,7 +11,7 @@ TABLES = {".csv", ".tsv", ".parquet"}
 def load_dataset(source: str | Path) -> Dataset:
     """Load a native folder, a CSV/TSV/Parquet of path, caption, language, or `generated`.
 
-    `generated` is the embedded picture world, rendered once into the cache folder.
+    `generated` is the world of drawn images, rendered once into the cache folder.
     """
     if str(source) == "generated" or str(source).startswith("generated:"):
         from polyglance.data.generated import load_generated

@@ -44,10 +44,10 @@ def load_table(path: Path, language: str | None = None) -> Dataset:
     if not path.is_file():
         raise PolyglanceError(f"{path}: no such file")
     rows, noun = _rows(path)
-    photos = _photos(rows, path, noun, language)
-    if not photos:
+    entries = _entries(rows, path, noun, language)
+    if not entries:
         raise PolyglanceError(f"{path}: the table has a header but no rows; add some")
-    return Dataset(photos, path.parent, path.stem, path.parent, path, partial(_locate, path))
+    return Dataset(entries, path.parent, path.stem, path.parent, path, partial(_locate, path))
 
 
 def _rows(path: Path) -> tuple[Iterator[Row], str]:
@@ -57,12 +57,12 @@ def _rows(path: Path) -> tuple[Iterator[Row], str]:
     return _csv_rows(path), "line"
 
 
-def _locate(path: Path, photo: CaptionedImage, text: str) -> str:
+def _locate(path: Path, entry: CaptionedImage, text: str) -> str:
     """The row with a caption, found by reading the table again."""
     rows, noun = _rows(path)
     for number, cells in rows:
         where = f"{path}, {noun} {number}"
-        if _image(cells["path"], where) == photo.image and text in _texts(cells["caption"], where):
+        if _image(cells["path"], where) == entry.image and text in _texts(cells["caption"], where):
             return where
     return str(path)
 
@@ -188,7 +188,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         raise PolyglanceError(f"{path}: not a readable Parquet file ({error})") from None
 
 
-def _photos(
+def _entries(
     rows: Iterable[Row], path: Path, noun: str, language: str | None
 ) -> list[CaptionedImage]:
     captions: dict[str, Captions] = {}

@@ -158,9 +158,8 @@ class Model:
                 f"this model was trained on '{feature}', which cannot be computed from images; "
                 "train on an extractor such as efficientnet-lite2/global"
             )
-        paths = [images] if isinstance(images, str | Path) else images
-        files = [Path(path) for path in paths]
-        found = extract(files, feature, cache, show_progress=show_progress, skip_broken=False)
+        feature, files = self.recipe.image.feature, [Path(path) for path in paths]
+        found = extract(files, feature, cache, show_progress=show_progress, skip_unreadable=False)
         return self.encode_features(found, np.arange(len(found)))
 
     def encode_dataset(

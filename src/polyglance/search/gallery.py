@@ -10,8 +10,8 @@ import numpy as np
 from polyglance.data.dataset import Dataset
 from polyglance.data.load import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.sets import NO_SINGLE_VECTOR
-from polyglance.vision.extract import check_pictures, extract, load_features
+from polyglance.sets import NO_POINTS
+from polyglance.vision.extract import check_images, extract, load_features
 from polyglance.vision.features import Features
 from polyglance.vision.images import list_images
 
@@ -106,7 +106,7 @@ def gallery_of_dataset(
         raise PolyglanceError(NO_SINGLE_VECTOR)
     feature = model.recipe.image.feature
     if not feature.startswith("imported/"):
-        check_pictures(dataset, feature)
+        check_images(dataset, feature)
         return gallery_of_files(model, dataset.paths(), cache, show_progress)
     has_files = dataset.image_folder.is_dir()
     names = dataset.paths() if has_files else [Path(entry.image) for entry in dataset.images]

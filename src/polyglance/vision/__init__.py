@@ -1,4 +1,4 @@
-"""Pictures become vectors."""
+"""From image files to features, and from features to the joint space."""
 
 from polyglance.vision.extract import extract_many, load_features
 from polyglance.vision.features import Features

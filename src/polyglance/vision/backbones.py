@@ -1,5 +1,6 @@
-"""Networks that turn pictures into vectors, by name."""
+"""Networks that turn images into vectors, by name."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -11,11 +12,10 @@ from polyglance.registry import Registry
 from polyglance.vision.preprocess import Preprocessing
 
 DEFAULT = "efficientnet-lite2"
-FAMILIES = ("timm", "torchvision", "transformers")
 
 
-class Encoded(NamedTuple):
-    """What a network says about a batch."""
+class BackboneOutput(NamedTuple):
+    """What a network gives for a batch of b images."""
 
     pooled: np.ndarray  # [b, pooled_dim]
     grid: np.ndarray | None  # [b, h, w, grid_dim]; None where a network has no grid
@@ -34,8 +34,12 @@ class Backbone(Protocol):
     def dims(self) -> tuple[int, int]:
         """(dimension of the pooled vector, dimension of a grid cell or 0 without a grid)."""
 
-    def __call__(self, pixels: np.ndarray) -> Encoded:
-        """Encode a batch of preprocessed pictures, float32 [b, 3, size, size]."""
+    def __call__(self, pixels: np.ndarray) -> BackboneOutput:
+        """Encode a batch of preprocessed images, float32 [b, 3, size, size]."""
+
+
+FAMILIES: Registry[Callable[[str], Backbone]] = Registry("family of backbones")
+"""Packages with networks of their own: what comes after `FAMILY:` in a name → the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +76,8 @@ def open_backbone(name: str, cache: Path) -> Backbone:
         from polyglance.vision.lite import LiteBackbone
 
         return LiteBackbone(backbones.get(name), cache)
-    if family not in FAMILIES or not rest:
-        known = ", ".join(f"{one}:NAME" for one in FAMILIES)
-        raise PolyglanceError(f"unknown backbone '{name}' (one of: {known}, or a built-in one)")
-    from polyglance.vision.external import open_external
+    from polyglance.vision import external  # noqa: F401  (registers the families)
 
-    return open_external(family, rest)
+    if not rest:
+        raise PolyglanceError(f"backbone '{name}': name a network after the colon")
+    return FAMILIES.get(family)(rest)

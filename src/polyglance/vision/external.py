@@ -12,10 +12,10 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.packages import import_package, quiet
-from polyglance.vision.backbones import Encoded
+from polyglance.vision.backbones import FAMILIES, BackboneOutput
 from polyglance.vision.preprocess import Preprocessing
 
-Features = tuple[Any, Any]
+TorchOutput = tuple[Any, Any]
 """torch tensors: (pooled [b, d] or None, map [b, c, h, w] or tokens [b, n, d])"""
 
 
@@ -27,7 +27,7 @@ class TorchBackbone:
         name: str,
         module: Any,
         preprocessing: Preprocessing,
-        run: Callable[[Any], Features],
+        run: Callable[[Any], TorchOutput],
         unused: Collection[str] = (),
     ) -> None:
         self.module, self.preprocessing, self._run = module.eval(), preprocessing, run
@@ -35,39 +35,36 @@ class TorchBackbone:
         self._dims: tuple[int, int] | None = None
 
     def dims(self) -> tuple[int, int]:
-        """Found by one pass over an empty picture."""
+        """Found by one pass over an empty image."""
         if self._dims is None:
             size = self.preprocessing.size
             pooled, grid = self(np.zeros((1, 3, size, size), np.float32))
             self._dims = pooled.shape[1], 0 if grid is None else grid.shape[3]
         return self._dims
 
-    def __call__(self, pixels: np.ndarray) -> Encoded:
+    def __call__(self, pixels: np.ndarray) -> BackboneOutput:
         """Encode float32 [b, 3, size, size]."""
         import torch
 
         with torch.inference_mode():
             pooled, features = self._run(torch.from_numpy(pixels))
-        return as_encoded(pooled, features)
+        return as_output(pooled, features)
 
 
-def open_external(family: str, rest: str) -> TorchBackbone:
-    """`rest` is NAME or NAME@FILE for timm and torchvision, a folder for transformers."""
+def _name_and_weights(family: str, rest: str) -> tuple[str, Path | None]:
+    """The parts of NAME or NAME@FILE."""
     name, _, weights = rest.partition("@")
     path = Path(weights).expanduser() if weights else None
-    if path is not None and family != "transformers" and not path.is_file():
+    if path is not None and not path.is_file():
         raise PolyglanceError(f"{family}:{name}: there is no weights file {path}")
-    openers = {"timm": _open_timm, "torchvision": _open_torchvision}
-    if family == "transformers":
-        return _open_transformers(Path(rest).expanduser())
-    return openers[family](name, path)
+    return name, path
 
 
-def as_encoded(pooled: Any, features: Any) -> Encoded:
+def as_output(pooled: Any, features: Any) -> BackboneOutput:
     """A map [b, c, h, w] or tokens [b, n, d] as pooled vectors and a grid [b, h, w, d].
 
     Tokens beyond the largest square are prefix tokens; the first is the class token and stands
-    for the picture. Without one, and for maps, the mean over the grid does.
+    for the image. Without one, and for maps, the mean over the grid does.
     """
     if features.ndim == 4:
         grid = features.permute(0, 2, 3, 1)
@@ -78,13 +75,16 @@ def as_encoded(pooled: Any, features: Any) -> Encoded:
         grid = features[:, prefix:].reshape(len(features), side, side, -1)
         if pooled is None:
             pooled = features[:, 0] if prefix else features.mean(1)
-    return Encoded(pooled.float().numpy(), grid.float().numpy())
+    return BackboneOutput(pooled.float().numpy(), grid.float().numpy())
 
 
 def fingerprint(module: Any, preprocessing: Preprocessing, unused: Collection[str] = ()) -> str:
-    """A hash of preprocessing and weights but the unused ones.
+    """A hash of preprocessing and weights, so that changed weights get a store of their own.
 
-    Changed weights so get a store of their own.
+    Args:
+        module: a torch network.
+        preprocessing: of its input.
+        unused: names of weights that do not count.
     """
     digest = hashlib.blake2b(repr(preprocessing).encode(), digest_size=6)
     for name, tensor in module.state_dict().items():
@@ -105,7 +105,10 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{head}-{Path(tail.partition('@')[0]).name}")
 
 
-def _open_timm(name: str, weights: Path | None) -> TorchBackbone:
+@FAMILIES.register("timm")
+def open_timm(rest: str) -> TorchBackbone:
+    """A network of timm: NAME, or NAME@FILE with the weights."""
+    name, weights = _name_and_weights("timm", rest)
     timm = import_package("timm")
     overlay = {"file": str(weights)} if weights else None
     module = _loading(
@@ -124,7 +127,7 @@ def _open_timm(name: str, weights: Path | None) -> TorchBackbone:
         squash=data.get("crop_mode") == "squash",
     )
 
-    def run(pixels: Any) -> Features:
+    def run(pixels: Any) -> TorchOutput:
         features = module.forward_features(pixels)
         pooled = module.forward_head(features, pre_logits=True)
         if features.ndim == 4 and getattr(module, "output_fmt", "NCHW") == "NHWC":
@@ -136,7 +139,10 @@ def _open_timm(name: str, weights: Path | None) -> TorchBackbone:
     return TorchBackbone(f"timm:{name}", module, preprocessing, run)
 
 
-def _open_torchvision(name: str, weights: Path | None) -> TorchBackbone:
+@FAMILIES.register("torchvision")
+def open_torchvision(rest: str) -> TorchBackbone:
+    """A classifier of torchvision: NAME, or NAME@FILE with the weights."""
+    name, weights = _name_and_weights("torchvision", rest)
     models = import_package("torchvision", "torchvision.models")
 
     def load() -> Any:
@@ -157,7 +163,7 @@ def _open_torchvision(name: str, weights: Path | None) -> TorchBackbone:
     for child in module.children():
         child.register_forward_hook(lambda _module, _inputs, output: seen.append(output))
 
-    def run(pixels: Any) -> Features:
+    def run(pixels: Any) -> TorchOutput:
         seen.clear()
         module(pixels)
         maps = [one for one in seen if _is_map(one)]
@@ -169,7 +175,10 @@ def _open_torchvision(name: str, weights: Path | None) -> TorchBackbone:
     return TorchBackbone(f"torchvision:{name}", module, preprocessing, run)
 
 
-def _open_transformers(folder: Path) -> TorchBackbone:
+@FAMILIES.register("transformers")
+def open_transformers(rest: str) -> TorchBackbone:
+    """A model of transformers in a local folder."""
+    folder = Path(rest).expanduser()
     if not (folder / "config.json").is_file():
         raise PolyglanceError(
             f"transformers:{folder}: no model there; give a local folder with config.json, "

@@ -1,4 +1,4 @@
-"""Extraction: pictures through a backbone into feature stores, resumable at any point."""
+"""Extraction: images through a backbone into feature stores, resumable at any point."""
 
 import os
 import time
@@ -15,7 +15,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.progress import Bar
 from polyglance.registry import nearest
-from polyglance.vision.backbones import DEFAULT, Backbone, Encoded, open_backbone
+from polyglance.vision.backbones import DEFAULT, Backbone, BackboneOutput, open_backbone
 from polyglance.vision.features import Features, parse_feature, pool_grid
 from polyglance.vision.images import ImageProblem, content_key, read_image
 from polyglance.vision.preprocess import Preprocessing, preprocess
@@ -34,13 +34,20 @@ def extract(
     cache: Path | None = None,
     batch_size: int = 8,
     show_progress: bool | None = None,
-    skip_broken: bool = True,
+    skip_unreadable: bool = True,
 ) -> Features:
-    """Features of pictures, computed where the cache lacks them.
+    """Features of images, computed where the cache lacks them.
 
-    Unreadable pictures are listed in `Features.problems`, or raised with `skip_broken=False`.
+    Args:
+        paths: the n image files.
+        feature: EXTRACTOR/FORM.
+        cache: folder of the feature stores; the XDG cache by default.
+        batch_size: images of one pass through the network.
+        show_progress: whether a progress bar is shown; by default where a terminal is.
+        skip_unreadable: whether unreadable images are listed in `Features.problems`; else the
+            first is raised.
     """
-    return extract_many(paths, [feature], cache, batch_size, show_progress, skip_broken)[0]
+    return extract_many(paths, [feature], cache, batch_size, show_progress, skip_unreadable)[0]
 
 
 def extract_many(
@@ -49,29 +56,32 @@ def extract_many(
     cache: Path | None = None,
     batch_size: int = 8,
     show_progress: bool | None = None,
-    skip_broken: bool = True,
+    skip_unreadable: bool = True,
 ) -> list[Features]:
-    """Several features of the same pictures, with one pass for each extractor."""
+    """Several features of the same images, with one pass for each extractor.
+
+    The other arguments are those of `extract`.
+    """
     if batch_size < 1:
         raise PolyglanceError(f"batch size {batch_size}: must be at least 1")
     folder = cache_dir(cache)
     parsed = [parse_feature(name) for name in features]
     backbones = {name: open_backbone(name, folder) for name, _ in parsed}
     keys, problems = _content_keys(paths, show_progress)
-    if problems and not skip_broken:
+    if problems and not skip_unreadable:
         raise ImageProblem(*next(iter(problems.items())))
     found: dict[str, Features] = {}
     for extractor, backbone in backbones.items():
         forms = list(dict.fromkeys(form for name, form in parsed if name == extractor))
         stores = _open_stores(backbone, forms, folder)
-        run = _Run(backbone, stores, batch_size, show_progress, skip_broken)
+        run = _Run(backbone, stores, batch_size, show_progress, skip_unreadable)
         started = time.monotonic()
         computed = run.fill(dict(zip(keys, paths, strict=True)), forms)
         seconds = time.monotonic() - started
         reasons = problems | {
-            path: run.broken[key]
+            path: run.unreadable[key]
             for path, key in zip(paths, keys, strict=True)
-            if key in run.broken
+            if key in run.unreadable
         }
         listed = [(path, reasons[path]) for path in dict.fromkeys(paths) if path in reasons]
         for form in forms:
@@ -88,9 +98,17 @@ def load_features(
     batch_size: int = 8,
     show_progress: bool | None = None,
 ) -> Features:
-    """Features of a dataset's photographs in their order: `imported/NAME` or extracted ones."""
+    """Features of a dataset's images, in their order.
+
+    Args:
+        dataset: the dataset.
+        feature: `imported/NAME`, or EXTRACTOR/FORM to be computed where the cache lacks them.
+        cache: folder of the feature stores; the XDG cache by default.
+        batch_size: images of one pass through the network.
+        show_progress: whether a progress bar is shown; by default where a terminal is.
+    """
     if not feature.startswith("imported/"):
-        check_pictures(dataset, feature)
+        check_images(dataset, feature)
         return extract(dataset.paths(), feature, cache, batch_size, show_progress)
     name = feature.removeprefix("imported/")
     if dataset.root is None:
@@ -101,7 +119,7 @@ def load_features(
         hint = nearest(name, names) if names else " (there are none)"
         raise PolyglanceError(f"{folder}: no imported features '{name}'{hint}")
     store = FeatureStore.open(folder / name)
-    keys = [photo.image if photo.image in store else None for photo in dataset.images]
+    keys = [entry.image if entry.image in store else None for entry in dataset.images]
     missing = [dataset.path(p) for p, key in zip(dataset.images, keys, strict=True) if key is None]
     return Features(feature, store, keys, [(path, f"not in '{feature}'") for path in missing])
 
@@ -114,19 +132,19 @@ def imported_names(dataset: Dataset) -> list[str]:
     return sorted(f"imported/{name}" for name in folders)
 
 
-def check_pictures(dataset: Dataset, feature: str) -> None:
-    """A dataset that has features instead of pictures is an error: nothing can be computed."""
+def check_images(dataset: Dataset, feature: str) -> None:
+    """A dataset that has features instead of images is an error: nothing can be computed."""
     names = imported_names(dataset)
     if names and not dataset.image_folder.is_dir():
         raise PolyglanceError(
-            f"{dataset.label}: has no pictures to compute '{feature}' from; it holds "
+            f"{dataset.label}: has no images to compute '{feature}' from; it holds "
             f"{', '.join(names)}: train on that with --set image.feature={names[0]}, or use a "
             "model that takes it"
         )
 
 
 class _Run:
-    """One pass of one backbone; `broken` collects content key → reason."""
+    """One pass of one backbone; `unreadable` collects content key → reason."""
 
     def __init__(
         self,
@@ -134,17 +152,17 @@ class _Run:
         stores: Stores,
         batch_size: int,
         show_progress: bool | None,
-        skip_broken: bool,
+        skip_unreadable: bool,
     ) -> None:
         self.backbone, self.stores, self.batch_size = backbone, stores, batch_size
-        self.show_progress, self.skip_broken = show_progress, skip_broken
-        self.broken: dict[str, str] = {}
+        self.show_progress, self.skip_unreadable = show_progress, skip_unreadable
+        self.unreadable: dict[str, str] = {}
 
-    def fill(self, pictures: dict[str | None, Path], forms: list[str]) -> int:
-        """Compute what any of `forms` lacks; the number of pictures computed."""
+    def fill(self, images: dict[str | None, Path], forms: list[str]) -> int:
+        """Compute what any of `forms` lacks; the number of images computed."""
         todo = [
             (key, path)
-            for key, path in pictures.items()
+            for key, path in images.items()
             if key is not None and any(key not in self.stores[form] for form in forms)
         ]
         if not todo:
@@ -187,12 +205,12 @@ class _Run:
         return done
 
     def _skip(self, key: str, problem: ImageProblem) -> None:
-        if not self.skip_broken:
+        if not self.skip_unreadable:
             raise problem
-        self.broken[key] = problem.reason
+        self.unreadable[key] = problem.reason
 
 
-def shape_as(encoded: Encoded, form: str) -> np.ndarray:
+def shape_as(encoded: BackboneOutput, form: str) -> np.ndarray:
     """The vectors of a form: [b, 1, d] for global, [b, cells, d] for grids."""
     if form == "global":
         return encoded.pooled[:, None]
@@ -243,7 +261,7 @@ def _key_or_problem(path: Path) -> str | ImageProblem:
 def _decode(
     todo: list[tuple[str, Path]], how: Preprocessing, batch_size: int
 ) -> Iterator[tuple[str, Path, np.ndarray | ImageProblem]]:
-    """Decoded pictures in order; threads work at most two batches ahead of the network."""
+    """Decoded images in order; threads work at most two batches ahead of the network."""
     pool = ThreadPoolExecutor(_workers())
     waiting: deque[tuple[str, Path, Future[np.ndarray | ImageProblem]]] = deque()
     try:

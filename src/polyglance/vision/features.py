@@ -32,7 +32,7 @@ class Features:
 
     @property
     def dim(self) -> int:
-        """Length of a vector."""
+        """Dimension of a vector."""
         return self.store.dim
 
     @property

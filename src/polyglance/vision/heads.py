@@ -1,20 +1,25 @@
 """Heads of the image tower: a feature vector → the joint space."""
 
 import math
+from collections.abc import Callable
 
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.recipes.schema import (
-    BatchNormMlpHead,
-    HeadRecipe,
-    LinearHead,
-    ResidualMlpHead,
-)
+from polyglance.recipes.schema import ImageRecipe
+from polyglance.registry import Registry
+
+Head = Callable[[ImageRecipe, int, int], nn.Module]
+"""(recipe, dimension of a feature F, of the joint space D) → layers from [n, F] to [n, D]"""
+
+HEADS: Registry[Head] = Registry("head")
 
 
 def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
-    """Linear with weights U(−r, r), r = √6/√(in+out), and zero bias (spec §2.2)."""
+    """Linear with weights U(−r, r), r = √6/√(in+out) (Glorot and Bengio 2010, eq. 16), bias 0.
+
+    VSE++'s code initialises its image layer so.
+    """
     layer = nn.Linear(inputs, outputs)
     bound = math.sqrt(6.0) / math.sqrt(inputs + outputs)
     nn.init.uniform_(layer.weight, -bound, bound)
@@ -36,7 +41,9 @@ class BatchNorm(nn.BatchNorm1d):
 
 
 class ResidualMLP(nn.Module):
-    """Linear(F→D) plus Linear(F→H)–BN–ReLU–Linear(H→D), VSE∞'s head of regions (spec §2.5).
+    """Linear(F→D) plus Linear(F→H)–BN–ReLU–Linear(H→D), VSE∞'s head of regions.
+
+    Chen et al. 2021, supplementary material; `lib/encoders.py` of the official code.
 
     The tower gives it valid vectors only, so its statistics leave padding out; the official
     code counts the zero rows behind short sets too, which makes a vector depend on the others'
@@ -55,35 +62,44 @@ class ResidualMLP(nn.Module):
         return self.linear(vectors) + self.mlp(vectors)
 
 
-def bn_mlp(inputs: int, hidden: int, outputs: int, dropout: float) -> nn.Sequential:
-    """Linear–BN–ReLU–Dropout–Linear, EmbN's image branch (spec §5.1; the paper's hidden is 2048).
-
-    MULE's running statistics are nearly those of the last batch: momentum 0.1 in TensorFlow's
-    words is 0.9 in torch's.
-    """
-    norm = BatchNorm(hidden, momentum=0.9)
-    first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
-    return nn.Sequential(first, norm, nn.ReLU(), nn.Dropout(dropout), last)
+@HEADS.register("linear")
+def _linear(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+    """One linear layer."""
+    return xavier_linear(inputs, outputs)
 
 
-def mlp(inputs: int, hidden: int, outputs: int, dropout: float) -> nn.Sequential:
+@HEADS.register("mlp")
+def _mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
     """Linear–GELU–Dropout–Linear."""
-    first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
-    return nn.Sequential(first, nn.GELU(), nn.Dropout(dropout), last)
+    first, last = nn.Linear(inputs, recipe.hidden), nn.Linear(recipe.hidden, outputs)
+    return nn.Sequential(first, nn.GELU(), nn.Dropout(recipe.dropout), last)
 
 
-def build_head(recipe: HeadRecipe, inputs: int, outputs: int, dropout: float = 0.0) -> nn.Module:
-    """The head of a recipe, which takes [n, F] to [n, D].
+@HEADS.register("residual-mlp")
+def _residual_mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+    """`ResidualMLP` of the recipe's hidden dimension."""
+    return ResidualMLP(inputs, recipe.hidden, outputs)
+
+
+@HEADS.register("bn-mlp")
+def _bn_mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+    """Linear–BN–ReLU–Dropout–Linear, the image branch of two-branch networks (EmbN) and MULE.
+
+    Wang et al. 2018, "Learning Two-Branch Neural Networks for Image-Text Matching Tasks", with
+    2,048 hidden units. In MULE's code the running statistics are nearly those of the last
+    batch: momentum 0.1 of TensorFlow is 0.9 of torch.
+    """
+    norm = BatchNorm(recipe.hidden, momentum=0.9)
+    first, last = nn.Linear(inputs, recipe.hidden), nn.Linear(recipe.hidden, outputs)
+    return nn.Sequential(first, norm, nn.ReLU(), nn.Dropout(recipe.dropout), last)
+
+
+def build_head(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+    """The head of a recipe.
 
     Args:
-        recipe: the head's own section.
-        inputs: dimension F of a feature.
-        outputs: dimension D of the joint space.
-        dropout: on the hidden units of an MLP.
+        recipe: the section `image`; `head` names it.
+        inputs: F, the dimension of a feature vector.
+        outputs: D, the dimension of the joint space; the head takes [n, F] to [n, D].
     """
-    if isinstance(recipe, LinearHead):
-        return xavier_linear(inputs, outputs)
-    if isinstance(recipe, ResidualMlpHead):
-        return ResidualMLP(inputs, recipe.hidden, outputs)
-    build = bn_mlp if isinstance(recipe, BatchNormMlpHead) else mlp
-    return build(inputs, recipe.hidden, outputs, dropout)
+    return HEADS.get(recipe.head)(recipe, inputs, outputs)

@@ -1,4 +1,4 @@
-"""Reading pictures safely: every file becomes an RGB image or a reason why not."""
+"""Reading images safely: every file becomes an RGB image or a reason why not."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ _COMMON = (".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".webp", "
 _RARE = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".avif", ".jp2", ".heic", ".heif")
 EXTENSIONS = frozenset((*_COMMON, *_RARE))
 MAX_PIXELS = 100_000_000
-"""Largest picture decoded, 300 MB of RGB; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
+"""Largest image decoded, 300 MB of RGB; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
 
 # Sizes are judged by MAX_PIXELS, and damaged metadata says nothing about the pixels: neither
 # should write into the progress bar.
@@ -25,7 +25,7 @@ warnings.filterwarnings("ignore", "Corrupt EXIF data|Truncated File Read", UserW
 
 
 class ImageProblem(PolyglanceError):
-    """A picture that cannot be read: `reason` in a few words."""
+    """An image that cannot be read: `reason` in a few words."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -33,7 +33,7 @@ class ImageProblem(PolyglanceError):
 
 
 def read_image(path: Path, at_least: int | None = None) -> Image.Image:
-    """The upright RGB picture, or an `ImageProblem`.
+    """The upright RGB image, or an `ImageProblem`.
 
     The first frame of an animation, transparency on white, 16 bits scaled to 8. With `at_least`,
     a large JPEG is decoded at a fraction that leaves both sides twice that many pixels or more.
@@ -55,9 +55,9 @@ def read_image(path: Path, at_least: int | None = None) -> Image.Image:
 
 
 def list_images(folder: Path) -> list[Path]:
-    """All pictures below a folder, sorted; hidden files and folders are passed over."""
+    """All images below a folder, sorted; hidden files and folders are passed over."""
     if not folder.is_dir():
-        raise PolyglanceError(f"{folder}: no such folder of pictures")
+        raise PolyglanceError(f"{folder}: no such folder of images")
     found = []
     for parent, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -81,7 +81,7 @@ def content_key(path: Path) -> str:
 
 
 def _check_regular(path: Path) -> None:
-    """A folder or a pipe is not a picture, and opening a pipe would wait for ever."""
+    """A folder or a pipe is not an image, and opening a pipe would wait for ever."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
         raise ImageProblem(path, "a folder" if stat.S_ISDIR(mode) else "not a regular file")
@@ -109,7 +109,7 @@ def _register_heif(path: Path) -> None:
 
 
 def _shrink(path: Path, image: Image.Image, at_least: int | None) -> None:
-    """Let the JPEG decoder reduce a large picture; what is still too large is a problem."""
+    """Let the JPEG decoder reduce a large image; what is still too large is a problem."""
     width, height = image.size
     if (factor := _reduction(width, height, at_least)) > 1:
         image.draft(image.mode, (width // factor, height // factor))

@@ -15,7 +15,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
-from polyglance.vision.backbones import Encoded, Lite
+from polyglance.vision.backbones import BackboneOutput, Lite
 
 TOLERANCE = 1e-3
 """Largest difference between the converted network and the original on random input."""
@@ -37,12 +37,12 @@ class LiteBackbone:
         """1280 for the pooled vector and for each cell."""
         return self.lite.dim, self.lite.dim
 
-    def __call__(self, pixels: np.ndarray) -> Encoded:
+    def __call__(self, pixels: np.ndarray) -> BackboneOutput:
         """The pooled vector is the mean over the grid."""
         if self._network is None:
             self._network = self._load()
         grid = self._network(pixels)  # [b, dim, side, side]
-        return Encoded(grid.mean((2, 3)), grid.transpose(0, 2, 3, 1))
+        return BackboneOutput(grid.mean((2, 3)), grid.transpose(0, 2, 3, 1))
 
     def _load(self) -> Network:
         if self.engine == "torch" or not _importable("onnxruntime"):
@@ -96,7 +96,14 @@ def export(module: Any, size: int) -> bytes:
 
 
 def check_equal(name: str, converted: Network, original: Network, size: int) -> None:
-    """Refuse a conversion that differs by more than TOLERANCE on random input."""
+    """Refuse a conversion that differs by more than TOLERANCE on random input.
+
+    Args:
+        name: of the network, for the error.
+        converted: takes float32 [b, 3, size, size].
+        original: takes the same.
+        size: pixels of a side.
+    """
     pixels = np.random.default_rng(0).normal(size=(3, 3, size, size)).astype(np.float32)
     difference = np.abs(converted(pixels) - original(pixels)).max()
     if not difference < TOLERANCE:

@@ -1,4 +1,4 @@
-"""From an RGB picture to the numbers a network expects."""
+"""From an RGB image to the input a network expects."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +15,7 @@ class Preprocessing:
     """How a network wants its input.
 
     The short side becomes round(size / crop) and the centre size × size is cut out; with
-    `squash` the whole picture is resized to size × size instead. Pixels become
+    `squash` the whole image is resized to size × size instead. Pixels become
     (x − mean) / std with x in 0…255.
     """
 
@@ -28,7 +28,7 @@ class Preprocessing:
 
 
 def preprocess(image: Image.Image, how: Preprocessing) -> np.ndarray:
-    """The network's input, float32 [3, size, size], of an RGB picture."""
+    """The network's input, float32 [3, size, size], of an RGB image."""
     filter_ = Image.Resampling[how.interpolation.upper()]
     if how.squash:
         image = image.resize((how.size, how.size), filter_)

@@ -1,20 +1,23 @@
-"""Self-attention among the vectors of an image (SAGAN's; LIWE's "hierarchical" image encoder)."""
+"""Self-attention among the vectors of an image: LIWE's "hierarchical" image encoder."""
 
 import torch
 from torch import Tensor, nn
 
 REDUCTION = 8
-"""Queries and keys have an eighth of a vector's numbers: 256 of 2,048."""
+"""Queries and keys have an eighth of a vector's dimension: 256 of 2,048."""
 
 
 class SetAttention(nn.Module):
-    """x + γ · softmax(qᵀk) v over the vectors of a set, γ from 0 (spec §4.3)."""
+    """x + γ · softmax(qᵀk) v over the vectors of a set, γ from 0.
 
-    def __init__(self, size: int) -> None:
+    Zhang et al. 2019 (SAGAN), section 3; LIWE's code has it on regions.
+    """
+
+    def __init__(self, dim: int) -> None:
         super().__init__()
-        narrow = max(size // REDUCTION, 1)
-        self.queries, self.keys = nn.Linear(size, narrow), nn.Linear(size, narrow)
-        self.values = nn.Linear(size, size)
+        narrow = max(dim // REDUCTION, 1)
+        self.queries, self.keys = nn.Linear(dim, narrow), nn.Linear(dim, narrow)
+        self.values = nn.Linear(dim, dim)
         self.gamma = nn.Parameter(torch.zeros(()))
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:

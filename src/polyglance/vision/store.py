@@ -58,7 +58,14 @@ class FeatureStore:
 
     @classmethod
     def create(cls, folder: Path, dim: int, form: Form, extractor: str) -> "FeatureStore":
-        """Make an empty store; a folder that already holds one is an error."""
+        """Make an empty store; a folder that already holds one is an error.
+
+        Args:
+            folder: where it is to be.
+            dim: dimension of a vector.
+            form: one vector per key ("global") or several ("set").
+            extractor: what the vectors come from.
+        """
         if (folder / META).exists():
             raise PolyglanceError(f"{folder}: a feature store already exists; remove it first")
         if dim < 1 or form not in ("global", "set"):
@@ -80,7 +87,7 @@ class FeatureStore:
 
     @classmethod
     def open_or_create(cls, folder: Path, dim: int, form: Form, extractor: str) -> "FeatureStore":
-        """Open the store, or make it; one that holds something else is an error."""
+        """Open the store, or `create` it; one that holds something else is an error."""
         if not (folder / META).is_file():
             return cls.create(folder, dim, form, extractor)
         store = cls.open(folder)
@@ -93,7 +100,7 @@ class FeatureStore:
 
     @property
     def dim(self) -> int:
-        """Length of a vector."""
+        """Dimension of a vector."""
         return self.meta.dim
 
     @property
@@ -196,7 +203,13 @@ class FeatureStore:
 
 
 def check_vectors(key: str, vectors: np.ndarray, meta: Meta) -> np.ndarray:
-    """`vectors` as contiguous float16 [n, dim], or an error that names the key."""
+    """Vectors as the store keeps them, contiguous float16 [n, dim].
+
+    Args:
+        key: whose vectors they are, for an error.
+        vectors: [n, dim] floats; n is 1 for a global feature.
+        meta: what the store holds.
+    """
     values = np.asarray(vectors)
     if values.ndim != 2 or values.shape[1] != meta.dim or not len(values):
         raise PolyglanceError(

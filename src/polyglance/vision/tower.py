@@ -6,10 +6,8 @@ from torch import Tensor, nn
 from polyglance.errors import PolyglanceError
 from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import ImageRecipe
-from polyglance.vision.heads import build_head, xavier_linear
+from polyglance.vision.heads import build_head
 from polyglance.vision.set_attention import SetAttention
-
-__all__ = ["ImageTower", "xavier_linear"]
 
 
 class ImageTower(nn.Module):

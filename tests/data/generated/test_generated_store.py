@@ -24,17 +24,17 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_two_runs_are_equal_to_the_byte(tmp_path: Path) -> None:
-    write_generated(tmp_path / "a", photos=12, seed=5)
-    write_generated(tmp_path / "b", photos=12, seed=5)
-    write_generated(tmp_path / "c", photos=12, seed=6)
+    write_generated(tmp_path / "a", images=12, seed=5)
+    write_generated(tmp_path / "b", images=12, seed=5)
+    write_generated(tmp_path / "c", images=12, seed=6)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
     assert contents(tmp_path / "a") != contents(tmp_path / "c")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
 
 
 def test_a_scene_does_not_depend_on_how_many_there_are(tmp_path: Path) -> None:
-    write_generated(tmp_path / "few", photos=10, seed=0)
-    write_generated(tmp_path / "many", photos=50, seed=0)
+    write_generated(tmp_path / "few", images=10, seed=0)
+    write_generated(tmp_path / "many", images=50, seed=0)
     few, many = load_folder(tmp_path / "few"), load_folder(tmp_path / "many")
     assert few.images == many.images[:10]
     name = few.images[7].image
@@ -44,7 +44,7 @@ def test_a_scene_does_not_depend_on_how_many_there_are(tmp_path: Path) -> None:
 
 
 def test_the_folder_is_a_dataset(tmp_path: Path) -> None:
-    write_generated(tmp_path / "world", photos=10, seed=0)
+    write_generated(tmp_path / "world", images=10, seed=0)
     data = load_dataset(tmp_path / "world")
     assert data.languages == sorted(["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"])
     assert len(data.captions(["de"], ["independent"])) == 20
@@ -88,7 +88,7 @@ def test_a_kill_leaves_no_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("polyglance.data.generated.store.save_folder", stop)
     with pytest.raises(KeyboardInterrupt):
-        write_generated(tmp_path / "world", photos=2, seed=0)
+        write_generated(tmp_path / "world", images=2, seed=0)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -127,5 +127,5 @@ def test_bad_sources(
 def test_a_full_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(PolyglanceError, match="not empty"):
-        write_generated(tmp_path, photos=1, seed=0)
+        write_generated(tmp_path, images=1, seed=0)
     assert contents(tmp_path) == {"notes.txt": b"mine"}

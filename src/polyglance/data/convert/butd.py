@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from polyglance.data.convert.common import CONVERTERS, Conversion, Features
+from polyglance.data.convert.common import CONVERTERS, Conversion, ImportedFeatures
 from polyglance.errors import PolyglanceError
 from polyglance.files import open_text
 
@@ -24,8 +24,13 @@ MAX_FIELD = 1 << 30
 def convert_butd(source: Path, images: Path | None = None, *, name: str = "butd") -> Conversion:
     """Region features (BUTD TSV, or a folder of .npz/.npy) into an existing dataset.
 
-    They are stored under `name`; any number of boxes. Image ids find their pictures by file
-    name, by name without extension, by COCO number or by Flickr id.
+    Any number of boxes. Ids find their images by file name, by name without extension, by COCO
+    number or by Flickr id.
+
+    Args:
+        source: the TSV, or the folder.
+        images: has no meaning here.
+        name: what the imported features are called.
     """
     read = _tsv_items if source.is_file() else _folder_items
     total = _count(source)
@@ -34,7 +39,7 @@ def convert_butd(source: Path, images: Path | None = None, *, name: str = "butd"
         raise PolyglanceError(f"{source}: holds no features (.tsv, .npz or .npy)")
     form: Literal["global", "set"] = "global" if _flat(source) else "set"
     return Conversion(
-        features=[Features(name, first[1].shape[1], form, total, lambda: read(source))]
+        features=[ImportedFeatures(name, first[1].shape[1], form, total, lambda: read(source))]
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.data.convert.common import Conversion, caption, image_list
+from polyglance.data.convert.common import Conversion, add_to_split, caption, image_list
 from polyglance.data.convert.frames import import_frames
 from polyglance.data.dataset import CaptionedImage
 from polyglance.errors import PolyglanceError
@@ -34,7 +34,15 @@ class Clips:
         self._empty: list[str] = []
 
     def add(self, clip: str, language: str, kind: str, text: Any, where: str) -> None:
-        """Add one caption; one that is empty is left out, and counted."""
+        """Add one caption; one that is empty is left out, and counted.
+
+        Args:
+            clip: the clip's name.
+            language: of the caption.
+            kind: of the caption.
+            text: the caption; anything but a string is an error.
+            where: its place, for an error.
+        """
         if not isinstance(text, str):
             raise PolyglanceError(f"{where}: a caption must be a text, not {text!r}")
         if not text.strip():
@@ -48,7 +56,7 @@ class Clips:
         return list(self._captions.get(clip, ()))
 
     def keep_only(self, clip: str, language: str, text: str, where: str) -> None:
-        """Replace a clip's captions by a single one."""
+        """Replace a clip's captions by a single one; the arguments are those of `add`."""
         self._captions.pop(clip, None)
         self.add(clip, language, "independent", text, where)
 
@@ -70,14 +78,21 @@ class Clips:
         self.notes.append(f"there is no validation split: made of training clips ({len(held)})")
 
     def finish(self, source: Path, frames: str, name: str, most: int) -> Conversion:
-        """The conversion: captioned clips that are in a split and have a usable array."""
+        """The conversion: captioned clips that are in a split and have a usable array.
+
+        Args:
+            source: what was read.
+            frames: folder of the arrays; the source where it is empty.
+            name: what the features are called.
+            most: frames of a clip; 0 takes all.
+        """
         found = dict.fromkeys(("train", "val", "test")) | dict.fromkeys(self.splits.values())
         placed = [clip for split in found for clip in self.of_split(split)]
         if not placed:
             raise PolyglanceError(f"{source}: no captions found of clips that are in a split")
         folder = Path(frames) if frames else source
         features, usable, notes = import_frames(placed, folder, name, most)
-        photos = [
+        entries = [
             CaptionedImage(clip, self.splits[clip], self._captions[clip])
             for clip in placed
             if clip in usable
@@ -88,7 +103,7 @@ class Clips:
             notes.append(
                 f"left out, empty captions: {len(self._empty)} (the first: {self._empty[0]})"
             )
-        return Conversion(photos, {}, [features], [*self.notes, *notes], "clips")
+        return Conversion(entries, {}, [features], [*self.notes, *notes], "clips")
 
 
 def hold_out(names: Iterable[str], count: int) -> list[str]:
@@ -107,11 +122,7 @@ def read_lists(folder: Path) -> dict[str, str]:
     splits: dict[str, str] = {}
     for split, names in LISTS.items():
         for path in (folder / name for name in names if (folder / name).is_file()):
-            for clip in _listed(path):
-                if splits.setdefault(clip, split) != split:
-                    raise PolyglanceError(
-                        f"{path}: '{clip}' is also in the list of split '{splits[clip]}'"
-                    )
+            add_to_split(splits, _listed(path), split, path)
     if not splits:
         described = ", ".join("/".join(names) for names in LISTS.values())
         raise PolyglanceError(f"{folder}: holds no list of clips ({described})")
@@ -132,10 +143,12 @@ def _listed(path: Path) -> list[str]:
     return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
 
 
-def refuse_pictures(images: Path | None) -> None:
-    """Clips are arrays; a folder of pictures is a misunderstanding."""
+def refuse_images(images: Path | None) -> None:
+    """Clips come as arrays; a folder of image files is a mistake."""
     if images is not None:
-        raise PolyglanceError(f"{images}: clips have arrays, no pictures; leave out --pictures")
+        raise PolyglanceError(
+            f"{images}: clips come as arrays, without image files; leave out --pictures"
+        )
 
 
 def json_files(source: Path, *patterns: str) -> list[Path]:

@@ -25,9 +25,15 @@ def convert_coco(
 ) -> Conversion:
     """COCO-captions JSON, also STAIR and YJ Captions; a file, or a folder of them.
 
-    `language` is ja for STAIR and YJ and en for others by default; `split` follows from the file
-    name (train, val, test); `names` is a pattern such as COCO_train2014_{id:012d}.jpg for files
-    that do not name their images; `text` is `raw`, or `tok` for STAIR's tokenized_caption.
+    Args:
+        source: the JSON file, or its folder.
+        images: folder that holds the image files, if they are at hand.
+        language: of the captions; ja for STAIR and YJ and en for others by default.
+        kind: of the captions.
+        split: of all images; follows from the file name (train, val, test) by default.
+        names: a pattern such as COCO_train2014_{id:012d}.jpg, for files that do not name their
+            images.
+        text: `raw`, or `tok` for STAIR's tokenized_caption.
     """
     field = {"raw": "caption", "tok": "tokenized_caption"}[one_of("text", text, "raw", "tok")]
     builder, notes = Builder(), []

@@ -1,9 +1,10 @@
 """COCO-CN (github.com/li-xirong/coco-cn): `COCO_val2014_000000000042#0<TAB>caption`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, keyed_captions, one_of
-from polyglance.data.convert.flickr8k import read_lists, unlisted
+from polyglance.data.convert.flickr8k import Row, add_listed, read_lists
 from polyglance.errors import PolyglanceError
 
 FILES = {
@@ -17,29 +18,32 @@ FILES = {
 def convert_coco_cn(
     source: Path, images: Path | None = None, *, machine: str = "yes"
 ) -> Conversion:
-    """COCO-CN: Chinese written by people, translated by people and (`machine`: yes, no) by Baidu.
+    """COCO-CN: Chinese written by people, translated by people and by Baidu.
 
     The machine translations exist only as words with their part of speech (一:m 只:q 狗:n); the
     tags are taken off and the words joined.
+
+    Args:
+        source: the folder.
+        images: folder that holds the image files, if they are at hand.
+        machine: whether the machine translations are taken: yes or no.
     """
     one_of("machine", machine, "yes", "no")
     splits = read_lists(source, r"coco-cn_(train|val|test)\.txt")
     if not splits:
         raise PolyglanceError(f"{source}: there is no coco-cn_train.txt, _val.txt or _test.txt")
-    builder, seen = Builder(), []
-    for name, kind in FILES.items():
-        path = source / name
-        if not path.is_file() or (kind == "machine" and machine == "no"):
-            continue
-        for key, _, text, _ in keyed_captions(path):
-            image = f"{key}.jpg"
-            seen.append(image)
-            if image in splits:
-                text = unsegmented(text) if "bosonseg" in name else text
-                builder.add(image, splits[image], "zh", kind, text)
-    if not seen:
+    wanted = {name: kind for name, kind in FILES.items() if kind != "machine" or machine == "yes"}
+    files = {source / name: kind for name, kind in wanted.items() if (source / name).is_file()}
+    rows = [row for path, kind in files.items() for row in _rows(path, kind)]
+    if not rows:
         raise PolyglanceError(f"{source}: there is no {next(iter(FILES))}")
-    return builder.finish(images, source, unlisted(seen, splits))
+    builder = Builder()
+    return builder.finish(images, source, add_listed(builder, rows, splits))
+
+
+def _rows(path: Path, kind: str) -> Iterator[Row]:
+    for key, _, text, _ in keyed_captions(path):
+        yield f"{key}.jpg", "zh", kind, unsegmented(text) if "bosonseg" in path.name else text
 
 
 def unsegmented(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What the converters share: the result of a conversion, text lines, finding pictures."""
+"""What the converters share: the result of a conversion, text lines, finding image files."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Features:
+class ImportedFeatures:
     """Image features to import: `items` yields (image name or id, vectors [n, dim])."""
 
     name: str
@@ -31,19 +31,20 @@ class Features:
 
 @dataclass
 class Conversion:
-    """What a converter found. Without photographs, its features go to an existing dataset."""
+    """What a converter found. Without images, its features go to an existing dataset."""
 
     images: list[CaptionedImage] = field(default_factory=list)
     sources: dict[str, Path] = field(default_factory=dict)
-    """Image name → the file it is; empty where the pictures are not at hand."""
-    features: list[Features] = field(default_factory=list)
+    """Image name → its file; empty where there are no files."""
+    features: list[ImportedFeatures] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    noun: str = "photographs"
+    noun: str = "images"
     """What a summary calls them."""
 
 
 Converter = Callable[..., Conversion]
-"""(source, images, *, options) → Conversion: reads `source` in its original layout."""
+"""(source, images, *, options) → Conversion: reads `source`, a file or folder in its original
+layout; `images` is the folder that holds the image files, if they are at hand."""
 
 CONVERTERS: Registry[Converter] = Registry("layout")
 
@@ -52,20 +53,55 @@ class Builder:
     """Collects captions by image and split, in order of first appearance."""
 
     def __init__(self) -> None:
-        self._photos: dict[tuple[str, str], CaptionedImage] = {}
+        self._entries: dict[tuple[str, str], CaptionedImage] = {}
 
     def add(self, image: str, split: str, language: str, kind: str, text: str) -> None:
-        """Add one caption; the photograph is made on its first one."""
-        photo = self._photos.setdefault((split, image), CaptionedImage(image, split, {}))
-        photo.captions.setdefault(language, {}).setdefault(kind, []).append(text)
+        """Add one caption.
+
+        Args:
+            image: the image's name; its first caption makes an entry.
+            split: the split the image is in.
+            language: of the caption.
+            kind: of the caption.
+            text: the caption.
+        """
+        entry = self._entries.setdefault((split, image), CaptionedImage(image, split, {}))
+        entry.captions.setdefault(language, {}).setdefault(kind, []).append(text)
+
+    def add_lines(
+        self, path: Path, names: tuple[Path, list[str]], split: str, language: str, kind: str
+    ) -> None:
+        """Add the captions of a file whose lines correspond to a list of images.
+
+        Args:
+            path: the file, a caption a line.
+            names: the list's file, and the image names in it.
+            split: the split of all of them.
+            language: the language of all captions.
+            kind: their kind.
+        """
+        rows = list(lines(path))
+        if len(rows) != len(names[1]):
+            raise PolyglanceError(
+                f"{path} has {len(rows)} lines but {names[0]} has {len(names[1])}; "
+                "they must correspond line by line"
+            )
+        for (number, line), image in zip(rows, names[1], strict=True):
+            self.add(image, split, language, kind, caption(line, f"{path}, line {number}"))
 
     def finish(self, images: Path | None, source: Path, notes: Iterable[str] = ()) -> Conversion:
-        """The conversion, with the pictures that are in `images`."""
-        photos = list(self._photos.values())
-        if not photos:
+        """The conversion.
+
+        Args:
+            images: folder that holds the image files, if they are at hand.
+            source: what was read, for an error.
+            notes: what to tell the user.
+        """
+        entries = list(self._entries.values())
+        if not entries:
             raise PolyglanceError(f"{source}: no captions found")
-        found, missing = find_images([photo.image for photo in photos], images)
-        return Conversion(photos, found, [], [*notes, *missing])
+        found, missing = find_images([entry.image for entry in entries], images)
+        return Conversion(entries, found, [], [*notes, *missing])
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -86,7 +122,8 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def caption(text: str, where: str) -> str:
-    """A caption as one line of text. Python's b'…' is decoded (spec §7.2); empty is an error."""
+    """A caption as one line of text. Python's b'…' is decoded; empty is an error."""
+    # Captions that Python 3 ports of VSRN and vsepp wrote look so.
     if text[:2] in ("b'", 'b"') and text[-1] == text[1] and len(text) > 2:
         try:
             text = ast.literal_eval(text).decode("utf-8")
@@ -126,16 +163,30 @@ def image_list(path: Path) -> list[str]:
     return [line.split("#")[0].strip() for _, line in lines(path) if line]
 
 
+def add_to_split(splits: dict[str, str], names: Iterable[str], split: str, path: Path) -> None:
+    """Put names into a split.
+
+    Args:
+        splits: name → split, which is added to.
+        names: images or clips; one that is in another split already is an error.
+        split: the split they are in.
+        path: the list that says so.
+    """
+    for name in names:
+        if splits.setdefault(name, split) != split:
+            raise PolyglanceError(f"{path}: '{name}' is also in the list of split '{splits[name]}'")
+
+
 def find_images(names: Iterable[str], folder: Path | None) -> tuple[dict[str, Path], list[str]]:
-    """Find pictures anywhere below a folder: (name → absolute file, notes on missing ones).
+    """Find image files anywhere below a folder: (name → absolute file, notes on missing ones).
 
     A name of digits also finds the file whose name starts with these digits and `_`: Flickr8k
-    and Flickr30K name one photograph 1000268201_693b08cb0e.jpg and 1000268201.jpg.
+    and Flickr30K name one image 1000268201_693b08cb0e.jpg and 1000268201.jpg.
     """
     if folder is None:
         return {}, []
     if not folder.is_dir():
-        raise PolyglanceError(f"{folder}: no such folder of pictures")
+        raise PolyglanceError(f"{folder}: no such folder of images")
     files = sorted(path for path in folder.resolve().rglob("*") if path.is_file())
     index = {_flickr_id(path): path for path in files} | {path.name: path for path in files}
     index |= {path.relative_to(folder.resolve()).as_posix(): path for path in files}
@@ -148,11 +199,11 @@ def find_images(names: Iterable[str], folder: Path | None) -> tuple[dict[str, Pa
             missing.append(name)
     if not found:
         raise PolyglanceError(
-            f"{folder}: holds none of the {len(missing)} pictures (the first is '{missing[0]}')"
+            f"{folder}: holds none of the {len(missing)} images (the first is '{missing[0]}')"
         )
     if not missing:
         return found, []
-    return found, [f"{len(missing)} pictures are not in {folder} (the first is '{missing[0]}')"]
+    return found, [f"{len(missing)} images are not in {folder} (the first is '{missing[0]}')"]
 
 
 def _flickr_id(path: Path) -> str:

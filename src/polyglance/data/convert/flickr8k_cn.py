@@ -1,9 +1,10 @@
 """Flickr8k-CN (github.com/li-xirong/flickr8kcn): `name.jpg#zhc#0 caption`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, keyed_captions, one_of
-from polyglance.data.convert.flickr8k import read_lists, unlisted
+from polyglance.data.convert.flickr8k import Row, add_listed, read_lists
 from polyglance.errors import PolyglanceError
 
 TAGS = {
@@ -23,7 +24,10 @@ def convert_flickr8k_cn(
 ) -> Conversion:
     """Flickr8k-CN: English, Chinese by people (written, translated) and by machine.
 
-    `machine` says whose machine translations: baidu, google, both or none.
+    Args:
+        source: the folder.
+        images: folder that holds the image files, if they are at hand.
+        machine: whose machine translations are taken: baidu, google, both or none.
     """
     unwanted = {"zhb", "zhg"} - MACHINES[one_of("machine", machine, *MACHINES)]
     folder = source / "data" if (source / "data").is_dir() else source
@@ -35,12 +39,14 @@ def convert_flickr8k_cn(
         raise PolyglanceError(
             f"{folder}: needs flickr8kzhc.caption.txt (or others like it) and flickr8ktrain.txt"
         )
-    builder, seen = Builder(), []
-    for path in files:
-        for image, tag, text, where in keyed_captions(path):
-            if tag not in TAGS:
-                raise PolyglanceError(f"{where}: unknown tag '{tag}'; known are {', '.join(TAGS)}")
-            seen.append(image)
-            if tag not in unwanted and image in splits:
-                builder.add(image, splits[image], *TAGS[tag], text)
-    return builder.finish(images, source, unlisted(seen, splits))
+    rows = (row for path in files for row in _rows(path, unwanted))
+    builder = Builder()
+    return builder.finish(images, source, add_listed(builder, rows, splits))
+
+
+def _rows(path: Path, unwanted: set[str]) -> Iterator[Row]:
+    for image, tag, text, where in keyed_captions(path):
+        if tag not in TAGS:
+            raise PolyglanceError(f"{where}: unknown tag '{tag}'; known are {', '.join(TAGS)}")
+        if tag not in unwanted:
+            yield image, *TAGS[tag], text

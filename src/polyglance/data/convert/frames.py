@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.convert.common import Features
+from polyglance.data.convert.common import ImportedFeatures
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 
@@ -18,10 +18,16 @@ TOLD = 20
 
 def import_frames(
     clips: Iterable[str], folder: Path, name: str, most: int
-) -> tuple[Features, set[str], list[str]]:
+) -> tuple[ImportedFeatures, set[str], list[str]]:
     """Features of the clips below a folder, the clips that have them, and notes on the others.
 
     Every array is read once before anything is written, so that a damaged one is known in time.
+
+    Args:
+        clips: their names.
+        folder: where the arrays are, at any depth.
+        name: what the features are called.
+        most: frames of a clip, evenly spread; 0 takes all.
     """
     if most < 0:
         raise PolyglanceError(f"option max_frames must be 0 (all) or more, not {most}")
@@ -34,7 +40,7 @@ def import_frames(
     dim = Counter(dims.values()).most_common(1)[0][0]
     for clip, found in dims.items():
         if found != dim:
-            reasons[arrays[clip]] = f"vectors of {found} numbers, where the others have {dim}"
+            reasons[arrays[clip]] = f"vectors of dimension {found}, where the others have {dim}"
     fine = {clip: arrays[clip] for clip, found in dims.items() if found == dim}
 
     def items() -> Iterator[tuple[str, np.ndarray]]:
@@ -46,7 +52,7 @@ def import_frames(
 
     missing = [clip for clip in wanted if clip not in arrays]
     notes = _notes(missing, reasons, folder)
-    return Features(name, dim, "set", len(fine), items), set(fine), notes
+    return ImportedFeatures(name, dim, "set", len(fine), items), set(fine), notes
 
 
 def find_arrays(clips: Iterable[str], folder: Path) -> dict[str, Path]:
@@ -112,7 +118,7 @@ def _open(path: Path) -> np.ndarray:
 
 
 def _check(arrays: dict[str, Path], most: int) -> tuple[dict[str, int], dict[Path, str]]:
-    """Clip → length of its vectors, and file → reason for those that cannot be used."""
+    """Clip → dimension of its vectors, and file → reason for those that cannot be used."""
     dims: dict[str, int] = {}
     reasons: dict[Path, str] = {}
     for clip, path in track(arrays.items(), "checking", len(arrays), "clips"):

@@ -19,8 +19,13 @@ def convert_karpathy(
 ) -> Conversion:
     """Karpathy's JSON (Flickr8k, Flickr30K, COCO), with its train, val and test.
 
-    `restval` says where COCO's 30,504 `restval` images go: train, val, keep (a split of that
-    name) or drop. `text` is `raw` (sentences) or `tok` (Karpathy's lower-cased tokens).
+    Args:
+        source: the JSON file, or its folder.
+        images: folder that holds the image files, if they are at hand.
+        restval: where COCO's 30,504 `restval` images go: train, val, keep (a split of that name)
+            or drop.
+        text: `raw` (sentences) or `tok` (Karpathy's lower-cased tokens).
+        language: of the captions.
     """
     one_of("restval", restval, "train", "val", "keep", "drop")
     one_of("text", text, "raw", "tok")

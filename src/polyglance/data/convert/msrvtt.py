@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.convert.clips import Clips, json_files, read_lists, refuse_pictures
+from polyglance.data.convert.clips import Clips, json_files, read_lists, refuse_images
 from polyglance.data.convert.common import CONVERTERS, Conversion, lines, one_of, steps
 from polyglance.data.table import split_name
 from polyglance.errors import PolyglanceError
@@ -28,13 +28,19 @@ def convert_msrvtt(
 ) -> Conversion:
     """MSR-VTT: *_videodatainfo.json (or MSRVTT_data.json) and an array of frames a clip.
 
-    `split` is `full` (6,513/497/2,990), `1k-a` (the 1,000 clips and sentences of
-    MSRVTT_JSFUSION_test.csv, trained on the other 9,000 but the official validation clips) or
-    `1k-a-7k` (the same test, trained on the official training clips). `lists` names a folder of
-    lists instead. Arrays CLIP.npy or CLIP.npz, [frames, dim] or [1, frames, dim], are looked for
-    below `frames`, else below the source; `max_frames` takes at most so many, evenly spread.
+    Args:
+        source: the folder.
+        images: not given: clips come as arrays.
+        split: `full` (6,513/497/2,990), `1k-a` (the 1,000 clips and sentences of
+            MSRVTT_JSFUSION_test.csv, trained on the other 9,000 but the official validation
+            clips) or `1k-a-7k` (the same test, trained on the official training clips).
+        frames: folder of the arrays CLIP.npy or CLIP.npz, [frames, dim] or [1, frames, dim];
+            the source by default.
+        name: what the imported features are called.
+        max_frames: at most so many of a clip, evenly spread; 0 takes all.
+        lists: folder of lists of clips, instead of `split`.
     """
-    refuse_pictures(images)
+    refuse_images(images)
     one_of("split", split, "full", "1k-a", "1k-a-7k")
     if lists and split != "full":
         raise PolyglanceError("give -o lists= or -o split=, not both")

@@ -4,15 +4,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from polyglance.data.convert.common import (
-    CONVERTERS,
-    Builder,
-    Conversion,
-    caption,
-    image_list,
-    lines,
-    one_of,
-)
+from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, image_list, one_of
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 
@@ -32,8 +24,12 @@ def convert_multi30k(
 ) -> Conversion:
     """Multi30K checkout: task 1 as translations, task 2 as independent captions.
 
-    `text` is `raw` (sentences) or `tok` (lower-cased, normalised Moses tokens, with their escapes
-    such as &apos; as the papers used them). `tasks` is 1, 2 or 1,2.
+    Args:
+        source: the checkout, or its folder `data`.
+        images: folder that holds the image files, if they are at hand.
+        text: `raw` (sentences) or `tok` (lower-cased, normalised Moses tokens, with their escapes
+            such as &apos; as the papers used them).
+        tasks: 1, 2 or 1,2.
     """
     one_of("text", text, *PATTERNS)
     root = source / "data" if (source / "data").is_dir() else source
@@ -47,7 +43,7 @@ def convert_multi30k(
                 jobs += [(path, names, NATIVE.get(split, split), language, kind) for path in paths]
     builder = Builder()
     for job in track(jobs, "reading", len(jobs), "files"):
-        _add(builder, *job)
+        builder.add_lines(*job)
     return builder.finish(images, source)
 
 
@@ -78,21 +74,3 @@ def _names(root: Path, task: str, split: str) -> tuple[Path, list[str]]:
         if path.is_file():
             return path, image_list(path)
     raise PolyglanceError(f"{lists['1']}: no such file, nor {lists['2']}: the images have no names")
-
-
-def _add(
-    builder: Builder,
-    path: Path,
-    names: tuple[Path, list[str]],
-    split: str,
-    language: str,
-    kind: str,
-) -> None:
-    rows = list(lines(path))
-    if len(rows) != len(names[1]):
-        raise PolyglanceError(
-            f"{path} has {len(rows)} lines but {names[0]} has {len(names[1])}; "
-            "they must correspond line by line"
-        )
-    for (number, line), image in zip(rows, names[1], strict=True):
-        builder.add(image, split, language, kind, caption(line, f"{path}, line {number}"))

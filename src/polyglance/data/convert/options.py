@@ -16,7 +16,13 @@ def options_of(converter: Converter) -> dict[str, Any]:
 
 
 def parse_options(converter: Converter, layout: str, texts: Iterable[str]) -> dict[str, Any]:
-    """`name=value` texts as keyword arguments; an unknown name is told with the nearest one."""
+    """Options of a layout as keyword arguments; an unknown name is an error with the nearest one.
+
+    Args:
+        converter: reads the layout.
+        layout: its name, for an error.
+        texts: `name=value` each.
+    """
     defaults, parsed = options_of(converter), {}
     for text in texts:
         name, separator, value = text.partition("=")

@@ -15,7 +15,7 @@ from polyglance.data.convert.common import (
     CONVERTERS,
     Builder,
     Conversion,
-    Features,
+    ImportedFeatures,
     caption,
     image_list,
     lines,
@@ -39,9 +39,15 @@ def convert_precomp(
 ) -> Conversion:
     """vsepp/SCAN/VSRN folders: *_ims.npy and *_caps.txt (or *_caps.de.txt), dev as val.
 
-    Pictures are absent; the features are imported under `name`. Images take their names from
-    *_ids.txt where it is there. `captions_per_image` is found out unless given. Regions of
-    padded sets are cut to *_lens.npy where it is there.
+    Images take their names from *_ids.txt where it is there. Regions of padded sets are cut to
+    *_lens.npy where it is there.
+
+    Args:
+        source: the folder.
+        images: folder that holds the image files, if they are at hand.
+        language: of the captions of *_caps.txt.
+        name: what the imported features are called.
+        captions_per_image: how often rows repeat an image; 0 finds it out.
     """
     builder, parts, shapes = Builder(), [], {}
     arrays = sorted(source.glob("*_ims.npy"), key=lambda path: (path.name[:5] != "train", path))
@@ -70,7 +76,7 @@ def convert_precomp(
     total = sum(len(names) for names, *_ in parts)
     form: Literal["global", "set"] = "global" if rank == 2 else "set"
     conversion = builder.finish(images, source)
-    conversion.features.append(Features(name, dim, form, total, items))
+    conversion.features.append(ImportedFeatures(name, dim, form, total, items))
     return conversion
 
 
@@ -167,7 +173,7 @@ def _lengths(source: Path, split: str, rows: np.ndarray, step: int) -> np.ndarra
 def _vectors(
     names: list[str], path: Path, step: int, lengths: np.ndarray | None
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Read a few rows at a time, mapping them anew: the array may exceed memory (spec §7.7)."""
+    """Read a few rows at a time, mapping them anew: the array may exceed memory."""
     for start in range(0, len(names), CHUNK_ROWS):
         chunk = np.array(_open(path)[start * step : (start + CHUNK_ROWS) * step : step])
         for offset, value in enumerate(chunk):

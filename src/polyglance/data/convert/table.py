@@ -13,25 +13,28 @@ from polyglance.data.table import load_table
 def convert_table(source: Path, images: Path | None = None, *, language: str = "") -> Conversion:
     """CSV, TSV or Parquet with the columns path, caption, language (and split, kind).
 
-    `language` is the language of a table that has no column for it.
+    Args:
+        source: the table.
+        images: folder that holds the image files; by default where the table says they are.
+        language: of all captions, for a table that has no column for it.
     """
     table = load_table(source, language or None)
-    names = {photo.image: _inside(photo.image) for photo in table.images}
-    photos = [
-        CaptionedImage(names[photo.image], photo.split, photo.captions) for photo in table.images
+    names = {entry.image: _inside(entry.image) for entry in table.images}
+    entries = [
+        CaptionedImage(names[entry.image], entry.split, entry.captions) for entry in table.images
     ]
     if images is None:
         sources, notes = _beside(table, names)
     else:
         sources, notes = find_images(names.values(), images)
-    return Conversion(photos, sources, [], notes)
+    return Conversion(entries, sources, [], notes)
 
 
 def _beside(table: Dataset, names: dict[str, str]) -> tuple[dict[str, Path], list[str]]:
-    """The pictures where the table says they are."""
-    files = {names[photo.image]: table.path(photo).absolute() for photo in table.images}
+    """The image files where the table says they are."""
+    files = {names[entry.image]: table.path(entry).absolute() for entry in table.images}
     missing = [name for name, file in files.items() if not os.path.isfile(file)]
-    note = f"{len(missing)} pictures of the table do not exist (the first is '{{}}')"
+    note = f"{len(missing)} image files of the table do not exist (the first is '{{}}')"
     found = {name: file for name, file in files.items() if name not in set(missing)}
     return found, [note.format(files[missing[0]])] if missing else []
 

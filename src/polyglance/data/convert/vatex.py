@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.convert.clips import Clips, hold_out, json_files, read_lists, refuse_pictures
+from polyglance.data.convert.clips import Clips, hold_out, json_files, read_lists, refuse_images
 from polyglance.data.convert.common import CONVERTERS, Conversion, one_of, steps
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json
@@ -27,11 +27,18 @@ def convert_vatex(
 ) -> Conversion:
     """VATEX: vatex_training, validation and public_test JSON and an array of frames a clip.
 
-    `split` is `official` (the public test is `test`) or `halves` (half of the validation clips,
-    chosen by a hash, are `test`; also where there is no test file with captions). `lists` names
-    a folder of lists instead. `frames` and `max_frames` as for msrvtt.
+    Args:
+        source: the folder.
+        images: not given: clips come as arrays.
+        split: `official` (the public test is `test`) or `halves` (half of the validation clips,
+            chosen by a hash, are `test`; also where there is no test file with captions).
+        frames: folder of the arrays CLIP.npy or CLIP.npz, [frames, dim] or [1, frames, dim];
+            the source by default.
+        name: what the imported features are called.
+        max_frames: at most so many of a clip, evenly spread; 0 takes all.
+        lists: folder of lists of clips, instead of `split`.
     """
-    refuse_pictures(images)
+    refuse_images(images)
     one_of("split", split, "official", "halves")
     if lists and split != "official":
         raise PolyglanceError("give -o lists= or -o split=, not both")

@@ -11,13 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from polyglance.data.convert.common import Conversion, Features
+from polyglance.data.convert.common import Conversion, ImportedFeatures
 from polyglance.data.dataset import CaptionedImage, is_inside, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 
 ImageMode = Literal["symlink", "link", "copy"]
-StoreWriter = Callable[[Path, Features], None]
+StoreWriter = Callable[[Path, ImportedFeatures], None]
 """Writes features as a store into an absent folder; lives in `vision`, above this package."""
 
 
@@ -30,8 +30,13 @@ def write_folder(
 ) -> None:
     """Write `captions.jsonl.gz`, `images/` and `features/` of a conversion.
 
-    `out` must be absent or empty. With `force` a dataset that is there gets the new captions and
-    pictures; pictures that are files of their own, not links, are never overwritten.
+    Args:
+        out: the dataset folder, absent or empty.
+        conversion: what a converter found.
+        images: how image files get there.
+        force: a dataset that is there gets the new captions and image files; those that are
+            files of their own, not links, are never overwritten.
+        write_store: writes features; without it there are none.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         if not force or not (out / "captions.jsonl.gz").is_file():
@@ -44,13 +49,20 @@ def write_folder(
 
 
 def write_features(
-    dataset: Path, features: Features, write_store: StoreWriter, force: bool = False
+    dataset: Path, features: ImportedFeatures, write_store: StoreWriter, force: bool = False
 ) -> list[str]:
-    """Import features into a dataset folder; returns notes on images without features."""
+    """Import features into a dataset folder; returns notes on images without features.
+
+    Args:
+        dataset: the folder.
+        features: the features, by image name or id.
+        write_store: writes them.
+        force: whether features of that name are replaced.
+    """
     target = dataset / "features" / features.name
     if target.exists() and not force:
         raise PolyglanceError(f"{target}: exists; give another -o name=…, or --force to replace it")
-    names = list(dict.fromkeys(photo.image for photo in load_folder(dataset).images))
+    names = list(dict.fromkeys(entry.image for entry in load_folder(dataset).images))
     matched = match_names(names)
     seen: set[str] = set()
     unknown = 0
@@ -65,7 +77,7 @@ def write_features(
             seen.add(image)
             yield image, vectors
 
-    known = Features(features.name, features.dim, features.form, len(names), items)
+    known = ImportedFeatures(features.name, features.dim, features.form, len(names), items)
     with _staged(target) as staging:
         write_store(staging, known)
         if not seen:
@@ -81,7 +93,7 @@ def write_features(
 
 
 def match_names(names: Iterable[str]) -> dict[str, str]:
-    """What may stand for an image → the image: its name, its stem, its COCO or Flickr number.
+    """Image name, stem, COCO number or Flickr number → the image.
 
     >>> match_names(["COCO_val2014_000000000042.jpg"])["42"]
     'COCO_val2014_000000000042.jpg'
@@ -108,17 +120,17 @@ def _number(text: str) -> str:
 
 
 def drop_missing(conversion: Conversion) -> Conversion:
-    """The conversion without the photographs whose picture was not found.
+    """The conversion without the images whose file was not found.
 
     Clips have none, and those without an array are left out anyway.
     """
     if conversion.noun == "clips":
         return conversion
-    kept = [photo for photo in conversion.images if photo.image in conversion.sources]
+    kept = [entry for entry in conversion.images if entry.image in conversion.sources]
     if not kept:
-        raise PolyglanceError("no photograph has its picture; give the folder with --pictures")
+        raise PolyglanceError("no image has a file; give the folder with --pictures")
     left = len(conversion.images) - len(kept)
-    notes = [*conversion.notes, f"{left} photographs without a picture were left out"]
+    notes = [*conversion.notes, f"{left} images without a file were left out"]
     return Conversion(kept, conversion.sources, conversion.features, notes)
 
 
@@ -127,7 +139,7 @@ def _fill(
 ) -> None:
     _check_names(conversion.images)
     sources = conversion.sources
-    for name in track(sources, "pictures", len(sources), "pictures"):
+    for name in track(sources, "files", len(sources), "images"):
         _place(sources[name], folder / "images" / name, images)
     for features in conversion.features if write_store else ():
         target = folder / "features" / features.name
@@ -136,10 +148,10 @@ def _fill(
     save_folder(folder, conversion.images)
 
 
-def _check_names(photos: list[CaptionedImage]) -> None:
-    for photo in photos:
-        if not is_inside(photo.image):
-            raise PolyglanceError(f"'{photo.image}': not a name below images/")
+def _check_names(entries: list[CaptionedImage]) -> None:
+    for entry in entries:
+        if not is_inside(entry.image):
+            raise PolyglanceError(f"'{entry.image}': not a name below images/")
 
 
 def _place(source: Path, target: Path, mode: ImageMode) -> None:

@@ -2,14 +2,8 @@
 
 from pathlib import Path
 
-from polyglance.data.convert.common import (
-    CONVERTERS,
-    Builder,
-    Conversion,
-    caption,
-    image_list,
-    lines,
-)
+from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, image_list
+from polyglance.data.table import language_code
 from polyglance.errors import PolyglanceError
 from polyglance.languages import primary_subtag
 
@@ -21,6 +15,11 @@ def convert_xtd10(source: Path, images: Path | None = None, *, split: str = "tes
     """XTD10: 1,000 COCO images, one caption in each language, all in split test.
 
     Japanese is from STAIR, so independent; English is what the others were translated from.
+
+    Args:
+        source: a checkout of the repository.
+        images: folder that holds the image files, if they are at hand.
+        split: of all images.
     """
     names = _one(source, "test_image_names.txt")
     listed = image_list(names)
@@ -29,15 +28,8 @@ def convert_xtd10(source: Path, images: Path | None = None, *, split: str = "tes
         raise PolyglanceError(f"{source}: there is no test_1kcaptions_LANGUAGE.txt")
     builder = Builder()
     for language, path in {_language(path): path for path in reversed(files)}.items():
-        rows = list(lines(path))
-        if len(rows) != len(listed):
-            raise PolyglanceError(
-                f"{path} has {len(rows)} lines but {names} has {len(listed)}; "
-                "they must correspond line by line"
-            )
         kind = "independent" if language == "ja" else "translation"
-        for (number, line), image in zip(rows, listed, strict=True):
-            builder.add(image, split, language, kind, caption(line, f"{path}, line {number}"))
+        builder.add_lines(path, (names, listed), split, language, kind)
     return builder.finish(images, source)
 
 

@@ -1,7 +1,8 @@
-"""A generated picture world with captions in ten languages: for tests and for learning the tool.
+"""A generated world of drawings with captions in ten languages, for tests and for the demo.
 
-A scene (`scenes`) is drawn by lot, rendered (`drawing`), and described: `messages` says what is
-told of it, `realise` with `languages` how. It never stands in for results on real photographs.
+A scene (`scenes`) is sampled, rendered (`drawing`) and described: `messages` chooses what a
+caption says of it, `realise` with `languages` puts it into words. It never
+stands in for results on real photographs.
 """
 
 from polyglance.data.generated.store import VERSION, load_generated, write_generated

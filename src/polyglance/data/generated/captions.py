@@ -11,10 +11,16 @@ PER_LANGUAGE = 2
 
 
 def caption(scene: Scene, seed: int, index: int, per_language: int = PER_LANGUAGE) -> Captions:
-    """One `translation` and `per_language` `independent` captions a language.
+    """One `translation` and some `independent` captions in every language.
 
-    The translations render the same message. Each independent caption is drawn on its own, so
-    they are not parallel across languages.
+    The translations render the same message. The message of each independent caption is sampled
+    on its own, so they are not parallel across languages.
+
+    Args:
+        scene: what there is to see.
+        seed: of the world.
+        index: of the scene in it.
+        per_language: independent captions of each language.
     """
     whole = whole_message(scene)
     captions: Captions = {}

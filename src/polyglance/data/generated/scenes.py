@@ -1,7 +1,7 @@
 """Drawing scenes by lot, in families of four that share nouns and colours.
 
 Within a family the colours change owners and the relation changes, so that neither the colours
-nor the objects of a picture tell which of the four a caption describes.
+nor the objects of an image tell which of the four a caption describes.
 """
 
 from dataclasses import replace
@@ -37,7 +37,7 @@ _FITTING = {
 
 
 def split_of(index: int) -> str:
-    """Eight photographs of every ten are `train`, then one `val`, one `test`."""
+    """Eight images of every ten are `train`, then one `val`, one `test`."""
     return {8: "val", 9: "test"}.get(index % CYCLE, "train")
 
 

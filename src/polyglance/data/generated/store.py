@@ -22,16 +22,22 @@ VERSION = 2
 DEFAULTS = {"photos": 1000, "seed": 0}
 
 
-def write_generated(folder: Path, photos: int, seed: int) -> None:
-    """Write `photos` scenes of the world `seed` as a dataset folder, all of it or nothing."""
-    if photos < 1:
-        raise PolyglanceError(f"cannot generate {photos} photos; ask for at least 1")
+def write_generated(folder: Path, images: int, seed: int) -> None:
+    """Write a world as a dataset folder, all of it or nothing.
+
+    Args:
+        folder: absent or empty.
+        images: how many; a smaller world is the beginning of a larger one.
+        seed: of the world.
+    """
+    if images < 1:
+        raise PolyglanceError(f"cannot generate {images} images; ask for at least 1")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PolyglanceError(f"{folder}: exists and is not empty; give a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        _write(part, photos, seed)
+        _write(part, images, seed)
         part.chmod(0o755)
         _move(part, folder)
     finally:
@@ -41,11 +47,11 @@ def write_generated(folder: Path, photos: int, seed: int) -> None:
 def load_generated(source: str) -> Dataset:
     """The world named `generated` or `generated:photos=500,seed=3`, rendered on first use."""
     options = parse_source(source)
-    photos, seed = options["photos"], options["seed"]
-    folder = cache_dir() / "generated" / f"v{VERSION}-{photos}-{seed}"
+    images, seed = options["photos"], options["seed"]
+    folder = cache_dir() / "generated" / f"v{VERSION}-{images}-{seed}"
     if not (folder / "captions.jsonl.gz").is_file():
         try:
-            write_generated(folder, photos, seed)
+            write_generated(folder, images, seed)
         except PolyglanceError:
             if not (folder / "captions.jsonl.gz").is_file():
                 raise
@@ -73,16 +79,16 @@ def parse_source(source: str) -> dict[str, int]:
     return options
 
 
-def _write(folder: Path, photos: int, seed: int) -> None:
+def _write(folder: Path, images: int, seed: int) -> None:
     from polyglance.data.generated.drawing import render
 
     (folder / "images").mkdir()
     rows = []
-    with Bar("rendering", photos, "photos") as bar:
-        for index in range(photos):
+    with Bar("rendering", images, "images") as bar:
+        for index in range(images):
             scene, name = make_scene(seed, index), f"{index:06d}.jpg"
-            picture = render(scene, Random(f"{seed}/picture/{index}"))
-            picture.save(folder / "images" / name, quality=90)
+            image = render(scene, Random(f"{seed}/picture/{index}"))
+            image.save(folder / "images" / name, quality=90)
             rows.append(CaptionedImage(name, split_of(index), caption(scene, seed, index)))
             bar.advance()
     save_folder(folder, rows)

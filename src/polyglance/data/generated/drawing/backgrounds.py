@@ -18,16 +18,16 @@ _SKY_AND_GROUND: dict[str, tuple[Colour, Colour, Colour]] = {
 
 
 def background(place: str, size: int, rng: Random) -> Image.Image:
-    """A picture of the empty place, `size` pixels square."""
+    """An image of the empty place, `size` pixels square."""
     tint = rng.uniform(0.92, 1.06)
     top, low, ground = (shade(colour, tint) for colour in _SKY_AND_GROUND[place])
     horizon = int(size * (HORIZON + rng.uniform(-0.04, 0.04)))
-    picture = Image.new("RGB", (size, size), ground)
+    image = Image.new("RGB", (size, size), ground)
     ramp = Image.linear_gradient("L").resize((size, horizon))
     sky = Image.composite(Image.new("RGB", ramp.size, low), Image.new("RGB", ramp.size, top), ramp)
-    picture.paste(sky, (0, 0))
-    _DETAILS[place](ImageDraw.Draw(picture), size, horizon, ground, rng)
-    return picture
+    image.paste(sky, (0, 0))
+    _DETAILS[place](ImageDraw.Draw(image), size, horizon, ground, rng)
+    return image
 
 
 def _meadow(

@@ -1,4 +1,4 @@
-"""Where the members of a scene's groups stand. All lengths are fractions of the picture."""
+"""Where the members of a scene's groups stand. All lengths are fractions of the image."""
 
 from dataclasses import dataclass
 from random import Random

@@ -1,4 +1,4 @@
-"""From a scene to its picture."""
+"""From a scene to its image."""
 
 from random import Random
 
@@ -18,14 +18,14 @@ _LIFTED = {"jump": 0.2, "fly": 0.12}
 
 
 def render(scene: Scene, rng: Random) -> Image.Image:
-    """An RGB picture, `SIZE` pixels square; `rng` jitters places, sizes, tints and facing."""
+    """An RGB image, `SIZE` pixels square; `rng` jitters places, sizes, tints and facing."""
     size = SIZE * _OVERSAMPLING
-    picture = background(scene.place, size, rng)
-    draw = ImageDraw.Draw(picture)
+    image = background(scene.place, size, rng)
+    draw = ImageDraw.Draw(image)
     facing = rng.random() < 0.5
     for spot in place_members(scene, rng):
         _member(draw, spot, size, facing ^ (rng.random() < 0.15), rng)
-    return picture.reduce(_OVERSAMPLING)
+    return image.reduce(_OVERSAMPLING)
 
 
 def _member(draw: ImageDraw.ImageDraw, spot: Spot, size: int, flip: bool, rng: Random) -> None:
