@@ -110,7 +110,7 @@ def test_languages_without_a_translation_are_left_out(made, tmp_path):
     assert (photo.image, [query.text for query in queries]) == ("2.jpg", ["a house"])
     save_folder(tmp_path / "few", [photos[0]])
     part = load_folder(tmp_path / "few")
-    with pytest.raises(PolyglanceError, match="no picture has a caption with words"):
+    with pytest.raises(PolyglanceError, match="no image has a caption with words"):
         demo.choose_queries(model, part, set(part.paths()))
 
 

@@ -40,18 +40,18 @@ def demo_command(
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
 ) -> None:
-    """Train a small multilingual model, judge it, and let every language find a picture."""
+    """Train a small multilingual model, evaluate it, and let every language find an image."""
     from polyglance.recipes import load_recipe
 
     started = time.monotonic()
     recipe = load_recipe("nce", [*SMALL, f"training.epochs={epochs}"])
     _check_folder(out)
     dataset = _data(data)
-    judged = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
+    part = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
     _features(dataset, recipe, cache)
     model = _train(recipe, dataset, data, out, cache)
-    _evaluate(model, dataset, judged.photos[0].split, out, cache)
-    _sheet(model, judged, out, cache)
+    _evaluate(model, dataset, part.photos[0].split, out, cache)
+    _sheet(model, part, out, cache)
     _goodbye(out, data, time.monotonic() - started)
 
 
@@ -76,7 +76,7 @@ def _data(source: str) -> "Dataset":
     captions = len(dataset.captions())
     _headline(
         1,
-        f"Data: {source}, {len(dataset):,} pictures with {captions:,} captions in "
+        f"Data: {source}, {len(dataset):,} images with {captions:,} captions in "
         f"{len(dataset.languages)} languages ({' '.join(dataset.languages)})",
     )
     return dataset
@@ -85,10 +85,10 @@ def _data(source: str) -> "Dataset":
 def _features(dataset: "Dataset", recipe: "Recipe", cache: Path | None) -> None:
     from polyglance.vision.extract import load_features
 
-    _headline(2, f"Features: {recipe.image.feature} of every picture")
+    _headline(2, f"Features: {recipe.image.feature} of every image")
     features = load_features(dataset, recipe.image.feature, cache)
     ready, new = int(features.available.sum()), features.computed
-    line = f"{ready:,} pictures ready, {new:,} computed"
+    line = f"{ready:,} images ready, {new:,} computed"
     typer.echo(f"    {line} in {features.seconds:.0f} s" if new else f"    {line}")
     for path, reason in features.problems:
         typer.echo(f"    skipped {path}: {reason}", err=True)
@@ -153,18 +153,18 @@ def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> No
 
     gallery = gallery_of_dataset(model, part, cache)
     photo, queries = choose_queries(model, part, set(gallery.paths))
-    _headline(5, f"Contact sheet: the picture {photo.image} described in {len(queries)} languages")
+    _headline(5, f"Contact sheet: the image {photo.image} asked for in {len(queries)} languages")
     rows = find_rows(model, gallery, queries, part.path(photo))
     found = sum(row.note is None for row in rows)
     typer.echo(f"    {found} of {len(rows)} languages find it among their first {SHOWN}")
-    title = f"One picture of {len(gallery):,}, asked for in {len(queries)} languages; it is framed"
+    title = f"One image of {len(gallery):,}, asked for in {len(queries)} languages; it is framed"
     write_sheet(out / SHEET, rows, title)
 
 
 def choose_queries(
     model: "Model", part: "Dataset", readable: set[Path]
 ) -> tuple["Photo", list["Query"]]:
-    """The first photograph described in the most languages, and these descriptions.
+    """The first image with captions in the most languages, and one caption of each.
 
     They are translations of one sentence where the data has such, else each language's best kind.
     """
@@ -177,7 +177,7 @@ def choose_queries(
         if queries and (best is None or len(queries) > len(best[1])):
             best = photo, queries
     if best is None:
-        raise PolyglanceError(f"{part.name}: no picture has a caption with words the model knows")
+        raise PolyglanceError(f"{part.name}: no image has a caption with words the model knows")
     return best
 
 
@@ -197,7 +197,7 @@ def _queries(model: "Model", part: "Dataset", photo: "Photo", translated: bool) 
 def find_rows(
     model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
 ) -> list["Row"]:
-    """A row of the sheet for each query; one that misses the right picture says its rank."""
+    """A row of the sheet for each query; one that misses the right image says its rank."""
     from polyglance.search.exact import find
     from polyglance.search.sheet import Row
 
@@ -218,8 +218,8 @@ def _goodbye(out: Path, data: str, seconds: float) -> None:
         f"  table  {out / TABLE} and {out / JSON}",
         f"  sheet  {out / SHEET}",
         "",
-        "next, with your own pictures:",
-        f'  polyglance search {run} PICTURES "a red house" --sheet found.png',
+        "next, with your own images:",
+        f'  polyglance search {run} IMAGES "a red house" --sheet found.png',
         "  polyglance train nce --data captions.csv --out my-model   "
         "(a table of path, caption, language)",
         "  polyglance evaluate my-model --data captions.csv",
