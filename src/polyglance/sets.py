@@ -12,12 +12,11 @@ NO_SINGLE_VECTOR = (
     "single vector per image or text; compare with 'model.similarity' or 'polyglance evaluate', "
     "and search with a model whose attention.matching is none"
 )
-NO_POINTS = NO_SINGLE_VECTOR
 
 Embeddings = Any
 """What images or texts are encoded as: vectors [n, D], `VectorSets`, or those of many models."""
 
-Codes = Embeddings
+Codes = Embeddings  # as models/model.py still calls them
 
 
 class VectorSets(Ragged):

@@ -47,11 +47,11 @@ def demo_command(
     recipe = load_recipe("nce", {**SMALL, "training.epochs": epochs})
     _check_folder(out)
     dataset = _data(data)
-    held = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
+    part = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
     _features(dataset, recipe, cache)
     model = _train(recipe, dataset, data, out, cache)
-    _evaluate(model, dataset, held.images[0].split, out, cache)
-    _sheet(model, held, out, cache)
+    _evaluate(model, dataset, part.photos[0].split, out, cache)
+    _sheet(model, part, out, cache)
     _goodbye(out, data, time.monotonic() - started)
 
 
@@ -156,9 +156,9 @@ def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> No
     from polyglance.search.sheet import write_sheet
 
     gallery = gallery_of_dataset(model, part, cache)
-    entry, queries = choose_queries(model, part, set(gallery.paths))
-    _headline(5, f"Contact sheet: the image {entry.image} described in {len(queries)} languages")
-    rows = find_rows(model, gallery, queries, part.path(entry))
+    photo, queries = choose_queries(model, part, set(gallery.paths))
+    _headline(5, f"Contact sheet: the image {photo.image} asked for in {len(queries)} languages")
+    rows = find_rows(model, gallery, queries, part.path(photo))
     found = sum(row.note is None for row in rows)
     typer.echo(f"    {found} of {len(rows)} languages find it among their first {SHOWN}")
     title = f"One image of {len(gallery):,}, asked for in {len(queries)} languages; it is framed"
@@ -167,8 +167,8 @@ def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> No
 
 def choose_queries(
     model: "Model", part: "Dataset", readable: set[Path]
-) -> tuple["CaptionedImage", list["Query"]]:
-    """The first image described in the most languages, and these descriptions.
+) -> tuple["Photo", list["Query"]]:
+    """The first image with captions in the most languages, and one caption of each.
 
     They are translations of one sentence where the data has such, else each language's best kind.
     """
@@ -204,7 +204,7 @@ def find_rows(
     model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
 ) -> list["Row"]:
     """A row of the sheet for each query; one that misses the right image says its rank."""
-    from polyglance.search import search
+    from polyglance.search.exact import find
     from polyglance.search.sheet import Row
 
     rows = []
@@ -225,7 +225,7 @@ def _goodbye(out: Path, data: str, seconds: float) -> None:
         f"  sheet  {out / SHEET}",
         "",
         "next, with your own images:",
-        f'  polyglance search {run} FOLDER "a red house" --sheet found.png',
+        f'  polyglance search {run} IMAGES "a red house" --sheet found.png',
         "  polyglance train nce --data captions.csv --out my-model   "
         "(a table of path, caption, language)",
         "  polyglance evaluate my-model --data captions.csv",

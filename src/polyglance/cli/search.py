@@ -24,7 +24,8 @@ def search_command(
     queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to look for.")],
     top: Annotated[int, typer.Option(min=1, help="Images per query.")] = 10,
     language: Annotated[
-        str | None, typer.Option(help="Code of the queries' language; by default the script tells.")
+        str | None,
+        typer.Option(help="Language of the queries, such as de; by default the script tells."),
     ] = None,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet as PNG.")] = None,
     json: Annotated[

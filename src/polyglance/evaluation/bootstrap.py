@@ -1,6 +1,6 @@
-"""Bootstrap intervals and paired tests over photographs.
+"""Bootstrap intervals and paired tests over images.
 
-A photograph is resampled together with its captions in every language, so that five captions of
+An image is resampled together with its captions in every language, so that five captions of
 one image are not taken for five independent observations, and so that averages over languages
 and differences between runs come from the same draws. The gallery stays as it is.
 """
@@ -29,8 +29,8 @@ DRAWS_AT_A_TIME = 1 << 22
 class Outcome:
     """What an evaluation observed: ranks, and where they belong.
 
-    `photo` [N] numbers the images by their photograph in the split, `caption_image` [M] the
-    captions by their row in `photo`.
+    `photo` [N] is the index in the split of each image of the gallery, `caption_image` [M] the row
+    in `photo` of each caption's image.
     """
 
     ranks: Ranks
@@ -64,9 +64,9 @@ def headline(metrics: Metrics) -> np.ndarray:
 def bootstrap(
     outcomes: Sequence[Outcome], photos: int, rounds: int = 1000, seed: int = 0
 ) -> np.ndarray:
-    """Headline numbers [outcome, round, 8] of `rounds` resamples of `photos` photographs.
+    """Headline numbers [outcome, round, 8] of `rounds` resamples of `photos` images.
 
-    Where a resample holds none of a (tiny) fold's photographs, the observed number stands in.
+    Where a resample holds none of a (tiny) fold's images, the observed number stands in.
     """
     folds = [list(_hits_per_image(outcome)) for outcome in outcomes]
     parts = []
@@ -100,7 +100,7 @@ def paired(first: np.ndarray, second: np.ndarray, observed: float) -> Difference
 
 
 def _resamples(photos: int, rounds: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks [r, photos] of how often each photograph was drawn."""
+    """Blocks [r, photos] of how often each image was drawn."""
     generator = np.random.default_rng(seed)
     block = max(1, DRAWS_AT_A_TIME // photos)
     for start in range(0, rounds, block):

@@ -91,7 +91,7 @@ def fold_slices(images: int, folds: int) -> list[slice]:
     """
     if not 1 <= folds <= images:
         raise PolyglanceError(
-            f"cannot make {folds} folds of {images} photographs; give --folds a smaller number"
+            f"cannot make {folds} folds of {images} images; give --folds a smaller number"
         )
     size, rest = divmod(images, folds)
     starts = [fold * size + min(fold, rest) for fold in range(folds + 1)]

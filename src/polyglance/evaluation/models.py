@@ -70,21 +70,21 @@ class Evaluation:
             return {"runs": runs, "seeds": values}
         return runs[0]
 
-    def write_json(self, path: Path, ranks: bool = False) -> None:
+    def write_json(self, path: str | Path, ranks: bool = False) -> None:
         """Write `as_dict`; with `ranks`, what later comparisons need."""
-        write_json(path, self.as_dict(ranks))
+        write_json(Path(path), self.as_dict(ranks))
 
-    def write_markdown(self, path: Path) -> None:
+    def write_markdown(self, path: str | Path) -> None:
         """Write the tables."""
-        with atomic(path, "w") as handle:
+        with atomic(Path(path), "w") as handle:
             handle.write("\n".join(table.markdown() for table in self.tables()))
 
-    def write_clip_benchmark(self, folder: Path) -> None:
+    def write_clip_benchmark(self, folder: str | Path) -> None:
         """Write a JSON file with CLIP_benchmark's keys for each model and language."""
         from polyglance.evaluation.export import write_clip_benchmark
 
         for report, source in zip(self.reports, self.sources, strict=True):
-            write_clip_benchmark(folder, report, source)
+            write_clip_benchmark(Path(folder), report, source)
 
 
 def evaluate_models(

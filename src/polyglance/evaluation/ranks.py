@@ -1,8 +1,8 @@
 """Ranks in both directions from an explicit caption → image index, by counting.
 
 The rank of an item is the number of items before it: those that score strictly higher, and
-those that score the same and belong to a photograph with a lower index. It is the position that
-a stable descending sort gives to captions kept in the order of their photographs. The rule is
+those that score the same and belong to an image with a lower index. It is the position that
+a stable descending sort gives to captions kept in the order of their images. The rule is
 deterministic, and a model that gives every pair one score is at chance level, not at 100 %.
 """
 

@@ -77,12 +77,12 @@ class SearchResults:
             "queries": [result.as_dict() for result in self.results],
         }
 
-    def write_json(self, path: Path) -> None:
+    def write_json(self, path: str | Path) -> None:
         """Write `as_dict`."""
-        write_json(path, self.as_dict())
+        write_json(Path(path), self.as_dict())
 
     def write_sheet(
-        self, path: Path, title: str | None = None, fonts: Sequence[Path] = ()
+        self, path: str | Path, title: str | None = None, fonts: Sequence[Path] = ()
     ) -> list[str]:
         """Write a contact sheet as PNG, a row for each query.
 
@@ -102,7 +102,7 @@ class SearchResults:
                 "leave out --sheet"
             )
         rows = [Row(one.query.text, one.hits, one.query.language) for one in self.results]
-        write_sheet(path, rows, title, fonts)
+        write_sheet(Path(path), rows, title, fonts)
         return unshown([row.text for row in rows], fonts)
 
 

@@ -1,4 +1,4 @@
-"""Evaluating a model while it trains: the evaluation's own protocol on ids made once."""
+"""Evaluating a model while it trains: the evaluation's own protocol on tokens made once."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -26,7 +26,7 @@ VERSION = 1
 class Perturber:
     """Texts of a language → texts as perturbed.
 
-    A text becomes the same whatever model is judged, whatever texts come with it and in whatever
+    A text becomes the same whatever model is evaluated, whatever texts come with it and in whatever
     order; another seed gives another perturbation. See docs/evaluation.md for the kinds.
     """
 

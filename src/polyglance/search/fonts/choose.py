@@ -14,7 +14,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.search.fonts.find import Face, own_faces, system_faces
 
 MISSING = "\U0010ffff"
-"""Never a character, so its picture is the font's mark for a missing one."""
+"""Never a character, so its glyph is the font's mark for a missing one."""
 
 # Scripts that are not legible letter by letter from left to right: they need libraqm.
 _SHAPED = re.compile(
@@ -66,9 +66,9 @@ def _open(face: Face, size: int, named: bool = False) -> ImageFont.FreeTypeFont 
 
 @lru_cache(maxsize=4096)
 def _has(font: ImageFont.FreeTypeFont, character: str) -> bool:
-    return _picture(font, character) != _picture(font, MISSING)
+    return _glyph(font, character) != _glyph(font, MISSING)
 
 
-def _picture(font: ImageFont.FreeTypeFont, character: str) -> tuple[tuple[int, int], bytes]:
+def _glyph(font: ImageFont.FreeTypeFont, character: str) -> tuple[tuple[int, int], bytes]:
     mask = font.getmask(character, mode="1")
     return mask.size, bytes(mask)
