@@ -1,11 +1,19 @@
 """Reading recipes: by name or file, with overrides, every mistake named."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
-from polyglance.documents import document_names, parse_yaml, read_document, validate
+from polyglance.documents import (
+    copied,
+    document_names,
+    is_file_name,
+    parse_yaml,
+    read_document,
+    validate,
+)
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import Recipe
 
@@ -23,10 +31,18 @@ def load_recipe(name: str, overrides: Sequence[str] = ()) -> Recipe:
     >>> load_recipe("vsepp", ["training.lr=1e-3"]).training.lr
     0.001
     """
+    return (_load if is_file_name(name) else _packaged)(name, tuple(overrides))
+
+
+def _load(name: str, overrides: tuple[str, ...]) -> Recipe:
     source, value = _read(name)
     for override in overrides:
         apply_override(value, override)
     return check_recipe(value, source)
+
+
+_packaged = lru_cache(maxsize=1024)(_load)
+"""For the package's own recipes, which never change; a study asks for one many times."""
 
 
 def _read(name: str, above: tuple[str, ...] = ()) -> tuple[str, dict[str, Any]]:
@@ -83,10 +99,13 @@ def apply_override(recipe: dict[str, Any], override: str) -> None:
 
 def _value(text: str) -> Any:
     """A YAML value; 1e-3, which YAML 1.1 reads as a string, is a number."""
-    value = parse_yaml(text)
+    value = copied(_parsed(text))
     if isinstance(value, str) and any(map(str.isdigit, value)):
         try:
             return float(value)
         except ValueError:
             return value
     return value
+
+
+_parsed = lru_cache(maxsize=4096)(parse_yaml)

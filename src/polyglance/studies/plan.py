@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,6 @@ class Run:
     """One training, or one trial of an experiment, shared by all rows that need it."""
 
     key: str
-    kin: str
     recipe: Recipe | None
     labels: list[str] = field(default_factory=list)
     rows: set[str] = field(default_factory=set)
@@ -44,6 +44,15 @@ class Run:
     trial: Trial | None = None
     source: str | None = None
     """Key of the run that has to come before."""
+    data: str = ""
+    """The data's fingerprint."""
+
+    @cached_property
+    def kin(self) -> str:
+        """The same for all seeds: what its duration is estimated from."""
+        if self.trial is not None:
+            return trial_kin(self.trial)
+        return self.key if self.recipe is None else kin_key(self.recipe, self.data)
 
     @property
     def label(self) -> str:
@@ -266,10 +275,13 @@ def _add(
     try:
         if plan.study.experiment is not None:
             trial = make_trial(plan.study.experiment, [*changes, f"seed={seed}"], each)
-            run = Run(trial_key(trial), trial_kin(trial), None, trial=trial)
+            run = Run(trial_key(trial), None, trial=trial)
         else:
-            changes = for_language([*changes, f"training.seed={seed}"], each)
-            recipe = nameless(load_recipe(training.recipe or row.recipe or "", changes))
+            # Seeds differ in nothing else: one recipe is read and checked for all of them.
+            changes = for_language([*changes, "training.seed=0"], each)
+            read = nameless(load_recipe(training.recipe or row.recipe or "", changes))
+            seeded = read.training.model_copy(update={"seed": seed})
+            recipe = read.model_copy(update={"training": seeded})
             _check_languages(recipe, facts)
             source = _source(plan, row, recipe, overrides, seed, facts)
             if source is not None:
@@ -277,7 +289,7 @@ def _add(
                 recipe = recipe.model_copy(update={"transfer": begun})
             data = facts.fingerprint if facts else ""
             key = run_key(recipe, data, facts.dataset if facts else None)
-            run = Run(key, kin_key(recipe, data), recipe, source=source.key if source else None)
+            run = Run(key, recipe, source=source.key if source else None, data=data)
     except PolyglanceError as error:
         raise PolyglanceError(f"study row '{row.name}': {error}") from None
     return plan.runs.setdefault(run.key, run)
