@@ -11,6 +11,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import has_file
 from polyglance.registry import nearest
 
 SUFFIXES = {".yaml", ".yml"}
@@ -135,7 +136,7 @@ def validate(schema: type[T], value: Any, source: str) -> T:
 
 
 def _read(path: Path, noun: str) -> str:
-    if not path.is_file():
+    if not has_file(path):
         raise PolyglanceError(f"{path}: no such {noun} file")
     try:
         return path.read_text(encoding="utf-8-sig")

@@ -10,6 +10,7 @@ import typer
 
 from polyglance.cli.translation import TRANSLATOR, translate_queries
 from polyglance.errors import PolyglanceError
+from polyglance.files import has_file
 
 if TYPE_CHECKING:
     from polyglance.models import Model
@@ -48,7 +49,7 @@ def search_command(
     _check_output(sheet)
     _check_output(Path(json) if json not in (None, "-") else None)
     for file in font or []:
-        if not file.is_file():
+        if not has_file(file):
             raise PolyglanceError(f"{file}: no such font file")
     from polyglance.models import Model
     from polyglance.search import check_queries, search
@@ -98,7 +99,7 @@ def _gallery(model: "Model", source: str, cache: Path | None) -> "Gallery":
     from polyglance.vision.images import list_images
 
     folder = Path(source)
-    captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
+    captioned = any(has_file(folder / f"captions.jsonl{end}") for end in ("", ".gz"))
     if not folder.is_dir() or captioned:
         return gallery_of_dataset(model, load_dataset(source), cache)
     paths = list_images(folder)

@@ -6,7 +6,7 @@ import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset, check_captions
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_jsonl
+from polyglance.files import has_file, read_jsonl
 
 FILE = "text-only.jsonl.gz"
 
@@ -14,7 +14,7 @@ FILE = "text-only.jsonl.gz"
 def text_only_captions(dataset: Dataset, languages: Collection[str], first: int) -> CaptionTable:
     """Captions of the tuples in the given languages; tuple i has `photo` number `first` + i."""
     path = (dataset.root / FILE) if dataset.root is not None else None
-    if path is None or not path.is_file():
+    if path is None or not has_file(path):
         raise PolyglanceError(f"{dataset.name}: there is no {FILE}; set tasks.text_only=false")
     table = CaptionTable([], np.empty(0, np.int64), [], [])
     photo: list[int] = []

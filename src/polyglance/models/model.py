@@ -12,7 +12,7 @@ import torch
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import NoWords, PolyglanceError
-from polyglance.files import atomic, read_json, write_json
+from polyglance.files import atomic, has_file, read_json, refuse_pipes, write_json
 from polyglance.models.attention import Sets
 from polyglance.models.build import build_network
 from polyglance.models.cross_attention import one_vector
@@ -265,7 +265,7 @@ class Model:
     def load(cls, folder: str | Path) -> "Model":
         """Read a model folder, such as the RUN of `polyglance train`."""
         folder = Path(folder)
-        if not (folder / CONFIG).is_file():
+        if not has_file(folder / CONFIG):
             raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}")
         model = cls.from_config(folder)
         model.load_weights(folder)
@@ -274,6 +274,7 @@ class Model:
     @classmethod
     def from_config(cls, folder: Path) -> "Model":
         """The model of a folder with fresh weights."""
+        refuse_pipes(folder)
         config = read_json(folder / CONFIG)
         where = str(folder / CONFIG)
         if not isinstance(config, dict) or config.get("format") != FORMAT:
@@ -294,7 +295,7 @@ class Model:
         from safetensors.torch import load_file
 
         path = folder / WEIGHTS
-        if not path.is_file():
+        if not has_file(path):
             raise PolyglanceError(f"{path}: no weights yet; the training has not evaluated once")
         try:
             self.network.load_state_dict(load_file(path))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import digest
+from polyglance.files import refuse_pipes
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema import Part, TranslationRecipe
 from polyglance.vision.store import INDEX, META, VECTORS
@@ -58,6 +59,7 @@ def _imported(dataset: Dataset, name: str) -> str | None:
 @lru_cache(maxsize=64)
 def _store_digest(folder: Path, size: int) -> str:
     total = hashlib.sha256(str(size).encode())
+    refuse_pipes(folder)
     for name in (META, INDEX):
         total.update((folder / name).read_bytes())
     with (folder / VECTORS).open("rb") as handle:

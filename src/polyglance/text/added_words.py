@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json, write_json
+from polyglance.files import has_file, read_json, write_json
 from polyglance.recipes.schema import TextRecipe
 from polyglance.text.beginnings import closest
 from polyglance.text.normalise import normalise
@@ -148,7 +148,7 @@ class AddedReader(Reader):
 
 def load_added(base: Reader, folder: Path) -> Reader:
     """`base`, with the languages of the folder's added.json if there is one."""
-    if not (folder / FILE).is_file():
+    if not has_file(folder / FILE):
         return base
     value: Any = read_json(folder / FILE)
     try:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import refuse_pipes
 from polyglance.packages import import_package, quiet
 from polyglance.recipes.schema import TextRecipe
 
@@ -45,6 +46,7 @@ def encoder_folder(recipe: TextRecipe) -> Path:
             "Hugging Face model with --set text.pretrained=FOLDER"
         )
     folder = Path(recipe.pretrained).expanduser()
+    refuse_pipes(folder)
     if not (folder / "config.json").is_file():
         raise PolyglanceError(
             f"{folder}: no encoder there; text.pretrained must be the folder of a Hugging Face "

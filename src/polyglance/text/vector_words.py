@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, read_json, write_json
+from polyglance.files import atomic, has_file, read_json, refuse_pipe, write_json
 from polyglance.recipes.schema import TextRecipe
 from polyglance.text.reader import Encoded, Reader, Substitutes, Words, by_language
 from polyglance.text.subwords import SubwordVectors
@@ -187,6 +187,7 @@ class VectorReader(Reader):
         where = folder / FILE
         value: Any = read_json(where)
         try:
+            refuse_pipe(folder / VECTORS)
             tensors = load_file(folder / VECTORS)
             languages = {}
             for code, one in value["languages"].items():
@@ -209,6 +210,7 @@ def _copied(part: LanguageWords, code: str, folder: Path) -> str | None:
         return None
     place, source = Path(SUBWORDS) / f"{code}.bin", Path(part.file).expanduser()
     if not (folder / place).is_file():
+        refuse_pipe(source)
         with source.open("rb") as old, atomic(folder / place) as new:
             shutil.copyfileobj(old, new)
     return str(place)
@@ -218,4 +220,4 @@ def _subwords(file: str | None, folder: Path) -> SubwordVectors | None:
     if file is None:
         return None
     path = folder / Path(file).expanduser()
-    return SubwordVectors.open(path) if path.is_file() else None
+    return SubwordVectors.open(path) if has_file(path) else None

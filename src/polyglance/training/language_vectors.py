@@ -12,7 +12,7 @@ import numpy as np
 from polyglance.data.dataset import Dataset
 from polyglance.data.text_only import FILE
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, cache_dir
+from polyglance.files import atomic, cache_dir, refuse_pipe
 from polyglance.recipes import Recipe
 from polyglance.text.corpus import Sentences, text_only_sentences
 from polyglance.text.vectors import WordVectors, read_vectors, vector_file
@@ -68,6 +68,7 @@ class Corpus:
 
 
 def _content(path: Path) -> bytes:
+    refuse_pipe(path)
     try:
         return path.read_bytes()
     except OSError as error:
@@ -148,7 +149,7 @@ def _trained(
 def load_array(path: Path) -> np.ndarray | None:
     """What `np.save` or `np.savez` wrote; None if it is not there or damaged."""
     try:
-        return np.load(path, allow_pickle=False)
+        return np.load(path, allow_pickle=False) if path.is_file() else None
     except (OSError, ValueError, EOFError):
         return None
 

@@ -11,6 +11,7 @@ import torch
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
+from polyglance.files import has_file
 from polyglance.models import Model
 from polyglance.models.cross_attention import check_attention
 from polyglance.objectives import objectives
@@ -136,7 +137,7 @@ class _Trainer:
             groups, lr=self.recipe.lr, weight_decay=self.recipe.weight_decay, fused=True
         )
         self.done = checkpoint.Progress()
-        if (out / checkpoint.FILE).is_file():
+        if has_file(out / checkpoint.FILE):
             self.done = checkpoint.load_checkpoint(out, self.modules, self.optimizer)
         self.detector = CollapseDetector()
         self.detector.count = self.done.collapsed

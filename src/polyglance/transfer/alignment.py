@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
+from polyglance.files import atomic, has_file
 from polyglance.progress import Bar
 from polyglance.text.vectors import WordVectors, mean_row, normalise_rows
 from polyglance.transfer.procrustes import check_pairs, procrustes
@@ -67,7 +67,7 @@ class Alignment:
         """Read what `save` wrote."""
         from safetensors import SafetensorError, safe_open
 
-        if not path.is_file():
+        if not has_file(path):
             raise PolyglanceError(f"{path}: no such file")
         try:
             with safe_open(path, "numpy") as handle:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import has_file, read_json, refuse_pipes
 from polyglance.packages import import_package, quiet
 from polyglance.vision.backbones import Encoded
 from polyglance.vision.preprocess import Preprocessing
@@ -55,7 +56,7 @@ def open_external(family: str, rest: str) -> TorchBackbone:
     """`rest` is NAME or NAME@FILE for timm and torchvision, a folder for transformers."""
     name, _, weights = rest.partition("@")
     path = Path(weights).expanduser() if weights else None
-    if path is not None and family != "transformers" and not path.is_file():
+    if path is not None and family != "transformers" and not has_file(path):
         raise PolyglanceError(f"{family}:{name}: there is no weights file {path}")
     openers = {"timm": _open_timm, "torchvision": _open_torchvision}
     if family == "transformers":
@@ -170,6 +171,7 @@ def _open_torchvision(name: str, weights: Path | None) -> TorchBackbone:
 
 
 def _open_transformers(folder: Path) -> TorchBackbone:
+    refuse_pipes(folder)
     if not (folder / "config.json").is_file():
         raise PolyglanceError(
             f"transformers:{folder}: no model there; give a local folder with config.json, "
@@ -201,8 +203,6 @@ def _open_transformers(folder: Path) -> TorchBackbone:
 
 def _processor(folder: Path) -> Preprocessing:
     """Preprocessing from `preprocessor_config.json`."""
-    from polyglance.files import read_json
-
     path = folder / "preprocessor_config.json"
     config = read_json(path)
     try:
