@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from polyglance import files
+from polyglance.data.convert.butd import _tsv_items
+from polyglance.data.convert.common import lines
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, read_json, read_jsonl
+from polyglance.files import atomic, read_json, read_jsonl, read_lines
+from polyglance.text.vectors.word_vectors import read_vectors
 
 GOOD = '{"a": 1}\n'
 
@@ -43,6 +47,63 @@ def test_damaged_gzip(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(PolyglanceError, match="damaged"):
             list(read_jsonl(path))
+
+
+READERS = [read_lines, read_jsonl, lines, read_vectors, _tsv_items]
+
+
+def read_all(reader, path: Path) -> list:
+    found = reader(path)
+    return list(found) if reader is not read_vectors else found.words
+
+
+@pytest.mark.parametrize("name", ["x.tsv", "x.tsv.gz"])
+@pytest.mark.parametrize("reader", READERS)
+def test_lines_and_runs_of_blank_lines_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader, name: str
+) -> None:
+    monkeypatch.setattr(files, "MAX_LINE", 40)
+    monkeypatch.setattr(files, "MAX_BLANK", 5)
+    write = gzip.open if name.endswith(".gz") else open
+    path = tmp_path / name
+    with write(path, "wt") as handle:
+        handle.write("\n" * 6)
+    with pytest.raises(PolyglanceError, match=r"x\.tsv.*, line 6: more than 5 blank lines"):
+        read_all(reader, path)
+    with write(path, "wt") as handle:
+        handle.write("\n" * 5 + " " * 41)
+    with pytest.raises(PolyglanceError, match=r"x\.tsv.*, line 6: longer than 40 characters"):
+        read_all(reader, path)
+
+
+def test_what_is_within_the_bounds_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_LINE", len("word 1 2\n"))
+    monkeypatch.setattr(files, "MAX_BLANK", 2)
+    path = tmp_path / "x.vec.gz"
+    path.write_bytes(gzip.compress(b"word 1 2\n\n\nnext 3 4\n\n\n"))
+    assert read_vectors(path).words == ["word", "next"]
+    kept = [(number, line) for number, line in read_lines(path) if line]
+    assert kept == [(1, "word 1 2"), (4, "next 3 4")]
+
+
+@pytest.mark.parametrize("reader", [read_jsonl, read_vectors])
+def test_a_gigabyte_of_blank_lines_is_refused_after_the_first_million(
+    tmp_path: Path, reader
+) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    member = gzip.compress(b"\n" * (1 << 24), mtime=0)
+    path.write_bytes(member * 64)
+    assert path.stat().st_size < 2 << 20
+    message = r"x\.jsonl\.gz, line 1000001: more than 1,000,000 blank lines in a row; remove them"
+    with pytest.raises(PolyglanceError, match=message):
+        read_all(reader, path)
+
+
+def test_a_line_of_a_gigabyte_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(b"[", mtime=0) + gzip.compress(b"0" * (1 << 24), mtime=0) * 64)
+    with pytest.raises(PolyglanceError, match="line 1: longer than 67,108,864 characters"):
+        read_all(read_jsonl, path)
 
 
 def test_json_that_is_a_folder_or_too_deep(tmp_path: Path) -> None:

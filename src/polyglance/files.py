@@ -4,13 +4,42 @@ import contextlib
 import gzip
 import json
 import os
+import stat
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, AnyStr
 
 from polyglance.errors import PolyglanceError
+
+MAX_LINE = 64 << 20
+"""Longest line read, in characters."""
+MAX_BLANK = 1_000_000
+"""Most blank lines in a row; a megabyte of gzip holds a gigabyte of them."""
+
+
+def refuse_pipe(path: Path) -> None:
+    """Raise for a named pipe, a socket or a device: opening one may wait for ever."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # whoever opens it tells
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        kind = "a named pipe" if stat.S_ISFIFO(mode) else "a device or socket"
+        raise PolyglanceError(f"{path}: {kind}, not a regular file; put a plain file in its place")
+
+
+def refuse_pipes(folder: Path) -> None:
+    """`refuse_pipe` for all that is below a folder, such as a model's, whoever reads it."""
+    for path in sorted(folder.rglob("*")):
+        refuse_pipe(path)
+
+
+def has_file(path: Path) -> bool:
+    """Whether a regular file is there; a pipe in its place is a user's error."""
+    refuse_pipe(path)
+    return path.is_file()
 
 
 @contextlib.contextmanager
@@ -54,6 +83,7 @@ def write_json(path: Path, value: Any) -> None:
 
 def read_json(path: Path) -> Any:
     """Read a JSON file; a missing or malformed one is a user's error."""
+    refuse_pipe(path)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -66,11 +96,29 @@ def read_json(path: Path) -> Any:
 
 def open_text(path: Path) -> IO[str]:
     """Open a UTF-8 text file (with or without BOM) for reading, gunzipping `.gz` on the way."""
-    if not path.is_file():
+    if not has_file(path):
         raise PolyglanceError(f"{path}: no such file")
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig")
     return path.open(encoding="utf-8-sig")
+
+
+def bounded(readline: Callable[[int], AnyStr], path: Path) -> Iterator[AnyStr]:
+    """The lines of an open file; one that does not end, or blank ones that do not, are errors."""
+    number = blank = 0
+    while line := readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            raise PolyglanceError(
+                f"{path}, line {number}: longer than {MAX_LINE:,} characters; "
+                "is this a text file with line breaks?"
+            )
+        blank = blank + 1 if line.isspace() else 0
+        if blank > MAX_BLANK:
+            raise PolyglanceError(
+                f"{path}, line {number}: more than {MAX_BLANK:,} blank lines in a row; remove them"
+            )
+        yield line
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -78,7 +126,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     number = 0
     try:
         with open_text(path) as handle:
-            for number, line in enumerate(handle, 1):
+            for number, line in enumerate(bounded(handle.readline, path), 1):
                 yield number, line.rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise PolyglanceError(

@@ -96,7 +96,8 @@ def test_broken_pictures_are_skipped_by_name(model, pictures):
         found = search(model, [broken, *pictures, missing], "dog", top=4)
     assert found.results == expected.results
     messages = [str(warning.message) for warning in told]
-    assert f"{broken}: skipped, not an image that can be read" in messages
+    reason = "not an image that can be read; save it as JPEG or PNG"
+    assert f"{broken}: skipped, {reason}" in messages
     assert f"{missing}: skipped, no such file" in messages
 
 

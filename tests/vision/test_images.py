@@ -1,6 +1,8 @@
 import io
 import os
 import struct
+import subprocess
+import sys
 import zlib
 
 import numpy as np
@@ -188,11 +190,59 @@ def test_flipped_bytes_never_crash(tmp_path):
         assert outcome
 
 
+@pytest.mark.parametrize("binary", [False, True])
+def test_postscript_is_refused_without_ghostscript(tmp_path, binary):
+    path, marker, folder = tmp_path / "holiday.jpg", tmp_path / "started", tmp_path / "bin"
+    Image.fromarray(NOISE).save(path, format="EPS")
+    if binary:  # with a header in front, as Windows programs write it
+        data = path.read_bytes()
+        path.write_bytes(
+            struct.pack("<4sIIIIIIH", b"\xc5\xd0\xd3\xc6", 30, len(data), *[0] * 5) + data
+        )
+    folder.mkdir()
+    for name in ("gs", "gswin64c", "gswin32c"):
+        (folder / name).write_text(f"#!/bin/sh\ntouch {marker}\n")
+        (folder / name).chmod(0o755)
+    program = """if True:
+        import sys
+        from pathlib import Path
+        from polyglance.data.info import find_broken
+        from polyglance.vision.images import ImageProblem, read_image
+        path = Path(sys.argv[1])
+        try:
+            read_image(path)
+        except ImageProblem as problem:
+            print(problem.reason)
+        print(find_broken({"holiday": path}, 1, False)["holiday"])
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", program, path],
+        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    assert not marker.exists()
+    refusal = "PostScript, not an image that can be read; save it as JPEG or PNG"
+    assert done.stdout.splitlines() == [refusal, refusal]
+
+
+@pytest.mark.parametrize(
+    "form", ["JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "ICO", "JPEG2000"]
+)
+def test_every_format_is_read_by_its_content(tmp_path, form):
+    Image.fromarray(NOISE[:16, :16]).save(tmp_path / "x.dat", format=form)
+    assert pixels(tmp_path / "x.dat").shape == (16, 16, 3)
+
+
 def test_what_is_no_picture(tmp_path):
     (tmp_path / "empty.jpg").touch()
     assert reason(tmp_path / "empty.jpg") == "empty file"
     (tmp_path / "text.jpg").write_text("hello, I am not a picture")
-    assert reason(tmp_path / "text.jpg") == "not an image that can be read"
+    assert reason(tmp_path / "text.jpg") == (
+        "not an image that can be read; save it as JPEG or PNG"
+    )
     assert reason(tmp_path / "missing.jpg") == "no such file"
     (tmp_path / "folder.jpg").mkdir()
     assert reason(tmp_path / "folder.jpg") == "a folder"

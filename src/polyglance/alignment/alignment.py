@@ -18,7 +18,7 @@ from polyglance.alignment.retrieval import (
     translation_ranks,
 )
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
+from polyglance.files import atomic, has_file
 from polyglance.progress import Bar
 from polyglance.text.vectors.word_vectors import WordVectors, mean_row, normalise_rows
 
@@ -67,7 +67,7 @@ class Alignment:
         """Read what `save` wrote."""
         from safetensors import SafetensorError, safe_open
 
-        if not path.is_file():
+        if not has_file(path):
             raise PolyglanceError(f"{path}: no such file")
         try:
             with safe_open(path, "numpy") as handle:

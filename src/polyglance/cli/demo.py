@@ -167,7 +167,7 @@ def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> No
 
 def choose_queries(
     model: "Model", part: "Dataset", readable: set[Path]
-) -> tuple["Photo", list["Query"]]:
+) -> tuple["CaptionedImage", list["Query"]]:
     """The first image with captions in the most languages, and one caption of each.
 
     They are translations of one sentence where the data has such, else each language's best kind.
@@ -208,7 +208,8 @@ def find_rows(
     from polyglance.search.sheet import Row
 
     rows = []
-    for query, hits in zip(queries, search(model, gallery, queries, len(gallery)), strict=True):
+    for result in find(model, gallery, queries, len(gallery)):
+        query, hits = result.query, result.hits
         rank = next(hit.rank for hit in hits if hit.path == right)
         note = f"the right image has rank {rank}" if rank > SHOWN else None
         rows.append(Row(query.text, hits[:SHOWN], query.language, {right}, note))

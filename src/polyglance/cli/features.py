@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import has_file
 
 if TYPE_CHECKING:
     from polyglance.vision.features import Features
@@ -61,7 +62,7 @@ def _files(source: str, feature: str) -> list[Path]:
     from polyglance.vision.images import list_images
 
     folder = Path(source)
-    captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
+    captioned = any(has_file(folder / f"captions.jsonl{end}") for end in ("", ".gz"))
     if not folder.is_dir() or captioned:
         dataset = load_dataset(source)
         check_images(dataset, feature)

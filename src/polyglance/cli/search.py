@@ -11,6 +11,7 @@ import typer
 from polyglance.cli.outputs import check_outputs
 from polyglance.cli.translation import TRANSLATOR
 from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.files import has_file
 
 if TYPE_CHECKING:
     from polyglance.search import Gallery, QueryResult, SearchResults
@@ -47,7 +48,7 @@ def search_command(
     """Rank images for a sentence in any language the model knows, or that can be translated."""
     check_outputs([sheet, Path(json) if json not in (None, "-") else None])
     for file in font or []:
-        if not file.is_file():
+        if not has_file(file):
             raise PolyglanceError(f"{file}: no such font file")
     from polyglance.search import search
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_jsonl, write_jsonl_gz
+from polyglance.files import has_file, read_jsonl, write_jsonl_gz
 from polyglance.registry import nearest
 
 Captions = dict[str, dict[str, list[str]]]
@@ -185,7 +185,7 @@ class Dataset:
 def caption_file(folder: Path) -> Path:
     """The folder's caption file, gzipped or plain; both are an error, as they may differ."""
     names = ("captions.jsonl.gz", "captions.jsonl")
-    files = [folder / name for name in names if (folder / name).is_file()]
+    files = [folder / name for name in names if has_file(folder / name)]
     if len(files) > 1:
         raise PolyglanceError(f"{folder}: holds both {names[0]} and {names[1]}; remove one of them")
     if files:

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from polyglance.data.dataset import Dataset
+from polyglance.files import refuse_pipe
 
 
 def digest(value: Any) -> str:
@@ -20,5 +21,6 @@ def dataset_fingerprint(dataset: Dataset) -> str:
         total.update(digest([entry.image, entry.split, entry.captions]).encode())
     if dataset.root is not None:
         for path in sorted(dataset.root.glob("text-only.jsonl*")):
+            refuse_pipe(path)
             total.update(path.read_bytes())
     return total.hexdigest()

@@ -125,13 +125,15 @@ def find_unreadable(
 
 
 def _decode_error(path: Path) -> str:
-    from PIL import Image
+    from polyglance.vision.images import ImageProblem, open_image
 
     try:
-        with Image.open(path) as image:
+        with path.open("rb") as handle, open_image(path, handle) as image:
             # Scaled JPEG decoding still reads the stream to its end, at a fraction of the cost.
             image.draft("RGB", (64, 64))
             image.load()
+    except ImageProblem as problem:
+        return problem.reason
     except Exception as error:  # decoders of damaged files raise anything
         return f"{type(error).__name__}: {error}".replace(str(path), path.name)
     return ""

@@ -15,6 +15,7 @@ from typing import Any
 
 from polyglance.data.dataset import CaptionedImage, Captions, Dataset
 from polyglance.errors import PolyglanceError
+from polyglance.files import has_file
 from polyglance.languages import primary_subtag
 
 COLUMNS = {
@@ -41,7 +42,7 @@ def load_table(path: Path, language: str | None = None) -> Dataset:
 
     `language` is the language of every caption of a table that has no column for it.
     """
-    if not path.is_file():
+    if not has_file(path):
         raise PolyglanceError(f"{path}: no such file")
     rows, noun = _rows(path)
     entries = _entries(rows, path, noun, language)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 from polyglance.data.dataset import Captions, CaptionTable, Dataset, check_captions
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_jsonl
+from polyglance.files import has_file, read_jsonl
 
 FILE = "text-only.jsonl.gz"
 
@@ -18,7 +18,7 @@ def text_only_captions(dataset: Dataset, languages: Collection[str], first: int)
         first: what `CaptionTable.image` says of the first tuple; the i-th has `first` + i.
     """
     path = (dataset.root / FILE) if dataset.root is not None else None
-    if path is None or not path.is_file():
+    if path is None or not has_file(path):
         raise PolyglanceError(f"{dataset.name}: there is no {FILE}; set tasks.text_only=false")
     wanted = set(languages)
 

@@ -10,7 +10,7 @@ import torch
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import NoWords, PolyglanceError
-from polyglance.files import atomic, read_json, write_json
+from polyglance.files import atomic, has_file, read_json, refuse_pipes, write_json
 from polyglance.models.attention import Sets
 from polyglance.models.network import Network, build_network
 from polyglance.progress import Bar
@@ -158,7 +158,8 @@ class Model:
                 f"this model was trained on '{feature}', which cannot be computed from images; "
                 "train on an extractor such as efficientnet-lite2/global"
             )
-        feature, files = self.recipe.image.feature, [Path(path) for path in paths]
+        paths = [images] if isinstance(images, str | Path) else images
+        files = [Path(path) for path in paths]
         found = extract(files, feature, cache, show_progress=show_progress, skip_unreadable=False)
         return self.encode_features(found, np.arange(len(found)))
 
@@ -265,7 +266,7 @@ class Model:
     def load(cls, folder: str | Path) -> "Model":
         """Read a model folder, such as the RUN of `polyglance train`."""
         folder = Path(folder)
-        if not (folder / CONFIG).is_file():
+        if not has_file(folder / CONFIG):
             raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}")
         model = cls.from_config(folder)
         model.load_weights(folder)
@@ -274,6 +275,7 @@ class Model:
     @classmethod
     def from_config(cls, folder: Path) -> "Model":
         """The model of a folder with fresh weights."""
+        refuse_pipes(folder)
         config = read_json(folder / CONFIG)
         where = str(folder / CONFIG)
         if not isinstance(config, dict) or config.get("format") != FORMAT:
@@ -292,7 +294,7 @@ class Model:
         from safetensors.torch import load_file
 
         path = folder / WEIGHTS
-        if not path.is_file():
+        if not has_file(path):
             raise PolyglanceError(f"{path}: no weights yet; the training has not evaluated once")
         try:
             self.network.load_state_dict(_renamed(load_file(path)))

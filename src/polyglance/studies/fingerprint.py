@@ -6,6 +6,7 @@ from pathlib import Path
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import digest
+from polyglance.files import refuse_pipes
 from polyglance.recipes import Recipe
 from polyglance.sections import Section
 from polyglance.vision.store import INDEX, META, VECTORS
@@ -61,6 +62,7 @@ def features_digest(dataset: Dataset, feature: str) -> str | None:
 @lru_cache(maxsize=64)
 def _store_digest(folder: Path, size: int) -> str:
     total = hashlib.sha256(str(size).encode())
+    refuse_pipes(folder)
     for name in (META, INDEX):
         total.update((folder / name).read_bytes())
     with (folder / VECTORS).open("rb") as handle:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,6 @@ class Run:
     """One training, or one trial of an experiment, shared by all rows that need it."""
 
     key: str
-    kin: str
     recipe: Recipe | None
     labels: list[str] = field(default_factory=list)
     rows: set[str] = field(default_factory=set)
@@ -45,6 +45,15 @@ class Run:
     trial: Trial | None = None
     source: str | None = None
     """Key of the run that has to come before."""
+    data: str = ""
+    """The data's fingerprint."""
+
+    @cached_property
+    def kin(self) -> str:
+        """The same for all seeds: what its duration is estimated from."""
+        if self.trial is not None:
+            return trial_kin(self.trial)
+        return self.key if self.recipe is None else kin_key(self.recipe, self.data)
 
     @property
     def label(self) -> str:
@@ -282,7 +291,7 @@ def _add(
                 recipe = recipe.model_copy(update={"transfer": begun})
             data = facts.fingerprint if facts else ""
             key = run_key(recipe, data, facts.dataset if facts else None)
-            run = Run(key, kin_key(recipe, data), recipe, source=source.key if source else None)
+            run = Run(key, recipe, source=source.key if source else None, data=data)
     except PolyglanceError as error:
         raise PolyglanceError(f"study row '{row.name}': {error}") from None
     return plan.runs.setdefault(run.key, run)

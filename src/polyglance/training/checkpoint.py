@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
+from polyglance.files import atomic, refuse_pipe
 
 FILE = "checkpoint.safetensors"
 GENERATOR = "generator"
@@ -52,6 +52,7 @@ def load_checkpoint(
     from safetensors import SafetensorError, safe_open
 
     path = folder / FILE
+    refuse_pipe(path)
     try:
         with safe_open(path, framework="pt") as handle:
             tensors = {name: handle.get_tensor(name) for name in handle.keys()}  # noqa: SIM118

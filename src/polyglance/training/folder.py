@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
+from polyglance.files import has_file, read_json
 from polyglance.models.model import CONFIG
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.training.lock import holds_nothing
@@ -14,7 +14,7 @@ def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> N
     if holds_nothing(out):
         return
     path = out / CONFIG
-    if not path.is_file():
+    if not has_file(path):
         raise PolyglanceError(f"{out}: the folder is not empty and not a run; choose another --out")
     if not resume:
         raise PolyglanceError(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, read_jsonl
+from polyglance.files import atomic, has_file, read_jsonl
 
 FILE = "metrics.jsonl"
 
@@ -17,7 +17,7 @@ class RunLog:
     def __init__(self, folder: Path, resumed_at: int = 0) -> None:
         self.path = folder / FILE
         kept = []
-        if self.path.is_file():
+        if has_file(self.path):
             rows = (row for _, row in read_jsonl(_without_torn_line(self.path)))
             kept = [row for row in rows if _update(row, self.path) <= resumed_at]
         with atomic(self.path, "w") as handle:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import refuse_pipe
 from polyglance.registry import Registry
 
 SAMPLE = 1 << 20
@@ -54,6 +55,7 @@ def needed(argument: str, name: str, what: str) -> Path:
 
 def file_digest(path: Path) -> str:
     """A short hash of a file: its size and its first and last MiB."""
+    refuse_pipe(path)
     size = path.stat().st_size
     total = hashlib.sha256(str(size).encode())
     with path.open("rb") as handle:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import refuse_pipes
 from polyglance.languages import find_tag
 from polyglance.packages import import_package, quiet
 from polyglance.translation.base import Translator, folder_digest, needed, translators
@@ -31,6 +32,7 @@ class HuggingFaceTranslator(Translator):
 
     def __init__(self, argument: str) -> None:
         self.folder = needed(argument, "hf", "the folder of a downloaded model")
+        refuse_pipes(self.folder)
         if not (self.folder / "config.json").is_file():
             raise PolyglanceError(
                 f"{self.folder}: no model there; give the folder of a Hugging Face translation "

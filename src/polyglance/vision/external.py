@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import read_json
 from polyglance.packages import import_package, quiet
 from polyglance.vision.backbones import FAMILIES, BackboneOutput
 from polyglance.vision.preprocess import Preprocessing
@@ -210,8 +211,6 @@ def open_transformers(rest: str) -> TorchBackbone:
 
 def _processor(folder: Path) -> Preprocessing:
     """Preprocessing from `preprocessor_config.json`."""
-    from polyglance.files import read_json
-
     path = folder / "preprocessor_config.json"
     config = read_json(path)
     try:

@@ -15,6 +15,12 @@ from polyglance.errors import PolyglanceError
 _COMMON = (".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".webp", ".gif", ".bmp")
 _RARE = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".avif", ".jp2", ".heic", ".heif")
 EXTENSIONS = frozenset((*_COMMON, *_RARE))
+_ALWAYS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "ICO", "JPEG2000")
+FORMATS = (*_ALWAYS, "AVIF", "HEIF")
+"""Pillow's names of the formats that are read, by content; the last two where Pillow has them.
+
+Raster formats alone: for PostScript Pillow starts Ghostscript, which runs what the file says.
+"""
 MAX_PIXELS = 100_000_000
 """Largest image decoded, 300 MB of RGB; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
 
@@ -22,6 +28,19 @@ MAX_PIXELS = 100_000_000
 # should write into the progress bar.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", "Corrupt EXIF data|Truncated File Read", UserWarning)
+
+
+_OTHERS = {
+    b"%!PS": "PostScript",
+    b"\xc5\xd0\xd3\xc6": "PostScript",
+    b"%PDF": "PDF",
+    b"8BPS": "Photoshop",
+    b"<svg": "SVG",
+    b"<?xm": "XML",
+    b"<!DO": "HTML",
+    b"<htm": "HTML",
+}
+"""What files that are not such images begin with."""
 
 
 class ImageProblem(PolyglanceError):
@@ -40,14 +59,14 @@ def read_image(path: Path, at_least: int | None = None) -> Image.Image:
     """
     try:
         _check_regular(path)
-        with path.open("rb") as handle, _open(path, handle) as image:
+        with path.open("rb") as handle, open_image(path, handle) as image:
             _shrink(path, image, at_least)
             image.load()
             return _to_rgb(path, _upright(image))
     except (PolyglanceError, KeyboardInterrupt):
         raise
     except OSError as error:
-        raise ImageProblem(path, _os_reason(path, error)) from None
+        raise ImageProblem(path, _os_reason(error)) from None
     except MemoryError:
         raise ImageProblem(path, "not enough memory to decode it") from None
     except Exception as error:  # decoders raise nearly anything on broken files
@@ -76,7 +95,7 @@ def content_key(path: Path) -> str:
         with path.open("rb") as handle:
             digest = hashlib.file_digest(handle, lambda: hashlib.blake2b(digest_size=16))
     except OSError as error:
-        raise ImageProblem(path, _os_reason(path, error)) from None
+        raise ImageProblem(path, _os_reason(error)) from None
     return digest.hexdigest()
 
 
@@ -87,17 +106,30 @@ def _check_regular(path: Path) -> None:
         raise ImageProblem(path, "a folder" if stat.S_ISDIR(mode) else "not a regular file")
 
 
-def _open(path: Path, handle: BinaryIO) -> Image.Image:
+def open_image(path: Path, handle: BinaryIO) -> Image.Image:
+    """Open the image of `path`, open as `handle`, in one of `FORMATS`; nothing is decoded yet."""
     if path.suffix.lower() in (".heic", ".heif"):
         _register_heif(path)
+    Image.init()
     try:
-        return Image.open(handle)
+        return Image.open(handle, formats=[name for name in FORMATS if name in Image.OPEN])
+    except UnidentifiedImageError:
+        raise ImageProblem(path, _unknown(handle)) from None
     except Image.DecompressionBombError as error:
         handle.seek(0)
         if handle.read(2) != b"\xff\xd8":
             raise ImageProblem(path, f"too large ({_first_line(error)})") from None
         handle.seek(0)
         return JpegImagePlugin.JpegImageFile(handle)
+
+
+def _unknown(handle: BinaryIO) -> str:
+    handle.seek(0)
+    start = handle.read(4)
+    if not start:
+        return "empty file"
+    kind = f"{_OTHERS[start]}, " if start in _OTHERS else ""
+    return f"{kind}not an image that can be read; save it as JPEG or PNG"
 
 
 def _register_heif(path: Path) -> None:
@@ -161,13 +193,11 @@ def _to_8_bit(path: Path, values: np.ndarray) -> np.ndarray:
     return np.rint(values.astype(np.float64) * (255.0 / top)).astype(np.uint8)
 
 
-def _os_reason(path: Path, error: OSError) -> str:
+def _os_reason(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return "no such file"
     if isinstance(error, PermissionError):
         return "no permission to read it"
-    if isinstance(error, UnidentifiedImageError):
-        return "not an image that can be read" if path.stat().st_size else "empty file"
     return f"broken image ({error.strerror or _first_line(error)})"
 
 

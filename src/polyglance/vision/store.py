@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json, write_json
+from polyglance.files import has_file, read_json, refuse_pipe, write_json
 
 Form = Literal["global", "set"]
 
@@ -54,6 +54,8 @@ class FeatureStore:
         self._pending: dict[str, np.ndarray] = {}
         self._pending_bytes = 0
         self._map: np.ndarray = np.empty((0, meta.dim), DTYPE)
+        for name in (VECTORS, INDEX, LOCK):
+            refuse_pipe(folder / name)
         self.refresh()
 
     @classmethod
@@ -81,7 +83,7 @@ class FeatureStore:
     @classmethod
     def open(cls, folder: Path) -> "FeatureStore":
         """Open an existing store for reading and appending."""
-        if not (folder / META).is_file():
+        if not has_file(folder / META):
             raise PolyglanceError(f"{folder}: not a feature store, it has no {META}")
         return cls(folder, _meta(read_json(folder / META), folder / META))
 

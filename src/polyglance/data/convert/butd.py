@@ -13,7 +13,7 @@ import numpy as np
 
 from polyglance.data.convert.common import CONVERTERS, Conversion, ImportedFeatures
 from polyglance.errors import PolyglanceError
-from polyglance.files import open_text
+from polyglance.files import bounded, open_text, refuse_pipe
 
 FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
 KEYS = ("features", "feat", "x", "feats", "arr_0")
@@ -52,7 +52,10 @@ def _flat(source: Path) -> bool:
 def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise PolyglanceError(f"{folder}: no such file or folder")
-    return sorted(path for path in folder.rglob("*") if path.suffix in (".npz", ".npy", ".tsv"))
+    found = sorted(path for path in folder.rglob("*") if path.suffix in (".npz", ".npy", ".tsv"))
+    for path in found:
+        refuse_pipe(path)
+    return found
 
 
 def _count(source: Path) -> int:
@@ -97,7 +100,8 @@ def _tsv_items(path: Path) -> Iterator[tuple[str, np.ndarray]]:
     seen: set[str] = set()
     try:
         with open_text(path) as handle:
-            for number, cells in enumerate(csv.reader(handle, delimiter="\t"), 1):
+            rows = csv.reader(bounded(handle.readline, path), delimiter="\t")
+            for number, cells in enumerate(rows, 1):
                 if cells and cells[0] not in seen and cells != list(FIELDS):
                     seen.add(cells[0])
                     yield cells[0], _regions(cells, f"{path}, line {number}")

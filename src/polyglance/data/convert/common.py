@@ -11,7 +11,7 @@ import numpy as np
 
 from polyglance.data.dataset import CaptionedImage
 from polyglance.errors import PolyglanceError
-from polyglance.files import open_text
+from polyglance.files import bounded, open_text
 from polyglance.progress import Bar
 from polyglance.registry import Registry
 
@@ -114,7 +114,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         with open_text(path) as handle:
             handle.reconfigure(newline="\n")  # type: ignore[attr-defined]
-            for number, line in enumerate(handle, 1):
+            for number, line in enumerate(bounded(handle.readline, path), 1):
                 yield number, (line.removeprefix("\ufeff") if number == 1 else line).strip()
     except (UnicodeDecodeError, EOFError, OSError) as error:
         where = f"{path}, after line {number}"

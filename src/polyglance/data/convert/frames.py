@@ -8,6 +8,7 @@ import numpy as np
 
 from polyglance.data.convert.common import ImportedFeatures
 from polyglance.errors import PolyglanceError
+from polyglance.files import refuse_pipe
 from polyglance.progress import track
 
 SUFFIXES = (".npy", ".npz")
@@ -108,6 +109,7 @@ def even_frames(count: int, most: int) -> np.ndarray:
 
 
 def _open(path: Path) -> np.ndarray:
+    refuse_pipe(path)
     loaded = np.load(path, mmap_mode="r", allow_pickle=False)
     if isinstance(loaded, np.ndarray):
         return loaded

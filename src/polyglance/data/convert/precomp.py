@@ -22,6 +22,7 @@ from polyglance.data.convert.common import (
 )
 from polyglance.data.table import split_name
 from polyglance.errors import PolyglanceError
+from polyglance.files import refuse_pipe
 
 REPEATS = 5
 CHUNK_ROWS = 256
@@ -81,6 +82,7 @@ def convert_precomp(
 
 
 def _open(path: Path) -> np.ndarray:
+    refuse_pipe(path)
     try:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:

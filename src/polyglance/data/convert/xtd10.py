@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, image_list
-from polyglance.data.table import language_code
 from polyglance.errors import PolyglanceError
 from polyglance.languages import primary_subtag
 

@@ -17,6 +17,7 @@ from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.evaluation.perturb.typos import typo
 from polyglance.evaluation.perturb.words import Change, change_words, spans, unspaced, words_of
 from polyglance.evaluation.report import Perturbed
+from polyglance.files import refuse_pipe
 from polyglance.text.tokenizers.normalise import normalise
 
 VERSION = 1
@@ -149,4 +150,5 @@ def _looked_up(tables: list[Callable[[str], str | None]], language: str) -> Chan
 
 @lru_cache(maxsize=4)
 def _file_digest(path: Path, changed: int) -> str:
+    refuse_pipe(path)
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -11,7 +11,7 @@ import regex
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
-from polyglance.text.tokenizers.normalise import base_code
+from polyglance.languages import base_language
 
 _CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]+")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")

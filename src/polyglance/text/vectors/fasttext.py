@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import has_file
 from polyglance.progress import Bar
 from polyglance.text.embedders.vocabulary import Ragged
 from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE
@@ -137,7 +138,7 @@ class SubwordVectors:
     @classmethod
     def open(cls, path: Path, show_progress: bool | None = None) -> "SubwordVectors":
         """Map a `.bin` file; a supervised or a quantised model is a user's error."""
-        if not path.is_file():
+        if not has_file(path):
             raise PolyglanceError(f"{path}: no such file")
         if path.stat().st_size == 0:
             raise PolyglanceError(f"{path}: the file is empty")

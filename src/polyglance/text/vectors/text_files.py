@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import bounded, has_file
 from polyglance.progress import Bar
 from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE, WordVectors
 
@@ -59,12 +60,12 @@ def read_lines_of(
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """(number from 1, line) of lines that are not blank. Only a newline ends a line: words hold
     characters that Python takes for the end of a line or for a space."""
-    if not path.is_file():
+    if not has_file(path):
         raise PolyglanceError(f"{path}: no such file")
     number = 0
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as handle:
-            for number, line in enumerate(handle, 1):
+            for number, line in enumerate(bounded(handle.readline, path), 1):
                 line = line.removeprefix(_BOM) if number == 1 else line
                 if line := line.rstrip(b" \r\n\t"):
                     yield number, line

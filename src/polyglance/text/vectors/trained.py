@@ -12,7 +12,7 @@ from polyglance.data.dataset import Dataset
 from polyglance.data.lexicon import Lexicon, lexicon_path
 from polyglance.data.text_only import FILE
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, cache_dir
+from polyglance.files import atomic, cache_dir, refuse_pipe
 from polyglance.recipes.schema import DictionaryRare, Recipe, UniversalEmbedderRecipe
 from polyglance.text.vectors.corpus import Sentences, text_only_sentences
 from polyglance.text.vectors.word_vectors import WordVectors, read_vectors, vector_file
@@ -75,6 +75,7 @@ class Corpus:
 
 
 def _content(path: Path) -> bytes:
+    refuse_pipe(path)
     try:
         return path.read_bytes()
     except OSError as error:
@@ -150,7 +151,7 @@ def _trained(
 def load_array(path: Path) -> np.ndarray | None:
     """What `np.save` or `np.savez` wrote; None if it is not there or damaged."""
     try:
-        return np.load(path, allow_pickle=False)
+        return np.load(path, allow_pickle=False) if path.is_file() else None
     except (OSError, ValueError, EOFError):
         return None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json, write_json
+from polyglance.files import has_file, read_json, write_json
 
 if TYPE_CHECKING:
     from polyglance.text.vectors.word_vectors import WordVectors
@@ -20,7 +20,7 @@ def vectors_of(path: str, words: Collection[str]) -> "WordVectors":
     from polyglance.text.vectors.word_vectors import read_vectors
 
     file = Path(path).expanduser()
-    if not file.is_file():
+    if not has_file(file):
         raise PolyglanceError(
             f"{file}: no such file; give pretrained word vectors (GloVe, or fastText's .vec) with "
             "--set text.embedder.vectors=FILE"
@@ -41,7 +41,7 @@ def save_words(vectors: "WordVectors", folder: Path) -> None:
 
 def load_words(folder: Path) -> "WordVectors | None":
     """The words of vectors.json, if there are any, with zeros that the weights replace."""
-    if not (folder / FILE).is_file():
+    if not has_file(folder / FILE):
         return None
     value: Any = read_json(folder / FILE)
     words, size = (value.get(k) if isinstance(value, dict) else None for k in ("words", "size"))
