@@ -73,7 +73,7 @@ def make_document(
         [*draw(results), *draw_experiment(plan, options)],
         notes,
         failures,
-        _run_table(plan, options),
+        run_table(plan, options),
         numbers,
     )
 
@@ -110,7 +110,8 @@ def _published(text: str, options: Options) -> str:
     return text
 
 
-def _run_table(plan: Plan, options: Options) -> Table:
+def run_table(plan: Plan, options: Options) -> Table:
+    """How every run went."""
     header = RUN_COLUMNS if plan.study.experiment is None else TRIAL_COLUMNS
     rows = []
     for run in plan.runs.values():

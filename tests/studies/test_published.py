@@ -1,0 +1,28 @@
+"""Published reports come out the same when they are laid out again."""
+
+from pathlib import Path
+
+import pytest
+
+from polyglance.studies.report import write_report
+from tests.studies.published import FOLDER, NAMES, rebuild
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_report_made_again_is_the_published_one(name: str, tmp_path: Path) -> None:
+    write_report(rebuild(name, tmp_path / "runs"), tmp_path)
+    made, published = (
+        {suffix: (folder / f"{name}.{suffix}").read_text(encoding="utf-8") for suffix in SUFFIXES}
+        for folder in (tmp_path, FOLDER)
+    )
+    assert made["md"] == published["md"]
+    assert without_space(made["html"]) == without_space(published["html"])
+    assert made["json"] == published["json"]
+
+
+SUFFIXES = ("md", "html", "json")
+
+
+def without_space(page: str) -> list[str]:
+    """Lines of a page without whitespace, cut at tags so that a difference is short."""
+    return "".join(page.split()).replace("<", "\n<").splitlines()
