@@ -15,7 +15,7 @@ from polyglance.studies.execute import Options
 from polyglance.studies.plan import Line, Run
 from polyglance.studies.report import Document
 from polyglance.studies.report.document import run_table
-from polyglance.studies.report.picture import Picture
+from polyglance.studies.report.drawing import Plot
 from polyglance.studies.report.tables import difference_tables, result_tables
 from polyglance.studies.results import Cell, Results, Test
 from polyglance.studies.schema import Column
@@ -57,8 +57,8 @@ def rebuild(name: str, folder: Path) -> Document:
         about=list(value["about"].items()),
         verdicts=_verdicts(study, value),
         tables=[*result_tables(results, failed), *difference_tables(results)],
-        pictures=[
-            Picture(stem, caption, (FOLDER / f"{name}.{stem}.svg").read_bytes())
+        plots=[
+            Plot(stem, caption, (FOLDER / f"{name}.{stem}.svg").read_bytes())
             for caption, stem in re.findall(rf"^!\[(.*)\]\({name}\.(.*)\.svg\)$", text, re.M)
         ],
         notes=method[1].split("\n\n") if method else [],

@@ -226,7 +226,7 @@ def test_the_report_has_tables_by_name_and_colours_by_direction(tmp_path: Path) 
     page = (tmp_path / "planted.html").read_text(encoding="utf-8")
     assert elements(page).count("table") == 5
     assert 'class="worse">+1.00***' in page
-    assert page.count("data:image/svg+xml") == len(made.pictures) == 2
+    assert page.count("data:image/svg+xml") == len(made.plots) == 2
     numbers = json.loads((tmp_path / "planted.json").read_text(encoding="utf-8"))
     assert numbers["rows"][0]["cells"]["a small"]["seeds"] == {"0": 1.0, "1": 1.01, "2": 1.02}
     assert all(run["experiment"] == "planted" for run in numbers["runs"].values())
@@ -248,8 +248,8 @@ def test_a_curve_over_a_setting_with_rows_as_measures(tmp_path: Path) -> None:
     assert judge(results)[0].verdict == HOLDS
     made = make_document("planted", results, options, {}, "command", 1)
     write_report(made, tmp_path)
-    assert [picture.name for picture in made.pictures] == ["curves"]
-    ElementTree.fromstring(made.pictures[0].svg)
+    assert [picture.name for picture in made.plots] == ["curves"]
+    ElementTree.fromstring(made.plots[0].svg)
     assert "figure" in elements((tmp_path / "planted.html").read_text(encoding="utf-8"))
 
 

@@ -24,5 +24,6 @@ SUFFIXES = ("md", "html", "json")
 
 
 def without_space(page: str) -> list[str]:
-    """Lines of a page without whitespace, cut at tags so that a difference is short."""
+    """Parts of a page, however they are spaced and quotation marks are escaped."""
+    page = page.replace("&#39;", "&#x27;").replace("&#34;", "&quot;")
     return "".join(page.split()).replace("<", "\n<").splitlines()

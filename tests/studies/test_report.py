@@ -175,10 +175,10 @@ def test_the_page_is_whole_and_needs_no_network(tmp_path: Path) -> None:
     assert "Planted &lt;table&gt;" in page
     assert "<table>" not in re.findall(r"<h1>(.*?)</h1>", page)[0]
     assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
-    assert page.count("data:image/svg+xml") == len(made.pictures) == 2
+    assert page.count("data:image/svg+xml") == len(made.plots) == 2
     assert elements(page).count("details") == 1
     assert 'class="badge">holds<' in page
-    for picture in made.pictures:
+    for picture in made.plots:
         ElementTree.fromstring(picture.svg)
         assert (tmp_path / f"planted.{picture.name}.svg").read_bytes() == picture.svg
 
@@ -193,7 +193,7 @@ def test_a_curve_is_drawn_and_compared_at_every_x(tmp_path: Path) -> None:
     }
     results, options = planted(tmp_path, value)
     made = document(results, options)
-    assert [picture.name for picture in made.pictures] == ["curves"]
+    assert [picture.name for picture in made.plots] == ["curves"]
     write_report(made, tmp_path)
     assert elements((tmp_path / "planted.html").read_text(encoding="utf-8")).count("img") == 1
     assert judge(results)[0].evidence[0].columns == ("en at 2", "en at 4")

@@ -1,4 +1,4 @@
-"""Columns of parameters, pictures against them, and columns of perturbed queries."""
+"""Columns of parameters, plots against them, and columns of perturbed queries."""
 
 import gzip
 import json
@@ -93,7 +93,7 @@ def test_parameters_are_shown_beside_the_papers(tmp_path: Path) -> None:
 def test_the_scatter_has_a_named_point_for_every_row(tmp_path: Path) -> None:
     plan, known, options = planted(tmp_path, STUDY)
     document = make_document("planted", collect(plan, known, options), options, {}, "command", 1)
-    assert [picture.name for picture in document.pictures] == ["scatter", "bars"]
+    assert [picture.name for picture in document.plots] == ["scatter", "bars"]
     write_report(document, tmp_path)
     picture = (tmp_path / "planted.scatter.svg").read_text(encoding="utf-8")
     ElementTree.fromstring(picture)
@@ -195,7 +195,7 @@ def test_a_change_is_perturbed_minus_plain(tmp_path: Path) -> None:
     document = make_document("planted", results, options, {}, "command", 1)
     assert document.verdicts[0].verdict == "holds"
     assert "typos:0.5, % of words changed: en 33" in document.tables[0].notes
-    assert [p.name for p in document.pictures] == ["bars", "change-of-recall"]
+    assert [p.name for p in document.plots] == ["bars", "change-of-recall"]
 
 
 @pytest.mark.parametrize(

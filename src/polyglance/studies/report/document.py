@@ -10,7 +10,7 @@ from polyglance.studies.execute import Options
 from polyglance.studies.experiments import experiments
 from polyglance.studies.plan import Plan
 from polyglance.studies.report.about import about_machine
-from polyglance.studies.report.plots import Picture, draw, draw_experiment
+from polyglance.studies.report.plots import Plot, draw, draw_experiment
 from polyglance.studies.report.tables import Table, difference_tables, result_tables
 from polyglance.studies.results import Results
 from polyglance.studies.statistics import METHOD, WELCH
@@ -32,7 +32,7 @@ class Document:
     about: list[tuple[str, str]]
     verdicts: list[Verdict]
     tables: list[Table]
-    pictures: list[Picture]
+    plots: list[Plot]
     notes: list[str]
     failures: list[tuple[str, str]]
     runs: Table
@@ -47,7 +47,7 @@ def make_document(
     command: str,
     seconds: float,
 ) -> Document:
-    """Put a study's results into words, tables and pictures."""
+    """Put a study's results into words, tables and plots."""
     plan, study = results.plan, results.plan.study
     verdicts = judge(results)
     about = _about(plan, options, command, seconds)

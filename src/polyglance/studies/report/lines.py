@@ -1,12 +1,12 @@
 """A line for every section, through its rows that other sections have, too, by label."""
 
-from polyglance.studies.report.picture import COLOURS, GRID, Picture, add_legend, to_svg
+from polyglance.studies.report.drawing import COLOURS, GRID, Plot, add_legend, to_svg
 from polyglance.studies.report.tables import heading
 from polyglance.studies.results import Results, Series
 from polyglance.studies.schema import Column
 
 
-def draw_lines(results: Results) -> list[Picture]:
+def draw_lines(results: Results) -> list[Plot]:
     """The picture that the study asks for, if there are numbers for it."""
     wanted = results.plan.study.lines
     if wanted is None:
@@ -37,7 +37,7 @@ def draw_lines(results: Results) -> list[Picture]:
         axes.grid(color=GRID, linewidth=0.7)
     add_legend(figure, grid[0])
     caption = f"Mean over seeds against {wanted.label}, whiskers ± one standard deviation"
-    return [Picture("lines", caption, to_svg(figure))]
+    return [Plot("lines", caption, to_svg(figure))]
 
 
 def _lines(results: Results, column: Column) -> dict[str, list[tuple[int, Series]]]:

@@ -9,17 +9,17 @@ from polyglance.studies.execute import Options
 from polyglance.studies.experiments import experiments
 from polyglance.studies.experiments.base import Sample
 from polyglance.studies.plan import Line, Plan
-from polyglance.studies.report.lines import draw_lines
-from polyglance.studies.report.picture import (
+from polyglance.studies.report.drawing import (
     GRID,
     INK,
     STYLE,
-    Picture,
+    Plot,
     add_legend,
     colours_of,
     paper_key,
     to_svg,
 )
+from polyglance.studies.report.lines import draw_lines
 from polyglance.studies.report.scatter import draw_scatter
 from polyglance.studies.report.tables import heading
 from polyglance.studies.results import Cell, Results, read_measures
@@ -28,8 +28,8 @@ from polyglance.studies.schema import Column, Row
 BARS_PER_INCH = 5.0
 
 
-def draw(results: Results) -> list[Picture]:
-    """The study's pictures; none before there are numbers."""
+def draw(results: Results) -> list[Plot]:
+    """The study's plots; none before there are numbers."""
     if not any(cell.series for row in results.cells for cell in row):
         return []
     from matplotlib import rc_context
@@ -38,11 +38,11 @@ def draw(results: Results) -> list[Picture]:
         if results.plan.study.curve is not None:
             return [_curves(results), *draw_scatter(results)]
         groups = _by_unit(results.plan.columns)
-        pictures = [_bars(results, unit, columns) for unit, columns in groups.items()]
-        return [*draw_lines(results), *draw_scatter(results), *pictures]
+        plots = [_bars(results, unit, columns) for unit, columns in groups.items()]
+        return [*draw_lines(results), *draw_scatter(results), *plots]
 
 
-def draw_experiment(plan: Plan, options: Options) -> list[Picture]:
+def draw_experiment(plan: Plan, options: Options) -> list[Plot]:
     """The experiment's own picture, of each row's runs with the first seed."""
     name = plan.study.experiment
     picture = None if name is None else experiments.get(name).draw
@@ -58,7 +58,7 @@ def draw_experiment(plan: Plan, options: Options) -> list[Picture]:
 
     with rc_context(STYLE):
         caption, figure = picture(samples)
-        return [Picture("experiment", caption, to_svg(figure))]
+        return [Plot("experiment", caption, to_svg(figure))]
 
 
 def _by_unit(columns: Sequence[Column]) -> dict[str, list[Column]]:
@@ -76,7 +76,7 @@ def _by_unit(columns: Sequence[Column]) -> dict[str, list[Column]]:
     return groups
 
 
-def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
+def _bars(results: Results, unit: str, columns: list[Column]) -> Plot:
     from matplotlib.figure import Figure
 
     colours, labels = colours_of(results), results.plan.study.labels
@@ -109,7 +109,7 @@ def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
     caption += ", diamonds the paper's figures" if paper else ""
     suffix = {"recall (%)": "bars", "median rank": "ranks"}.get(unit, unit)
     suffix = re.sub(r"\W+", "-", suffix.lower()).strip("-") or "bars"
-    return Picture(suffix, caption, to_svg(figure))
+    return Plot(suffix, caption, to_svg(figure))
 
 
 def _bar(axes: Any, x: float, width: float, cell: Cell, colour: str, label: str | None) -> None:
@@ -135,7 +135,7 @@ def _tick(column: Column, columns: list[Column]) -> str:
     return heading(column).replace(" ", "\n", 1)
 
 
-def _curves(results: Results) -> Picture:
+def _curves(results: Results) -> Plot:
     from matplotlib.figure import Figure
 
     plan = results.plan
@@ -174,7 +174,7 @@ def _curves(results: Results) -> Picture:
     paper_key(grid[0], results)
     add_legend(figure, grid[0])
     caption = "Mean over seeds against x, bands ± one standard deviation"
-    return Picture("curves", caption, to_svg(figure))
+    return Plot("curves", caption, to_svg(figure))
 
 
 def _curve(

@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from polyglance.studies.report.picture import GRID, INK, Picture, colours_of, to_svg
+from polyglance.studies.report.drawing import GRID, INK, Plot, colours_of, to_svg
 from polyglance.studies.report.tables import heading
 from polyglance.studies.results import Cell, Results
 from polyglance.studies.schema import Column
@@ -27,7 +27,7 @@ class Point(NamedTuple):
     paper: tuple[float, float] | None
 
 
-def draw_scatter(results: Results) -> list[Picture]:
+def draw_scatter(results: Results) -> list[Plot]:
     """The picture that the study asks for, if there are numbers for it."""
     wanted = results.plan.study.scatter
     if wanted is None:
@@ -54,7 +54,7 @@ def draw_scatter(results: Results) -> list[Picture]:
     paper = any(point.paper for _, points in panels for point in points)
     caption = f"Mean over seeds against {heading(columns[wanted.x])}, whiskers ± one standard "
     caption += "deviation" + (", diamonds the paper's figures" if paper else "")
-    return [Picture("scatter", caption, to_svg(figure))]
+    return [Plot("scatter", caption, to_svg(figure))]
 
 
 def _points(results: Results, x: Column, y: Column) -> list[Point]:

@@ -1,4 +1,4 @@
-"""What all pictures of a report share: colours, style, SVG."""
+"""What all plots of a report share: colours, style, SVG."""
 
 import io
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ STYLE: Any = {
 
 
 @dataclass(frozen=True)
-class Picture:
+class Plot:
     """An SVG, and what it shows in words."""
 
     name: str
