@@ -12,7 +12,7 @@ from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.studies import Study, load_study, make_plan
 from polyglance.studies.check import check_references
-from polyglance.studies.claims import FAILS, HOLDS, OPEN, UNTESTED, judge
+from polyglance.studies.claims import FAILS, HOLDS, OPEN, UNTESTED, check_claims
 from polyglance.studies.execute import Options, _jobs, _task, pending
 from polyglance.studies.experiments import Experiment, Measured, Settings, experiments
 from polyglance.studies.plan import Plan
@@ -103,7 +103,7 @@ def test_each_value_is_a_run_that_fills_its_columns() -> None:
     assert run.labels == ["one, b, seed 1", "same, b, seed 1"]
     assert run.trial is not None
     assert run.trial.settings == PlantedSettings(part="b", seed=1)
-    assert len({run.kin for run in plan.runs.values()}) == 4
+    assert len({run.group for run in plan.runs.values()}) == 4
 
 
 def test_the_key_follows_settings_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +193,7 @@ def test_numbers_differences_and_claims(tmp_path: Path) -> None:
     # Means over columns 1.5 · (level + seed / 100): standard deviation .015, 4 degrees of freedom.
     assert joint.difference.difference == pytest.approx(1.5)
     assert joint.difference.high - 1.5 == pytest.approx(2.7764 * 0.015 * (2 / 3) ** 0.5, rel=1e-3)
-    verdicts = {verdict.claim.text: verdict for verdict in judge(results)}
+    verdicts = {verdict.claim.text: verdict for verdict in check_claims(results)}
     assert [v.verdict for v in verdicts.values()] == [HOLDS, FAILS, OPEN, HOLDS]
     assert verdicts["one is more"].evidence[0].columns == ("a small", "a large")
     columns = verdicts["small is less"].evidence[0]
@@ -205,7 +205,7 @@ def test_numbers_differences_and_claims(tmp_path: Path) -> None:
 def test_a_single_seed_is_not_tested(tmp_path: Path) -> None:
     results, _ = finished(tmp_path, VALUE, seeds=1)
     assert results.tests == []
-    assert {verdict.verdict for verdict in judge(results)} == {UNTESTED}
+    assert {verdict.verdict for verdict in check_claims(results)} == {UNTESTED}
 
 
 def test_the_report_has_tables_by_name_and_colours_by_direction(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_curve_over_a_setting_with_rows_as_measures(tmp_path: Path) -> None:
     assert len(results.plan.runs) == 4, "both rows are measured by the same runs"
     means = [cells[0].series and cells[0].series.mean for cells in results.cells]
     assert means == pytest.approx([1.005, 1.005, 3.01, 12.01])
-    assert judge(results)[0].verdict == HOLDS
+    assert check_claims(results)[0].verdict == HOLDS
     made = make_document("planted", results, options, {}, "command", 1)
     write_report(made, tmp_path)
     assert [picture.name for picture in made.plots] == ["curves"]

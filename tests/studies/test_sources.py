@@ -67,7 +67,7 @@ def test_every_seed_has_one_source_for_all_rows_and_x(data: Path) -> None:
         assert run.source == own.key
         assert run.recipe.transfer.source == f"{RUN}{own.key}"
         assert own.rows == {"T1", "T2"}
-    assert len({run.kin for run in others}) == 4
+    assert len({run.group for run in others}) == 4
     assert [set(map(id, stage)) for stage in _stages(list(made.runs.values()))] == [
         set(map(id, sources)),
         set(map(id, others)),
@@ -90,7 +90,7 @@ def test_a_run_waits_for_its_source(data: Path, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / run.key)
     task = Task(str(folder.path), run.as_dict(), str(data), "test", [(None, "de")])
     assert perform(task) == f"the run it starts from, {run.source}, has not been done"
-    assert (folder.failure() or {})["kind"] == CRASH  # so that the same command tries it again
+    assert folder.failure().kind == CRASH  # so that the same command tries it again
     assert not folder.model.exists()
 
 

@@ -175,7 +175,7 @@ def _print_plan(plan: "Plan", options: "Options") -> None:
             state = "to judge" if folder.done else "to go on" if folder.model.exists() else "to run"
         else:
             state = "cached" if folder.failure() is None else "failed"
-        seconds = known.of(run.kin) if run.key in keys and not folder.done else None
+        seconds = known.of(run.group) if run.key in keys and not folder.done else None
         typer.echo("\t".join([state, run.label, "" if seconds is None else duration(seconds)]))
     total = known.total([run for run in todo if not options.folder(run).done], options.jobs)
     when = "no estimate before a run has ended" if total is None else f"about {duration(total)}"

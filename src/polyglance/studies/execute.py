@@ -52,13 +52,13 @@ def wanted(plan: Plan, options: Options) -> list[Run]:
 
 
 def pending(plan: Plan, options: Options) -> list[Run]:
-    """The runs still to be done or judged; remembered mistakes only with `retry`."""
+    """The runs still to be done or evaluated; remembered mistakes only with `retry`."""
     split = plan.study.evaluation.split
     todo = []
     for run in wanted(plan, options):
         folder = options.folder(run)
         failure = None if options.retry else folder.failure()
-        remembered = failure is not None and failure["kind"] == MISTAKE
+        remembered = failure is not None and failure.kind == MISTAKE
         if not remembered and not folder.complete(split, run.needs):
             todo.append(run)
     return todo
@@ -68,8 +68,8 @@ def estimate(plan: Plan, options: Options) -> Estimate:
     """What the plan's finished runs say about durations."""
     known = Estimate()
     for run in plan.runs.values():
-        if facts := options.folder(run).facts():
-            known.add(run.kin, facts["seconds"])
+        if (ended := options.folder(run).ended()) is not None:
+            known.add(run.group, ended.seconds)
     return known
 
 
@@ -86,7 +86,7 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
             _run(stage, done, plan, options, len(runs))
             done += len(stage)
     failures = {run.key: options.folder(run).failure() for run in runs}
-    return {key: failure["reason"] for key, failure in failures.items() if failure is not None}
+    return {key: failure.reason for key, failure in failures.items() if failure is not None}
 
 
 def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:

@@ -38,7 +38,7 @@ def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
     return digest(value)[:24]
 
 
-def kin_key(recipe: Recipe, data: str) -> str:
+def group_key(recipe: Recipe, data: str) -> str:
     """The same for all seeds of a run: what its duration is estimated from."""
     changes: dict[str, Part] = {"training": recipe.training.model_copy(update={"seed": 0})}
     if recipe.transfer.source is not None:
