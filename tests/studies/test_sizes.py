@@ -88,7 +88,7 @@ def test_parameters_are_shown_beside_the_papers(tmp_path: Path) -> None:
     assert rows["table"][1:4] == ["9.00", "3.00", "4.0"]
     assert rows["small"][1:4] == ["0.50", "0.25", "1.2"]
     assert all("size" not in (test.column.title if test.column else "") for test in results.tests)
-    assert "millions of numbers" in " ".join(document.tables[0].notes)
+    assert "millions of parameters" in " ".join(document.tables[0].notes)
 
 
 def test_the_scatter_has_a_named_point_for_every_row(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_change_is_perturbed_minus_plain(tmp_path: Path) -> None:
         ({**RECALL, "direction": "i2t", "perturb": "typos:0.2"}, "the direction is t2i"),
         ({**RECALL, "perturb": "typo:0.2"}, "did you mean 'typos'"),
         ({**RECALL, "change": True}, "'change' goes with 'perturb'"),
-        ({"parameters": "all"}, "judge nothing"),
+        ({"parameters": "all"}, "evaluate nothing"),
         ({"cost": "epoch", "average": "all"}, "a cost has no 'language'"),
     ],
 )

@@ -50,7 +50,7 @@ def study_command(
         typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for what asks for one."),
     ] = None,
 ) -> None:
-    """Train and judge all rows of a paper's table; the same command goes on after a stop."""
+    """Train and evaluate all rows of a paper's table; the same command goes on after a stop."""
     if list_all:
         _list_studies(name)
         return
@@ -66,9 +66,9 @@ def study_command(
     study = load_study(name)
     measured = study.experiment is not None and experiments.get(study.experiment)
     if data is None and (not measured or measured.data):
-        raise PolyglanceError("give --data, the photographs and captions")
+        raise PolyglanceError("give --data, the images and captions")
     if data is not None and measured and not measured.data:
-        raise PolyglanceError(f"{name} measures without photographs; leave out --data")
+        raise PolyglanceError(f"{name} measures without images; leave out --data")
     if out is None and not plan:
         raise PolyglanceError("give --out, the folder for the report")
     pick_profile(study, profile)
@@ -172,7 +172,7 @@ def _print_plan(plan: "Plan", options: "Options") -> None:
     for run in runs:
         folder = options.folder(run)
         if run.key in keys:
-            state = "to judge" if folder.done else "to go on" if folder.model.exists() else "to run"
+            state = "to evaluate" if folder.done else "to go on" if folder.model.exists() else "to run"
         else:
             state = "cached" if folder.failure() is None else "failed"
         seconds = known.of(run.group) if run.key in keys and not folder.done else None

@@ -24,7 +24,7 @@ def nameless(recipe: Recipe) -> Recipe:
 
 
 def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
-    """The identity of a run (spec of issue 3: recipe, its seed, and the data's fingerprint).
+    """The identity of a run: recipe, its seed, and the data's fingerprint.
 
     Defaults are left out, so that a field that later versions add leaves old runs valid.
     """
@@ -48,7 +48,7 @@ def group_key(recipe: Recipe, data: str) -> str:
 
 
 def _imported(dataset: Dataset, name: str) -> str | None:
-    """Imported features are the data's own; extracted ones follow from the pictures."""
+    """Imported features are the data's own; extracted ones follow from the images."""
     folder = None if dataset.root is None else dataset.root / "features" / name
     if folder is None or not (folder / META).is_file():
         return None

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from polyglance.studies.plan import Run
 
 RESTART_SECONDS = 2.0
-"""Loading data and model, judging: what a run takes besides its training."""
+"""Loading data and model, evaluating: what a run takes besides its training."""
 
 
 class Estimate:

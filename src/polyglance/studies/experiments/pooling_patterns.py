@@ -1,4 +1,4 @@
-"""How well a pooling learns known coefficients (VSE∞ supplement §2.3 and Table 6; spec §3.5).
+"""How well a pooling learns known coefficients (Chen et al. 2021, supplement §2.3, Table 6).
 
 A generator of coefficients is trained on sets of random vectors and what a known pattern pools
 from them; its coefficients are then compared with the pattern's, for sizes seen and unseen.

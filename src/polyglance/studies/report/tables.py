@@ -13,7 +13,7 @@ from polyglance.studies.schema import Column
 
 NONE = "–"
 WORD_PARAMETERS = (
-    "M word parameters: millions of numbers trained to make words into vectors, a table's words "
+    "M word parameters: millions of parameters that make words into vectors, a table's words "
     "or characters, layers and norms; of a row with several trainings their sum"
 )
 
@@ -27,7 +27,7 @@ COSTS = {
 
 @dataclass(frozen=True)
 class Table:
-    """Text cells. `groups` are (heading, number of columns) above `header`, rows have a level."""
+    """Text cells. `groups` are (heading, number of columns) above `header`."""
 
     title: str
     groups: list[tuple[str, int]]
