@@ -50,10 +50,7 @@ def rebuild(name: str, folder: Path) -> Document:
     method = re.search(r"\n## Method\n\n(.*?)\n\n<details>", text, re.S)
     return Document(
         name=name,
-        title=study.title,
-        paper=study.paper,
-        note=study.note.strip(),
-        labels=study.labels,
+        study=study,
         about=list(value["about"].items()),
         verdicts=_verdicts(study, value),
         tables=[*result_tables(results, failed), *difference_tables(results)],

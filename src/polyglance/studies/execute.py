@@ -69,12 +69,18 @@ def estimate(plan: Plan, options: Options) -> Estimate:
     known = Estimate()
     for run in plan.runs.values():
         if (ended := options.folder(run).ended()) is not None:
-            known.add(run.group, ended.seconds)
+            known.add(run.kin, ended.seconds)
     return known
 
 
 def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]:
-    """Run what is missing; key → reason of the wanted runs that failed, now or before."""
+    """Run what is missing; key → reason of the wanted runs that failed, now or before.
+
+    Args:
+        plan: the study's runs.
+        facts: of the data; None for a measured study.
+        options: which rows, where, how many at a time.
+    """
     runs = wanted(plan, options)
     todo = pending(plan, options)
     if todo:
@@ -134,7 +140,7 @@ def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options, total: in
         folder.forget_failure()
     known = estimate(plan, options)
     with (
-        StudyBar(todo, done, jobs, known, options.show_progress, total) as bar,
+        StudyBar(todo, (done, total), jobs, known, options.show_progress) as bar,
         Pool(tasks, jobs) as pool,
     ):
         for event in pool.events():

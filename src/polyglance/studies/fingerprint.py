@@ -38,7 +38,7 @@ def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
     return digest(value)[:24]
 
 
-def group_key(recipe: Recipe, data: str) -> str:
+def kin_key(recipe: Recipe, data: str) -> str:
     """The same for all seeds of a run: what its duration is estimated from."""
     changes: dict[str, Part] = {"training": recipe.training.model_copy(update={"seed": 0})}
     if recipe.transfer.source is not None:
@@ -48,7 +48,7 @@ def group_key(recipe: Recipe, data: str) -> str:
 
 
 def _imported(dataset: Dataset, name: str) -> str | None:
-    """Imported features are the data's own; extracted ones follow from the images."""
+    """Imported features are the data's own; extracted ones follow from the pictures."""
     folder = None if dataset.root is None else dataset.root / "features" / name
     if folder is None or not (folder / META).is_file():
         return None

@@ -66,7 +66,15 @@ def view_of(row: Row, column: Column, perturb: str | None = None) -> str:
 def needs_of(
     study: Study, row: Row, column: Column, language: str, lexicon: Path | None
 ) -> tuple[Need, ...]:
-    """What a cell is made of; of a change, the perturbed and the plain result."""
+    """What a cell is made of; of a change, the perturbed and the plain result.
+
+    Args:
+        study: its kinds are used where row and column have none.
+        row: of the cell.
+        column: of the cell.
+        language: one of those that the column averages over.
+        lexicon: for perturbations that need one.
+    """
     plain = Need(kinds_of(study, row, column), language, view_of(row, column))
     if column.perturb is None:
         return (plain,)

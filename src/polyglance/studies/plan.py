@@ -12,14 +12,14 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation.report import HUMAN_KINDS
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.registry import nearest
-from polyglance.studies.fingerprint import group_key, nameless, run_key
+from polyglance.studies.fingerprint import kin_key, nameless, run_key
 from polyglance.studies.measured import (
     Trial,
     check_measures,
     make_trial,
     measure_of,
-    trial_group,
     trial_key,
+    trial_kin,
 )
 from polyglance.studies.needs import Need, kinds_of, needs_of, translation_of
 from polyglance.studies.overrides import assign, for_language
@@ -36,8 +36,7 @@ class Run:
     """One training, or one trial of an experiment, shared by all rows that need it."""
 
     key: str
-    group: str
-    """The same for all seeds of a run."""
+    kin: str
     recipe: Recipe | None
     labels: list[str] = field(default_factory=list)
     rows: set[str] = field(default_factory=set)
@@ -267,7 +266,7 @@ def _add(
     try:
         if plan.study.experiment is not None:
             trial = make_trial(plan.study.experiment, [*changes, f"seed={seed}"], each)
-            run = Run(trial_key(trial), trial_group(trial), None, trial=trial)
+            run = Run(trial_key(trial), trial_kin(trial), None, trial=trial)
         else:
             changes = for_language([*changes, f"training.seed={seed}"], each)
             recipe = nameless(load_recipe(training.recipe or row.recipe or "", changes))
@@ -278,7 +277,7 @@ def _add(
                 recipe = recipe.model_copy(update={"transfer": begun})
             data = facts.fingerprint if facts else ""
             key = run_key(recipe, data, facts.dataset if facts else None)
-            run = Run(key, group_key(recipe, data), recipe, source=source.key if source else None)
+            run = Run(key, kin_key(recipe, data), recipe, source=source.key if source else None)
     except PolyglanceError as error:
         raise PolyglanceError(f"study row '{row.name}': {error}") from None
     return plan.runs.setdefault(run.key, run)

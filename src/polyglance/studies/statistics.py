@@ -98,6 +98,11 @@ def minus(first: Series, second: Series) -> Series:
 def difference(first: Series, second: Series, seed: int = SEED) -> Difference:
     """Second minus first: observed, 95 % interval and p over seeds and images.
 
+    Args:
+        first: values [S] and resamples [S, R] of a row.
+        second: those of another, over the same resamples.
+        seed: of what is drawn for the seeds' part.
+
     >>> flat = Series(np.array([5.0, 5.0]), np.full((2, 99), 5.0))
     >>> difference(flat, flat).p
     1.0

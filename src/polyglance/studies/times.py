@@ -19,16 +19,16 @@ class Estimate:
     def __init__(self) -> None:
         self._seconds: dict[str, list[float]] = {}
 
-    def add(self, group: str, seconds: float) -> None:
-        self._seconds.setdefault(group, []).append(seconds)
+    def add(self, kin: str, seconds: float) -> None:
+        self._seconds.setdefault(kin, []).append(seconds)
 
-    def of(self, group: str) -> float | None:
-        known = self._seconds.get(group) or [s for own in self._seconds.values() for s in own]
+    def of(self, kin: str) -> float | None:
+        known = self._seconds.get(kin) or [s for own in self._seconds.values() for s in own]
         return sum(known) / len(known) + RESTART_SECONDS if known else None
 
     def total(self, runs: Iterable[Run], jobs: int) -> float | None:
         """Wall-clock seconds of `runs`; None before the first has ended."""
-        parts = [self.of(run.group) for run in runs]
+        parts = [self.of(run.kin) for run in runs]
         return None if None in parts else sum(p for p in parts if p is not None) / jobs
 
 
@@ -52,17 +52,24 @@ class StudyBar:
     def __init__(
         self,
         todo: Sequence[Run],
-        done: int,
+        counts: tuple[int, int],
         jobs: int,
         estimate: Estimate,
         show: bool | None,
-        total: int | None = None,
     ) -> None:
-        self.todo, self.jobs, self.estimate = list(todo), jobs, estimate
-        self.total, self.ended = total or done + len(todo), done
+        """Begin before the first run.
+
+        Args:
+            todo: runs that will start.
+            counts: how many runs have ended, and how many there are.
+            jobs: runs at a time.
+            estimate: what is known of durations.
+            show: False for silence.
+        """
+        (self.ended, self.total), self.jobs, self.estimate = counts, jobs, estimate
+        self.show = show is not False
         self._left = {run.key: run for run in todo}
         self._running: dict[str, float] = {}
-        self.show = show is not False
         self._console = Console(stderr=True)
         self._live: Progress | None = None
 
@@ -87,24 +94,23 @@ class StudyBar:
         """Count a run as ended; its reason where it failed."""
         seconds = time.monotonic() - self._running.pop(run.key)
         if not reason:
-            self.estimate.add(run.group, max(0.0, seconds - RESTART_SECONDS))
+            self.estimate.add(run.kin, max(0.0, seconds - RESTART_SECONDS))
         del self._left[run.key]
         self.ended += 1
         how = f"FAILED: {reason}" if reason else f"done in {duration(seconds)}"
         if self._live is not None:
             self._live.console.print(f"{run.label}: {how}", highlight=False, markup=False)
-            self._live.update(self._task, completed=self.ended)
         elif self.show:
             text = f"[{self.ended}/{self.total}] {run.label}: {how}{self.time_left()}"
             print(text, file=sys.stderr, flush=True)
         self.tick()
 
     def tick(self) -> None:
-        """Renew the time left and what is running."""
-        if self._live is None:
-            return
-        names = "; ".join(self._left[key].label for key in self._running if key in self._left)
-        self._live.update(self._task, description=f"{names}{self.time_left()}")
+        """Renew the count, the time left and what is running."""
+        if self._live is not None:
+            names = "; ".join(self._left[key].label for key in self._running)
+            note = f"{names}{self.time_left()}"
+            self._live.update(self._task, completed=self.ended, description=note)
 
     def time_left(self) -> str:
         total = self.estimate.total(self._left.values(), self.jobs)

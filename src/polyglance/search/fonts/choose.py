@@ -25,7 +25,13 @@ _SHAPED = re.compile(
 def font_for(
     text: str, size: int, extra: Sequence[Path] = ()
 ) -> ImageFont.FreeTypeFont | ImageFont.ImageFont | None:
-    """A font that shows all of `text`, those of `extra` first; None where there is none."""
+    """A font that shows all of `text`; None where there is none.
+
+    Args:
+        text: what is to be drawn.
+        size: of the letters in pixels.
+        extra: files of fonts that are tried first.
+    """
     if needs_shaping(text) and not features.check("raqm"):
         return None
     for fonts in (lambda: extra, own_fonts, system_fonts):

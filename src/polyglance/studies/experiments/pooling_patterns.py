@@ -129,7 +129,13 @@ def sorted_sets(lengths: "Tensor", size: int, dim: int) -> "Tensor":
 
 
 def rmse(learned: "Tensor", true: "Tensor", lengths: "Tensor") -> float:
-    """Root of the mean over sizes of the mean squared error over a size's positions."""
+    """Root of the mean over sizes of the mean squared error over a size's positions.
+
+    Args:
+        learned: coefficients [L, max].
+        true: the pattern's [L, max].
+        lengths: sizes [L].
+    """
     inside = (learned - true).square().sum(1) / lengths
     return float(inside.mean().sqrt())
 

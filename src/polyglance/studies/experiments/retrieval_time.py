@@ -119,7 +119,14 @@ def random_sets(count: int, size: int, dim: int) -> "Sets":
 
 
 def score_gallery(model: Any, words: "Sets", images: "Sets", gallery: int) -> "Tensor":
-    """Scores [gallery, queries], block by block; image i is set i modulo those held."""
+    """Scores [gallery, queries], block by block; image i is set i modulo those held.
+
+    Args:
+        model: the attention of a method.
+        words: sets of the queries' vectors [queries, words, dim].
+        images: sets of the images' vectors [held, vectors, dim].
+        gallery: number of images.
+    """
     import torch
 
     from polyglance.models.attention import Sets

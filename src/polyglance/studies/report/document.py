@@ -13,6 +13,7 @@ from polyglance.studies.report.drawing import Plot
 from polyglance.studies.report.plots import draw, draw_experiment
 from polyglance.studies.report.tables import Table, difference_tables, result_tables
 from polyglance.studies.results import Cell, Results, Test
+from polyglance.studies.schema import Study
 from polyglance.studies.statistics import METHOD, WELCH
 from polyglance.studies.times import duration
 
@@ -25,10 +26,7 @@ class Document:
     """A report's content; the templates only lay it out."""
 
     name: str
-    title: str
-    paper: str
-    note: str
-    labels: dict[str, str]
+    study: Study
     about: list[tuple[str, str]]
     verdicts: list[Verdict]
     tables: list[Table]
@@ -63,10 +61,7 @@ def make_document(
     failures = [(plan.runs[k].label, _published(r, options)) for k, r in failed.items()]
     return Document(
         name=name,
-        title=study.title,
-        paper=study.paper,
-        note=study.note.strip(),
-        labels=study.labels,
+        study=study,
         about=about,
         verdicts=verdicts,
         tables=[*result_tables(results, failed), *difference_tables(results)],
