@@ -4,9 +4,9 @@ from PIL import features
 from polyglance.data.generated.captions import caption
 from polyglance.data.generated.scenes import make_scene
 from polyglance.errors import PolyglanceError
-from polyglance.search.fonts import can_show, choose, font_for
+from polyglance.search.fonts import can_show, choose, find, font_for
 from polyglance.search.fonts.choose import needs_shaping
-from polyglance.search.fonts.find import own_faces, system_faces
+from polyglance.search.fonts.find import own_fonts, system_fonts
 
 needs_raqm = pytest.mark.skipif(not features.check("raqm"), reason="Pillow without libraqm")
 
@@ -14,7 +14,7 @@ needs_raqm = pytest.mark.skipif(not features.check("raqm"), reason="Pillow witho
 @pytest.fixture
 def no_system(monkeypatch):
     """A machine without any fonts of its own."""
-    monkeypatch.setattr(choose, "system_faces", lambda _text: iter(()))
+    monkeypatch.setattr(choose, "system_fonts", tuple)
 
 
 @needs_raqm
@@ -37,7 +37,7 @@ def test_a_text_that_no_font_has_gets_none(text):
 
 
 def test_missing_glyphs_are_seen():
-    dejavu, subset = (choose._open(face, 20) for face in own_faces())
+    dejavu, subset = (choose._open(path, 20) for path in own_fonts())
     assert can_show(dejavu, "Příliš žluťoučký Hund, собака 1 ½")
     assert not can_show(dejavu, "a 狗")
     assert can_show(subset, "一只狗 dog")
@@ -57,7 +57,7 @@ def test_arabic_without_shaping_is_not_drawn(monkeypatch):
 
 
 def test_a_named_font_comes_first(tmp_path):
-    subset = list(own_faces())[-1][0]
+    subset = list(own_fonts())[-1]
     assert font_for("dog", 20, [subset]).path == str(subset)
     bad = tmp_path / "bad.ttf"
     bad.write_bytes(b"no font")
@@ -65,7 +65,37 @@ def test_a_named_font_comes_first(tmp_path):
         font_for("dog", 20, [bad])
 
 
-def test_system_fonts_exist_and_none_draws_boxes_for_all():
-    faces = list(system_faces("dog"))
-    assert all(path.is_file() for path, _ in faces)
-    assert not [path for path, _ in faces if "lastresort" in path.name.lower()]
+@pytest.fixture
+def installed(monkeypatch):
+    """Sets the fonts that a system has."""
+
+    def install(*names):
+        monkeypatch.setattr("matplotlib.font_manager.findSystemFonts", lambda: list(names))
+        find.system_fonts.cache_clear()
+        return [path.name for path in system_fonts()]
+
+    yield install
+    find.system_fonts.cache_clear()
+
+
+def test_plain_fonts_come_first_and_none_draws_boxes_for_all(installed):
+    others = ["LastResort.otf", "Arial Bold.ttf", "NotoSerif.ttf"]
+    plain = ["NotoSans-Regular.ttf", "arial.ttf", "Arial Bold.ttf", "NotoSerif.ttf"]
+    assert installed(*others, "NotoSans-Regular.ttf", "arial.ttf") == plain
+
+
+def test_an_installed_font_shows_what_the_own_ones_lack(installed, monkeypatch):
+    subset = list(own_fonts())[-1]
+    monkeypatch.setattr(choose, "own_fonts", tuple)
+    installed("/no/such/font.ttf", str(subset))
+    assert font_for("狗", 20).path == str(subset)
+    assert font_for("龘", 20) is None
+
+
+def test_the_want_of_matplotlib_is_told(monkeypatch):
+    monkeypatch.setattr(find, "find_spec", lambda _name: None)
+    find.system_fonts.cache_clear()
+    with pytest.warns(UserWarning, match="pip install matplotlib"):
+        assert font_for("龘", 20) is None
+    find.system_fonts.cache_clear()
+    assert [path.name for path in own_fonts()] == ["polyglance-cjk.otf"]

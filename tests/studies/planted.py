@@ -11,6 +11,7 @@ from polyglance.evaluation.report import LanguageResult
 from polyglance.files import write_json
 from polyglance.studies.execute import Options
 from polyglance.studies.plan import Facts, Plan, Run
+from polyglance.studies.store import Ended
 
 SPLIT = "test"
 LANGUAGES = ("en", "de", "fr", "cs")
@@ -39,13 +40,12 @@ def plant(plan: Plan, known: Facts, options: Options, quality: Callable[[Run, st
         difficulty = 0.8 * shared + 0.2 * own
         threshold = np.sort(difficulty)
         for need in run.needs:
-            at = min(len(names), round(quality(run, need[1]) * len(names)))
+            at = min(len(names), round(quality(run, need.language) * len(names)))
             limit = threshold[at] if at < len(names) else 2.0
             ranks = np.where(difficulty < limit, 0, 20)
             everyone = np.arange(len(names))
             outcome = Outcome(Ranks(ranks, ranks), everyone, everyone)
-            result = LanguageResult(need[1], need[0] or ("independent",), outcome)
+            result = LanguageResult(need.language, need.kinds or ("independent",), outcome)
             report = Report(run.key, "planted", SPLIT, "cosine", names, [], [result], {})
             write_json(folder.result(SPLIT, need), report.as_dict(ranks=True))
-        done = {"finished": "all 3 epochs done", "updates": 30, "best_update": 20}
-        folder.finish({**done, "seconds": 12.5, "parameters": 1000, "threads": 1})
+        folder.finish(Ended(12.5, 1, "all 3 epochs done", 30, 20, 1000))

@@ -21,7 +21,7 @@ from polyglance.studies.fingerprint import nameless
 from polyglance.studies.needs import Need
 from polyglance.studies.plan import Run
 from polyglance.studies.pool import FAILED, Pool
-from polyglance.studies.store import RunFolder
+from polyglance.studies.store import Ended, RunFolder
 from polyglance.studies.times import Estimate
 from polyglance.studies.worker import Task, perform
 from tests.conftest import TOY, write_toy
@@ -54,7 +54,7 @@ def test_a_killed_worker_is_replaced_and_its_run_resumed(
 ) -> None:
     monkeypatch.setattr(pool_module, "TICK_SECONDS", 0.02)
     long = "training.epochs=40"
-    RunFolder(tmp_path / "ended").finish({"seconds": 1.0})
+    RunFolder(tmp_path / "ended").finish(Ended(1.0))
     ended = Task(**{**vars(task(tmp_path / "ended", data)), "needs": []})
     tasks = [task(tmp_path / "killed", data, long), ended]
     checkpoint = tmp_path / "killed" / "model" / "checkpoint.safetensors"
@@ -71,12 +71,12 @@ def test_a_killed_worker_is_replaced_and_its_run_resumed(
     assert ends[1] == ""
     killed, other = RunFolder(tmp_path / "killed"), RunFolder(tmp_path / "straight")
     assert not killed.done
-    assert (killed.failure() or {})["kind"] == "crash"
+    assert killed.failure().kind == "crash"
     assert perform(tasks[0]) == perform(task(other.path, data, long)) == ""
     first, second = (load_file(f.model / "model.safetensors") for f in (killed, other))
     assert all(equal(first[name], second[name]) for name in second)
     assert killed.failure() is None
-    assert killed.facts()["updates"] == other.facts()["updates"]
+    assert killed.ended().updates == other.ended().updates
     assert not checkpoint.exists()
 
 
@@ -121,7 +121,7 @@ def test_features_are_extracted_once_before_the_runs(monkeypatch: pytest.MonkeyP
     assert asked == ["a/global", "broken/grid"]
 
 
-def test_durations_are_estimated_from_kin_then_from_all() -> None:
+def test_durations_are_estimated_from_other_seeds_then_from_all() -> None:
     estimate = Estimate()
     assert estimate.of("a") is None
     estimate.add("a", 10)
@@ -200,3 +200,17 @@ def test_the_list_and_mistakes_of_the_command(data: Path, tmp_path: Path) -> Non
         command("vsepp-languages", "--data", data)
     with pytest.raises(PolyglanceError, match="no row matches 'x'"):
         command("vsepp-languages", "--data", data, "--plan", "--rows", "nce*,x")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"updates": 3}', r"done\.json: damaged, field 'seconds': field required; delete"),
+        ('{"seconds": "long"}', r"done\.json: damaged, field 'seconds'"),
+        ('{"seconds": 1', r"done\.json: not valid JSON"),
+    ],
+)
+def test_a_damaged_result_is_told(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "done.json").write_text(text, encoding="utf-8")
+    with pytest.raises(PolyglanceError, match=message):
+        RunFolder(tmp_path).ended()

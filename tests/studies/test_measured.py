@@ -12,7 +12,7 @@ from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.studies import Study, load_study, make_plan
 from polyglance.studies.check import check_references
-from polyglance.studies.claims import FAILS, HOLDS, OPEN, UNTESTED, judge
+from polyglance.studies.claims import FAILS, HOLDS, OPEN, UNTESTED, check_claims
 from polyglance.studies.execute import Options, _jobs, _task, pending
 from polyglance.studies.experiments import Experiment, Measured, Settings, experiments
 from polyglance.studies.plan import Plan
@@ -193,7 +193,7 @@ def test_numbers_differences_and_claims(tmp_path: Path) -> None:
     # Means over columns 1.5 · (level + seed / 100): standard deviation .015, 4 degrees of freedom.
     assert joint.difference.difference == pytest.approx(1.5)
     assert joint.difference.high - 1.5 == pytest.approx(2.7764 * 0.015 * (2 / 3) ** 0.5, rel=1e-3)
-    verdicts = {verdict.claim.text: verdict for verdict in judge(results)}
+    verdicts = {verdict.claim.text: verdict for verdict in check_claims(results)}
     assert [v.verdict for v in verdicts.values()] == [HOLDS, FAILS, OPEN, HOLDS]
     assert verdicts["one is more"].evidence[0].columns == ("a small", "a large")
     columns = verdicts["small is less"].evidence[0]
@@ -205,7 +205,7 @@ def test_numbers_differences_and_claims(tmp_path: Path) -> None:
 def test_a_single_seed_is_not_tested(tmp_path: Path) -> None:
     results, _ = finished(tmp_path, VALUE, seeds=1)
     assert results.tests == []
-    assert {verdict.verdict for verdict in judge(results)} == {UNTESTED}
+    assert {verdict.verdict for verdict in check_claims(results)} == {UNTESTED}
 
 
 def test_the_report_has_tables_by_name_and_colours_by_direction(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_the_report_has_tables_by_name_and_colours_by_direction(tmp_path: Path) 
     page = (tmp_path / "planted.html").read_text(encoding="utf-8")
     assert elements(page).count("table") == 5
     assert 'class="worse">+1.00***' in page
-    assert page.count("data:image/svg+xml") == len(made.pictures) == 2
+    assert page.count("data:image/svg+xml") == len(made.plots) == 2
     numbers = json.loads((tmp_path / "planted.json").read_text(encoding="utf-8"))
     assert numbers["rows"][0]["cells"]["a small"]["seeds"] == {"0": 1.0, "1": 1.01, "2": 1.02}
     assert all(run["experiment"] == "planted" for run in numbers["runs"].values())
@@ -245,11 +245,11 @@ def test_a_curve_over_a_setting_with_rows_as_measures(tmp_path: Path) -> None:
     assert len(results.plan.runs) == 4, "both rows are measured by the same runs"
     means = [cells[0].series and cells[0].series.mean for cells in results.cells]
     assert means == pytest.approx([1.005, 1.005, 3.01, 12.01])
-    assert judge(results)[0].verdict == HOLDS
+    assert check_claims(results)[0].verdict == HOLDS
     made = make_document("planted", results, options, {}, "command", 1)
     write_report(made, tmp_path)
-    assert [picture.name for picture in made.pictures] == ["curves"]
-    ElementTree.fromstring(made.pictures[0].svg)
+    assert [picture.name for picture in made.plots] == ["curves"]
+    ElementTree.fromstring(made.plots[0].svg)
     assert "figure" in elements((tmp_path / "planted.html").read_text(encoding="utf-8"))
 
 

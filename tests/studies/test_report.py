@@ -12,7 +12,7 @@ import pytest
 from polyglance.evaluation import load_report
 from polyglance.evaluation.metrics import chance
 from polyglance.studies import Study, make_plan
-from polyglance.studies.claims import FAILS, HOLDS, OPEN, PARTLY, UNTESTED, judge
+from polyglance.studies.claims import FAILS, HOLDS, OPEN, PARTLY, UNTESTED, check_claims
 from polyglance.studies.execute import Options
 from polyglance.studies.needs import Need
 from polyglance.studies.plan import Run
@@ -126,7 +126,7 @@ def test_the_mean_stands_beside_the_columns_that_it_is_of(tmp_path: Path) -> Non
 
 def test_claims_are_judged_by_significance(tmp_path: Path) -> None:
     results, _ = planted(tmp_path, STUDY)
-    verdicts = {verdict.claim.text: verdict for verdict in judge(results)}
+    verdicts = {verdict.claim.text: verdict for verdict in check_claims(results)}
     assert verdicts["high wins"].verdict == HOLDS
     assert verdicts["low wins"].verdict == FAILS
     assert verdicts["low and same"].verdict == verdicts["at least"].verdict == OPEN
@@ -147,7 +147,7 @@ def test_a_claim_without_results_is_not_tested(tmp_path: Path) -> None:
         if named(run) == "high":
             (options.folder(run).path / "done.json").unlink()
     results = collect(results.plan, facts(200, ("de", "en")), options)
-    verdicts = [verdict.verdict for verdict in judge(results)]
+    verdicts = [verdict.verdict for verdict in check_claims(results)]
     assert verdicts == [UNTESTED, UNTESTED, OPEN, OPEN, UNTESTED, UNTESTED]
 
 
@@ -175,10 +175,10 @@ def test_the_page_is_whole_and_needs_no_network(tmp_path: Path) -> None:
     assert "Planted &lt;table&gt;" in page
     assert "<table>" not in re.findall(r"<h1>(.*?)</h1>", page)[0]
     assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
-    assert page.count("data:image/svg+xml") == len(made.pictures) == 2
+    assert page.count("data:image/svg+xml") == len(made.plots) == 2
     assert elements(page).count("details") == 1
     assert 'class="badge">holds<' in page
-    for picture in made.pictures:
+    for picture in made.plots:
         ElementTree.fromstring(picture.svg)
         assert (tmp_path / f"planted.{picture.name}.svg").read_bytes() == picture.svg
 
@@ -193,10 +193,10 @@ def test_a_curve_is_drawn_and_compared_at_every_x(tmp_path: Path) -> None:
     }
     results, options = planted(tmp_path, value)
     made = document(results, options)
-    assert [picture.name for picture in made.pictures] == ["curves"]
+    assert [picture.name for picture in made.plots] == ["curves"]
     write_report(made, tmp_path)
     assert elements((tmp_path / "planted.html").read_text(encoding="utf-8")).count("img") == 1
-    assert judge(results)[0].evidence[0].columns == ("en at 2", "en at 4")
+    assert check_claims(results)[0].evidence[0].columns == ("en at 2", "en at 4")
     rows = {row[0]: row for row in made.tables[0].rows}
     assert rows["high, 2"][1] == "1.5"
     assert rows["high, 4"][1] == "–"

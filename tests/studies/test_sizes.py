@@ -1,7 +1,8 @@
-"""Columns of parameters, pictures against them, and columns of perturbed queries."""
+"""Columns of parameters, plots against them, and columns of perturbed queries."""
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -55,10 +56,10 @@ def planted(folder: Path, value: dict, seeds: int = 2) -> tuple[Plan, Facts, Opt
     plan = make_plan(Study.model_validate(value), facts=known, seeds=seeds)
     plant(plan, known, options, lambda run, _: QUALITY[name(run)])
     for run in plan.runs.values():
-        done = options.folder(run).facts()
+        done = options.folder(run).ended()
         words = 250_000 if name(run) == "small" else 3_000_000
-        parts = {"parts": {"words": words, "all": words + 1_000_000}}
-        options.folder(run).finish({**done, **parts})
+        parts = {"words": words, "all": words + 1_000_000}
+        options.folder(run).finish(replace(done, parts=parts))
     return plan, known, options
 
 
@@ -87,13 +88,13 @@ def test_parameters_are_shown_beside_the_papers(tmp_path: Path) -> None:
     assert rows["table"][1:4] == ["9.00", "3.00", "4.0"]
     assert rows["small"][1:4] == ["0.50", "0.25", "1.2"]
     assert all("size" not in (test.column.title if test.column else "") for test in results.tests)
-    assert "millions of numbers" in " ".join(document.tables[0].notes)
+    assert "millions of parameters" in " ".join(document.tables[0].notes)
 
 
 def test_the_scatter_has_a_named_point_for_every_row(tmp_path: Path) -> None:
     plan, known, options = planted(tmp_path, STUDY)
     document = make_document("planted", collect(plan, known, options), options, {}, "command", 1)
-    assert [picture.name for picture in document.pictures] == ["scatter", "bars"]
+    assert [picture.name for picture in document.plots] == ["scatter", "bars"]
     write_report(document, tmp_path)
     picture = (tmp_path / "planted.scatter.svg").read_text(encoding="utf-8")
     ElementTree.fromstring(picture)
@@ -109,18 +110,18 @@ def test_runs_of_former_versions_are_counted_or_left_out(tmp_path: Path) -> None
     task = make_task(tmp_path / "runs" / "key", data)
     assert perform(task) == ""
     folder = RunFolder(tmp_path / "runs" / "key")
-    done = folder.facts()
-    assert done["parts"]["all"] == done["parameters"]
-    words = done.pop("parts")["words"]
-    write_json(folder.path / "done.json", done)
-    run, options = Run("key", None), Options("", tmp_path / "runs")
-    assert Sizes(options).of(run, "all") == done["parameters"]
+    done = folder.ended()
+    assert done.parts["all"] == done.parameters
+    words = done.parts["words"]
+    folder.finish(replace(done, parts={}))
+    run, options = Run("key", "kin", None), Options("", tmp_path / "runs")
+    assert Sizes(options).of(run, "all") == done.parameters
     assert Sizes(options).of(run, "words") == words
-    assert Sizes(options).of(run, "deployed") == done["parameters"] - words
+    assert Sizes(options).of(run, "deployed") == done.parameters - words
     (folder.model / "model.json").unlink()
     assert Sizes(options).of(run, "words") is None
-    assert Sizes(options).of(run, "all") == done["parameters"]
-    assert Sizes(options).of(Run("new", None), "all") is None
+    assert Sizes(options).of(run, "all") == done.parameters
+    assert Sizes(options).of(Run("new", "new", None), "all") is None
 
 
 def test_what_a_training_cost_is_told(tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_what_a_training_cost_is_told(tmp_path: Path) -> None:
     for number, run in enumerate(plan.runs.values()):
         folder = options.folder(run)
         cost = {"seconds": 30.0, "updates": 60, "updates_per_epoch": 10}
-        folder.finish({**folder.facts(), **cost, "memory": (1 + number % 2) << 29})
+        folder.finish(replace(folder.ended(), **cost, memory=(1 + number % 2) << 29))
     results = collect(plan, known, options)
     assert values(results, "small", "s per epoch") == [5, 5]
     assert values(results, "each", "s per epoch") == [10, 10]  # two trainings
@@ -144,10 +145,10 @@ def test_what_a_training_cost_is_told(tmp_path: Path) -> None:
 def test_a_run_writes_down_what_it_cost(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "key"
     assert perform(make_task(folder, write_toy(tmp_path / "toy"))) == ""
-    run, sizes = Run("key", None), Sizes(Options("", tmp_path / "runs"))
-    facts = RunFolder(folder).facts()
-    epochs = facts["updates"] / facts["updates_per_epoch"]
-    assert sizes.cost(run, "epoch") == pytest.approx(facts["seconds"] / epochs)
+    run, sizes = Run("key", "kin", None), Sizes(Options("", tmp_path / "runs"))
+    facts = RunFolder(folder).ended()
+    epochs = facts.updates / facts.updates_per_epoch
+    assert sizes.cost(run, "epoch") == pytest.approx(facts.seconds / epochs)
     memory = sizes.cost(run, "memory")
     assert memory is not None
     assert 0.05 < memory < 8
@@ -195,7 +196,7 @@ def test_a_change_is_perturbed_minus_plain(tmp_path: Path) -> None:
     document = make_document("planted", results, options, {}, "command", 1)
     assert document.verdicts[0].verdict == "holds"
     assert "typos:0.5, % of words changed: en 33" in document.tables[0].notes
-    assert [p.name for p in document.pictures] == ["bars", "change-of-recall"]
+    assert [p.name for p in document.plots] == ["bars", "change-of-recall"]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_a_change_is_perturbed_minus_plain(tmp_path: Path) -> None:
         ({**RECALL, "direction": "i2t", "perturb": "typos:0.2"}, "the direction is t2i"),
         ({**RECALL, "perturb": "typo:0.2"}, "did you mean 'typos'"),
         ({**RECALL, "change": True}, "'change' goes with 'perturb'"),
-        ({"parameters": "all"}, "judge nothing"),
+        ({"parameters": "all"}, "evaluate nothing"),
         ({"cost": "epoch", "average": "all"}, "a cost has no 'language'"),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_run_waits_for_its_source(data: Path, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / run.key)
     task = Task(str(folder.path), run.as_dict(), str(data), "test", [(None, "de")])
     assert perform(task) == f"the run it starts from, {run.source}, has not been done"
-    assert (folder.failure() or {})["kind"] == CRASH  # so that the same command tries it again
+    assert folder.failure().kind == CRASH  # so that the same command tries it again
     assert not folder.model.exists()
 
 

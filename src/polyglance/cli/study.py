@@ -50,7 +50,7 @@ def study_command(
         typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for what asks for one."),
     ] = None,
 ) -> None:
-    """Train and judge all rows of a paper's table; the same command goes on after a stop."""
+    """Train and evaluate all rows of a paper's table; the same command goes on after a stop."""
     if list_all:
         _list_studies(name)
         return
@@ -67,9 +67,9 @@ def study_command(
     study = load_study(name)
     measured = study.experiment is not None and experiments.get(study.experiment)
     if data is None and (not measured or measured.data):
-        raise PolyglanceError("give --data, the photographs and captions")
+        raise PolyglanceError("give --data, the images and captions")
     if data is not None and measured and not measured.data:
-        raise PolyglanceError(f"{name} measures without photographs; leave out --data")
+        raise PolyglanceError(f"{name} measures without images; leave out --data")
     if out is None and not plan:
         raise PolyglanceError("give --out, the folder for the report")
     pick_profile(study, profile)
@@ -181,10 +181,12 @@ def _print_plan(plan: "Plan", options: "Options") -> None:
     keys = {run.key for run in todo}
     for run in runs:
         folder = options.folder(run)
-        if run.key in keys:
-            state = "to judge" if folder.done else "to go on" if folder.model.exists() else "to run"
-        else:
+        if run.key not in keys:
             state = "cached" if folder.failure() is None else "failed"
+        elif folder.done:
+            state = "to evaluate"
+        else:
+            state = "to go on" if folder.model.exists() else "to run"
         seconds = known.of(run.kin) if run.key in keys and not folder.done else None
         typer.echo("\t".join([state, run.label, "" if seconds is None else duration(seconds)]))
     total = known.total([run for run in todo if not options.folder(run).done], options.jobs)

@@ -16,6 +16,9 @@ OPEN = "no significant difference"
 PARTLY = "holds in part"
 UNTESTED = "not tested"
 
+Pairs = dict[str, tuple[Cell, Cell]]
+"""What is compared, by the name of the column or line."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -44,7 +47,7 @@ class Verdict:
     evidence: list[Evidence]
 
 
-def judge(results: Results) -> list[Verdict]:
+def check_claims(results: Results) -> list[Verdict]:
     """A verdict on every claim of the study."""
     found = []
     for claim in results.plan.study.claims:
@@ -73,27 +76,30 @@ def _joint(evidence: list[Evidence]) -> str:
 
 
 def _compare(results: Results, claim: Claim, better: str, sign: str, other: str) -> Evidence:
-    find = _pairs if claim.compare else _column_pairs
-    pairs, names = find(results, claim, better, other)
+    found = (_row_pairs if claim.compare else _column_pairs)(results, claim, better, other)
+    tested = {name: pair for name, pair in found.items() if pair[0].tested and pair[1].tested}
+    pairs = list(tested.values())
     change = compare_cells(pairs) if pairs else None
     if change is None:
         return Evidence(better, sign, other, UNTESTED)
-    each = []
-    if len(pairs) > 1:
-        alone = [(name, compare_cells([pair])) for name, pair in zip(names, pairs, strict=True)]
-        each = [(name, test) for name, test in alone if test is not None]
-    digits = max(cell.column.digits for pair in pairs for cell in pair)
-    of = "columns" if claim.compare else "cells"
-    found = tuple(names), change, tuple(each), mean_gap(pairs), digits, of
-    return Evidence(better, sign, other, verdict_of(change, sign), *found)
+    alone = [(name, compare_cells([pair])) for name, pair in tested.items() if len(pairs) > 1]
+    return Evidence(
+        better,
+        sign,
+        other,
+        verdict_of(change, sign),
+        columns=tuple(tested),
+        difference=change,
+        each=tuple((name, test) for name, test in alone if test is not None),
+        paper=mean_gap(pairs),
+        digits=max(cell.column.digits for pair in pairs for cell in pair),
+        of="columns" if claim.compare else "cells",
+    )
 
 
-def _pairs(
-    results: Results, claim: Claim, better: str, other: str
-) -> tuple[list[tuple[Cell, Cell]], list[str]]:
-    """Cells of both rows, at every x and in every column where both have numbers."""
-    pairs, names = [], []
-    columns = joint_columns(results.plan.columns)
+def _row_pairs(results: Results, claim: Claim, better: str, other: str) -> Pairs:
+    """Cells of both rows by name, at every x and in every column."""
+    columns, found = joint_columns(results.plan.columns), {}
     if claim.columns is not None:
         named = claim.columns
         columns = [c for c in results.plan.columns if any(fnmatch(c.title, n) for n in named)]
@@ -104,28 +110,21 @@ def _pairs(
         if first is None or second is None:
             continue
         for column in columns:
-            pair = results.cell(first, column), results.cell(second, column)
-            if pair[0].tested and pair[1].tested:
-                pairs.append(pair)
-                names.append(column.title if x is None else f"{column.title} at {x}")
-    return pairs, names
+            name = column.title if x is None else f"{column.title} at {x}"
+            found[name] = results.cell(first, column), results.cell(second, column)
+    return found
 
 
-def _column_pairs(
-    results: Results, claim: Claim, first: str, second: str
-) -> tuple[list[tuple[Cell, Cell]], list[str]]:
-    """Cells of both columns, in every line where both have numbers."""
+def _column_pairs(results: Results, claim: Claim, first: str, second: str) -> Pairs:
+    """Cells of both columns by name, in every line."""
     columns = {column.title: column for column in results.plan.columns}
-    titles = column_pairs(first, second, list(columns))
+    titles, found = column_pairs(first, second, list(columns)), {}
     lines = results.plan.lines
     if claim.rows is not None:
         lines = [line for line in lines if line.row.name in claim.rows]
-    pairs, names = [], []
     for line in lines:
         for one, other in titles:
+            words = [line.title] * (len(lines) > 1) + [one] * (len(titles) > 1)
             pair = results.cell(line, columns[one]), results.cell(line, columns[other])
-            if pair[0].tested and pair[1].tested:
-                pairs.append(pair)
-                words = [line.title] * (len(lines) > 1) + [one] * (len(titles) > 1)
-                names.append(": ".join(words) or line.title)
-    return pairs, names
+            found[": ".join(words) or line.title] = pair
+    return found

@@ -52,13 +52,13 @@ def wanted(plan: Plan, options: Options) -> list[Run]:
 
 
 def pending(plan: Plan, options: Options) -> list[Run]:
-    """The runs still to be done or judged; remembered mistakes only with `retry`."""
+    """The runs still to be done or evaluated; remembered mistakes only with `retry`."""
     split = plan.study.evaluation.split
     todo = []
     for run in wanted(plan, options):
         folder = options.folder(run)
         failure = None if options.retry else folder.failure()
-        remembered = failure is not None and failure["kind"] == MISTAKE
+        remembered = failure is not None and failure.kind == MISTAKE
         if not remembered and not folder.complete(split, run.needs):
             todo.append(run)
     return todo
@@ -68,13 +68,19 @@ def estimate(plan: Plan, options: Options) -> Estimate:
     """What the plan's finished runs say about durations."""
     known = Estimate()
     for run in plan.runs.values():
-        if facts := options.folder(run).facts():
-            known.add(run.kin, facts["seconds"])
+        if (ended := options.folder(run).ended()) is not None:
+            known.add(run.kin, ended.seconds)
     return known
 
 
 def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]:
-    """Run what is missing; key → reason of the wanted runs that failed, now or before."""
+    """Run what is missing; key → reason of the wanted runs that failed, now or before.
+
+    Args:
+        plan: the study's runs.
+        facts: of the data; None for a measured study.
+        options: which rows, where, how many at a time.
+    """
     runs = wanted(plan, options)
     todo = pending(plan, options)
     if todo:
@@ -86,7 +92,7 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
             _run(stage, done, plan, options, len(runs))
             done += len(stage)
     failures = {run.key: options.folder(run).failure() for run in runs}
-    return {key: failure["reason"] for key, failure in failures.items() if failure is not None}
+    return {key: failure.reason for key, failure in failures.items() if failure is not None}
 
 
 def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
@@ -135,7 +141,7 @@ def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options, total: in
         folder.forget_failure()
     known = estimate(plan, options)
     with (
-        StudyBar(todo, done, jobs, known, options.show_progress, total) as bar,
+        StudyBar(todo, (done, total), jobs, known, options.show_progress) as bar,
         Pool(tasks, jobs) as pool,
     ):
         for event in pool.events():

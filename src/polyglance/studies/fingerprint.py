@@ -25,7 +25,7 @@ def nameless(recipe: Recipe) -> Recipe:
 
 
 def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
-    """The identity of a run (spec of issue 3: recipe, its seed, and the data's fingerprint).
+    """The identity of a run: recipe, its seed, and the data's fingerprint.
 
     Defaults are left out, so that a field that later versions add leaves old runs valid.
     """

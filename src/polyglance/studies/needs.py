@@ -3,19 +3,18 @@
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from polyglance.evaluation.perturb import Perturbation, perturbation_tag
 from polyglance.recipes import load_recipe
-from polyglance.recipes.schema import TranslationRecipe
-from polyglance.studies.schema import Column, Row, Study
+from polyglance.recipes.schema import Part, TranslationRecipe
+from polyglance.studies.schema import Column, MachineCaptions, Row, Study
 
 
 class Need(NamedTuple):
-    """What to judge a run on: captions of some kinds (None: the best), and how it is asked.
+    """What to evaluate a run on: captions of some kinds (None: the best) in a language.
 
-    `view` is JSON of what is done before: captions made, queries changed or translated; "" is
-    nothing.
+    `view` is JSON of a `View`; "" is nothing.
     """
 
     kinds: tuple[str, ...] | None
@@ -28,8 +27,16 @@ class Need(NamedTuple):
         return self.kinds or (), self.language, self.view
 
 
+class View(Part):
+    """What is done before an evaluation: queries changed or translated, captions made."""
+
+    perturb: str | None = None
+    translation: TranslationRecipe | None = None
+    machine: MachineCaptions | None = None
+
+
 def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
-    """The kinds a cell is judged on: the column's, the row's or the study's."""
+    """The kinds a cell is evaluated on: the column's, the row's or the study's."""
     if column.machine is not None:
         return ("machine",)
     kinds = column.kinds or row.evaluation.kinds or study.evaluation.kinds
@@ -48,21 +55,25 @@ def _recipe_translation(recipe: str) -> TranslationRecipe | None:
     return load_recipe(recipe).translation
 
 
-def view_of(row: Row, column: Column, perturb: str = "") -> str:
-    """What is done to a cell's queries, as `Need` has it; `perturb` is a `perturbation_tag`."""
-    translation = translation_of(row)
-    view: dict[str, Any] = {"perturb": perturb} if perturb else {}
-    if translation is not None:
-        view["translation"] = translation.model_dump(mode="json")
-    if column.machine is not None:
-        view["machine"] = column.machine.model_dump(mode="json")
-    return json.dumps(view, sort_keys=True) if view else ""
+def view_of(row: Row, column: Column, perturb: str | None = None) -> str:
+    """What is done before a cell's evaluation, as `Need` has it."""
+    view = View(perturb=perturb, translation=translation_of(row), machine=column.machine)
+    found = {k: v for k, v in view.model_dump(mode="json").items() if v is not None}
+    return json.dumps(found, sort_keys=True) if found else ""
 
 
 def needs_of(
     study: Study, row: Row, column: Column, language: str, lexicon: Path | None
 ) -> tuple[Need, ...]:
-    """What a cell is made of; of a change, the perturbed and the plain result."""
+    """What a cell is made of; of a change, the perturbed and the plain result.
+
+    Args:
+        study: its kinds are used where row and column have none.
+        row: of the cell.
+        column: of the cell.
+        language: one of those that the column averages over.
+        lexicon: for perturbations that need one.
+    """
     plain = Need(kinds_of(study, row, column), language, view_of(row, column))
     if column.perturb is None:
         return (plain,)

@@ -3,23 +3,23 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import comb
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polyglance.evaluation import Outcome, load_report
 from polyglance.evaluation.bootstrap import HEADLINE, Difference, bootstrap
-from polyglance.evaluation.metrics import Direction, chance
+from polyglance.evaluation.metrics import chance
 from polyglance.evaluation.report import LanguageResult
-from polyglance.files import read_json
 from polyglance.studies.execute import Options
+from polyglance.studies.experiments import Measured
 from polyglance.studies.measured import measure_of
 from polyglance.studies.needs import Need, needs_of
 from polyglance.studies.plan import Facts, Line, Plan, Run
 from polyglance.studies.schema import Column
-from polyglance.studies.sizes import Sizes, line_sizes, untested
+from polyglance.studies.sizes import Sizes
 from polyglance.studies.statistics import ROUNDS, SEED, Series, average, difference, minus
+from polyglance.studies.store import read_result
 
 SIDES = {"i2t": "image_to_text", "t2i": "text_to_image"}
 
@@ -68,61 +68,70 @@ class Results:
     def cell(self, line: Line, column: Column) -> Cell:
         return self.cells[self.plan.lines.index(line)][self.plan.columns.index(column)]
 
+    @property
+    def has_paper(self) -> bool:
+        return any(cell.paper is not None for cells in self.cells for cell in cells)
+
+    @property
+    def has_chance(self) -> bool:
+        return any(cell.chance is not None for cells in self.cells for cell in cells)
+
 
 def collect(plan: Plan, facts: Facts | None, options: Options) -> Results:
-    """Read what has been judged so far, and test every line against its reference."""
-    if facts is None:
-        results = Results(plan, _measured(plan, options), [])
-    else:
-        results = _judged(plan, facts, options)
+    """Read what has been evaluated or measured so far, and test lines against their references.
+
+    Args:
+        plan: the study's runs.
+        facts: of the data; None for a measured study.
+        options: where the runs are.
+    """
+    results = _measured(plan, options) if facts is None else _evaluated(plan, facts, options)
     for line in plan.lines:
         results.tests.extend(_tests(results, line))
     return results
 
 
-def read_measures(options: Options, run: Run) -> dict[str, Any]:
-    """What a trial measured: `values` and `extra`; empty before its end."""
+def read_measures(options: Options, run: Run) -> Measured | None:
+    """What a trial measured; None before its end."""
     folder = options.folder(run)
-    return dict(read_json(folder.measures)) if folder.done else {}
+    return read_result(folder.measures, Measured) if folder.done else None
 
 
-def _measured(plan: Plan, options: Options) -> list[list[Cell]]:
-    values = {k: read_measures(options, run).get("values", {}) for k, run in plan.runs.items()}
-    return [[_measured_cell(plan, line, c, values) for c in plan.columns] for line in plan.lines]
+def _measured(plan: Plan, options: Options) -> Results:
+    found = {key: read_measures(options, run) for key, run in plan.runs.items()}
+    values = {key: {} if one is None else one.values for key, one in found.items()}
+
+    def cell(line: Line, column: Column) -> Cell:
+        name = measure_of(column, line.row)
+        known = {
+            seed: values[source[name]][name]
+            for seed, source in enumerate(line.sources)
+            if name in source and name in values[source[name]]
+        }
+        series = Series.of_seeds(list(known.values())) if known else None
+        return Cell(column, tuple(known), series, figure(plan, line, column))
+
+    return Results(plan, [[cell(line, c) for c in plan.columns] for line in plan.lines], [])
 
 
-def _measured_cell(
-    plan: Plan, line: Line, column: Column, values: dict[str, dict[str, float]]
-) -> Cell:
-    name, paper = measure_of(column, line.row), figure(plan, line, column)
-    found = {
-        seed: values[source[name]][name]
-        for seed, source in enumerate(line.sources)
-        if name in source and name in values[source[name]]
-    }
-    if not found:
-        return Cell(column, paper=paper)
-    return Cell(column, tuple(found), Series.of_seeds(list(found.values())), paper)
-
-
-def _judged(plan: Plan, facts: Facts, options: Options) -> Results:
-    judged = _stored(plan, options)
-    outcomes = {key: result.outcome for key, result in judged.items()}
-    photos = len(facts.dataset.split(plan.study.evaluation.split))
+def _evaluated(plan: Plan, facts: Facts, options: Options) -> Results:
+    stored = _stored(plan, options)
+    outcomes = {key: result.outcome for key, result in stored.items()}
+    images = len(facts.dataset.split(plan.study.evaluation.split))
     found = list(outcomes.values())
-    drawn = bootstrap(found, photos, ROUNDS, SEED) if found else np.empty(0)
+    drawn = bootstrap(found, images, ROUNDS, SEED) if found else np.empty(0)
     samples = dict(zip(outcomes, drawn, strict=True))
     sizes = Sizes(options)
-    cells = [
-        [
-            _cell(plan, line, column, facts, outcomes, samples)
-            if not column.counted
-            else _size_cell(plan, line, column, sizes)
-            for column in plan.columns
-        ]
-        for line in plan.lines
-    ]
-    return Results(plan, cells, [], _changed(judged.values()))
+
+    def cell(line: Line, column: Column) -> Cell:
+        if not column.counted:
+            return _cell(plan, line, column, facts, outcomes, samples)
+        known = sizes.line(plan, line, column)
+        series = Series.untested(list(known.values())) if known else None
+        return Cell(column, tuple(known), series, figure(plan, line, column))
+
+    cells = [[cell(line, column) for column in plan.columns] for line in plan.lines]
+    return Results(plan, cells, [], _changed(stored.values()))
 
 
 def _changed(results: Iterable[LanguageResult]) -> dict[str, dict[str, float]]:
@@ -133,21 +142,14 @@ def _changed(results: Iterable[LanguageResult]) -> dict[str, dict[str, float]]:
     return found
 
 
-def _size_cell(plan: Plan, line: Line, column: Column, sizes: Sizes) -> Cell:
-    found, paper = line_sizes(plan, line, column, sizes), figure(plan, line, column)
-    if not found:
-        return Cell(column, paper=paper)
-    return Cell(column, tuple(found), untested(list(found.values())), paper)
-
-
 def _stored(plan: Plan, options: Options) -> dict[tuple[str, Need], LanguageResult]:
     """Stored results by run and need."""
     found = {}
     for run in plan.runs.values():
         folder = options.folder(run)
-        for need in run.needs:
-            path: Path = folder.result(plan.study.evaluation.split, need)
-            if folder.done and path.is_file():
+        for need in run.needs if folder.done else ():
+            path = folder.result(plan.study.evaluation.split, need)
+            if path.is_file():
                 found[run.key, need] = load_report(path).results[0]
     return found
 
@@ -187,28 +189,20 @@ def _cell(
 
 def _series(outcome: Outcome, samples: np.ndarray, column: Column) -> Series:
     """One run's number [1] and its resamples [1, R]; those of a median rank are empty."""
-    measured = outcome.metrics()
+    metrics = outcome.metrics()
+    side: Any = metrics if column.direction is None else getattr(metrics, SIDES[column.direction])
     if column.metric == "medr":
-        return Series(np.array([_side(measured, column).median_rank]), np.empty((1, 0)))
-    if column.direction is None:
-        value, prefix = getattr(measured, column.metric), ""
-    else:
-        value = getattr(_side(measured, column), column.metric)
-        prefix = f"{SIDES[column.direction]}."
-    return Series(np.array([value]), samples[None, :, HEADLINE.index(prefix + column.metric)])
-
-
-def _side(measured: object, column: Column) -> Direction:
-    side: Direction = getattr(measured, SIDES[column.direction or ""])
-    return side
+        return Series.untested([side.median_rank])
+    prefix = "" if column.direction is None else f"{SIDES[column.direction]}."
+    drawn = samples[None, :, HEADLINE.index(prefix + column.metric)]
+    return Series(np.array([getattr(side, column.metric)]), drawn)
 
 
 def figure(plan: Plan, line: Line, column: Column) -> float | None:
     """The paper's number."""
     paper = line.row.paper
     if isinstance(paper, list):
-        titles = [c.title for c in plan.study.columns]
-        return paper[titles.index(column.title)]
+        return paper[[c.title for c in plan.study.columns].index(column.title)]
     value = paper.get(column.title)
     return value.get(str(line.x)) if isinstance(value, dict) else value
 
@@ -243,24 +237,16 @@ def _tests(results: Results, line: Line) -> list[Test]:
         if column in joined:
             pairs.append((own, other))
         change = difference(other.series, own.series)
-        tests.append(Test(line, reference, column, change, paper_gap(own, other)))
-    if len(pairs) > 1:
-        joint = compare_cells(pairs)
-        if joint is not None:
-            tests.append(Test(line, reference, None, joint, mean_gap(pairs)))
+        tests.append(Test(line, reference, column, change, mean_gap([(own, other)])))
+    if len(pairs) > 1 and (joint := compare_cells(pairs)) is not None:
+        tests.append(Test(line, reference, None, joint, mean_gap(pairs)))
     return tests
 
 
-def paper_gap(own: Cell, other: Cell) -> float | None:
-    """The paper's difference, where it has both numbers."""
-    if own.paper is None or other.paper is None:
-        return None
-    return own.paper - other.paper
-
-
 def mean_gap(pairs: list[tuple[Cell, Cell]]) -> float | None:
-    """The mean of the paper's differences, where it has them all."""
-    gaps = [gap for pair in pairs if (gap := paper_gap(*pair)) is not None]
+    """The mean of the paper's differences, where it has all numbers."""
+    papers = [(own.paper, other.paper) for own, other in pairs]
+    gaps = [a - b for a, b in papers if a is not None and b is not None]
     return float(np.mean(gaps)) if gaps and len(gaps) == len(pairs) else None
 
 
@@ -296,15 +282,14 @@ def compare_cells(pairs: list[tuple[Cell, Cell]]) -> Difference | None:
     sides = []
     for cells in zip(*pairs, strict=True):
         common = set.intersection(*(set(cell.seeds) for cell in cells))
-        parts = [_only(cell, common) for cell in cells]
         if not common:
             return None
-        sides.append(average(parts))
+        sides.append(average([_only(cell, common) for cell in cells]))
     return difference(sides[1], sides[0]) if all(side.tested for side in sides) else None
 
 
 def _only(cell: Cell, seeds: set[int]) -> Series:
     keep = [i for i, seed in enumerate(cell.seeds) if seed in seeds]
     if cell.series is None:
-        return Series(np.empty(0), np.empty((0, 0)))
+        return Series.untested([])
     return Series(cell.series.values[keep], cell.series.samples[keep], cell.series.queries)

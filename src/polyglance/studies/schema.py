@@ -1,6 +1,7 @@
 """What a study file may say: a paper's table as data.
 
-A study trains recipes and judges them by retrieval, or, with `experiment`, measures something else.
+A study trains recipes and evaluates them by retrieval, or, with `experiment`, measures something
+else.
 """
 
 from typing import Any, Literal
@@ -26,7 +27,7 @@ Figure = float | dict[str, float]
 
 
 class Evaluation(Part):
-    """What to judge on."""
+    """What to evaluate on."""
 
     split: str = "test"
     kinds: list[str] | None = Field(None, description="caption kinds; null is each language's best")
@@ -34,7 +35,7 @@ class Evaluation(Part):
 
 
 class RowEvaluation(Part):
-    """What a row is judged on where it differs from the study."""
+    """What a row is evaluated on where it differs from the study."""
 
     kinds: list[str] | None = None
     languages: list[str] | None = Field(None, description="the row fills only these columns")
@@ -44,7 +45,7 @@ class RowEvaluation(Part):
 
 
 class MachineCaptions(Part):
-    """Captions that a translator makes of a photograph's, to judge on instead of people's."""
+    """Captions that a translator makes of an image's, to evaluate on instead of people's."""
 
     translator: str = Field(description="as for 'data translate'; $data is the study's dataset")
     language: str = Field("en", description="translated from")
@@ -136,7 +137,7 @@ class Column(Part):
     direction: Literal["i2t", "t2i"] | None = None
     kinds: list[str] | None = Field(None, description="null is the row's, then the study's")
     machine: MachineCaptions | None = Field(
-        None, description="judged on captions that a translator makes, of the kind machine"
+        None, description="evaluated on captions that a translator makes, of the kind machine"
     )
     perturb: str | None = Field(
         None, description="change the queries first, such as typos:0.2; goes with direction t2i"
@@ -144,7 +145,7 @@ class Column(Part):
     change: bool = Field(False, description="what 'perturb' changes, not what is left")
     parameters: Literal["words", "all", "deployed"] | None = Field(
         None,
-        description="millions of numbers trained: of the word layer, of the model, or of what is "
+        description="millions of parameters: of the word layer, of the model, or of what is "
         "left of it once the vectors of words are computed",
     )
     cost: Literal["epoch", "memory"] | None = Field(
@@ -321,7 +322,7 @@ class Study(Changes):
     def _one_kind(self) -> "Study":
         measured = self.experiment is not None
         if all(column.counted for column in self.columns):
-            raise ValueError("columns of parameters or costs alone judge nothing: add another")
+            raise ValueError("columns of parameters or costs alone evaluate nothing: add another")
         for column in self.columns:
             if measured != (column.measure is not None):
                 need = "a 'measure'" if measured else "an 'experiment' beside its 'measure'"

@@ -2,17 +2,63 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from polyglance.data.fingerprint import digest
+from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.studies.needs import Need
 from polyglance.studies.plan import Run
 
-CRASH, MISTAKE = "crash", "mistake"
+T = TypeVar("T")
+Kind = Literal["crash", "mistake"]
+CRASH: Kind = "crash"
+MISTAKE: Kind = "mistake"
 """How a run failed: a crash is tried again by itself, a mistake only with --retry."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run went (done.json); only trainings have more than seconds and threads."""
+
+    seconds: float
+    threads: int | None = None
+    finished: str | None = None
+    updates: int | None = None
+    best_update: int | None = None
+    parameters: int | None = None
+    parts: dict[str, int] = field(default_factory=dict)
+    """Parameters by part of the model; empty in runs of former versions."""
+    updates_per_epoch: int | None = None
+    memory: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value not in (None, {})}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run failed (failure.json)."""
+
+    reason: str
+    kind: Kind
+
+
+def read_result(path: Path, kind: type[T]) -> T:
+    """A file of a run as a `kind` of dataclass; a damaged one is a user's error."""
+    try:
+        return TypeAdapter(kind).validate_python(read_json(path))
+    except ValidationError as error:
+        detail = error.errors()[0]
+        where = ".".join(map(str, detail["loc"]))
+        raise PolyglanceError(
+            f"{path}: damaged, field '{where}': {detail['msg'].lower()}; "
+            f"delete the folder {path.parent} to run it again"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -38,20 +84,20 @@ class RunFolder:
         on = {"data": data} if data else {}
         write_json(self.path / "run.json", {"for": run.labels, **on, **run.as_dict()})
 
-    def finish(self, facts: dict[str, Any]) -> None:
-        write_json(self.path / "done.json", facts)
+    def finish(self, ended: Ended) -> None:
+        write_json(self.path / "done.json", ended.as_dict())
         self.forget_failure()
 
-    def facts(self) -> dict[str, Any]:
-        """How the training went; empty before its end."""
-        return dict(read_json(self.path / "done.json")) if self.done else {}
+    def ended(self) -> Ended | None:
+        """How the run went; None before its end."""
+        return read_result(self.path / "done.json", Ended) if self.done else None
 
-    def fail(self, reason: str, kind: str) -> None:
-        write_json(self.path / "failure.json", {"reason": reason, "kind": kind})
+    def fail(self, reason: str, kind: Kind) -> None:
+        write_json(self.path / "failure.json", asdict(Failure(reason, kind)))
 
-    def failure(self) -> dict[str, str] | None:
+    def failure(self) -> Failure | None:
         path = self.path / "failure.json"
-        return dict(read_json(path)) if path.is_file() else None
+        return read_result(path, Failure) if path.is_file() else None
 
     def forget_failure(self) -> None:
         (self.path / "failure.json").unlink(missing_ok=True)
@@ -63,15 +109,13 @@ class RunFolder:
 
     def result(self, split: str, need: Need) -> Path:
         """Where the ranks of one language are kept."""
-        kinds, language, view = Need(*need)
-        mark = f".{digest(view)[:12]}" if view else ""
-        return (
-            self.path / "results" / f"{split}.{'+'.join(kinds or ('best',))}.{language}{mark}.json"
-        )
+        kinds = "+".join(need.kinds or ("best",))
+        view = f".{digest(need.view)[:12]}" if need.view else ""
+        return self.path / "results" / f"{split}.{kinds}.{need.language}{view}.json"
 
     def lacking(self, split: str, needs: set[Need]) -> list[Need]:
-        """What has not been judged yet."""
-        missing = [Need(*need) for need in needs if not self.result(split, need).is_file()]
+        """What has not been evaluated yet."""
+        missing = [need for need in needs if not self.result(split, need).is_file()]
         return sorted(missing, key=lambda need: need.order)
 
     def complete(self, split: str, needs: set[Need]) -> bool:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from polyglance.studies.plan import Run
 
 RESTART_SECONDS = 2.0
-"""Loading data and model, judging: what a run takes besides its training."""
+"""Loading data and model, evaluating: what a run takes besides its training."""
 
 
 class Estimate:
@@ -52,17 +52,24 @@ class StudyBar:
     def __init__(
         self,
         todo: Sequence[Run],
-        done: int,
+        counts: tuple[int, int],
         jobs: int,
         estimate: Estimate,
         show: bool | None,
-        total: int | None = None,
     ) -> None:
-        self.todo, self.jobs, self.estimate = list(todo), jobs, estimate
-        self.total, self.ended = total or done + len(todo), done
+        """Begin before the first run.
+
+        Args:
+            todo: runs that will start.
+            counts: how many runs have ended, and how many there are.
+            jobs: runs at a time.
+            estimate: what is known of durations.
+            show: False for silence.
+        """
+        (self.ended, self.total), self.jobs, self.estimate = counts, jobs, estimate
+        self.show = show is not False
         self._left = {run.key: run for run in todo}
         self._running: dict[str, float] = {}
-        self.show = show is not False
         self._console = Console(stderr=True)
         self._live: Progress | None = None
 
@@ -93,18 +100,17 @@ class StudyBar:
         how = f"FAILED: {reason}" if reason else f"done in {duration(seconds)}"
         if self._live is not None:
             self._live.console.print(f"{run.label}: {how}", highlight=False, markup=False)
-            self._live.update(self._task, completed=self.ended)
         elif self.show:
             text = f"[{self.ended}/{self.total}] {run.label}: {how}{self.time_left()}"
             print(text, file=sys.stderr, flush=True)
         self.tick()
 
     def tick(self) -> None:
-        """Renew the time left and what is running."""
-        if self._live is None:
-            return
-        names = "; ".join(self._left[key].label for key in self._running if key in self._left)
-        self._live.update(self._task, description=f"{names}{self.time_left()}")
+        """Renew the count, the time left and what is running."""
+        if self._live is not None:
+            names = "; ".join(self._left[key].label for key in self._running)
+            note = f"{names}{self.time_left()}"
+            self._live.update(self._task, completed=self.ended, description=note)
 
     def time_left(self) -> str:
         total = self.estimate.total(self._left.values(), self.jobs)

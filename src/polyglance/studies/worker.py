@@ -1,4 +1,4 @@
-"""A process that trains and judges, or measures, one run after the other, as its parent asks.
+"""A process that trains and evaluates, or measures, one run after the other, as its parent asks.
 
 Each line on stdin is a task, each line on stdout its outcome; what a run prints goes to its log.
 When the parent dies, however it dies, stdin ends and so does the worker.
@@ -26,9 +26,9 @@ from polyglance.files import read_json, write_json
 from polyglance.memory import forget_peak, peak_memory
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.studies.measured import Trial
-from polyglance.studies.needs import Need
+from polyglance.studies.needs import Need, View
 from polyglance.studies.plan import RUN
-from polyglance.studies.store import CRASH, MISTAKE, RunFolder
+from polyglance.studies.store import CRASH, MISTAKE, Ended, RunFolder
 
 if TYPE_CHECKING:
     from polyglance.evaluation.translation import Translation
@@ -59,7 +59,7 @@ class Task:
 
 
 def perform(task: Task) -> str:
-    """Train and judge, or measure, what is not done yet; the reason of a failure, or ""."""
+    """Train and evaluate, or measure, what is not done yet; the reason of a failure, or ""."""
     folder = RunFolder(Path(task.folder))
     with folder.locked():
         if reason := _lacks_source(task, folder):
@@ -70,7 +70,7 @@ def perform(task: Task) -> str:
                 _measure(task, folder)
             else:
                 _train(task, folder)
-                _judge(task, folder)
+                _evaluate(task, folder)
         except PolyglanceError as error:
             folder.fail(str(error), MISTAKE)
             return str(error)
@@ -105,7 +105,7 @@ def _measure(task: Task, folder: RunFolder) -> None:
     if set(measured.values) != set(trial.measures):
         raise ValueError(f"measured {sorted(measured.values)}, not {sorted(trial.measures)}")
     write_json(folder.measures, asdict(measured))
-    folder.finish({"seconds": round(time.monotonic() - start, 3), "threads": task.threads})
+    folder.finish(Ended(round(time.monotonic() - start, 3), task.threads))
 
 
 def _train(task: Task, folder: RunFolder) -> None:
@@ -121,21 +121,21 @@ def _train(task: Task, folder: RunFolder) -> None:
     _clear_unless_resumable(folder.model, recipe, dataset)
     forget_peak()
     result = train(recipe, dataset, folder.model, resume=True, cache=_path(task.cache))
-    done = result.progress
+    done, parts = result.progress, result.model.parameters()
     folder.finish(
-        {
-            "finished": done.finished,
-            "updates": done.update,
-            "best_update": done.best_update,
-            "seconds": round(done.seconds, 3),
-            "parameters": (parts := result.model.parameters())["all"],
-            "parts": parts,
-            "threads": task.threads,
-            "updates_per_epoch": result.updates_per_epoch,
-            "memory": peak_memory(),
-        }
+        Ended(
+            round(done.seconds, 3),
+            task.threads,
+            done.finished,
+            done.update,
+            done.best_update,
+            parts["all"],
+            parts,
+            result.updates_per_epoch,
+            peak_memory(),
+        )
     )
-    # Optimiser states are three times the size of the weights that evaluations need.
+    # Optimizer states are three times the size of the parameters that evaluations need.
     (folder.model / FILE).unlink(missing_ok=True)
 
 
@@ -153,7 +153,8 @@ def _clear_unless_resumable(model: Path, recipe: Recipe, dataset: Dataset) -> No
         shutil.rmtree(model)
 
 
-def _judge(task: Task, folder: RunFolder) -> None:
+def _evaluate(task: Task, folder: RunFolder) -> None:
+    """Evaluate what is lacking, all languages of the same kinds and view together."""
     lacking = folder.lacking(task.split, set(task.needs))
     if not lacking:
         return
@@ -161,56 +162,53 @@ def _judge(task: Task, folder: RunFolder) -> None:
     from polyglance.models import Model
 
     model = Model.load(folder.model)
-    for kinds, view in dict.fromkeys((need.kinds, need.view) for need in lacking):
-        languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, view)]
+    for kinds, text in dict.fromkeys((need.kinds, need.view) for need in lacking):
+        view, cache = View.model_validate_json(text or "{}"), _path(task.cache)
+        languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, text)]
         dataset = _captioned(view, task, languages)
-        options = EvaluateOptions(
-            languages=languages,
-            kinds=kinds,
+        asked: Encoder = model
+        if (how := view.translation) is not None:
+            from polyglance.evaluation.translation import Translation
+
+            translator = (how.translator or "").replace("$data", task.data)
+            through = Translation(translator, tuple(how.to) if how.to else None, how.consistency)
+            asked = through.of(model, dataset, task.split, languages, kinds, cache)[0]
+        perturber = None
+        if view.perturb is not None:
+            perturber = _perturber(view.perturb, task.data, task.lexicon)
+        report = evaluate(
+            asked,
+            dataset,
+            task.split,
+            languages,
+            kinds,
             bootstrap=0,
-            perturb=_perturbed(view, task),
-            translation=_translation(view, task),
+            name=folder.path.name,
+            cache=cache,
+            perturb=perturber,
         )
         name, cache = folder.path.name, _path(task.cache)
         report = evaluate(model, dataset, task.split, options, name=name, cache=cache)
         for result in report.results:
-            path = folder.result(task.split, Need(kinds, result.language, view))
+            path = folder.result(task.split, Need(kinds, result.language, text))
             single = replace(report, results=[result], averages={})
             write_json(path, single.as_dict(ranks=True))
 
 
-def _captioned(view: str, task: Task, languages: list[str]) -> Dataset:
+def _captioned(view: View, task: Task, languages: list[str]) -> Dataset:
     """The study's data, with a translator's captions of the split where a view asks for them."""
-    dataset = _dataset(task.data)
-    machine = json.loads(view).get("machine") if view else None
-    if machine is None:
+    dataset, made = _dataset(task.data), view.machine
+    if made is None:
         return dataset
     from polyglance.translation import make_translator
     from polyglance.translation.fill import fill_languages
 
-    translator = make_translator(machine["translator"].replace("$data", task.data))
-    source, kinds, cache = machine["language"], machine["kinds"], _path(task.cache)
-    part = dataset.split(task.split)
-    made, _ = fill_languages(part, translator, languages, source, kinds, beside=True, cache=cache)
-    others = [photo for photo in dataset.images if photo.split != task.split]
-    return replace(dataset, images=[*made, *others])
-
-
-def _translation(view: str, task: Task) -> "Translation | None":
-    """How a need's view asks the model: None is as it is."""
-    translation = json.loads(view).get("translation") if view else None
-    if translation is None:
-        return None
-    from polyglance.evaluation.translation import Translation
-
-    translator = translation["translator"].replace("$data", task.data)
-    return Translation(translator, translation["to"], translation["consistency"])
-
-
-def _perturbed(view: str, task: Task) -> Perturber | None:
-    """What changes captions before they are encoded, if a need's view says so."""
-    tag = json.loads(view).get("perturb") if view else None
-    return None if tag is None else _perturber(tag, task.data, task.lexicon)
+    translator = make_translator(made.translator.replace("$data", task.data))
+    how = made.language, made.kinds
+    cache, part = _path(task.cache), dataset.split(task.split)
+    filled, _ = fill_languages(part, translator, languages, *how, beside=True, cache=cache)
+    others = [image for image in dataset.photos if image.split != task.split]
+    return replace(dataset, photos=[*filled, *others])
 
 
 @lru_cache(maxsize=1)
@@ -242,16 +240,13 @@ def main() -> None:
         _log_to(RunFolder(Path(task.folder)).log)
         if task.lexicon is not None:  # where trainings look for it
             os.environ["POLYGLANCE_LEXICON"] = task.lexicon
-        print(datetime.now().isoformat(" ", "seconds"), "started on", _subject(task), flush=True)
+        subject = task.data or task.spec.get("experiment")
+        print(datetime.now().isoformat(" ", "seconds"), "started on", subject, flush=True)
         reason = perform(task)
         print(datetime.now().isoformat(" ", "seconds"), reason or "done")
         sys.stdout.flush()
         sys.stderr.flush()
         print(json.dumps({"reason": reason}), file=replies, flush=True)
-
-
-def _subject(task: Task) -> str:
-    return task.data or str(task.spec.get("experiment"))
 
 
 def _listen(tasks: "queue.Queue[str]") -> None:

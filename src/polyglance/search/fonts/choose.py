@@ -5,16 +5,15 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 
 from PIL import ImageFont, features
 
 from polyglance.errors import PolyglanceError
-from polyglance.search.fonts.find import Face, own_faces, system_faces
+from polyglance.search.fonts.find import own_fonts, system_fonts
 
 MISSING = "\U0010ffff"
-"""Never a character, so its glyph is the font's mark for a missing one."""
+"""Never a character, so it is drawn as the font's mark for a missing one."""
 
 # Scripts that are not legible letter by letter from left to right: they need libraqm.
 _SHAPED = re.compile(
@@ -26,14 +25,20 @@ _SHAPED = re.compile(
 def font_for(
     text: str, size: int, extra: Sequence[Path] = ()
 ) -> ImageFont.FreeTypeFont | ImageFont.ImageFont | None:
-    """A font that shows all of `text`, those of `extra` first; None where there is none."""
+    """A font that shows all of `text`; None where there is none.
+
+    Args:
+        text: what is to be drawn.
+        size: of the letters in pixels.
+        extra: files of fonts that are tried first.
+    """
     if needs_shaping(text) and not features.check("raqm"):
         return None
-    named = [(path, 0) for path in extra]
-    for face in chain(named, own_faces(), system_faces(text)):
-        font = _open(face, size, face in named)
-        if font is not None and can_show(font, text):
-            return font
+    for fonts in (lambda: extra, own_fonts, system_fonts):
+        for path in fonts():
+            font = _open(path, size, path in extra)
+            if font is not None and can_show(font, text):
+                return font
     plain = ImageFont.load_default(size)
     return plain if can_show(plain, text) else None
 
@@ -51,10 +56,9 @@ def needs_shaping(text: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _open(face: Face, size: int, named: bool = False) -> ImageFont.FreeTypeFont | None:
-    path, index = face
+def _open(path: Path, size: int, named: bool = False) -> ImageFont.FreeTypeFont | None:
     try:
-        font = ImageFont.truetype(str(path), size, index)
+        font = ImageFont.truetype(str(path), size)
     except OSError as error:
         if named:
             raise PolyglanceError(f"{path}: not a font that can be read ({error})") from None
@@ -66,9 +70,9 @@ def _open(face: Face, size: int, named: bool = False) -> ImageFont.FreeTypeFont 
 
 @lru_cache(maxsize=4096)
 def _has(font: ImageFont.FreeTypeFont, character: str) -> bool:
-    return _glyph(font, character) != _glyph(font, MISSING)
+    return _drawn(font, character) != _drawn(font, MISSING)
 
 
-def _glyph(font: ImageFont.FreeTypeFont, character: str) -> tuple[tuple[int, int], bytes]:
+def _drawn(font: ImageFont.FreeTypeFont, character: str) -> tuple[tuple[int, int], bytes]:
     mask = font.getmask(character, mode="1")
     return mask.size, bytes(mask)

@@ -24,7 +24,7 @@ class DataSettings(Settings):
 
 @dataclass(frozen=True)
 class Measured:
-    """Numbers by measure, and whatever the experiment's own picture needs (JSON)."""
+    """Numbers by measure, and whatever the experiment's own plot needs (JSON)."""
 
     values: dict[str, float]
     extra: dict[str, Any] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Sample:
-    """A finished run as a picture needs it: its row, settings and extras."""
+    """A finished run as a plot needs it: its row, settings and extras."""
 
     row: str
     settings: Any

@@ -1,4 +1,4 @@
-"""How well a pooling learns known coefficients (VSE∞ supplement §2.3 and Table 6; spec §3.5).
+"""How well a pooling learns known coefficients (Chen et al. 2021, supplement §2.3, Table 6).
 
 A generator of coefficients is trained on sets of random vectors and what a known pattern pools
 from them; its coefficients are then compared with the pattern's, for sizes seen and unseen.
@@ -129,7 +129,13 @@ def sorted_sets(lengths: "Tensor", size: int, dim: int) -> "Tensor":
 
 
 def rmse(learned: "Tensor", true: "Tensor", lengths: "Tensor") -> float:
-    """Root of the mean over sizes of the mean squared error over a size's positions."""
+    """Root of the mean over sizes of the mean squared error over a size's positions.
+
+    Args:
+        learned: coefficients [L, max].
+        true: the pattern's [L, max].
+        lengths: sizes [L].
+    """
     inside = (learned - true).square().sum(1) / lengths
     return float(inside.mean().sqrt())
 

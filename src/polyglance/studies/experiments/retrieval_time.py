@@ -1,7 +1,8 @@
-"""How long a text takes to find its pictures, by points or by cross-attention (VSE∞ Figure 3).
+"""How long a text takes to find its images (Chen et al. 2021, Figure 3).
 
-What does not depend on the text is there beforehand: a point per picture for VSE, a set of vectors
-for SCAN and IMRAM. All methods are timed in turn, so that what else the machine does meets all.
+What does not depend on the text is there beforehand: an embedding per image for VSE, a set of
+vectors for SCAN and IMRAM, which compare by cross-attention. All methods are timed in turn, so
+that what else the machine does meets all.
 """
 
 import statistics
@@ -24,14 +25,14 @@ TOP = 10
 HELD = 1000
 """Sets in memory at once: larger galleries pass over them again (36 vectors × 1,024 each)."""
 CELLS = 1 << 23
-"""Numbers of an intermediate result: pictures are scored in blocks of 32 MiB."""
+"""Values of an intermediate result: images are scored in blocks of 32 MiB."""
 LEAST_SECONDS = 0.05
 
 ABOUT = (
-    "Milliseconds of a text query until its ten best pictures are known, without encoding text or "
-    "pictures: VSE multiplies a matrix, SCAN and IMRAM attend from every word to every picture's "
+    "Milliseconds of a text query until its ten best images are known, without encoding text or "
+    "images: VSE multiplies a matrix, SCAN and IMRAM attend from every word to every image's "
     f"vectors. Weights and vectors are random, which times do not depend on. Above {HELD:,} "
-    "pictures the sets of cross-attention are scored again and again, instead of filling the "
+    "images the sets of cross-attention are scored again and again, instead of filling the "
     "memory. All methods are timed in turn in one process: times and ratios to VSE are medians of "
     "the rounds. Where a method has no number it was not measured, being too slow."
 )
@@ -40,11 +41,11 @@ ABOUT = (
 class TimeSettings(Settings):
     """A gallery, and sizes of models."""
 
-    gallery: int = Field(1000, ge=TOP, description="pictures")
+    gallery: int = Field(1000, ge=TOP, description="images")
     dim: int = Field(1024, ge=1)
-    vectors: int = Field(36, ge=1, description="of a picture")
+    vectors: int = Field(36, ge=1, description="of an image")
     words: int = Field(12, ge=1, description="of a text")
-    queries: int = Field(8, ge=1, description="texts at a time, which share a picture's part")
+    queries: int = Field(8, ge=1, description="texts at a time, which share an image's part")
     rounds: int = Field(3, ge=1)
     limits: dict[str, int] = Field(
         {"scan-t2i": 16_000, "imram": 2_000}, description="largest gallery to measure"
@@ -80,13 +81,13 @@ def run(settings: TimeSettings) -> Measured:
 
 
 def prepare(settings: TimeSettings) -> dict[str, Callable[[], "Tensor"]]:
-    """What is to be timed, by method; each gives the best pictures [queries, 10]."""
+    """What is to be timed, by method; each gives the best images [queries, 10]."""
     import torch
     from torch.nn.functional import normalize
 
-    points = normalize(torch.randn(settings.gallery, settings.dim), dim=1)
+    embeddings = normalize(torch.randn(settings.gallery, settings.dim), dim=1)
     texts = normalize(torch.randn(settings.queries, settings.dim), dim=1)
-    calls = {"vse": lambda: (texts @ points.t()).topk(TOP, dim=1).indices}
+    calls = {"vse": lambda: (texts @ embeddings.t()).topk(TOP, dim=1).indices}
     names = [name for name in methods(settings) if name in CROSS]
     if names:
         images = random_sets(min(settings.gallery, HELD), settings.vectors, settings.dim)
@@ -97,7 +98,7 @@ def prepare(settings: TimeSettings) -> dict[str, Callable[[], "Tensor"]]:
 
 
 def matching(name: str, dim: int) -> Any:
-    """The attention of a method, from words to pictures, with the recipes' settings."""
+    """The attention of a method, from words to images, with the recipes' settings."""
     from polyglance.models.cross_attention import MATCHINGS
     from polyglance.recipes.schema import ImramRecipe, ScanRecipe
 
@@ -118,7 +119,14 @@ def random_sets(count: int, size: int, dim: int) -> "Sets":
 
 
 def score_gallery(model: Any, words: "Sets", images: "Sets", gallery: int) -> "Tensor":
-    """Scores [gallery, queries], block by block; picture i is set i modulo those held."""
+    """Scores [gallery, queries], block by block; image i is set i modulo those held.
+
+    Args:
+        model: the attention of a method.
+        words: sets of the queries' vectors [queries, words, dim].
+        images: sets of the images' vectors [held, vectors, dim].
+        gallery: number of images.
+    """
     import torch
 
     from polyglance.models.attention import Sets

@@ -1,4 +1,7 @@
-"""How many words of one language are translated rightly after an alignment (spec §6.1)."""
+"""How many words of one language are translated correctly after an alignment.
+
+RCSLS: Joulin et al. 2018; CSLS: Conneau et al. 2018, §2.3.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal

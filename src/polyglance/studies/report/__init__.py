@@ -1,6 +1,6 @@
 """A study's report: Markdown, a page that needs no network, and JSON."""
 
 from polyglance.studies.report.document import Document, make_document
-from polyglance.studies.report.write import write_report
+from polyglance.studies.report.render import write_report
 
 __all__ = ["Document", "make_document", "write_report"]

@@ -1,89 +1,90 @@
-"""Pictures of a study: bars by column, curves against x; see `lines` and `scatter` for others."""
+"""Plots of a study: bars by column, curves against x, lines through sections; see `scatter`."""
 
 import math
 import re
-from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from polyglance.studies.execute import Options
 from polyglance.studies.experiments import experiments
 from polyglance.studies.experiments.base import Sample
-from polyglance.studies.plan import Line, Plan
-from polyglance.studies.report.lines import draw_lines
-from polyglance.studies.report.picture import (
+from polyglance.studies.plan import Plan
+from polyglance.studies.report.drawing import (
     GRID,
     INK,
     STYLE,
-    Picture,
+    Plot,
     add_legend,
+    colour,
     colours_of,
-    paper_key,
+    filled_columns,
+    make_panels,
+    name_axes,
+    plot_paper,
     to_svg,
 )
 from polyglance.studies.report.scatter import draw_scatter
 from polyglance.studies.report.tables import heading
 from polyglance.studies.results import Cell, Results, read_measures
-from polyglance.studies.schema import Column, Row
+from polyglance.studies.schema import Column, Curve, Row
+from polyglance.studies.statistics import Series
 
 BARS_PER_INCH = 5.0
+MARGIN = 0.6
+SPREAD = "± one standard deviation"
 
 
-def draw(results: Results) -> list[Picture]:
-    """The study's pictures; none before there are numbers."""
+def draw(results: Results) -> list[Plot]:
+    """The study's plots; none before there are numbers."""
     if not any(cell.series for row in results.cells for cell in row):
         return []
     from matplotlib import rc_context
 
     with rc_context(STYLE):
         if results.plan.study.curve is not None:
-            return [_curves(results), *draw_scatter(results)]
-        groups = _by_unit(results.plan.columns)
-        pictures = [_bars(results, unit, columns) for unit, columns in groups.items()]
-        return [*draw_lines(results), *draw_scatter(results), *pictures]
+            return [_curves(results, results.plan.study.curve), *draw_scatter(results)]
+        groups: dict[str, list[Column]] = {}
+        for column in results.plan.columns:
+            if not column.counted:
+                groups.setdefault(_unit(column), []).append(column)
+        bars = [_bars(results, unit, columns) for unit, columns in groups.items()]
+        return [*draw_lines(results), *draw_scatter(results), *bars]
 
 
-def draw_experiment(plan: Plan, options: Options) -> list[Picture]:
-    """The experiment's own picture, of each row's runs with the first seed."""
+def draw_experiment(plan: Plan, options: Options) -> list[Plot]:
+    """The experiment's own plot, of each row's runs with the first seed."""
     name = plan.study.experiment
-    picture = None if name is None else experiments.get(name).draw
+    draw_samples = None if name is None else experiments.get(name).draw
+    if draw_samples is None:
+        return []
     samples = []
-    for line in plan.lines if picture is not None else ():
+    for line in plan.lines:
         for run in (plan.runs[key] for key in dict.fromkeys(line.sources[0].values())):
-            if run.trial is not None and (found := read_measures(options, run)):
+            if run.trial is not None and (found := read_measures(options, run)) is not None:
                 label = plan.study.labels[line.row.name]
-                samples.append(Sample(label, run.trial.settings, found["extra"]))
-    if picture is None or not samples:
+                samples.append(Sample(label, run.trial.settings, found.extra))
+    if not samples:
         return []
     from matplotlib import rc_context
 
     with rc_context(STYLE):
-        caption, figure = picture(samples)
-        return [Picture("experiment", caption, to_svg(figure))]
+        caption, figure = draw_samples(samples)
+        return [Plot("experiment", caption, to_svg(figure))]
 
 
-def _by_unit(columns: Sequence[Column]) -> dict[str, list[Column]]:
-    """Columns that can share an axis."""
-    units = {"rsum": "rsum", "medr": "median rank"}
-    groups: dict[str, list[Column]] = {}
-    for column in columns:
-        if column.counted:
-            continue
-        unit = units.get(column.metric, "recall (%)")
-        unit = f"change of {unit}" if column.change else unit
-        if column.measure is not None:
-            unit = f"{column.unit or 'value'} {column.table}".strip()
-        groups.setdefault(unit, []).append(column)
-    return groups
+def _unit(column: Column) -> str:
+    """What a column is measured in; columns of one unit share an axis."""
+    if column.measure is not None:
+        return f"{column.unit or 'value'} {column.table}".strip()
+    unit = {"rsum": "rsum", "medr": "median rank"}.get(column.metric, "recall (%)")
+    return f"change of {unit}" if column.change else unit
 
 
-def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
-    from matplotlib.figure import Figure
-
-    colours, labels = colours_of(results), results.plan.study.labels
-    lines = results.plan.lines
+def _bars(results: Results, unit: str, columns: list[Column]) -> Plot:
+    colours, labels, lines = colours_of(results), results.plan.study.labels, results.plan.lines
     width = min(14.0, max(6.0, len(lines) * len(columns) / BARS_PER_INCH + len(columns) * 0.25))
-    figure = Figure(figsize=(width, 4.2), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = make_panels(1, 1, (width, 4.2))
     step = 0.84 / len(lines)
     for n, line in enumerate(lines):
         for place, column in enumerate(columns):
@@ -91,40 +92,31 @@ def _bars(results: Results, unit: str, columns: list[Column]) -> Picture:
             label = labels[line.row.name] if place == 0 else None
             _bar(axes, x, step * 0.92, results.cell(line, column), colours[line.row.name], label)
     for place, column in enumerate(columns):
-        _chance(axes, place, [results.cell(line, column) for line in lines])
-    names = [_tick(column, columns) for column in columns]
-    axes.set_xticks(range(len(columns)), names)
+        levels = [results.cell(line, column).chance for line in lines]
+        if known := [level for level in levels if level is not None]:
+            axes.hlines(known[0], place - 0.45, place + 0.45, INK, "dotted", linewidth=1.2)
+    axes.set_xticks(range(len(columns)), [_tick(column, columns) for column in columns])
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.55, len(columns) - 0.45)
     measures = {column.shown or unit for column in columns}
     axes.set_ylabel(unit if len(measures) > 1 else measures.pop() + (" (%)" if "%" in unit else ""))
     axes.grid(axis="y", color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
-    paper_key(axes, results)
-    add_legend(figure, axes)
-    caption = f"{unit}: mean over seeds, whiskers ± one standard deviation"
-    chance = any(cell.chance is not None for row in results.cells for cell in row)
-    caption += ", dotted line chance" if chance else ""
-    paper = any(c.paper is not None for row in results.cells for c in row)
-    caption += ", diamonds the paper's figures" if paper else ""
-    suffix = {"recall (%)": "bars", "median rank": "ranks"}.get(unit, unit)
-    suffix = re.sub(r"\W+", "-", suffix.lower()).strip("-") or "bars"
-    return Picture(suffix, caption, to_svg(figure))
+    add_legend(figure, axes, results)
+    caption = f"{unit}: mean over seeds, whiskers {SPREAD}"
+    caption += ", dotted line chance" if results.has_chance else ""
+    caption += ", diamonds the paper's figures" if results.has_paper else ""
+    name = {"recall (%)": "bars", "median rank": "ranks"}.get(unit, unit)
+    return Plot(re.sub(r"\W+", "-", name.lower()).strip("-") or "bars", caption, to_svg(figure))
 
 
-def _bar(axes: Any, x: float, width: float, cell: Cell, colour: str, label: str | None) -> None:
+def _bar(axes: Any, x: float, width: float, cell: Cell, shade: str, label: str | None) -> None:
     mean = math.nan if cell.series is None else cell.series.mean
-    axes.bar(x, mean, width, color=colour, label=label)
+    axes.bar(x, mean, width, color=shade, label=label)
     if cell.series is not None and cell.series.sd is not None:
         axes.errorbar(x, mean, cell.series.sd, color=INK, capsize=2, linewidth=0.9)
     if cell.paper is not None:
-        axes.plot(x, cell.paper, "D", color="white", markeredgecolor=INK, markersize=4.5)
-
-
-def _chance(axes: Any, place: int, cells: list[Cell]) -> None:
-    levels = [cell.chance for cell in cells if cell.chance is not None]
-    if levels:
-        axes.hlines(levels[0], place - 0.45, place + 0.45, INK, "dotted", linewidth=1.2)
+        plot_paper(axes, x, cell.paper)
 
 
 def _tick(column: Column, columns: list[Column]) -> str:
@@ -135,75 +127,98 @@ def _tick(column: Column, columns: list[Column]) -> str:
     return heading(column).replace(" ", "\n", 1)
 
 
-def _curves(results: Results) -> Picture:
-    from matplotlib.figure import Figure
-
+def _curves(results: Results, curve: Curve) -> Plot:
     plan = results.plan
-    assert plan.study.curve is not None
     columns = [column for column in plan.columns if not column.counted]
     across = 2 if len(columns) == 4 else min(3, len(columns))
-    down = math.ceil(len(columns) / across)
-    figure = Figure(figsize=(3.9 * across + 0.6, 3.1 * down + 0.6))
+    figure, grid = make_panels(len(columns), across, (3.9, 3.1), MARGIN)
     figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
-    grid = figure.subplots(down, across, squeeze=False).ravel()
     xs = list(dict.fromkeys(line.x for line in plan.lines if line.x is not None))
     numeric = all(isinstance(x, int | float) for x in xs)
     places = {x: float(x) if numeric else i for i, x in enumerate(xs)}
-    colours, labels = colours_of(results), results.plan.study.labels
-    for axes, column in zip(grid, columns, strict=False):
+    colours = colours_of(results)
+    for axes, column in zip(grid, columns, strict=True):
         for row in plan.study.all_rows:
-            own = [line for line in plan.lines if line.row.name == row.name]
-            _curve(axes, results, row, own, column, places, colours[row.name], labels[row.name])
-        if plan.study.curve.log and min(places.values()) > 0:
-            axes.set_xscale("log")
-        elif plan.study.curve.log:
-            axes.set_xscale("symlog", linthresh=min(x for x in places.values() if x > 0))
-        if plan.study.curve.log_y:
-            axes.set_yscale("log")
+            _curve(axes, results, row, column, places, colours[row.name])
+        _set_scales(axes, curve, list(places.values()))
         axes.set_xticks(list(places.values()), [_short(x) for x in places])
         axes.minorticks_off()
-        crowded = len(places) > 5
-        axes.tick_params(
-            axis="x", labelsize=8 if crowded else 9.5, labelrotation=35 if crowded else 0
-        )
-        axes.set(title=heading(column), xlabel=plan.study.curve.label or plan.study.curve.path)
-        axes.title.set_fontsize(10)
-        axes.grid(color=GRID, linewidth=0.7)
-    for axes in grid[len(columns) :]:
-        axes.set_visible(False)
-    paper_key(grid[0], results)
-    add_legend(figure, grid[0])
-    caption = "Mean over seeds against x, bands ± one standard deviation"
-    return Picture("curves", caption, to_svg(figure))
+        size, turn = (8, 35) if len(places) > 5 else (9.5, 0)
+        axes.tick_params(axis="x", labelsize=size, labelrotation=turn)
+        name_axes(axes, heading(column), curve.label or curve.path)
+    add_legend(figure, grid[0], results)
+    return Plot("curves", f"Mean over seeds against x, bands {SPREAD}", to_svg(figure))
+
+
+def _set_scales(axes: Any, curve: Curve, places: list[float]) -> None:
+    if curve.log and min(places) > 0:
+        axes.set_xscale("log")
+    elif curve.log:
+        axes.set_xscale("symlog", linthresh=min(x for x in places if x > 0))
+    if curve.log_y:
+        axes.set_yscale("log")
 
 
 def _curve(
-    axes: Any,
-    results: Results,
-    row: Row,
-    lines: list[Line],
-    column: Column,
-    places: dict[Any, float],
-    colour: str,
-    label: str,
+    axes: Any, results: Results, row: Row, column: Column, places: dict[Any, float], shade: str
 ) -> None:
+    lines = [line for line in results.plan.lines if line.row.name == row.name]
     cells = [(line.x, results.cell(line, column)) for line in lines]
-    drawn = [(x, cell.series) for x, cell in cells if cell.series is not None]
+    drawn = [(places.get(x, 0.0), cell.series) for x, cell in cells if cell.series is not None]
+    label = results.plan.study.labels[row.name]
     if not row.curve:
         mean = drawn[0][1].mean if drawn else math.nan
-        axes.axhline(mean, color=colour, linestyle="dashed", linewidth=1.4, label=label)
+        axes.axhline(mean, color=shade, linestyle="dashed", linewidth=1.4, label=label)
         return
-    at = [places[x] for x, _ in drawn]
-    means = [series.mean for _, series in drawn]
-    spreads = [series.sd or 0.0 for _, series in drawn]
-    axes.plot(at, means, "o-", color=colour, markersize=4, linewidth=1.6, label=label)
-    low = [m - s for m, s in zip(means, spreads, strict=True)]
-    high = [m + s for m, s in zip(means, spreads, strict=True)]
-    axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
+    at, means, spreads = _means(drawn)
+    axes.plot(at, means, "o-", color=shade, markersize=4, linewidth=1.6, label=label)
+    band = {"color": shade, "alpha": 0.18, "linewidth": 0}
+    axes.fill_between(at, means - spreads, means + spreads, **band)
     for x, cell in cells:
         if cell.paper is not None:
-            axes.plot(places[x], cell.paper, "D", color="white", markeredgecolor=colour, ms=5)
+            plot_paper(axes, places[x], cell.paper, shade, 5)
+
+
+def _means(points: list[tuple[float, Series]]) -> tuple[list[float], np.ndarray, np.ndarray]:
+    """Places, means and standard deviations of points."""
+    means = np.array([series.mean for _, series in points])
+    return [x for x, _ in points], means, np.array([series.sd or 0.0 for _, series in points])
 
 
 def _short(x: object) -> str:
     return f"{x:,}" if isinstance(x, int) else f"{x:g}" if isinstance(x, float) else str(x)
+
+
+def draw_lines(results: Results) -> list[Plot]:
+    """A line for every section through the rows whose labels all sections have."""
+    study, wanted = results.plan.study, results.plan.study.lines
+    if wanted is None:
+        return []
+    panels = filled_columns(results, wanted.y, lambda column: _section_lines(results, column))
+    if not panels:
+        return []
+    figure, grid = make_panels(len(panels), len(panels), (4.2, 3.1), MARGIN)
+    for axes, (column, sections) in zip(grid, panels, strict=True):
+        for title, (shade, points) in sections.items():
+            style = {"color": shade, "capsize": 2, "label": title}
+            axes.errorbar(*_means(points), fmt="o-", markersize=4, **style)
+        axes.set_xticks(range(len(study.steps)), study.steps)
+        name_axes(axes, heading(column), wanted.label)
+    add_legend(figure, grid[0])
+    caption = f"Mean over seeds against {wanted.label}, whiskers {SPREAD}"
+    return [Plot("lines", caption, to_svg(figure))]
+
+
+def _section_lines(
+    results: Results, column: Column
+) -> dict[str, tuple[str, list[tuple[float, Series]]]]:
+    """Section → colour and points (place, series), where it has any."""
+    steps, found = results.plan.study.steps, {}
+    lines = {line.row.name: line for line in results.plan.lines}
+    for number, section in enumerate(results.plan.study.sections):
+        rows = [row for row in section.rows if row.title in steps and row.name in lines]
+        cells = [(steps.index(r.title), results.cell(lines[r.name], column)) for r in rows]
+        points = [(float(place), c.series) for place, c in cells if c.series is not None]
+        if points:
+            found[section.title.partition(":")[0]] = colour(number), points
+    return found

@@ -1,11 +1,19 @@
 """A point for every row: one column against another, with labels that do not cover each other."""
 
-import math
 from typing import Any, NamedTuple
 
-from polyglance.studies.report.picture import GRID, INK, Picture, colours_of, to_svg
+from polyglance.studies.report.drawing import (
+    GRID,
+    INK,
+    Plot,
+    colours_of,
+    filled_columns,
+    make_panels,
+    plot_paper,
+    to_svg,
+)
 from polyglance.studies.report.tables import heading
-from polyglance.studies.results import Cell, Results
+from polyglance.studies.results import Results
 from polyglance.studies.schema import Column
 
 PLACES = [
@@ -27,65 +35,50 @@ class Point(NamedTuple):
     paper: tuple[float, float] | None
 
 
-def draw_scatter(results: Results) -> list[Picture]:
-    """The picture that the study asks for, if there are numbers for it."""
+def draw_scatter(results: Results) -> list[Plot]:
+    """The plot that the study asks for, if there are numbers for it."""
     wanted = results.plan.study.scatter
     if wanted is None:
         return []
-    columns = {column.title: column for column in results.plan.columns}
-    panels = [
-        (columns[title], points)
-        for title in wanted.y
-        if title in columns and (points := _points(results, columns[wanted.x], columns[title]))
-    ]
+    x = next(column for column in results.plan.columns if column.title == wanted.x)
+    panels = filled_columns(results, wanted.y, lambda y: _points(results, x, y, wanted.paper))
     if not panels:
         return []
-    from matplotlib.figure import Figure
-
-    across = min(2, len(panels))
-    down = math.ceil(len(panels) / across)
-    figure = Figure(figsize=(5.6 * across, 4.0 * down), layout="constrained")
-    grid = figure.subplots(down, across, squeeze=False).ravel()
-    for axes, (column, points) in zip(grid, panels, strict=False):
-        _panel(axes, heading(columns[wanted.x]), column, points, wanted.log)
-    for axes in grid[len(panels) :]:
-        axes.set_visible(False)
-    _label(figure, list(zip(grid, (points for _, points in panels), strict=False)))
+    figure, grid = make_panels(len(panels), min(2, len(panels)), (5.6, 4.0))
+    for axes, (column, points) in zip(grid, panels, strict=True):
+        _panel(axes, points, wanted.log)
+        axes.set(xlabel=heading(x), ylabel=heading(column))
+    _label(figure, [(axes, points) for axes, (_, points) in zip(grid, panels, strict=True)])
     paper = any(point.paper for _, points in panels for point in points)
-    caption = f"Mean over seeds against {heading(columns[wanted.x])}, whiskers ± one standard "
-    caption += "deviation" + (", diamonds the paper's figures" if paper else "")
-    return [Picture("scatter", caption, to_svg(figure))]
+    caption = f"Mean over seeds against {heading(x)}, whiskers ± one standard deviation"
+    caption += ", diamonds the paper's figures" if paper else ""
+    return [Plot("scatter", caption, to_svg(figure))]
 
 
-def _points(results: Results, x: Column, y: Column) -> list[Point]:
+def _points(results: Results, x: Column, y: Column, show_paper: bool) -> list[Point]:
     study, colours, found = results.plan.study, colours_of(results), []
-    show_paper = study.scatter is not None and study.scatter.paper
     for line in results.plan.lines:
         across, up = results.cell(line, x), results.cell(line, y)
         if across.series is None or up.series is None:
             continue
-        name = study.labels[line.row.name] + ("" if line.x is None else f", {line.x}")
-        mean, spread = up.series.mean, up.series.sd or 0.0
-        place = across.series.mean, mean, spread, _paper(across, up) if show_paper else None
-        found.append(Point(name, colours[line.row.name], *place))
+        label = study.labels[line.row.name] + ("" if line.x is None else f", {line.x}")
+        paper = None
+        if show_paper and across.paper is not None and up.paper is not None:
+            paper = across.paper, up.paper
+        place = across.series.mean, up.series.mean, up.series.sd or 0.0, paper
+        found.append(Point(label, colours[line.row.name], *place))
     return found
 
 
-def _paper(x: Cell, y: Cell) -> tuple[float, float] | None:
-    return None if x.paper is None or y.paper is None else (x.paper, y.paper)
-
-
-def _panel(axes: Any, x_title: str, column: Column, points: list[Point], log: bool) -> None:
+def _panel(axes: Any, points: list[Point], log: bool) -> None:
     for point in points:
-        axes.errorbar(
-            point.x, point.y, point.spread, fmt="o", color=point.colour, ecolor=INK, capsize=2
-        )
+        style = {"fmt": "o", "color": point.colour, "ecolor": INK, "capsize": 2}
+        axes.errorbar(point.x, point.y, point.spread, **style)
         if point.paper is not None:
-            axes.plot(*point.paper, "D", color="white", markeredgecolor=point.colour, ms=5)
+            plot_paper(axes, *point.paper, point.colour, 5)
     if log:
         _log_scale(axes)
     axes.margins(0.12)
-    axes.set(xlabel=x_title, ylabel=heading(column))
     axes.grid(color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
 
@@ -115,36 +108,28 @@ def _label(figure: Any, panels: list[tuple[Any, list[Point]]]) -> None:
             high = axes.transData.transform((point.x, point.y + point.spread))[1]
             taken.append(Bbox.from_extents(x - 4, low - 4, x + 4, high + 4))
         for point in points:
-            text = axes.annotate(
-                point.label,
-                (point.x, point.y),
-                (0, 0),
-                textcoords="offset points",
-                fontsize=7.5,
-                color=point.colour,
-            )
+            style: Any = {"textcoords": "offset points", "fontsize": 7.5, "color": point.colour}
+            text = axes.annotate(point.label, (point.x, point.y), (0, 0), **style)
             taken.append(_place(text, axes.bbox, taken, canvas.get_renderer()))
 
 
 def _place(text: Any, frame: Any, taken: list[Any], renderer: Any) -> Any:
     """Move a label to the first free place; the one that covers least where none is free."""
-    tried: list[tuple[int, int, tuple[float, float], Any]] = []
-    for place in PLACES:
-        _move(text, place)
-        box = text.get_window_extent(renderer)
+    tried: list[tuple[int, int]] = []
+    for number, place in enumerate(PLACES):
+        box = _move(text, place, renderer)
         outside = box.x0 < frame.x0 or box.x1 > frame.x1 or box.y1 > frame.y1
         covered = sum(box.overlaps(other) for other in taken) + 2 * outside
         if not covered:
             return box
-        tried.append((covered, len(tried), place, box))
-    _, _, place, box = min(tried)
-    _move(text, place)
-    return box
+        tried.append((covered, number))
+    return _move(text, PLACES[min(tried)[1]], renderer)
 
 
-def _move(text: Any, place: tuple[float, float]) -> None:
-    """Put a label at an offset; it grows away from its point."""
+def _move(text: Any, place: tuple[float, float], renderer: Any) -> Any:
+    """Put a label at an offset, growing away from its point; its box."""
     x, y = place
     text.set_position(place)
     text.set_horizontalalignment("left" if x > 0 else "right" if x < 0 else "center")
     text.set_verticalalignment("bottom" if y > 0 else "top" if y < 0 else "center")
+    return text.get_window_extent(renderer)

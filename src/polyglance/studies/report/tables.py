@@ -13,7 +13,7 @@ from polyglance.studies.schema import Column
 
 NONE = "–"
 WORD_PARAMETERS = (
-    "M word parameters: millions of numbers trained to make words into vectors, a table's words "
+    "M word parameters: millions of parameters that make words into vectors, a table's words "
     "or characters, layers and norms; of a row with several trainings their sum"
 )
 
@@ -27,7 +27,7 @@ COSTS = {
 
 @dataclass(frozen=True)
 class Table:
-    """Text cells. `groups` are (heading, number of columns) above `header`, rows have a level."""
+    """Text cells. `groups` are (heading, number of columns) above `header`."""
 
     title: str
     groups: list[tuple[str, int]]
@@ -92,21 +92,31 @@ def _result_table(
     """Columns of one table; the last line is chance."""
     plan = results.plan
     places = [plan.columns.index(column) for column in columns]
-    has_paper = [any(row[i].paper is not None for row in results.cells) for i in places]
+    cells = [[row[i] for i in places] for row in results.cells]
+    has_paper = [
+        any(cell.paper is not None for cell in column) for column in zip(*cells, strict=True)
+    ]
     groups, header = _heads([heading(column) for column in columns], has_paper)
     rows = []
-    for line, all_cells in zip(plan.lines, results.cells, strict=True):
-        cells = [all_cells[i] for i in places]
-        row = [line.title]
-        for cell, paper in zip(cells, has_paper, strict=True):
-            row += ([_number(cell.paper, cell.column.digits)] if paper else []) + [
-                _ours(cell, line, plan.seeds, failed)
-            ]
-        rows.append(row)
+    for line, own in zip(plan.lines, cells, strict=True):
+        papers = [_number(cell.paper, cell.column.digits) for cell in own]
+        ours = [_ours(cell, line, plan.seeds, failed) for cell in own]
+        rows.append([line.title, *_beside(papers, ours, has_paper)])
     if plan.study.experiment is None:
-        rows.append(_chance_row([[cells[i] for i in places] for cells in results.cells], has_paper))
+        levels = [
+            [c.chance for c in column if c.chance is not None]
+            for column in zip(*cells, strict=True)
+        ]
+        chance = [_number(level[0] if level else None) for level in levels]
+        rows.append(["chance", *_beside([""] * len(chance), chance, has_paper)])
     sections = _sections(results, [line.row.name for line in plan.lines])
     return Table(_title("Results", name), groups, header, rows, sections)
+
+
+def _beside(papers: list[str], ours: list[str], has_paper: list[bool]) -> list[str]:
+    """A row's cells: the paper's before ours, in the columns where it has any."""
+    pairs = zip(papers, ours, has_paper, strict=True)
+    return [text for paper, own, both in pairs for text in ([paper, own] if both else [own])]
 
 
 def _title(word: str, name: str) -> str:
@@ -122,43 +132,39 @@ def difference_tables(results: Results) -> list[Table]:
 
 
 def _difference_table(
-    results: Results, name: str, columns_shown: list[Column], with_mean: bool
+    results: Results, name: str, shown: list[Column], with_mean: bool
 ) -> Table | None:
     """Differences in some columns, with the paper's where it has both numbers."""
-    kinds = {column.title: column for column in columns_shown}
+    columns = {column.title: column for column in shown}
     if with_mean:
-        kinds[""] = joint_columns(results.plan.columns)[0]
-    tests: dict[tuple[int, str], Test] = {}
+        columns[""] = joint_columns(results.plan.columns)[0]
+    by_line: dict[int, dict[str, Test]] = {}
     for test in results.tests:
         key = test.column.title if test.column else ""
-        if key in kinds:
-            tests[results.plan.lines.index(test.line), key] = test
-    if not tests:
+        if key in columns:
+            by_line.setdefault(results.plan.lines.index(test.line), {})[key] = test
+    if not by_line:
         return None
-    columns = [(key, heading(c) if key else "mean") for key, c in kinds.items()]
-    columns = [(key, text) for key, text in columns if any(k == key for _, k in tests)]
-    papers = {
-        key: any(t.paper is not None for (_, k), t in tests.items() if k == key)
-        for key, _ in columns
-    }
-    groups, header = _heads([text for _, text in columns], [papers[key] for key, _ in columns])
-    rows, names = [], []
-    for position in sorted({position for position, _ in tests}):
-        own = {k: t for (p, k), t in tests.items() if p == position}
-        some = next(iter(own.values()))
-        names.append(some.line.row.name)
-        row = [f"{some.line.title} − {some.reference.title}"]
-        for key, _ in columns:
-            found = own.get(key)
-            paper = None if found is None else found.paper
-            digits = kinds[key].digits
-            row += [NONE if paper is None else f"{paper:+.{digits}f}"] if papers[key] else []
-            row.append(NONE if found is None else change(found.difference, digits))
-        rows.append(row)
-    widths = [[kinds[key].better == "lower"] * (1 + papers[key]) for key, _ in columns]
+    columns = {k: c for k, c in columns.items() if any(k in tests for tests in by_line.values())}
+    has_paper = [
+        any(k in tests and tests[k].paper is not None for tests in by_line.values())
+        for k in columns
+    ]
+    names = [heading(column) if key else "mean" for key, column in columns.items()]
+    groups, header = _heads(names, has_paper)
+    rows = []
+    for _, tests in sorted(by_line.items()):
+        some = next(iter(tests.values()))
+        found = [(tests.get(key), column.digits) for key, column in columns.items()]
+        papers = [_number(test.paper if test else None, digits, "+") for test, digits in found]
+        ours = [NONE if test is None else change(test.difference, digits) for test, digits in found]
+        title = f"{some.line.title} − {some.reference.title}"
+        rows.append([title, *_beside(papers, ours, has_paper)])
+    less = [column.better == "lower" for column in columns.values()]
+    widths = [[low] * (1 + both) for low, both in zip(less, has_paper, strict=True)]
     lower = frozenset(i for i, low in enumerate(chain([False], *widths)) if low)
-    title = _title("Differences", name)
-    return Table(title, groups, header, rows, _sections(results, names), lower=lower)
+    sections = _sections(results, [results.plan.lines[i].row.name for i in sorted(by_line)])
+    return Table(_title("Differences", name), groups, header, rows, sections, lower=lower)
 
 
 def _heads(names: list[str], papers: list[bool]) -> tuple[list[tuple[str, int]], list[str]]:
@@ -178,26 +184,16 @@ def heading(column: Column) -> str:
     return column.title if named else f"{column.title} {column.shown}"
 
 
-def _number(value: float | None, digits: int = 1) -> str:
-    return NONE if value is None else f"{value:.{digits}f}"
+def _number(value: float | None, digits: int = 1, sign: str = "") -> str:
+    return NONE if value is None else f"{value:{sign}.{digits}f}"
 
 
 def _ours(cell: Cell, line: Line, seeds: int, failed: Mapping[str, str]) -> str:
     if cell.series is not None:
         return mean_sd(cell, seeds)
-    members = {key for source in line.sources for code, key in source.items()}
     wanted = cell.column.language or measure_of(cell.column, line.row)
-    if wanted:
-        members = {source[wanted] for source in line.sources if wanted in source}
-    return "failed" if members & set(failed) else NONE
-
-
-def _chance_row(rows: list[list[Cell]], has_paper: list[bool]) -> list[str]:
-    row = ["chance"]
-    for i, paper in enumerate(has_paper):
-        levels = [cells[i].chance for cells in rows if cells[i].chance is not None]
-        row += ([""] if paper else []) + [_number(levels[0] if levels else None)]
-    return row
+    keys = {k for source in line.sources for name, k in source.items() if wanted in ("", name)}
+    return "failed" if keys & set(failed) else NONE
 
 
 def _sections(results: Results, names: list[str]) -> dict[int, str]:

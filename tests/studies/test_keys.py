@@ -1,0 +1,70 @@
+"""Keys of version 0.1.0: were one to change, finished runs would be trained again."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from polyglance.recipes import load_recipe
+from polyglance.studies import load_study, make_plan
+from polyglance.studies.fingerprint import kin_key, run_key
+from polyglance.studies.measured import Trial, make_trial, trial_key, trial_kin
+
+REPORTS = Path(__file__).parents[2] / "docs" / "studies"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "overrides", "key", "kin"),
+    [
+        ("vsepp", [], "040632b43d31a40fde99ea13", "040632b43d31a40fde99ea13"),
+        ("nce", ["training.seed=2"], "b6dfbd9228ae980674b1d185", "552f8def41c3c4d9f50120d0"),
+        ("smalr", [], "4af5f193bbf40adc3ad9b61c", "4af5f193bbf40adc3ad9b61c"),
+        ("liwe", ["text.words=7"], "8adc659714e5daa2219368c2", "8adc659714e5daa2219368c2"),
+        ("kadar-bilingual", [], "834f65f6e6db90a1d25489b4", "834f65f6e6db90a1d25489b4"),
+    ],
+)
+def test_keys_of_trainings(recipe: str, overrides: list[str], key: str, kin: str) -> None:
+    loaded = load_recipe(recipe, overrides)
+    assert (run_key(loaded, "data"), kin_key(loaded, "data")) == (key, kin)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "changes", "key", "kin"),
+    [
+        (
+            "pooling-patterns",
+            ["pattern=L", "seed=1"],
+            "5ab2f110fd6043b984413fc3",
+            "206cbd76696d67e0a4f43b62",
+        ),
+        (
+            "word-alignment",
+            ["pair=$each", "fingerprint=abc"],
+            "c24d14540d70200729844b87",
+            "c24d14540d70200729844b87",
+        ),
+    ],
+)
+def test_keys_of_trials(experiment: str, changes: list[str], key: str, kin: str) -> None:
+    trial = make_trial(experiment, changes, "en-de")
+    assert (trial_key(trial), trial_kin(trial)) == (key, kin)
+
+
+@pytest.mark.parametrize("name", ["gpo-speed", "gpo-synthetic", "translator-alignment"])
+def test_trials_of_the_published_reports_keep_their_keys(name: str) -> None:
+    runs = json.loads((REPORTS / f"{name}.json").read_text(encoding="utf-8"))["runs"]
+    assert {trial_key(Trial.from_dict(run)): 0 for run in runs.values()} == dict.fromkeys(runs, 0)
+
+
+@pytest.mark.parametrize(
+    ("study", "profile", "count", "digest"),
+    [
+        ("gpo-synthetic", "quick", 40, "f7aed7a3fee4a1de"),
+        ("kadar-table2", "standard", 27, "c316481227c8c714"),
+    ],
+)
+def test_keys_of_whole_studies(study: str, profile: str, count: int, digest: str) -> None:
+    runs = make_plan(load_study(study), profile).runs
+    found = hashlib.sha256(" ".join(runs).encode()).hexdigest()[:16]
+    assert (len(runs), found) == (count, digest)
