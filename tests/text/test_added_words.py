@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TextRecipe
 from polyglance.text.added_words import FIRST_ID, AddedLanguage, AddedReader, AddedRows, load_added
-from polyglance.text.beginnings import SHARED, SHORTEST, SHORTEST_FORM, closest
+from polyglance.text.beginnings import SHARED, SHORTEST_FORM, closest
 from polyglance.text.vocabularies import Vocabularies
 from polyglance.text.vocabulary import Vocabulary
 from polyglance.text.word_layers import WordTable
@@ -27,7 +27,7 @@ def test_the_closest_beginning_is_that_of_all(word, words):
         other
         for other in words
         if len(word) >= SHORTEST_FORM
-        and common(other) >= max(SHORTEST, SHARED * max(len(word), len(other)))
+        and common(other) >= max(3, SHARED * max(len(word), len(other)))
     ]
     found = closest(word, sorted(words))
     if not fit:

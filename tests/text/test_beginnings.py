@@ -1,4 +1,4 @@
-"""Inflections at and just below every threshold: shares 0.6, 3 characters, forms of 4."""
+"""Inflections at and just below every threshold: 0.6 of both words, forms of 4 characters."""
 
 import pytest
 
@@ -30,10 +30,22 @@ def test_six_tenths_of_the_longer_word(word: str, known: str, found: bool) -> No
     assert closest(word, [known]) == (known if found else None)
 
 
+@pytest.mark.parametrize("length", range(4, 60))
+def test_six_tenths_of_every_length(length: int) -> None:
+    least = -(-3 * length // 5)
+    long, fits, short = "a" * length, "a" * least, "a" * (least - 1)
+    assert closest(long, [fits]) == fits
+    assert closest(long, [short]) is None
+    if least >= 4:
+        assert closest(fits, [long]) == long
+    if least > 4:
+        assert closest(short, [long]) is None
+
+
 @pytest.mark.parametrize(
     ("word", "known", "found"),
     [
-        ("abcd", "abc", True),  # 3 characters
+        ("abcd", "abc", True),  # 3 characters: 0.6 of 4 is more than 2
         ("abcd", "abcx", True),
         ("abxy", "ab", False),  # 2
         ("abxy", "abcd", False),

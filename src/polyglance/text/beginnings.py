@@ -3,15 +3,16 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 
-SHARED, SHORTEST, SHORTEST_FORM = 0.6, 3, 4
-"""Shares of both words, and characters, that inflections have in common at least; characters of
-what may be one: shorter words that are not known are mostly articles and prepositions."""
+SHARED, SHORTEST_FORM = 0.6, 4
+"""The share of both words that inflections have in common at least; characters of what may be
+one: shorter words that are not known are mostly articles and prepositions."""
 
 
 def closest(word: str, ordered: Sequence[str]) -> str | None:
     """Of sorted words, the one that shares the longest beginning with `word`, the shortest first.
 
-    It must be `SHORTEST` characters and `SHARED` of both words: inflections, not strangers.
+    It must be `SHARED` of both words, which is three characters or more: inflections, not
+    strangers.
 
     >>> closest("hunden", ["hand", "hund", "katze"])
     'hund'
@@ -24,7 +25,7 @@ def closest(word: str, ordered: Sequence[str]) -> str | None:
         at = place - 1 if step < 0 else place
         while 0 <= at < len(ordered):
             shared = common_beginning(word, ordered[at])
-            if shared < SHORTEST or (best is not None and shared < best[0]):
+            if shared < SHARED * len(word) or (best is not None and shared < best[0]):
                 break
             fits = shared >= SHARED * max(len(word), len(ordered[at]))
             candidate = (shared, -len(ordered[at]), ordered[at])
