@@ -96,7 +96,9 @@ def main() -> None:
 
 
 def _modules(room: Room, ending: str) -> list[Path]:
-    found = (path.relative_to(ROOT) for path in (ROOT / PACKAGE).glob(room.modules))
+    found = [path.relative_to(ROOT) for path in (ROOT / PACKAGE).glob(room.modules)]
+    if not found:
+        sys.exit(f"{ROOT / PACKAGE}: holds no '{room.modules}'; mend ROOMS in {__file__}")
     return sorted(path for path in found if str(path).endswith(ending))
 
 
@@ -121,9 +123,10 @@ def _run_module(copy: Path, path: Path, tests: list[str]) -> Score:
     score = Score()
     if not found:
         return score
-    # The module's own examples first, then the test named after it: what kills most is quick.
-    own = [str(p) for t in tests for p in (ROOT / t).glob(f"test_{path.stem}.py")]
-    arguments = [str(path), *(str(Path(p).relative_to(ROOT)) for p in own), *tests]
+    # The test named after the module first, since it kills most; the module's own examples last,
+    # since pytest would import the module before its package.
+    own = [p.relative_to(ROOT) for t in tests for p in (ROOT / t).glob(f"test_{path.stem}.py")]
+    arguments = [*map(str, own), *tests, str(path)]
     started = time.monotonic()
     if _fails(copy, arguments, 600):
         sys.exit(f"{path}: the tests fail as they are: pytest {' '.join(arguments)}")
@@ -138,7 +141,7 @@ def _run_module(copy: Path, path: Path, tests: list[str]) -> Score:
         else:
             score.survived += 1
             print(f"survived {path}:{mutant.line}: {mutant.where}: {mutant.change}", flush=True)
-    shutil.copy(ROOT / path, copy / path)
+    _write(copy / path, (ROOT / path).read_text("utf-8"))
     print(f"{path!s:44} {score}", flush=True)
     return score
 
@@ -151,11 +154,15 @@ def _equivalent(path: Path) -> set[tuple[str, str]]:
 
 
 def _killed(copy: Path, path: Path, mutant: Mutant, arguments: list[str], limit: float) -> bool:
-    (copy / path).write_text(mutant.source, "utf-8")
-    # Python trusts compiled files of the same size and second.
-    for compiled in (copy / path.parent / "__pycache__").glob(f"{path.stem}.*"):
-        compiled.unlink()
+    _write(copy / path, mutant.source)
     return _fails(copy, arguments, limit)
+
+
+def _write(path: Path, source: str) -> None:
+    path.write_text(source, "utf-8")
+    # Python trusts a compiled file of the same size and second.
+    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+        compiled.unlink()
 
 
 def _fails(copy: Path, arguments: list[str], limit: float) -> bool:
