@@ -16,7 +16,7 @@ SCORES = np.array(
         [-0.40, 0.11, 0.27, 0.22],
     ]
 )
-IMAGE = np.array([7, 3, 3, 5])
+IMAGE, DISTINCT = np.array([7, 3, 3, 5]), np.array([0, 1, 2, 3])
 
 
 def by_numpy(scores: np.ndarray, temperature: float, ignore: np.ndarray | None = None) -> float:
@@ -38,7 +38,7 @@ def objective(**changes: object) -> InfoNCE:
     return made
 
 
-def value(made: InfoNCE, image: np.ndarray = np.arange(4)) -> float:
+def value(made: InfoNCE, image: np.ndarray = DISTINCT) -> float:
     return float(made(torch.from_numpy(SCORES), torch.from_numpy(image)).detach())
 
 
@@ -85,7 +85,9 @@ def test_the_gradient_of_the_temperature_is_its_derivative() -> None:
     step = 1e-5
     ahead, behind = (by_numpy(SCORES, 0.06 * np.exp(s)) for s in (step, -step))
     assert made.log_temperature.grad is not None
-    assert float(made.log_temperature.grad) == pytest.approx((ahead - behind) / (2 * step), rel=1e-4)
+    assert float(made.log_temperature.grad) == pytest.approx(
+        (ahead - behind) / (2 * step), rel=1e-4
+    )
 
 
 def test_a_temperature_below_its_bound_has_no_gradient() -> None:
