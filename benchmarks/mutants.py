@@ -6,6 +6,7 @@ of errors, `dataclass` and `zip`'s `strict` are left as they are.
 """
 
 import ast
+import builtins
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -162,7 +163,7 @@ def _replacements(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Pass()
 
 
-def _constants(value: object) -> Iterator[object]:
+def _constants(value: Any) -> Iterator[Any]:
     match value:
         case bool():
             yield not value
@@ -177,7 +178,9 @@ def _constants(value: object) -> Iterator[object]:
 def _calls(node: ast.Call) -> Iterator[ast.expr]:
     """Another function of the pair, no call, and one named argument less."""
     function, arguments, named = node.func, node.args, node.keywords
-    if isinstance(function, ast.Name) and function.id in NAMES:
+    if isinstance(function, ast.Name) and {function.id, NAMES.get(function.id)} <= set(
+        dir(builtins)
+    ):
         yield ast.Call(ast.Name(NAMES[function.id]), arguments, named)
     if isinstance(function, ast.Attribute):
         if function.attr in NAMES:
