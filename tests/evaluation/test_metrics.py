@@ -7,6 +7,7 @@ from polyglance.evaluation.metrics import (
     direction,
     fold_metrics,
     fold_slices,
+    mean,
     metrics,
     rank_folds,
 )
@@ -38,6 +39,28 @@ def test_by_hand():
     assert value.rsum == pytest.approx(335.0)
     assert value.mr == pytest.approx(335 / 6)
     assert value.image_to_text.mean_rank == pytest.approx(5.5)
+
+
+def test_as_a_dictionary():
+    value = metrics(Ranks(np.array([0, 4]), np.array([0, 0, 10, 2])))
+    sides = {
+        "image_to_text": {"r1": 50.0, "r5": 100.0, "r10": 100.0},
+        "text_to_image": {"r1": 50.0, "r5": 75.0, "r10": 75.0},
+    }
+    sides["image_to_text"] |= {"median_rank": 3.0, "mean_rank": 3.0}
+    sides["text_to_image"] |= {"median_rank": 2.0, "mean_rank": 4.0}
+    assert value.as_dict() == {**sides, "rsum": 450.0, "mr": 75.0}
+
+
+def test_the_mean_is_taken_of_every_number():
+    one = metrics(Ranks(np.array([0, 4]), np.array([0, 0, 10, 2])))
+    two = metrics(Ranks(np.array([9, 9]), np.array([7, 8, 8, 9])))
+    found = mean([one, two, two])
+    assert found.image_to_text.recalls == pytest.approx((50 / 3, 100 / 3, 100))
+    assert found.text_to_image.recalls == pytest.approx((50 / 3, 25, 275 / 3))
+    assert found.image_to_text.median_rank == pytest.approx((3 + 10 + 10) / 3)
+    assert found.text_to_image.median_rank == pytest.approx((2 + 9 + 9) / 3)
+    assert found.text_to_image.mean_rank == pytest.approx((4 + 9 + 9) / 3)
 
 
 def test_median_rank_is_floored_then_counted_from_one():
@@ -106,8 +129,37 @@ def test_folds_equal_separate_evaluations_of_shuffled_captions():
 def test_fold_sizes():
     assert [s.stop - s.start for s in fold_slices(5000, 5)] == [1000] * 5
     assert [s.stop - s.start for s in fold_slices(11, 3)] == [4, 4, 3]
-    with pytest.raises(PolyglanceError, match="cannot make 4 folds of 3"):
-        fold_slices(3, 4)
+    assert fold_slices(3, 3) == [slice(0, 1), slice(1, 2), slice(2, 3)]
+    assert fold_slices(3, 1) == [slice(0, 3)]
+    for folds in (4, 0, -1):
+        with pytest.raises(PolyglanceError, match=f"cannot make {folds} folds of 3"):
+            fold_slices(3, folds)
+
+
+def test_one_fold_is_the_default():
+    """Together 1 of 4 captions is first, in each of two folds 1 of 1 or 0 of 3."""
+    ranks = Ranks(np.array([0, 0]), np.array([20, 20, 20, 0]))
+    owner = np.array([0, 0, 0, 1])
+    assert fold_metrics(ranks, owner).text_to_image.r1 == 25.0
+    assert fold_metrics(ranks, owner, 2).text_to_image.r1 == 50.0
+
+
+@pytest.mark.parametrize("folds", [1, 2, 5])
+def test_progress_is_told_of_every_caption(folds):
+    images, captions, owner = synthetic(11, per_image=3)
+    told = []
+    rank_folds(images, captions, owner, folds, progress=told.append)
+    assert sum(told) == 33
+    assert len(told) >= folds
+
+
+@pytest.mark.parametrize("folds", [1, 2])
+def test_folds_take_another_score(folds):
+    """With the opposite score the worst comes first."""
+    images = np.eye(4, dtype=np.float32)
+    owner = np.arange(4)
+    found = rank_folds(images, images, owner, folds, score=lambda a, b: -(a @ b.T))
+    assert found.text_to_image.tolist() == [4 // folds - 1] * 4
 
 
 def test_strict_recall_is_bounded_by_the_number_of_captions():
@@ -116,6 +168,26 @@ def test_strict_recall_is_bounded_by_the_number_of_captions():
     assert strict_recalls(perfect, owner) == {1: pytest.approx(20), 5: 100.0, 10: 100.0}
     eye = np.eye(4, dtype=np.float32)
     assert strict_folds(eye, eye[owner], owner, folds=2)[5] == 100.0
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([1, 1, 1], 100 * (1 / 3 + 1 + 1) * 2 / 6),
+        ([1] * 20, 100 * (1 / 20 + 5 / 20 + 10 / 20) * 2 / 6),
+        # Of 4 captions 2 are an image's own: 1 − C(2, 1)/C(4, 1); five are all of them.
+        ([2, 2], 100 * (1 / 2 + 1 + 1) * 2 / 6),
+        ([3, 1], 100 * ((3 / 4 + 1 / 4) / 2 + 1 + 1 + 1 / 2 + 1 + 1) / 6),
+        # 1 − C(11, 5)/C(12, 5) = 5/12 of images with one caption, and so on.
+        (
+            [1] * 8 + [4],
+            (8 * (1 + 5 + 10) / 12 + (1 - 8 / 12) + (1 - 56 / 792) + (1 - 0 / 66)) * 100 / 9 / 6
+            + 100 * (1 / 9 + 5 / 9 + 1) / 6,
+        ),
+    ],
+)
+def test_chance_by_hand(counts, expected):
+    assert chance(np.arange(len(counts)).repeat(counts)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_chance_is_what_random_scores_reach():

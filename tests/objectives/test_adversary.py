@@ -1,5 +1,7 @@
 """Gradient reversal, and the authors' scaling of it."""
 
+import math
+
 import pytest
 import torch
 
@@ -35,6 +37,19 @@ def test_strength_scales_features_alone_and_in_the_authors_code_twice() -> None:
     scaled_weight, scaled_features = gradients(0.01, scaled=True)
     torch.testing.assert_close(scaled_weight, 0.01 * weight)
     torch.testing.assert_close(scaled_features, 1e-4 * features)
+
+
+@pytest.mark.parametrize("progress", [0.0, 0.1, 0.5, 1.0])
+def test_the_reversed_gradient_grows_in_the_course_of_training(progress: float) -> None:
+    torch.manual_seed(0)
+    classifier, speakers = LanguageClassifier(4, 3), torch.tensor([0, 1, 2, 0, 1])
+    features = torch.randn(5, 4, requires_grad=True)
+    plain = torch.nn.functional.cross_entropy(classifier(features), speakers)
+    (expected,) = torch.autograd.grad(plain, features)
+    loss = classifier.loss(features, speakers, 0.5, progress, False)
+    assert torch.equal(loss, plain)
+    (found,) = torch.autograd.grad(loss, features)
+    torch.testing.assert_close(found, -0.5 * math.tanh(5 * progress) * expected)
 
 
 def test_a_classifier_learns_while_features_are_driven_apart_from_it() -> None:

@@ -69,3 +69,22 @@ def test_a_word_always_stays_and_padding_is_never_masked(lengths: list[int], sha
 def test_the_share_of_masked_words() -> None:
     hidden = hide_words(np.full(2000, 20), 20, 0.2, np.random.default_rng(0))
     assert hidden.mean() == pytest.approx(0.2, abs=0.01)
+
+
+def test_the_error_of_a_perfect_prediction_is_one_in_ten_thousand() -> None:
+    """√(0 + 1e-8), for a gradient that is finite: of both captions of three pairs."""
+    whole = torch.eye(3, dtype=torch.double).view(3, 1, 1, 3)
+    predictor = PairPredictor(3).double()
+    torch.nn.init.zeros_(predictor.weight)
+    torch.nn.init.zeros_(predictor.bias)
+    loss = predictor.loss(whole, whole, torch.ones(3, 1, dtype=torch.bool))
+    assert float(loss.detach()) == pytest.approx(6e-4, rel=1e-6)
+
+
+def test_a_word_is_masked_if_its_draw_is_below_the_share() -> None:
+    draws = np.random.default_rng(5).random((1, 6))[0]
+    for share in (*draws, 0.5):
+        hidden = hide_words(np.array([6]), 6, share, np.random.default_rng(5))[0]
+        expected = draws < share
+        expected[draws.argmax()] = False
+        assert hidden.tolist() == expected.tolist()

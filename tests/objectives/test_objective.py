@@ -7,6 +7,7 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.objectives import build_objective, info_nce, max_of_hinges, sum_of_hinges
+from polyglance.objectives.objective import Objective
 from polyglance.recipes.schema import LossRecipe
 
 SCORES = torch.tensor([[0.9, 0.1, 0.2], [0.3, 0.8, 0.7], [0.1, 0.6, 0.5]])
@@ -59,5 +60,10 @@ def test_the_temperature_learns_unless_told_not_to() -> None:
 
 
 def test_an_unknown_loss_names_the_nearest() -> None:
-    with pytest.raises(PolyglanceError, match="did you mean 'max-hinge'"):
+    with pytest.raises(PolyglanceError, match=r"loss 'max-hing'.*did you mean 'max-hinge'"):
         build_objective(LossRecipe(name="max-hing"))
+
+
+def test_an_objective_without_a_loss_says_so() -> None:
+    with pytest.raises(TypeError, match="defines loss"):
+        Objective(LossRecipe())(SCORES, IMAGE)

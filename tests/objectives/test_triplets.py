@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polyglance.models.similarity import l2
 from polyglance.objectives import across_languages, build_objective, match_images, same_language
+from polyglance.objectives.triplets import distance
 from polyglance.recipes.schema import LossRecipe
 
 
@@ -107,6 +108,14 @@ def test_equals_loops_over_every_sentence(seed: int, shape, top: int, kind: str)
     assert float(across_languages(sentences, has, recipe)) == pytest.approx(expected)
 
 
+def test_distances_of_unit_vectors() -> None:
+    cosines = torch.tensor([1.0, 0.5, 0.0, -1.0], dtype=torch.double)
+    assert distance(cosines, "cosine").tolist() == [0, 0.5, 1, 2]
+    squares = torch.tensor([0.0, 1, 2, 4], dtype=torch.double) + 1e-4
+    torch.testing.assert_close(distance(cosines), squares.sqrt())
+    torch.testing.assert_close(distance(cosines, "euclidean"), squares.sqrt())
+
+
 def test_photographs_without_a_language_get_no_gradient_and_none_is_nan() -> None:
     sentences, images, has = batch(5, 3, 6, 2)
     has[1] = False
@@ -130,3 +139,39 @@ def test_of_one_matrix_is_that_of_one_language_with_one_caption() -> None:
     found = build_objective(recipe)(scores, torch.arange(8))
     assert float(found) == pytest.approx(float(expected))
     assert build_objective(recipe).collapsed_value(8) == pytest.approx(0.3 * 2.5)
+
+
+def matrix_by_loops(scores: torch.Tensor, image: torch.Tensor, recipe: LossRecipe) -> float:
+    """Rows are images that look for captions, columns captions that look for images."""
+    size, total = len(scores), 0.0
+    cosines = scores.tolist()
+    for i in range(size):
+        negatives = [
+            j
+            for j in range(size)
+            if j != i and not (recipe.mask_same_image and image[j] == image[i])
+        ]
+        far = distance(scores[i, i], recipe.distance).item()
+        for weight, row in (
+            (recipe.images, [cosines[i][j] for j in negatives]),
+            (recipe.captions, [cosines[j][i] for j in negatives]),
+        ):
+            near = distance(torch.tensor(row, dtype=torch.double), recipe.distance).tolist()
+            total += weight * worst(far, near, recipe)
+    return total / size
+
+
+@given(st.integers(0, 10**6), st.integers(1, 7), st.integers(1, 8), st.booleans(), st.booleans())
+def test_of_one_matrix_equals_loops(
+    seed: int, size: int, top: int, masked: bool, warming_up: bool
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    scores = 2 * torch.rand(size, size, generator=generator, dtype=torch.double) - 1
+    image = torch.randint(0, 3, (size,), generator=generator)
+    recipe = LossRecipe(
+        name="triplets", margin=0.3, top=top, mask_same_image=masked, captions=1.5, images=0.7
+    )
+    found = build_objective(recipe)(scores, image, warming_up)
+    all_of_them = recipe.model_copy(update={"top": size})
+    expected = matrix_by_loops(scores, image, all_of_them if warming_up else recipe)
+    assert float(found) == pytest.approx(expected)

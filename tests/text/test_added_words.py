@@ -6,16 +6,33 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text.embedders.added import (
-    FIRST_ID,
-    AddedLanguage,
-    AddedReader,
-    AddedRows,
-    load_added,
-)
+from polyglance.text.embedders.added import FIRST_ID, AddedLanguage, AddedReader, AddedRows, load_added
+from polyglance.text.beginnings import SHARED, SHORTEST_FORM, closest
 from polyglance.text.embedders.table import Vocabularies
 from polyglance.text.embedders.vocabulary import Vocabulary
 from polyglance.text.word_layers import WordTable
+
+WORDS = st.text("abc", max_size=7)
+
+
+@given(WORDS, st.lists(WORDS, max_size=12, unique=True))
+def test_the_closest_beginning_is_that_of_all(word, words):
+    def common(other):
+        pairs = zip(word, other, strict=False)
+        return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(word), len(other)))
+
+    fit = [
+        other
+        for other in words
+        if len(word) >= SHORTEST_FORM
+        and common(other) >= max(3, SHARED * max(len(word), len(other)))
+    ]
+    found = closest(word, sorted(words))
+    if not fit:
+        assert found is None
+    else:
+        best = max((common(other), -len(other)) for other in fit)
+        assert (common(found), -len(found)) == best
 
 
 @pytest.fixture

@@ -15,12 +15,15 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, body))
-        status, answer = self.server.answers.pop(0) if self.server.answers else (200, None)
+        given = self.server.answers.pop(0) if self.server.answers else (200, None)
+        status, answer, *headers = given
         if answer is None:
             answer = {"translatedText": [f"{body['target']}:{text}" for text in body["q"]]}
         raw = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(raw)))
+        for name, value in headers:
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(raw)
 
@@ -36,6 +39,14 @@ def server():
         threading.Thread(target=found.serve_forever, daemon=True).start()
         yield found
         found.shutdown()
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The seconds that a translator would have slept."""
+    slept = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    return slept
 
 
 def test_texts_are_posted_together_and_kept(server, tmp_path, monkeypatch):
@@ -63,6 +74,65 @@ def test_it_is_not_asked_for_ever(server):
     with pytest.raises(PolyglanceError, match="answers 503: busy"):
         HttpTranslator(server.url, retries=2, first_wait=0).translate(["a"], "en", "de")
     assert len(server.asked) == 3
+
+
+def test_waits_double_from_one_second(server, waits):
+    server.answers = [(503, {"error": "busy"})] * 9
+    with pytest.raises(PolyglanceError, match="answers 503: busy"):
+        HttpTranslator(server.url).translate(["a"], "en", "de")
+    assert waits == [1, 2, 4, 8]
+    assert len(server.asked) == 5
+
+
+def test_no_wait_is_longer_than_a_minute(server, waits):
+    server.answers = [(500, {"error": "?"})] * 3
+    HttpTranslator(server.url, first_wait=29).translate(["a"], "en", "de")
+    assert waits == [29, 58, 60]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("7", [7, 14]),
+        ("1", [1, 2]),
+        ("60", [60, 60]),
+        ("61", [60, 60]),
+        ("3600", [60, 60]),
+        ("0", [3, 6]),
+        ("soon", [3, 6]),
+        ("-5", [3, 6]),
+        ("\xb2", [3, 6]),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", [3, 6]),
+    ],
+)
+def test_the_server_may_ask_for_a_wait(server, waits, asked, expected):
+    """In seconds; its next wait is twice as long where it asks for none."""
+    server.answers = [(429, {"error": "slow"}, ("Retry-After", asked)), (429, {"error": "slow"})]
+    found = HttpTranslator(server.url, first_wait=3).translate(["a"], "en", "de")
+    assert found == ["de:a"]
+    assert waits == expected
+
+
+def test_the_last_wait_asked_for_counts(server, waits):
+    seconds = ["5", "2", "9"]
+    server.answers = [(503, {"error": "busy"}, ("Retry-After", s)) for s in seconds]
+    HttpTranslator(server.url).translate(["a"], "en", "de")
+    assert waits == [5, 2, 9]
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
+def test_what_may_pass_is_tried_again(server, waits, status):
+    server.answers = [(status, {"error": "later"})]
+    assert HttpTranslator(server.url).translate(["a"], "en", "de") == ["de:a"]
+    assert waits == [1]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 501])
+def test_what_will_not_pass_is_not(server, waits, status):
+    server.answers = [(status, {"error": "no"}, ("Retry-After", "1"))]
+    with pytest.raises(PolyglanceError, match=f"answers {status}: no"):
+        HttpTranslator(server.url).translate(["a"], "en", "de")
+    assert waits == []
 
 
 def test_a_mistake_is_told_at_once(server):

@@ -30,7 +30,7 @@ class PairPredictor(nn.Linear):
         for one in range(len(whole) - 1):
             rest = slice(one + 1, None)
             added_first, added_second = (first[one] + second[rest]).chunk(2, -1)
-            errors = _apart(masked[one] + added_first, target[one].expand_as(added_first))
+            errors = _apart(masked[one] + added_first, target[one])
             errors = errors + _apart(masked[rest] + added_second, target[rest])
             both = has[one] & has[rest]  # [R, B]
             means = (errors * both.unsqueeze(2)).sum((1, 2)) / errors.shape[2]

@@ -40,7 +40,7 @@ def _against(
     A language at a time takes half the work of all with all, and a fraction of the memory.
     """
     photos, captions, _ = anchors.shape
-    cosines = anchors.flatten(0, 1) @ others.flatten(0, 2).t()
+    cosines = anchors @ others.flatten(0, 2).t()
     cosines = cosines.view(photos, captions, -1, photos, captions).permute(2, 0, 1, 3, 4)
     positive = cosines.diagonal(dim1=1, dim2=3).amin(2).transpose(1, 2)  # [R, B, k]
     other = ~torch.eye(photos, dtype=torch.bool, device=anchors.device)

@@ -26,5 +26,5 @@ class GeMPool(Pooling):
         values = wide(vectors.masked_fill(~mask, 1)).clamp(min=SMALLEST)
         power = self.power.to(values.dtype).clamp(min=SMALLEST_POWER)
         powers = (power * values.log()).masked_fill(~mask, -torch.inf)
-        logarithm = powers.logsumexp(1) - lengths.unsqueeze(1).log()
+        logarithm = powers.logsumexp(1) - lengths.unsqueeze(1).to(powers.dtype).log()
         return (logarithm / power).exp().to(vectors.dtype)

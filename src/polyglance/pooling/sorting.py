@@ -75,13 +75,13 @@ class _Sort(torch.autograd.Function):
         batch, width, dim = vectors.shape
         ranked = vectors.new_empty(batch, dim, width)
         kind = torch.uint8 if width <= 256 else torch.int32
-        places = torch.empty(batch, dim, width, dtype=kind)
+        places = ranked.new_empty(batch, dim, width, dtype=kind)
         for rows in _blocks(batch, width * dim):
             keys = torch.empty_like(ranked[rows], dtype=torch.float64)
             keys.copy_(vectors[rows].transpose(1, 2)).neg_()
             _fill(keys, outside, rows, LARGEST)
             bits = keys.view(torch.int64)
-            bits |= torch.arange(width)
+            bits |= torch.arange(width, device=bits.device)
             keys.numpy().sort(axis=2)
             places[rows] = bits & (PLACES - 1)
             ranked[rows] = keys.neg_()

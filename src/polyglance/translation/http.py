@@ -94,4 +94,4 @@ def _reason(error: urllib.error.HTTPError) -> str:
 def _asked_for(error: urllib.error.HTTPError) -> float | None:
     """Seconds that the server asks to wait."""
     value = error.headers.get("Retry-After", "")
-    return float(value) if value.isdigit() else None
+    return float(value) if value.isdecimal() else None

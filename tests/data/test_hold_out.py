@@ -1,0 +1,73 @@
+"""How many training images are held out, which, and when none can be."""
+
+from pathlib import Path
+
+import pytest
+
+from polyglance.data import Dataset, Photo
+from polyglance.data.hold_out import hold_out
+from polyglance.errors import PolyglanceError
+
+
+def dataset(train: int, test: int = 3) -> Dataset:
+    """Training images between those of another split."""
+    splits = ["test"] + ["train"] * train + ["test"] * (test - 1)
+    rows = [Photo(f"{i}.jpg", split, {"en": {}}) for i, split in enumerate(splits)]
+    return Dataset(rows, Path("images"), "made")
+
+
+def held(found: Dataset, split: str = "val") -> list[str]:
+    return [photo.image for photo in found.photos if photo.split == split]
+
+
+@pytest.mark.parametrize(
+    ("train", "count"), [(3, 1), (7, 1), (8, 2), (10, 2), (12, 2), (13, 3), (100, 20), (998, 200)]
+)
+def test_a_fifth_is_held_out_by_default(train: int, count: int) -> None:
+    found = hold_out(dataset(train))
+    assert len(held(found)) == count
+    assert len(held(found, "train")) == train - count
+
+
+@pytest.mark.parametrize(
+    ("share", "count"), [(0.05, 1), (0.1, 2), (0.3, 6), (0.5, 10), (0.96, 19), (0.97, 19)]
+)
+def test_shares(share: float, count: int) -> None:
+    assert len(held(hold_out(dataset(20), share))) == count
+
+
+@pytest.mark.parametrize(
+    ("train", "share"), [(0, 0.2), (1, 0.2), (2, 0.2), (2, 0.25), (20, 0.02), (20, 0.98), (20, 1.0)]
+)
+def test_neither_part_may_be_empty(train: int, share: float) -> None:
+    with pytest.raises(PolyglanceError, match=rf"made: {train} training .* 'dev'"):
+        hold_out(dataset(train), share, "dev")
+
+
+def test_only_the_split_of_training_images_changes() -> None:
+    before = dataset(30)
+    after = hold_out(before, 0.5, "dev", seed=3)
+    assert [photo.image for photo in after.photos] == [photo.image for photo in before.photos]
+    pairs = zip(before.photos, after.photos, strict=True)
+    assert {(a.split, b.split) for a, b in pairs} == {
+        ("test", "test"),
+        ("train", "train"),
+        ("train", "dev"),
+    }
+    assert (after.images, after.name) == (before.images, before.name)
+    assert before.splits == ["test", "train"]
+
+
+def test_the_seed_chooses() -> None:
+    first = held(hold_out(dataset(40)))
+    assert held(hold_out(dataset(40), seed=0)) == first
+    assert held(hold_out(dataset(40), seed=1)) != first
+    # Not the first ones of the file: it may be sorted.
+    assert first != [f"{i}.jpg" for i in range(1, 9)]
+
+
+def test_a_split_that_is_there_is_used() -> None:
+    given = hold_out(dataset(10))
+    assert hold_out(given) is given
+    assert hold_out(given, 0.9, "test") is given
+    assert len(held(hold_out(given, 0.5, "dev"), "dev")) == 4
