@@ -9,9 +9,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.languages import is_tag
 
 if TYPE_CHECKING:
-    from polyglance.data.dataset import Dataset
     from polyglance.evaluation.metrics import Metrics
-    from polyglance.training.extend import Gain
+    from polyglance.transfer import Gain
 
 
 def add_language_command(
@@ -57,43 +56,31 @@ def add_language_command(
     """Add a language to a trained model; results in its other languages stay the same."""
     _check(language, method, lr, data, pairs)
     from polyglance.data import load_dataset
-    from polyglance.data.hold_out import hold_out
-    from polyglance.models import Model
-    from polyglance.recipes.schema import TransferRecipe
-    from polyglance.training.extend import (
-        check_unchanged,
-        extend_model,
-        extension_recipe,
-        judge_gain,
-        known_words,
-    )
+    from polyglance.transfer import PairTraining, add_language
 
-    old = Model.load(model)
     captions = None if data is None else load_dataset(data)
-    dataset = None if evaluate is None else load_dataset(evaluate)
-    if dataset is not None:
-        _check_split(dataset, split, language)
-    transfer = TransferRecipe.model_validate(
+    found = add_language(
+        model,
+        language,
+        out,
         {
-            "source": str(model.absolute()),
             "dictionary": dictionary,
             "lexicon": None if lexicon is None else str(lexicon),
             "vectors": vectors,
             "method": method,
             "pivot": pivot,
-        }
+        },
+        None if captions is None else PairTraining(captions, pairs, epochs, lr),
+        None if evaluate is None else load_dataset(evaluate),
+        split,
+        cache,
     )
-    count = pairs if captions is not None else 0
-    recipe = extension_recipe(old, model.absolute(), language, transfer, count, epochs, lr)
-    new, start = extend_model(recipe, out, captions, dataset, cache)
-    typer.echo(f"{language}: {known_words(new, language)} words by {dictionary}{_also(vectors)}")
-    count = check_unchanged(old, new)
-    typer.echo(f"{', '.join(old.languages)}: unchanged, all {count:,} parameters are the same")
-    if dataset is None and captions is not None:
-        dataset, split = hold_out(captions), "val"
-    if dataset is not None:
-        trained = new if captions is not None else None
-        _print(judge_gain(old, start, trained, language, dataset, split, cache), language, split)
+    also = "" if vectors is None else " and vectors"
+    typer.echo(f"{language}: {found.words} words by {dictionary}{also}")
+    others = ", ".join(code for code in found.model.languages if code != language)
+    typer.echo(f"{others}: unchanged, all {found.unchanged:,} parameters are the same")
+    if found.gain is not None:
+        _print(found.gain, language, found.split)
     typer.echo(f"model: {out}")
 
 
@@ -108,15 +95,6 @@ def _check(language: str, method: str, lr: float, data: str | None, pairs: int |
         raise PolyglanceError("--pairs: say of which dataset with --data")
 
 
-def _check_split(dataset: "Dataset", split: str, language: str) -> None:
-    """Fail before the work, not after it."""
-    dataset.split(split).captions([language])
-
-
-def _also(vectors: str | None) -> str:
-    return "" if vectors is None else " and vectors"
-
-
 def _print(gain: "Gain", language: str, split: str) -> None:
     from rich.console import Console
 
@@ -125,7 +103,7 @@ def _print(gain: "Gain", language: str, split: str) -> None:
     named = {"before": gain.before, "dictionary": gain.start, "pairs": gain.trained}
     header = ["", *(f"{way} R@{k}" for way in ("I→T", "T→I") for k in (1, 5, 10)), "mR"]
     rows = [[name, *_cells(found)] for name, found in named.items() if found is not None]
-    title = f"{language}, {gain.photos} images of split {split}"
+    title = f"{language}, {gain.images} images of split {split}"
     notes = [
         f"It reads {100 * gain.read:.0f} % of the captions' words. Chance would give an mR of "
         f"{gain.chance:.1f}."

@@ -50,7 +50,7 @@ def demo_command(
     part = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
     _features(dataset, recipe, cache)
     model = _train(recipe, dataset, data, out, cache)
-    _evaluate(model, dataset, part.photos[0].split, out, cache)
+    _evaluate(model, dataset, part.images[0].split, out, cache)
     _sheet(model, part, out, cache)
     _goodbye(out, data, time.monotonic() - started)
 

@@ -22,7 +22,7 @@ def train_command(
     cache: Annotated[Path | None, typer.Option(help="where features are kept")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads")] = None,
 ) -> None:
-    """Train a recipe on photographs with captions."""
+    """Train a recipe on images with captions."""
     from polyglance.data import load_dataset
     from polyglance.recipes import load_recipe, parse_overrides
 
@@ -38,11 +38,11 @@ def train_command(
 
     import torch
 
-    from polyglance.training import train
+    from polyglance.transfer import train_recipe
 
     if threads is not None:
         torch.set_num_threads(threads)
-    result = train(chosen, dataset, out, resume, cache)
+    result = train_recipe(chosen, dataset, out, resume, cache)
     done = result.progress
     best = next(e for e in done.evaluations if e["update"] == done.best_update)
     typer.echo(f"{done.finished}; {done.update} updates in {done.seconds:.0f} s")

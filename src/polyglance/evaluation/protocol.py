@@ -63,13 +63,16 @@ def evaluate(
 
     A language's gallery is the images that have captions in it and can be read.
 
-    >>> from polyglance.data import Dataset, Photo
+    >>> from polyglance.data import CaptionedImage, Dataset
     >>> class Colours:
     ...     def encode_text(self, texts, language=None, **_):
     ...         return np.array([[text == "red", text == "blue"] for text in texts], float)
     ...     def encode_dataset(self, dataset, **_):
     ...         return np.eye(len(dataset))
-    >>> images = [Photo(f"{c}.png", "test", {"en": {"independent": [c]}}) for c in ("red", "blue")]
+    >>> images = [
+    ...     CaptionedImage(f"{colour}.png", "test", {"en": {"independent": [colour]}})
+    ...     for colour in ("red", "blue")
+    ... ]
     >>> report = evaluate(Colours(), Dataset(images, Path("images"), "colours"), bootstrap=0)
     >>> report["en"].metrics.text_to_image.r1
     100.0

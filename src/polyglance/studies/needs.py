@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from polyglance.evaluation.perturb import Perturbation, perturbation_tag
 from polyglance.recipes import load_recipe
-from polyglance.recipes.schema import Part, TranslationRecipe
+from polyglance.recipes.schema import Section, TranslationRecipe
 from polyglance.studies.schema import Column, MachineCaptions, Row, Study
 
 
@@ -27,7 +27,7 @@ class Need(NamedTuple):
         return self.kinds or (), self.language, self.view
 
 
-class View(Part):
+class View(Section):
     """What is done before an evaluation: queries changed or translated, captions made."""
 
     perturb: str | None = None

@@ -278,7 +278,7 @@ def _add(
     try:
         if plan.study.experiment is not None:
             trial = make_trial(plan.study.experiment, [*changes, {"seed": seed}], each)
-            run = Run(trial_key(trial), trial_kin(trial), None, trial=trial)
+            run = Run(trial_key(trial), None, trial=trial)
         else:
             own = [replaced(one, LANGUAGE, each) for one in changes]
             named = training.recipe or row.recipe or ""

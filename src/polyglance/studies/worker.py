@@ -113,14 +113,14 @@ def _train(task: Task, folder: RunFolder) -> None:
         return
     import torch
 
-    from polyglance.training import train
     from polyglance.training.checkpoint import FILE
+    from polyglance.transfer import train_recipe
 
     torch.set_num_threads(task.threads)
     recipe, dataset = check_recipe(task.spec["recipe"], "study run"), _dataset(task.data)
     _clear_unless_resumable(folder.model, recipe, dataset)
     forget_peak()
-    result = train(recipe, dataset, folder.model, resume=True, cache=_path(task.cache))
+    result = train_recipe(recipe, dataset, folder.model, resume=True, cache=_path(task.cache))
     done, parts = result.progress, result.model.parameters()
     folder.finish(
         Ended(
@@ -166,28 +166,14 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
         view, cache = View.model_validate_json(text or "{}"), _path(task.cache)
         languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, text)]
         dataset = _captioned(view, task, languages)
-        asked: Encoder = model
-        if (how := view.translation) is not None:
-            from polyglance.evaluation.translation import Translation
-
-            translator = (how.translator or "").replace("$data", task.data)
-            through = Translation(translator, tuple(how.to) if how.to else None, how.consistency)
-            asked = through.of(model, dataset, task.split, languages, kinds, cache)[0]
-        perturber = None
-        if view.perturb is not None:
-            perturber = _perturber(view.perturb, task.data, task.lexicon)
-        report = evaluate(
-            asked,
-            dataset,
-            task.split,
-            languages,
-            kinds,
+        options = EvaluateOptions(
+            languages=languages,
+            kinds=kinds,
             bootstrap=0,
-            name=folder.path.name,
-            cache=cache,
-            perturb=perturber,
+            perturb=_perturber(view.perturb, task.data, task.lexicon) if view.perturb else None,
+            translation=_translation(view, task.data),
         )
-        name, cache = folder.path.name, _path(task.cache)
+        name = folder.path.name
         report = evaluate(model, dataset, task.split, options, name=name, cache=cache)
         for result in report.results:
             path = folder.result(task.split, Need(kinds, result.language, text))
@@ -207,8 +193,19 @@ def _captioned(view: View, task: Task, languages: list[str]) -> Dataset:
     how = made.language, made.kinds
     cache, part = _path(task.cache), dataset.split(task.split)
     filled, _ = fill_languages(part, translator, languages, *how, beside=True, cache=cache)
-    others = [image for image in dataset.photos if image.split != task.split]
-    return replace(dataset, photos=[*filled, *others])
+    others = [entry for entry in dataset.images if entry.split != task.split]
+    return replace(dataset, images=[*filled, *others])
+
+
+def _translation(view: View, data: str) -> "Translation | None":
+    """How a view asks the model: None is as it is."""
+    how = view.translation
+    if how is None:
+        return None
+    from polyglance.evaluation.translation import Translation
+
+    translator = (how.translator or "").replace("$data", data)
+    return Translation(translator, tuple(how.to) if how.to else None, how.consistency)
 
 
 @lru_cache(maxsize=1)

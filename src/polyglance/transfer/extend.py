@@ -1,11 +1,13 @@
 """Adding a language to a trained model, as `polyglance add-language` does."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.hold_out import hold_out
+from polyglance.documents import validate
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import EvaluateOptions, evaluate
 from polyglance.evaluation.metrics import Metrics, chance
@@ -38,6 +40,82 @@ class Gain:
     before: Metrics | None
     start: Metrics
     trained: Metrics | None
+
+
+@dataclass(frozen=True)
+class Extension:
+    """A model with a language added."""
+
+    model: Model
+    words: int
+    """Words of the new language that have vectors of their own."""
+    unchanged: int
+    """Parameters of the model before, all of which are the same to the last bit."""
+    gain: Gain | None
+    """What the language gained, where there was something to evaluate on."""
+    split: str
+    """What it was evaluated on."""
+
+
+@dataclass(frozen=True)
+class PairTraining:
+    """Images with captions in the new language to train its words on.
+
+    Args:
+        dataset: images with captions.
+        images: how many of its training images; None is all.
+        epochs: passes over them at most.
+        lr: learning rate of the new words.
+    """
+
+    dataset: Dataset
+    images: int | None = None
+    epochs: int = 20
+    lr: float = 1e-3
+
+
+def add_language(
+    source: str | Path,
+    language: str,
+    out: Path,
+    transfer: Mapping[str, Any] | None = None,
+    pairs: PairTraining | None = None,
+    evaluate_on: Dataset | None = None,
+    split: str = "test",
+    cache: Path | None = None,
+) -> Extension:
+    """Bring a trained model to a language; all that it knew stays as it was, bit by bit.
+
+    Args:
+        source: the folder of a trained model.
+        language: the new one, by its tag.
+        out: the new model's folder, made here.
+        transfer: fields of a recipe's transfer section, such as `{"dictionary": "pairs.txt"}`.
+        pairs: images with captions in the language, if there are any.
+        evaluate_on: a dataset with captions in it; by default what `pairs` holds out.
+        split: of `evaluate_on`.
+        cache: where features and word vectors are kept.
+    """
+    old = Model.load(source)
+    folder = Path(source).absolute()
+    if evaluate_on is not None:
+        evaluate_on.split(split).captions([language])  # fails before the work
+    settings = validate(
+        TransferRecipe, {"method": "svd", **(transfer or {}), "source": str(folder)}, "transfer"
+    )
+    count = 0 if pairs is None else pairs.images
+    epochs, lr = (1, 1e-3) if pairs is None else (pairs.epochs, pairs.lr)
+    recipe = extension_recipe(old, language, settings, count, epochs, lr)
+    captions = None if pairs is None else pairs.dataset
+    new, start = extend_model(recipe, out, captions, evaluate_on, cache)
+    if evaluate_on is None and captions is not None:
+        evaluate_on, split = hold_out(captions), "val"
+    gain = None
+    if evaluate_on is not None:
+        trained = None if captions is None else new
+        gain = evaluate_gain(old, start, trained, language, evaluate_on, split, cache)
+    words = new.embedder.count_words(language)
+    return Extension(new, words, check_unchanged(old, new), gain, split)
 
 
 def extension_recipe(

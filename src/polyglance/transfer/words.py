@@ -47,11 +47,11 @@ def add_languages(
     """
     captions = texts.by_language()
     for language in languages:
-        source = add_language(recipe, source, language, texts, captions.get(language, ()))
+        source = _add_one(recipe, source, language, texts, captions.get(language, ()))
     return source
 
 
-def add_language(
+def _add_one(
     recipe: Recipe,
     source: Model,
     language: str,

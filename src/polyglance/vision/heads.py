@@ -2,17 +2,22 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.recipes.schema import ImageRecipe
+from polyglance.recipes.schema import (
+    BatchNormMlpHead,
+    HeadRecipe,
+    LinearHead,
+    MlpHead,
+    ResidualMlpHead,
+)
 from polyglance.registry import Registry
 
-Head = Callable[[ImageRecipe, int, int], nn.Module]
-"""(recipe, dimension of a feature F, of the joint space D) → layers from [n, F] to [n, D]"""
-
-HEADS: Registry[Head] = Registry("head")
+heads: Registry[Callable[[Any, int, int, float], nn.Module]] = Registry("head")
+"""By `image.head.kind`: (recipe, dimension of a feature, of the joint space, dropout) → layers."""
 
 
 def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
@@ -62,27 +67,27 @@ class ResidualMLP(nn.Module):
         return self.linear(vectors) + self.mlp(vectors)
 
 
-@HEADS.register("linear")
-def _linear(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+@heads.register("linear")
+def _linear(recipe: LinearHead, inputs: int, outputs: int, dropout: float) -> nn.Module:
     """One linear layer."""
     return xavier_linear(inputs, outputs)
 
 
-@HEADS.register("mlp")
-def _mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+@heads.register("mlp")
+def _mlp(recipe: MlpHead, inputs: int, outputs: int, dropout: float) -> nn.Module:
     """Linear–GELU–Dropout–Linear."""
     first, last = nn.Linear(inputs, recipe.hidden), nn.Linear(recipe.hidden, outputs)
-    return nn.Sequential(first, nn.GELU(), nn.Dropout(recipe.dropout), last)
+    return nn.Sequential(first, nn.GELU(), nn.Dropout(dropout), last)
 
 
-@HEADS.register("residual-mlp")
-def _residual_mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+@heads.register("residual-mlp")
+def _residual_mlp(recipe: ResidualMlpHead, inputs: int, outputs: int, dropout: float) -> nn.Module:
     """`ResidualMLP` of the recipe's hidden dimension."""
     return ResidualMLP(inputs, recipe.hidden, outputs)
 
 
-@HEADS.register("bn-mlp")
-def _bn_mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+@heads.register("bn-mlp")
+def _bn_mlp(recipe: BatchNormMlpHead, inputs: int, outputs: int, dropout: float) -> nn.Module:
     """Linear–BN–ReLU–Dropout–Linear, the image branch of two-branch networks (EmbN) and MULE.
 
     Wang et al. 2018, "Learning Two-Branch Neural Networks for Image-Text Matching Tasks", with
@@ -91,15 +96,16 @@ def _bn_mlp(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
     """
     norm = BatchNorm(recipe.hidden, momentum=0.9)
     first, last = nn.Linear(inputs, recipe.hidden), nn.Linear(recipe.hidden, outputs)
-    return nn.Sequential(first, norm, nn.ReLU(), nn.Dropout(recipe.dropout), last)
+    return nn.Sequential(first, norm, nn.ReLU(), nn.Dropout(dropout), last)
 
 
-def build_head(recipe: ImageRecipe, inputs: int, outputs: int) -> nn.Module:
+def build_head(recipe: HeadRecipe, inputs: int, outputs: int, dropout: float = 0.0) -> nn.Module:
     """The head of a recipe.
 
     Args:
-        recipe: the section `image`; `head` names it.
+        recipe: the section `image.head`.
         inputs: F, the dimension of a feature vector.
         outputs: D, the dimension of the joint space; the head takes [n, F] to [n, D].
+        dropout: on the hidden units of an MLP.
     """
-    return HEADS.get(recipe.head)(recipe, inputs, outputs)
+    return heads.get(recipe.kind)(recipe, inputs, outputs, dropout)
