@@ -43,11 +43,11 @@ def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) 
     from polyglance.data import load_dataset
     from polyglance.models.model import to_tensors
     from polyglance.objectives import build_objective
-    from polyglance.recipes import load_recipe
+    from polyglance.recipes import load_recipe, parse_overrides
     from polyglance.text import bucketed_batches, pad
     from polyglance.training.data import prepare
 
-    chosen = load_recipe(recipe, overrides)
+    chosen = load_recipe(recipe, parse_overrides(overrides))
     started = time.perf_counter()
     model, rows = prepare(chosen, load_dataset(data), None, True)
     print(f"data ready in {time.perf_counter() - started:.1f} s: {len(rows)} captions")

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import load_report
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.studies import pool as pool_module
 from polyglance.studies.execute import Options, _extract
 from polyglance.studies.fingerprint import nameless
@@ -36,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def task(folder: Path, data: Path, *overrides: str) -> Task:
-    recipe = nameless(load_recipe("vsepp", [*TOY, *overrides]))
+    recipe = nameless(load_recipe("vsepp", parse_overrides([*TOY, *overrides]), shared=True))
     needs = [Need(None, "de"), Need(("independent",), "en")]
     spec = {"recipe": recipe.model_dump(mode="json")}
     return Task(str(folder), spec, str(data), "test", needs)
@@ -108,7 +108,10 @@ def test_what_a_kill_in_the_first_second_leaves_is_cleared(data: Path, tmp_path:
 
 def test_features_are_extracted_once_before_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["a/global", "imported/x", "a/global", "broken/grid"]
-    runs = [Run("", "", load_recipe("vsepp", [f"image.feature={name}"])) for name in names]
+    runs = [
+        Run("", "", load_recipe("vsepp", parse_overrides([f"image.feature={name}"])))
+        for name in names
+    ]
     asked = []
 
     def load(dataset: object, name: str, *_: object, **__: object) -> None:
