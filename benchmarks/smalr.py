@@ -21,7 +21,7 @@ from polyglance.data import load_dataset
 from polyglance.models.similarity import l2
 from polyglance.objectives.neighbourhood import across_languages
 from polyglance.objectives.triplets import violations
-from polyglance.recipes import Recipe, load_recipe
+from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text import Ragged, tokenize_many
 from polyglance.training.assignment import TokenScores
 from polyglance.training.tuples import Captioned, Tuples, TuplesFeed
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     torch.set_num_threads(1)
-    recipe = load_recipe("smalr", [f"training.batch_size={given.batch}"])
+    recipe = load_recipe("smalr", parse_overrides([f"training.batch_size={given.batch}"]))
     batch, data, counts = read_batch(given.data, recipe)
     compare_losses(batch.has, recipe, 128, given.rounds)
     captions = batch.distinct(data.tokens)

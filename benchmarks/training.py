@@ -47,7 +47,7 @@ def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) 
     from polyglance.text import bucketed_batches
     from polyglance.training.data import prepare
 
-    chosen = load_recipe(recipe, overrides)
+    chosen = load_recipe(recipe, parse_overrides(overrides))
     started = time.perf_counter()
     model, rows = prepare(chosen, load_dataset(data), None, True)
     print(f"data ready in {time.perf_counter() - started:.1f} s: {len(rows)} captions")

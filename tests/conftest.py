@@ -53,9 +53,9 @@ def write_toy(folder: Path, photos: int = 160, form: str = "global", planted: fl
 
 TOY = [
     "image.feature=imported/toy",
-    "text.hidden=16",
-    "text.words=8",
-    "text.threshold=1",
+    "text.encoder.hidden=16",
+    "text.embedder.word_dim=8",
+    "text.embedder.min_count=1",
     "joint.dim=16",
     "training.batch_size=32",
     "training.lr=0.01",

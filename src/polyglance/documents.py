@@ -172,8 +172,8 @@ def _unknown_field(schema: type[BaseModel], location: Sequence[str]) -> str:
     name = location[-1]
     having = [kind for kind, variant in variants.items() if name in variant.model_fields]
     if having:
-        verb = "has" if len(having) == 1 else "have"
-        there = f"{' and '.join(having)} {verb}"
+        *most, last = having
+        there = f"{', '.join(most)} and {last} have" if most else f"{last} has"
         return f"{'.'.join(names)} of kind {kind_of(found)} has no field '{name}' ({there})"
     fields = list(getattr(found, "model_fields", {}))
     return f"unknown field '{'.'.join([*names, name])}'{nearest(name, fields)}"

@@ -11,9 +11,14 @@ from polyglance.errors import PolyglanceError
 from tests.conftest import TOY, write_toy
 
 DATA = "generated:photos=240"
-SMALL = ["text.hidden=32", "joint.dim=32", "text.threshold=1", "text.words=24"]
+SMALL = [
+    "text.encoder.hidden=32",
+    "joint.dim=32",
+    "text.embedder.min_count=1",
+    "text.embedder.word_dim=24",
+]
 SMALL += ["training.epochs=10", "training.batch_size=32", "training.lr=0.01"]
-SMALL += ["loss.name=sum-hinge", "loss.mask_same_image=true"]
+SMALL += ["loss.kind=sum-hinge", "loss.mask_same_image=true"]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +84,13 @@ def test_a_language_with_a_region(english, run, tmp_path):
 def test_vectors_of_the_new_language_for_a_model_of_fixed_ones(run, tmp_path, monkeypatch):
     monkeypatch.setenv("POLYGLANCE_CACHE", str(tmp_path / "cache"))
     toy = write_toy(tmp_path / "toy")
-    sets = [*TOY, "text.words=12", "text.heads=2", "text.head_size=4", "training.epochs=12"]
+    sets = [
+        *TOY,
+        "text.embedder.word_dim=12",
+        "text.encoder.heads=2",
+        "text.encoder.head_dim=4",
+        "training.epochs=12",
+    ]
     changes = [word for change in sets for word in ("--set", change)]
     run("train", "translator", "--data", toy, "--out", tmp_path / "en", *changes)
     named = ("--language", "de", "--dictionary", f"captions:{toy}", "--evaluate", toy)

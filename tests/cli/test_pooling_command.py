@@ -6,15 +6,21 @@ from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.pooling import build_pooling
 from polyglance.pooling.plot import curves, learned
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text import Vocabulary
 from polyglance.text.embedders.table import Vocabularies
 
 
 def save_model(folder, *changes, languages=("",)):
-    small = ["image.feature=x/grid", "text.words=4", "text.hidden=4", "joint.dim=4", *changes]
+    small = [
+        "image.feature=x/grid",
+        "text.embedder.word_dim=4",
+        "text.encoder.hidden=4",
+        "joint.dim=4",
+        *changes,
+    ]
     words = Vocabularies({code: Vocabulary(["dog", "hund"]) for code in languages})
-    Model(load_recipe("nce", small), words, 6, ["de", "en"]).save(folder)
+    Model(load_recipe("nce", parse_overrides(small)), words, 6, ["de", "en"]).save(folder)
     return folder
 
 

@@ -7,7 +7,7 @@ from polyglance.cli import search as command
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.search.sheet import sheet_size
 from polyglance.text import Vocabulary
 from tests.conftest import TOY
@@ -27,9 +27,14 @@ def folder(tmp_path):
 
 
 def save_model(folder, feature="x/global", dim=48):
-    changes = [f"image.feature={feature}", "text.words=4", "text.hidden=4", "joint.dim=4"]
+    changes = [
+        f"image.feature={feature}",
+        "text.embedder.word_dim=4",
+        "text.encoder.hidden=4",
+        "joint.dim=4",
+    ]
     words = Vocabulary(["dog", "hund", "red", "[bold]"])
-    Model(load_recipe("nce", changes), words, dim, ["de", "en"]).save(folder)
+    Model(load_recipe("nce", parse_overrides(changes)), words, dim, ["de", "en"]).save(folder)
     return folder
 
 

@@ -7,7 +7,7 @@ from PIL import Image
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text import Vocabulary
 
 pytestmark = pytest.mark.usefixtures("thumbnails")
@@ -16,9 +16,16 @@ pytestmark = pytest.mark.usefixtures("thumbnails")
 @pytest.fixture
 def search(tmp_path, run):
     """The command on two pictures and a model of English and German, with a file to translate."""
-    changes = ["image.feature=x/global", "text.words=4", "text.hidden=4", "joint.dim=4"]
+    changes = [
+        "image.feature=x/global",
+        "text.embedder.word_dim=4",
+        "text.encoder.hidden=4",
+        "joint.dim=4",
+    ]
     words = Vocabulary(["dog", "hund", "red"])
-    Model(load_recipe("nce", changes), words, 48, ["de", "en"]).save(tmp_path / "model")
+    Model(load_recipe("nce", parse_overrides(changes)), words, 48, ["de", "en"]).save(
+        tmp_path / "model"
+    )
     for name in ("red", "blue"):
         (tmp_path / "pictures").mkdir(exist_ok=True)
         Image.new("RGB", (30, 20), name).save(tmp_path / "pictures" / f"{name}.png")

@@ -398,9 +398,9 @@ def test_commands_that_need_pictures_say_so(planted: Path, tmp_path: Path) -> No
 
 SMALL = (
     "image.dropout=0",
-    "text.hidden=32",
-    "text.words=24",
-    "text.threshold=1",
+    "text.encoder.hidden=32",
+    "text.embedder.word_dim=24",
+    "text.embedder.min_count=1",
     "joint.dim=32",
     "training.batch_size=30",
     "training.lr=0.01",

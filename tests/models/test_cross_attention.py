@@ -10,26 +10,28 @@ from polyglance.models.attention import Sets
 from polyglance.models.build import build_network
 from polyglance.models.cross_attention import CrossAttention
 from polyglance.models.two_tower import TwoTower
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from tests.models.reference import imram, scan, unit
 
 DIM = 6
-SMALL = ["text.hidden=6", "text.words=5", "joint.dim=6"]
+SMALL = ["text.encoder.hidden=6", "text.embedder.word_dim=5", "joint.dim=6"]
 SETTINGS = [
     ("scan-t2i", "attention.aggregate=mean"),
     ("scan-t2i", "attention.aggregate=lse"),
     ("scan-i2t", "attention.aggregate=mean"),
     ("scan-i2t", "attention.aggregate=lse"),
-    ("imram", "attention.direction=t2i"),
-    ("imram", "attention.direction=i2t"),
-    ("imram", "attention.direction=both"),
-    ("imram", "attention.steps=1"),
+    ("imram", "joint.similarity.direction=t2i"),
+    ("imram", "joint.similarity.direction=i2t"),
+    ("imram", "joint.similarity.direction=both"),
+    ("imram", "joint.similarity.steps=1"),
 ]
 
 
 def network(name: str, *changes: str) -> CrossAttention:
     torch.manual_seed(1)
-    built = build_network(load_recipe(name, [*SMALL, *changes]), 7, 20)
+    built = build_network(
+        load_recipe(name, parse_overrides([*SMALL, *changes]), shared=True), 7, 20
+    )
     assert isinstance(built, CrossAttention)
     return built.double()
 
@@ -147,8 +149,8 @@ def test_sizes_of_the_papers() -> None:
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("scan-t2i", "joint.similarity=order", r"set joint\.similarity=cosine"),
-        ("scan-t2i", "attention.direction=both", "--ensemble"),
+        ("scan-t2i", "joint.similarity.kind=order", r"set joint\.similarity=cosine"),
+        ("scan-t2i", "joint.similarity.direction=both", "--ensemble"),
         ("imram", "attention.aggregate=lse", r"attention\.aggregate=mean only"),
         ("scan-t2i", "image.pooling=max", "pools nothing"),
         ("scan-t2i", "text.pooling=mean", "pools nothing"),
@@ -167,4 +169,6 @@ def test_one_vector_per_image_is_refused() -> None:
 
 
 def test_without_attention_there_are_points() -> None:
-    assert isinstance(build_network(load_recipe("vsepp", SMALL), 7, 20), TwoTower)
+    assert isinstance(
+        build_network(load_recipe("vsepp", parse_overrides(SMALL), shared=True), 7, 20), TwoTower
+    )

@@ -9,7 +9,7 @@ import pytest
 from polyglance import Model
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text import Vocabulary
 from polyglance.vision.extract import load_features
 from tests.conftest import TOY, write_toy
@@ -18,7 +18,9 @@ from tests.conftest import TOY, write_toy
 @pytest.fixture
 def model() -> Model:
     vocabulary = Vocabulary(["a", "dog", "ein", "hund"])
-    return Model(load_recipe("vsepp", TOY), vocabulary, 16, ["en", "de"])
+    return Model(
+        load_recipe("vsepp", parse_overrides(TOY), shared=True), vocabulary, 16, ["en", "de"]
+    )
 
 
 def test_save_and_load_give_the_same_vectors(model: Model, tmp_path: Path) -> None:
@@ -66,7 +68,9 @@ def test_sets_of_vectors_are_pooled(tmp_path: Path, model: Model) -> None:
 
 
 def test_features_of_another_size_are_refused(tmp_path: Path) -> None:
-    model = Model(load_recipe("vsepp", TOY), Vocabulary(["a"]), 12, ["en"])
+    model = Model(
+        load_recipe("vsepp", parse_overrides(TOY), shared=True), Vocabulary(["a"]), 12, ["en"]
+    )
     dataset = load_dataset(write_toy(tmp_path / "toy", photos=8))
     with pytest.raises(PolyglanceError, match=r"features of size 12 .* has size 16"):
         model.encode_dataset(dataset)

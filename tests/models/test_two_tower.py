@@ -12,7 +12,7 @@ from polyglance.recipes import load_recipe
 from polyglance.vision.heads import xavier_linear
 from polyglance.vision.tower import ImageTower
 
-SMALL = ["text.hidden=6", "text.words=5", "joint.dim=6"]
+SMALL = ["text.encoder.hidden=6", "text.embedder.word_dim=5", "joint.dim=6"]
 
 
 def test_order_score_by_hand() -> None:
@@ -41,7 +41,11 @@ def test_l2_of_zero_is_zero() -> None:
 
 @pytest.mark.parametrize("name", ["vsepp", "order", "gella-oe"])
 def test_points_have_length_one_and_order_points_no_sign(name: str) -> None:
-    network = TwoTower(load_recipe(name, SMALL), 7, {"en" if "gella" in name else "": 20})
+    network = TwoTower(
+        load_recipe(name, parse_overrides(SMALL), shared=True),
+        7,
+        {"en" if "gella" in name else "": 20},
+    )
     images = network.embed_images(torch.randn(3, 7))
     captions = network.embed_text(torch.randint(4, 20, (3, 4)), torch.tensor([4, 2, 1]), "en")
     for points in (images, captions):
@@ -50,7 +54,7 @@ def test_points_have_length_one_and_order_points_no_sign(name: str) -> None:
 
 
 def test_a_set_of_one_vector_is_that_vector() -> None:
-    network = TwoTower(load_recipe("vsepp", SMALL), 7, 20)
+    network = TwoTower(load_recipe("vsepp", parse_overrides(SMALL), shared=True), 7, 20)
     features = torch.randn(3, 7)
     sets = features[:, None, :].repeat(1, 2, 1)
     sets[:, 1] = 99.0
@@ -91,4 +95,4 @@ def test_standardised_features_are_centred() -> None:
 
 def test_sizes_that_do_not_meet_are_explained() -> None:
     with pytest.raises(PolyglanceError, match=r"text\.projection=true"):
-        TwoTower(load_recipe("vsepp", ["joint.dim=8"]), 7, 20)
+        TwoTower(load_recipe("vsepp", parse_overrides(["joint.dim=8"])), 7, 20)

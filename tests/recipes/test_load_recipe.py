@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 
 START = b"name: a\npaper: b\nsummary: c\n"
 
@@ -46,11 +46,13 @@ def test_a_bad_file_is_explained(tmp_path: Path, data: bytes, message: str) -> N
 )
 def test_a_bad_override_is_explained(override: str) -> None:
     with pytest.raises(PolyglanceError, match=r"training|data\.languages"):
-        load_recipe("vsepp", [override])
+        load_recipe("vsepp", parse_overrides([override]))
 
 
 def test_norwegian_and_min_nan_are_languages() -> None:
-    recipe = load_recipe("vsepp", ["data.languages=[no, nan]", "image.standardise=true"])
+    recipe = load_recipe(
+        "vsepp", parse_overrides(["data.languages=[no, nan]", "image.standardise=true"])
+    )
     assert recipe.data.languages == ["no", "nan"]
     assert recipe.image.standardise is True
 
@@ -58,14 +60,17 @@ def test_norwegian_and_min_nan_are_languages() -> None:
 def test_a_section_without_fields_takes_overrides(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_bytes(b"\xef\xbb\xbf" + START + b"training:\n")
-    assert load_recipe(str(path), ["training.lr=1e-3"]).training.lr == 0.001
+    assert load_recipe(str(path), parse_overrides(["training.lr=1e-3"])).training.lr == 0.001
 
 
 def test_a_recipe_changes_what_its_base_says(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("name: mine\nbase: vsepp\npaper: p\nsummary: s\ntraining: {lr: 0.5}\n")
-    mine, base = load_recipe(str(path), ["text.hidden=7"]), load_recipe("vsepp")
-    assert (mine.name, mine.training.lr, mine.text.hidden) == ("mine", 0.5, 7)
+    mine, base = (
+        load_recipe(str(path), {"text.encoder.hidden": 7, "joint.dim": 7}),
+        load_recipe("vsepp"),
+    )
+    assert (mine.name, mine.training.lr, mine.text.encoder.hidden) == ("mine", 0.5, 7)
     assert mine.training.model_copy(update={"lr": base.training.lr}) == base.training
     assert mine.loss == base.loss
 

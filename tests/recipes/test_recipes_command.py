@@ -1,7 +1,8 @@
+import re
+
 import numpy as np
 import pytest
 import torch
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -11,7 +12,8 @@ from polyglance.cli.recipes import field_rows
 from polyglance.errors import PolyglanceError
 from polyglance.models.build import build_network
 from polyglance.pooling import build_pooling, pooling_names
-from polyglance.recipes import load_recipe, recipe_names
+from polyglance.recipes import check_recipe, load_recipe, parse_overrides, recipe_names
+from polyglance.recipes.merge import merge, nested
 from polyglance.recipes.parameters import (
     CHARACTERS,
     FEATURES,
@@ -41,7 +43,8 @@ def rows(*arguments):
 def built(recipe, words, features):
     code = "en" if recipe.text.towers == "per-language" else ""
     sizes = {code: words}
-    if recipe.text.spells:
+    embedder = recipe.text.embedder
+    if isinstance(embedder, CharacterEmbedderRecipe):
         alphabet = Alphabet(chr(0x4E00 + i) for i in range(words - len(SPECIALS)))
         lexicon, vectors = Lexicon(alphabet, recipe.text.word_length), None
         if recipe.text.vectors:
@@ -52,10 +55,10 @@ def built(recipe, words, features):
     if recipe.text.embedder == "vectors":
         from polyglance.text.embedders.fixed.embedder import LanguageWords, VectorReader
 
-        vectors = np.zeros((1, recipe.text.words), np.float32)
+        vectors = np.zeros((1, embedder.word_dim), np.float32)
         sizes = VectorReader({"en": LanguageWords(["dog"], vectors)})
-    if recipe.text.embedder == "universal":
-        sizes = closed(recipe.universal, words)
+    if embedder.kind == "universal":
+        sizes = closed(embedder, words)
     with torch.device("meta"):
         network = build_network(recipe, features, sizes)
     return sum(parameter.numel() for parameter in network.parameters())
@@ -66,7 +69,8 @@ def closed(universal, words):
     from polyglance.text.embedders.universal.embedder import ClosedVocabularies, Layout
 
     own = words if universal.frequent is None else min(universal.frequent, words)
-    latent = min(universal.latent, words - own) if universal.rare == "latent" else 0
+    rare = universal.rare
+    latent = min(rare.tokens, words - own) if rare.kind == "latent" else 0
     return ClosedVocabularies({"en": {}}, Layout(latent, {"en": own}))
 
 
@@ -76,7 +80,8 @@ COUNTED = [name for name in recipe_names() if count_parameters(load_recipe(name)
 @pytest.mark.parametrize("name", COUNTED)
 def test_parameters_are_those_of_the_network(name):
     recipe = load_recipe(name)
-    words = CHARACTERS if recipe.text.spells else WORDS
+    spelt = isinstance(recipe.text.embedder, CharacterEmbedderRecipe)
+    words = CHARACTERS if spelt else WORDS
     assert count_parameters(recipe) == built(recipe, words, FEATURES)
 
 
@@ -91,18 +96,19 @@ def test_parameters_are_those_of_the_network(name):
 )
 def test_parameters_of_any_sizes(head, encoder, directions, towers, embedder, sizes):
     changes = [
-        f"text.embedder={embedder}",
-        f"text.layers={sizes[6:]}",
-        f"text.word_length={sizes[6]}",
-        f"text.characters={sizes[7]}",
+        f"text.embedder.kind={embedder}",
+        f"text.embedder.layers={sizes[6:]}",
+        f"text.embedder.word_length={sizes[6]}",
+        f"text.embedder.char_dim={sizes[7]}",
         f"text.towers={towers}",
-        f"image.head={head}",
-        f"text.encoder={encoder}",
-        f"text.directions={directions}",
+        "sampling.kind=languages",
+        f"image.head.kind={head}",
+        f"text.encoder.kind={encoder}",
+        f"text.encoder.directions={directions}",
     ]
-    paths = ["image.hidden", "text.words", "text.hidden", "joint.dim"]
+    paths = ["image.head.hidden", "text.embedder.word_dim", "text.encoder.hidden", "joint.dim"]
     changes += [f"{path}={size}" for path, size in zip(paths, sizes, strict=False)]
-    recipe = load_recipe("vsepp", [*changes, "text.projection=true"])
+    recipe = load_recipe("vsepp", parse_overrides([*changes, "text.projection=true"]), shared=True)
     assert count_parameters(recipe, *sizes[4:6]) == built(recipe, *sizes[4:6])
 
 
@@ -141,7 +147,7 @@ def test_what_show_prints_is_the_same_recipe(name, tmp_path):
     options = [part for change in changes for part in ("--set", change)]
     file = tmp_path / "mine.yaml"
     file.write_text(run("show", name, *options), encoding="utf-8")
-    assert load_recipe(str(file)) == load_recipe(name, changes)
+    assert load_recipe(str(file)) == load_recipe(name, parse_overrides(changes))
     assert run("show", str(file)) == file.read_text(encoding="utf-8")
 
 
@@ -153,7 +159,24 @@ def test_what_show_prints_is_the_same_recipe(name, tmp_path):
         (["nce", "--set", "training.l_r=1"], "unknown field 'training.l_r' .did you mean 'lr'"),
         (["nce", "--set", "training.lr=-1"], "'training.lr': .* greater than 0"),
         (["nce", "--set", "training.lr"], "expected path=value"),
-        (["nce", "--set", "name.x=1"], "'name' is a value"),
+        (["nce", "--set", "name.x=1"], "field 'name': .*valid string"),
+        (["nce", "--set", "text.hidden=8"], "'text.hidden' is now 'text.encoder.hidden'"),
+        (["nce", "--set", "text.embedder=liwe"], "'text.embedder' is now 'text.embedder.kind'"),
+        (["nce", "--set", "tasks.c2c=1"], "'tasks.c2c' is now 'sampling.c2c' or"),
+        (["nce", "--set", "attention.aggregate=lse"], "is now 'joint.similarity.lse'"),
+        (
+            ["nce", "--set", "text.embedder.kind=liew"],
+            "unknown kind 'liew' of text.embedder .did you mean 'liwe'",
+        ),
+        (
+            ["nce", "--set", "text.embedder.char_dim=8"],
+            "text.embedder of kind table has no field 'char_dim' .liwe and chargru have",
+        ),
+        (
+            ["smalr", "--set", "text.embedder.rare.pivot=de"],
+            "text.embedder.rare of kind latent has no field 'pivot' .dictionary has",
+        ),
+        (["nce", "--set", "loss={kind: max-hinge}", "--set", "loss.temperature=1"], "infonce has"),
         (["missing.yaml"], "missing.yaml: no such recipe file"),
     ],
 )
@@ -162,37 +185,91 @@ def test_mistakes_in_show(arguments, message):
         run("show", *arguments)
 
 
-def test_fields_are_all_of_a_recipe_with_their_defaults():
-    value = load_recipe("smalr-clc-a").model_dump(mode="json")
-    leaves = [
-        f"{section}.{name}" if isinstance(fields, dict) else section
-        for section, fields in value.items()
-        for name in (fields if isinstance(fields, dict) else [""])
-    ]
-    assert [row[0] for row in field_rows()] == leaves
+def leaves(value, prefix=""):
+    """Paths of all values below sections."""
+    for name, own in value.items():
+        if isinstance(own, dict) and own:
+            yield from leaves(own, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_fields_are_all_of_a_recipe(name):
+    paths = {re.sub(r"\[[^]]*\]", "", row[0]) for row in field_rows()}
+    assert set(leaves(load_recipe(name).model_dump(mode="json"))) - {"transfer", "translation"} <= (
+        paths | {"training.multipliers.text.encoder"}
+    )
+
+
+def test_fields_are_printed_as_they_are():
     assert rows("fields") == field_rows()
 
 
-@pytest.mark.parametrize("row", [row for row in field_rows() if row[2] != "required"])
+def kinds_of(path):
+    """The kinds that a path of a field names."""
+    found, parts = {}, ""
+    for part in path.split(".")[:-1]:
+        name, _, kind = part.rstrip("]").partition("[")
+        parts = f"{parts}.{name}" if parts else name
+        if kind:
+            found[f"{parts}.kind"] = kind
+    return found
+
+
+REST = ("transfer", "translation", "text.projection")
+NEEDED = {"paper": "", "summary": "", "name": "plain", "text.projection": True}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in field_rows() if row[2] != "required" and not row[0].startswith(REST)],
+    ids=lambda row: row[0],
+)
 def test_a_default_can_be_set_as_it_is_shown(row):
     path, _, default, _ = row
-    section, name = path.split(".")
-    shown = getattr(getattr(load_recipe("order", [f"{path}={default}"]), section), name)
-    assert shown == yaml.safe_load(default) or str(shown) == default
+    plain = re.sub(r"\[[^]]*\]", "", path)
+    kinds = kinds_of(path)
+    if kinds.get("text.encoder.kind") == "transformer":
+        kinds["text.embedder.kind"] = "pieces"
+    chosen = nested({**NEEDED, **kinds})
+    if kinds.get("text.encoder.kind") == "transformer" or "pieces" in kinds.values():
+        del chosen["text"]["projection"]
+    if kinds.get("sampling.kind") == "tuples":
+        chosen["loss"] = {"kind": "triplets"}
+    if kinds.get("joint.similarity.kind") in ("scan", "imram"):
+        chosen["image"] = {"feature": "efficientnet-lite2/grid3"}
+    without = Recipe.model_validate(chosen)
+    with_default = merge(chosen, parse_overrides([f"{plain}={default}"]))
+    assert check_recipe(with_default, "plain") == without
 
 
 def test_types_and_limits_of_fields():
     table = {row[0]: row[1:3] for row in field_rows()}
-    assert table["text.encoder"] == ["gru or bigru or attention or transformer", "gru"]
+    assert table["text.encoder.kind"] == ["gru or bigru or attention or transformer", "gru"]
     assert table["text.dropout"] == ["number ≥ 0, < 1", "0.0"]
-    assert table["text.ends"] == ["true or false", "true"]
+    assert table["text.embedder[liwe].ends"] == ["true or false", "true"]
+    assert table["text.embedder[universal].rare[latent].tokens"] == ["whole number ≥ 2", "40000"]
     assert table["data.languages"] == ["list of text or null", "null"]
     assert table["training.multipliers"] == ["mapping of text to number", "{}"]
     assert table["name"] == ["text", "required"]
+    assert table["transfer.source"] == ["text", "required"]
 
 
 def test_fields_by_wildcard():
-    assert [row[0] for row in rows("fields", "joint.*")] == ["joint.dim", "joint.similarity"]
+    assert [row[0] for row in rows("fields", "image.head*")] == [
+        "image.head.kind",
+        "image.head[mlp].hidden",
+        "image.head[residual-mlp].hidden",
+        "image.head[bn-mlp].hidden",
+    ]
+    assert [row[0] for row in rows("fields", "text.embedder[liwe].l*")] == [
+        "text.embedder[liwe].layers"
+    ]
+    assert [row[0] for row in rows("fields", "text.embedder.char_dim")] == [
+        "text.embedder[liwe].char_dim",
+        "text.embedder[chargru].char_dim",
+    ]
     with pytest.raises(
         PolyglanceError, match=r"no field matches 'trainig.lr' .did you mean 'train"
     ):

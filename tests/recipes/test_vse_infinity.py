@@ -9,7 +9,7 @@ from polyglance.recipes import load_recipe
 from tests.conftest import write_toy
 from tests.training.test_trainer import run
 
-SMALL = ("image.hidden=8", "training.epochs=8", "training.evaluate_every=9999")
+SMALL = ("image.head.hidden=8", "training.epochs=8", "training.evaluate_every=9999")
 NAMES = [
     "vse-infinity",
     "vse-infinity-grid",
@@ -44,10 +44,10 @@ def test_the_bert_recipe_differs_in_its_text_tower_only() -> None:
     bert = load_recipe("vse-infinity-bert")
     assert (bert.image, bert.loss, bert.joint) == (ours.image, ours.loss, ours.joint)
     assert bert.training.multipliers == {"text.encoder": 0.1}
-    assert bert.augment == ours.augment.model_copy(update={"ends": False})
+    assert bert.augment == ours.augment.model_copy(update={"include_ends": False})
 
 
 def test_the_bert_recipe_asks_for_its_encoder(toy: Path, tmp_path: Path) -> None:
-    with pytest.raises(PolyglanceError, match=r"--set text\.pretrained=FOLDER"):
+    with pytest.raises(PolyglanceError, match=r"--set text\.encoder\.pretrained=FOLDER"):
         run(toy, tmp_path / "run", recipe="vse-infinity-bert")
     assert not (tmp_path / "run").exists()

@@ -4,12 +4,12 @@ import torch
 from PIL import Image
 
 from polyglance.models import Model
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text import Vocabulary
 from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.preprocess import Preprocessing
 
-SMALL = ["text.words=6", "text.hidden=8", "joint.dim=8"]
+SMALL = ["text.embedder.word_dim=6", "text.encoder.hidden=8", "joint.dim=8"]
 WORDS = ["red", "dog", "a", "hund", "roter"]
 
 
@@ -37,7 +37,12 @@ def colours(monkeypatch, tmp_path):
 def make_model():
     def make(recipe="nce", *changes):
         torch.manual_seed(0)
-        return Model(load_recipe(recipe, [*SMALL, *changes]), Vocabulary(WORDS), 3, ["de", "en"])
+        return Model(
+            load_recipe(recipe, parse_overrides([*SMALL, *changes]), shared=True),
+            Vocabulary(WORDS),
+            3,
+            ["de", "en"],
+        )
 
     return make
 

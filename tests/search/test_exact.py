@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polyglance.data import load_folder
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.models import Model
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.search import (
     Hit,
     check_queries,
@@ -135,7 +135,7 @@ def test_bad_queries(model, pictures, query, languages, message):
 
 
 def test_words_past_the_longest_sentence_do_not_count(make_model):
-    for changes in (["text.ends=true", "text.max_length=4"], ["text.max_length=3"]):
+    for changes in (["text.embedder.ends=true", "text.max_length=4"], ["text.max_length=3"]):
         query = check_queries(make_model("nce", *changes), "red qux dog zap")[0]
         expected = ("red", "qux", "dog")[: 2 if len(changes) == 2 else 3]
         assert (query.words, query.unknown) == (expected, ("qux",))
@@ -148,7 +148,10 @@ def test_top_below_one(model, pictures):
 
 
 def test_imported_features_are_searched_in_their_dataset(toy):
-    recipe = load_recipe("nce", ["image.feature=imported/toy", "joint.dim=8", "text.hidden=8"])
+    recipe = load_recipe(
+        "nce",
+        parse_overrides(["image.feature=imported/toy", "joint.dim=8", "text.encoder.hidden=8"]),
+    )
     model = Model(recipe, Vocabulary(["red", "dog"]), 16, ["en"])
     dataset = load_folder(toy)
     gallery = gallery_of_dataset(model, dataset)

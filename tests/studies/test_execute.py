@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import load_report
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.studies import pool as pool_module
 from polyglance.studies.execute import Options, _extract
 from polyglance.studies.fingerprint import nameless
@@ -36,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def task(folder: Path, data: Path, *overrides: str) -> Task:
-    recipe = nameless(load_recipe("vsepp", [*TOY, *overrides]))
+    recipe = nameless(load_recipe("vsepp", parse_overrides([*TOY, *overrides]), shared=True))
     needs = [Need(None, "de"), Need(("independent",), "en")]
     spec = {"recipe": recipe.model_dump(mode="json")}
     return Task(str(folder), spec, str(data), "test", needs)

@@ -92,8 +92,17 @@ def test_a_recipe_mistake_names_the_row(tmp_path: Path) -> None:
 
 
 def test_overrides_are_lists_or_mappings() -> None:
-    nested = {"training": {"epochs": 2, "lr": 1e-5}, "text.hidden": 8, "data": {"kinds": None}}
-    expected = ["training.epochs=2", "training.lr=1e-05", "text.hidden=8", "data.kinds=null"]
+    nested = {
+        "training": {"epochs": 2, "lr": 1e-5},
+        "text.encoder.hidden": 8,
+        "data": {"kinds": None},
+    }
+    expected = [
+        "training.epochs=2",
+        "training.lr=1e-05",
+        "text.encoder.hidden=8",
+        "data.kinds=null",
+    ]
     assert flatten(nested) == expected
 
 
@@ -108,7 +117,7 @@ def test_the_example_of_the_documentation_can_be_planned(tmp_path: Path) -> None
     path.write_text(guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
     plan = make_plan(load_study(str(path)), facts=facts(10), seeds=1)
     assert [len(set(line.sources[0].values())) for line in plan.lines] == [2, 1, 2]
-    assert plan.study.profiles["standard"].overrides == ["text.hidden=256", "joint.dim=256"]
+    assert plan.study.profiles["standard"].overrides == ["text.encoder.hidden=256", "joint.dim=256"]
 
 
 def test_the_measured_example_of_the_documentation_can_be_planned(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from polyglance.data import CaptionedImage, load_dataset
 from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import Recipe, load_recipe
+from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.studies import Study, make_plan
 from polyglance.studies.fingerprint import kin_key, run_key
 from polyglance.studies.needs import Need
@@ -96,7 +96,10 @@ def test_the_key_is_stable_and_blind_to_names() -> None:
 
 def test_the_key_changes_with_seed_override_and_data() -> None:
     base = load_recipe("vsepp")
-    seed, other = load_recipe("vsepp", ["training.seed=1"]), load_recipe("vsepp", ["text.words=7"])
+    seed, other = (
+        load_recipe("vsepp", parse_overrides(["training.seed=1"])),
+        load_recipe("vsepp", parse_overrides(["text.embedder.word_dim=7"])),
+    )
     keys = {run_key(base, "a"), run_key(seed, "a"), run_key(other, "a"), run_key(base, "b")}
     assert len(keys) == 4
     assert kin_key(base, "a") == kin_key(seed, "a") != kin_key(other, "a")
@@ -113,7 +116,7 @@ def test_the_fingerprint_follows_the_captions() -> None:
 def test_imported_features_are_part_of_a_run(tmp_path: Path) -> None:
     first = load_dataset(write_toy(tmp_path / "a"))
     second = load_dataset(write_toy(tmp_path / "b", planted=2.0))
-    recipe = load_recipe("vsepp", ["image.feature=imported/toy"])
+    recipe = load_recipe("vsepp", parse_overrides(["image.feature=imported/toy"]))
     assert dataset_fingerprint(first) == dataset_fingerprint(second)
     assert run_key(recipe, "same", first) != run_key(recipe, "same", second)
 
@@ -121,10 +124,10 @@ def test_imported_features_are_part_of_a_run(tmp_path: Path) -> None:
 def test_later_changes_win() -> None:
     profile = {
         "seeds": 1,
-        "overrides": {"training.epochs": 5, "text.words": 5, "text.hidden": 5},
-        "rows": {"un*": {"text.hidden": 7}},
+        "overrides": {"training.epochs": 5, "text.embedder.word_dim": 5, "text.encoder.hidden": 5},
+        "rows": {"un*": {"text.encoder.hidden": 7}},
     }
-    row = {**ROW, "overrides": {"text.words": 6, "text.hidden": 6}}
+    row = {**ROW, "overrides": {"text.embedder.word_dim": 6, "text.encoder.hidden": 6}}
     made = study(
         row, profiles={"standard": profile}, overrides=["training.epochs=4", "joint.dim=4"]
     )
@@ -138,7 +141,7 @@ def test_changes_are_made_in_the_rows_chosen_alone() -> None:
     made = study(ROW, ALONE, {"name": "spelt", "recipe": "liwe"})
     known = facts(20, ("de", "en"))
     plain = make_plan(made, facts=known)
-    change = ["text.layers=[12, 10]"]
+    change = ["text.embedder.layers=[12, 10]"]
     plan = make_plan(made, facts=known, overrides=change, only="sp*")
     changed = {line.row.name: line.sources for line in plan.lines}
     before = {line.row.name: line.sources for line in plain.lines}

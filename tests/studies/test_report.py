@@ -34,7 +34,12 @@ STUDY = {
     ],
     "rows": [
         {"name": "low", "recipe": "vsepp", "baseline": True, "paper": [30.5, 31, 9]},
-        {"name": "same", "recipe": "vsepp", "overrides": ["text.words=7"], "paper": {"en": 33}},
+        {
+            "name": "same",
+            "recipe": "vsepp",
+            "overrides": ["text.embedder.word_dim=7"],
+            "paper": {"en": 33},
+        },
         {"name": "high", "recipe": "nce"},
     ],
     "claims": [
@@ -103,15 +108,15 @@ def test_the_markdown_has_the_numbers_of_the_stored_results(tmp_path: Path) -> N
 def test_a_report_tells_which_rows_were_changed(tmp_path: Path) -> None:
     results, options = planted(tmp_path, STUDY)
     for rows, command, told in (
-        ("hi*", "polyglance study x --rows 'hi*' --set text.words=3", True),
+        ("hi*", "polyglance study x --rows 'hi*' --set text.embedder.word_dim=3", True),
         ("hi*", "polyglance study x --rows 'hi*'", False),
-        ("*", "polyglance study x --set text.words=3", False),
+        ("*", "polyglance study x --set text.embedder.word_dim=3", False),
     ):
         chosen = replace(options, rows=rows)
         made = make_document("planted", results, chosen, {}, command, 5)
         assert (("changed by --set", "rows 'hi*' alone") in made.about) == told
-    assert shown_change("text.vectors=/home/me/en.vec") == "text.vectors=…/en.vec"
-    assert shown_change("text.words=3") == "text.words=3"
+    assert shown_change("text.embedder.vectors=/home/me/en.vec") == "text.embedder.vectors=…/en.vec"
+    assert shown_change("text.embedder.word_dim=3") == "text.embedder.word_dim=3"
 
 
 def test_the_mean_stands_beside_the_columns_that_it_is_of(tmp_path: Path) -> None:

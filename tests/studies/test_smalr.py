@@ -14,12 +14,12 @@ from tests.studies.planted import facts
 from tests.studies.test_execute import command
 
 SMALL = [
-    "image.hidden=16",
+    "image.head.hidden=16",
     "image.dropout=0",
-    "universal.corpus=lexicon",
-    "universal.trained=8",
-    "universal.dim=8",
-    "constraints.pretrain_epochs=1",
+    "text.embedder.corpus=lexicon",
+    "text.embedder.vector_dim=8",
+    "text.embedder.own_dim=8",
+    "sampling.pretrain_epochs=1",
     "training.epochs=15",
 ]
 LANGUAGES = ("en", "de", "fr", "cs", "pt", "zh", "ar", "es", "uk", "hi")

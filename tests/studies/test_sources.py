@@ -18,7 +18,13 @@ from polyglance.studies.store import CRASH, RunFolder
 from polyglance.studies.worker import Task, perform
 from tests.conftest import TOY, write_toy
 
-SMALL = [*TOY, "text.words=12", "text.heads=2", "text.head_size=4", "training.epochs=8"]
+SMALL = [
+    *TOY,
+    "text.embedder.word_dim=12",
+    "text.encoder.heads=2",
+    "text.encoder.head_dim=4",
+    "training.epochs=8",
+]
 TRANSFER = {"source": "source:en", "dictionary": "captions", "method": "svd"}
 VALUE = {
     "title": "Curves",

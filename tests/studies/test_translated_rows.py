@@ -7,7 +7,7 @@ import pytest
 
 from polyglance.data import load_dataset
 from polyglance.evaluation import Report, load_report
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.studies import Study, make_plan
 from polyglance.studies.fingerprint import nameless
 from polyglance.studies.needs import Need, view_of
@@ -83,7 +83,9 @@ def translations(data: Path, source: str, target: str, path: Path) -> Path:
 
 def judge(tmp_path: Path, data: Path, language: str, needs: list[Need]) -> list[Report]:
     """What a worker finds for a model of one language."""
-    recipe = nameless(load_recipe("vsepp", [*TOY, f"data.languages=[{language}]"]))
+    recipe = nameless(
+        load_recipe("vsepp", parse_overrides([*TOY, f"data.languages=[{language}]"]), shared=True)
+    )
     spec = {"recipe": recipe.model_dump(mode="json")}
     cache = str(tmp_path / "cache")
     task = Task(str(tmp_path / "run"), spec, str(data), "test", needs, cache=cache)

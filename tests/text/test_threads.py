@@ -92,7 +92,7 @@ def test_texts_are_encoded_as_alone(
     embedder: str, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spellings, "KEPT_FORMS", kept)
-    shared, alone = (model(f"text.embedder={embedder}") for _ in range(2))
+    shared, alone = (model(f"text.embedder.kind={embedder}") for _ in range(2))
     shared.network.load_state_dict(alone.network.state_dict())
     before = {name: value.clone() for name, value in shared.network.state_dict().items()}
     expected = [alone.encode_text(texts(thread)) for thread in range(THREADS)]

@@ -33,7 +33,13 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recipe(bert: Path, *overrides: str):
     return load_recipe(
         "vse-infinity-bert",
-        [*TOY, "image.hidden=8", "text.pooling=mean", f"text.pretrained={bert}", *overrides],
+        [
+            *TOY,
+            "image.head.hidden=8",
+            "text.pooling=mean",
+            f"text.encoder.pretrained={bert}",
+            *overrides,
+        ],
     )
 
 
@@ -95,7 +101,7 @@ def test_a_text_without_words_is_named(bert: Path) -> None:
 def test_trained_saved_and_loaded_without_the_source(toy: Path, tmp_path: Path, bert: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(bert, source)
-    settings = ["image.hidden=8", f"text.pretrained={source}", "training.epochs=10"]
+    settings = ["image.head.hidden=8", f"text.encoder.pretrained={source}", "training.epochs=10"]
     result = run(toy, tmp_path / "run", *settings, recipe="vse-infinity-bert")
     assert min(result.progress.evaluations[-1]["mr"].values()) > 45
     before = load_file(source / "model.safetensors")["embeddings.word_embeddings.weight"]
@@ -116,7 +122,7 @@ def test_trained_saved_and_loaded_without_the_source(toy: Path, tmp_path: Path, 
 def test_runs_resume_to_the_same_bits(
     toy: Path, tmp_path: Path, bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = ["image.hidden=8", f"text.pretrained={bert}", "training.epochs=2"]
+    settings = ["image.head.hidden=8", f"text.encoder.pretrained={bert}", "training.epochs=2"]
     run(toy, tmp_path / "whole", *settings, recipe="vse-infinity-bert")
     stop_after(monkeypatch, 9)
     with pytest.raises(KeyboardInterrupt):
@@ -127,7 +133,7 @@ def test_runs_resume_to_the_same_bits(
 
 
 def test_augmentation_masks_pieces_and_spares_the_ends(bert: Path) -> None:
-    made = model(bert, "augment.words=0.5")
+    made = model(bert, "augment.word_drop=0.5")
     tokens, joined = made.reader.encode(made.recipe.text, ["running dogs"] * 500, [], [])
     augmenter = Augmenter(made.recipe, made.reader, tokens, joined)
     ids, lengths = augmenter.captions(0, 0, np.arange(500), "en")
@@ -152,7 +158,7 @@ def test_queries_are_checked_by_pieces(bert: Path) -> None:
 def test_mistakes_are_told_before_anything_is_made(toy: Path, tmp_path: Path, bert: Path) -> None:
     def told(folder: Path, message: str, *more: str) -> None:
         with pytest.raises(PolyglanceError, match=message) as error:
-            run(toy, tmp_path / "run", f"text.pretrained={folder}", *more, recipe=name)
+            run(toy, tmp_path / "run", f"text.encoder.pretrained={folder}", *more, recipe=name)
         assert "\n" not in str(error.value)
         assert not (tmp_path / "run").exists()
 
@@ -184,4 +190,4 @@ def test_missing_transformers_is_told(
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(PolyglanceError, match="pip install transformers"):
-        run(toy, tmp_path / "run", f"text.pretrained={bert}", recipe="vse-infinity-bert")
+        run(toy, tmp_path / "run", f"text.encoder.pretrained={bert}", recipe="vse-infinity-bert")

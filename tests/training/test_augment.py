@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from polyglance import Model
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.recipes.schema import AugmentRecipe
 from polyglance.text import Vocabulary
 from polyglance.text.embedders.base import Substitutes
@@ -22,7 +22,7 @@ from tests.training.test_trainer import run, same, weights
 
 MASK, SIZE = 1000, 1000
 WORDS = Substitutes(MASK, np.arange(500, SIZE), np.array([1, 2]))
-FULL = ("augment.vectors=0.2", "augment.words=0.2", "image.pooling=max", "text.pooling=max")
+FULL = ("augment.vector_drop=0.2", "augment.word_drop=0.2", "image.pooling=max", "text.pooling=max")
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -104,7 +104,7 @@ def test_order_is_kept_and_nothing_is_emptied(lengths: list[int], rate: float, s
 
 
 def test_images_lose_vectors_and_global_ones_stay() -> None:
-    recipe = load_recipe("vsepp", ["augment.vectors=0.5"])
+    recipe = load_recipe("vsepp", parse_overrides(["augment.vector_drop=0.5"]))
     reader = Vocabularies({"": Vocabulary(["a"])})
     tokens = reader.encode(recipe.text, ["a"], [["a"]], ["en"]).ids
     augmenter = Augmenter(recipe, reader, tokens, None)
@@ -124,9 +124,17 @@ def test_images_lose_vectors_and_global_ones_stay() -> None:
 
 def test_the_mask_is_behind_the_words_and_only_where_it_is_used() -> None:
     words = Vocabulary(["a", "dog"])
-    plain = Model(load_recipe("vsepp", ["joint.dim=8", "text.hidden=8"]), words, 4, ["en"])
+    plain = Model(
+        load_recipe("vsepp", parse_overrides(["joint.dim=8", "text.encoder.hidden=8"])),
+        words,
+        4,
+        ["en"],
+    )
     masked = Model(
-        load_recipe("vsepp", ["joint.dim=8", "text.hidden=8", "augment.words=0.2"]),
+        load_recipe(
+            "vsepp",
+            parse_overrides(["joint.dim=8", "text.encoder.hidden=8", "augment.word_drop=0.2"]),
+        ),
         words,
         4,
         ["en"],
@@ -167,18 +175,18 @@ def test_augmented_runs_learn_and_resume_to_the_same_bits(
 
 def test_captions_are_changed_in_all_terms(toy: Path, tmp_path: Path) -> None:
     """c2c only: photographs are not looked at, and the augmentation still makes a difference."""
-    tasks = ("tasks.sampling=languages", "tasks.c2c=1", "training.epochs=1")
-    run(toy, tmp_path / "plain", *tasks, "augment.words=1e-9")
-    run(toy, tmp_path / "augmented", *tasks, "augment.words=0.2")
-    run(toy, tmp_path / "images", *tasks, "augment.words=1e-9", "augment.vectors=0.5")
+    tasks = ("sampling.kind=languages", "sampling.c2c=1", "training.epochs=1")
+    run(toy, tmp_path / "plain", *tasks, "augment.word_drop=1e-9")
+    run(toy, tmp_path / "augmented", *tasks, "augment.word_drop=0.2")
+    run(toy, tmp_path / "images", *tasks, "augment.word_drop=1e-9", "augment.vector_drop=0.5")
     assert same(tmp_path / "plain", tmp_path / "images")
     first, second = (weights(tmp_path / name) for name in ("plain", "augmented"))
     assert not torch.equal(first["text.words.weight"], second["text.words.weight"])
 
 
 def test_separate_towers_have_masks_of_their_own(toy: Path, tmp_path: Path) -> None:
-    settings = ["tasks.sampling=joint", "text.towers=per-language", "training.epochs=1"]
-    model = run(toy, tmp_path / "run", *settings, "augment.words=0.2").model
+    settings = ["sampling.kind=joint", "text.towers=per-language", "training.epochs=1"]
+    model = run(toy, tmp_path / "run", *settings, "augment.word_drop=0.2").model
     for code in ("en", "de"):
         size = len(model.reader.of(code))
         assert model.reader.substitutes(code).mask == size
@@ -187,4 +195,6 @@ def test_separate_towers_have_masks_of_their_own(toy: Path, tmp_path: Path) -> N
 
 def test_shares_beyond_one_are_an_error() -> None:
     with pytest.raises(PolyglanceError, match=r"'augment': .*must not exceed 1"):
-        load_recipe("vsepp", ["augment.masked=0.9", "augment.random=0.5"])
+        load_recipe(
+            "vsepp", parse_overrides(["augment.mask_share=0.9", "augment.replace_share=0.5"])
+        )

@@ -9,13 +9,19 @@ from polyglance import Model
 from polyglance.data import load_dataset, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training import train
 from tests.conftest import TOY
 
 
 def run(data: Path, out: Path, resume: bool = False) -> None:
-    train(load_recipe("vsepp", TOY), load_dataset(data), out, resume, show_progress=False)
+    train(
+        load_recipe("vsepp", parse_overrides(TOY), shared=True),
+        load_dataset(data),
+        out,
+        resume,
+        show_progress=False,
+    )
 
 
 def spoil(toy: Path, split: str, text: str) -> int:
@@ -62,14 +68,18 @@ def test_a_language_without_validation_pictures_is_not_judged(toy: Path, tmp_pat
         if row.split == "val":
             row.captions["de"]["independent"].clear()
     save_folder(toy, rows)
-    result = train(load_recipe("vsepp", TOY), load_dataset(toy), tmp_path / "run")
+    result = train(
+        load_recipe("vsepp", parse_overrides(TOY), shared=True), load_dataset(toy), tmp_path / "run"
+    )
     assert list(result.progress.evaluations[-1]["mr"]) == ["en"]
 
 
 def test_photographs_without_features_are_told(toy: Path, tmp_path: Path, capsys) -> None:
     rows = load_folder(toy).images
     save_folder(toy, [type(rows[0])("gone.jpg", "train", rows[0].captions), *rows[1:]])
-    train(load_recipe("vsepp", TOY), load_dataset(toy), tmp_path / "run")
+    train(
+        load_recipe("vsepp", parse_overrides(TOY), shared=True), load_dataset(toy), tmp_path / "run"
+    )
     told = capsys.readouterr().err
     assert "note: 1 of 120 have no 'imported/toy' and are left out (the first is 'gone.jpg'" in told
 

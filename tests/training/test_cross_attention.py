@@ -40,13 +40,13 @@ def test_recipes_learn_in_both_languages(sets: Path, tmp_path: Path, recipe: str
 
 
 def test_captions_against_captions_and_separate_towers(sets: Path, tmp_path: Path) -> None:
-    settings = ["tasks.sampling=languages", "tasks.c2c=0.5", "text.towers=per-language"]
+    settings = ["sampling.kind=languages", "sampling.c2c=0.5", "text.towers=per-language"]
     result = run(sets, tmp_path / "run", *settings, "training.epochs=3", recipe="scan-t2i")
     assert min(result.progress.evaluations[-1]["mr"].values()) > 45
 
 
 def test_augmented_sets_and_words(sets: Path, tmp_path: Path) -> None:
-    settings = ["augment.vectors=0.3", "augment.words=0.3", "training.epochs=1"]
+    settings = ["augment.vector_drop=0.3", "augment.word_drop=0.3", "training.epochs=1"]
     result = run(sets, tmp_path / "a", *settings, recipe="scan-i2t")
     assert np.isfinite(result.progress.best)
     run(sets, tmp_path / "b", *settings, recipe="scan-i2t")

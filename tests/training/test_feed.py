@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text import Ragged
 from polyglance.training.data import TrainingData
 from polyglance.training.feed import Feed, Term, build_feed
@@ -29,7 +29,9 @@ def data(
 
 
 def feed(source: TrainingData, *overrides: str) -> Feed:
-    return build_feed(load_recipe("vsepp", ["training.batch_size=10", *overrides]), source)
+    return build_feed(
+        load_recipe("vsepp", parse_overrides(["training.batch_size=10", *overrides])), source
+    )
 
 
 def same(a: list[Term], b: list[Term]) -> bool:
@@ -62,10 +64,10 @@ def test_pairs_per_image(per_photo: dict[str, int], pairs: int) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        ["tasks.sampling=union"],
-        ["tasks.sampling=languages", "tasks.c2c=0.5"],
-        ["tasks.sampling=languages", "compat.reshuffle_all=true"],
-        ["tasks.sampling=joint", "tasks.c2c=1"],
+        ["sampling.kind=union"],
+        ["sampling.kind=languages", "sampling.c2c=0.5"],
+        ["sampling.kind=languages", "compat.reshuffle_all=true"],
+        ["sampling.kind=joint", "sampling.c2c=1"],
     ],
 )
 def test_the_same_updates_from_any_start(settings: list[str]) -> None:
@@ -85,7 +87,7 @@ def test_union_visits_every_caption_once_an_epoch() -> None:
 
 def test_languages_are_drawn_alike_and_c2c_half_the_time() -> None:
     source = data()
-    steps = islice(feed(source, "tasks.sampling=languages", "tasks.c2c=0.5").steps(0), 4000)
+    steps = islice(feed(source, "sampling.kind=languages", "sampling.c2c=0.5").steps(0), 4000)
     drawn: Counter[str] = Counter()
     for (term,) in steps:
         codes = {source.languages[row] for row in term.captions}
@@ -103,7 +105,7 @@ def test_languages_are_drawn_alike_and_c2c_half_the_time() -> None:
 def test_each_language_reshuffles_when_it_is_exhausted() -> None:
     source = data(20)
     seen: dict[str, list[int]] = {code: [] for code in PER_PHOTO}
-    for (term,) in islice(feed(source, "tasks.sampling=languages").steps(0), 200):
+    for (term,) in islice(feed(source, "sampling.kind=languages").steps(0), 200):
         seen[source.languages[term.captions[0]]] += term.captions.tolist()
     for rows in seen.values():
         size = len(set(rows))
@@ -115,7 +117,7 @@ def test_each_language_reshuffles_when_it_is_exhausted() -> None:
 
 def test_compat_restarts_all_languages_at_once() -> None:
     source = data(20)
-    settings = ["tasks.sampling=languages", "compat.reshuffle_all=true"]
+    settings = ["sampling.kind=languages", "compat.reshuffle_all=true"]
     seen: set[int] = set()
     for (term,) in islice(feed(source, *settings).steps(0), 400):
         seen |= set(term.captions.tolist())
@@ -130,7 +132,7 @@ def test_compat_restarts_all_languages_at_once() -> None:
 
 def test_joint_updates_take_one_caption_of_each_language_for_the_same_photographs() -> None:
     source = data()
-    joint = feed(source, "tasks.sampling=joint", "tasks.c2c=0.5")
+    joint = feed(source, "sampling.kind=joint", "sampling.c2c=0.5")
     for step in islice(joint.steps(0), 6):
         grounded, pairs = step[:4], step[4:]
         photos = source.photo[grounded[0].captions].tolist()
@@ -144,7 +146,9 @@ def test_joint_updates_take_one_caption_of_each_language_for_the_same_photograph
 def test_text_only_tuples_serve_c2c_alone() -> None:
     source = data(10, text_only=10)
     drawn = islice(
-        feed(source, "tasks.sampling=languages", "tasks.c2c=0.5", "tasks.text_only=true").steps(0),
+        feed(
+            source, "sampling.kind=languages", "sampling.c2c=0.5", "sampling.text_only=true"
+        ).steps(0),
         600,
     )
     kinds = {True: set(), False: set()}
@@ -156,9 +160,9 @@ def test_text_only_tuples_serve_c2c_alone() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["tasks.c2c=0.5"], "needs tasks.sampling"),
+        (["sampling.c2c=0.5"], "needs tasks.sampling"),
         (["text.towers=per-language"], "needs batches of one language"),
-        (["tasks.sampling=languages", "tasks.text_only=true"], "above 0"),
+        (["sampling.kind=languages", "sampling.text_only=true"], "above 0"),
         (["training.batch_size=1000", "training.drop_last=true"], "do not fill one batch"),
     ],
 )
@@ -169,4 +173,4 @@ def test_impossible_tasks_are_told(settings: list[str], message: str) -> None:
 
 def test_c2c_needs_two_languages() -> None:
     with pytest.raises(PolyglanceError, match="two of the languages"):
-        feed(data(5, {"en": 5}), "tasks.sampling=languages", "tasks.c2c=0.5")
+        feed(data(5, {"en": 5}), "sampling.kind=languages", "sampling.c2c=0.5")

@@ -58,8 +58,8 @@ def test_several_groups_resume_to_the_same_bits(
     settings = (
         "training.multipliers={text.gru: 0.1, image: 0.5}",
         "training.warmup_epoch=1",
-        "image.head=residual-mlp",
-        "image.hidden=8",
+        "image.head.kind=residual-mlp",
+        "image.head.hidden=8",
     )
     run(toy, tmp_path / "whole", *settings)
     stop_after(monkeypatch, 11)

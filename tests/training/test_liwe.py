@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polyglance import Model
 from polyglance.errors import NoWords, PolyglanceError
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.search.query import check_query
 from polyglance.text.embedders.characters import embedder
 from polyglance.text.embedders.characters.embedder import Spellings
@@ -25,9 +25,9 @@ from tests.training.test_trainer import run, same, weights
 
 SMALL = [
     "image.attention=false",
-    "text.layers=[12, 10]",
-    "text.characters=6",
-    "text.word_length=10",
+    "text.embedder.layers=[12, 10]",
+    "text.embedder.char_dim=6",
+    "text.embedder.word_length=10",
 ]
 JOINT = [*SMALL, "training.evaluate_every=7", "training.epochs=4"]
 TEXTS = ["red dog runs", "blauer hund", "犬 🐕", "x" * 200, "red"]
@@ -36,8 +36,14 @@ CODES = ["en", "de"]
 
 def model(*overrides: str, recipe: str = "liwe") -> Model:
     """Untrained, with batch norms that are not trivial."""
-    small = ["text.hidden=8", "joint.dim=8", "text.words=7", "text.threshold=1", *SMALL]
-    made = load_recipe(recipe, [*small, *overrides])
+    small = [
+        "text.encoder.hidden=8",
+        "joint.dim=8",
+        "text.embedder.word_dim=7",
+        "text.embedder.min_count=1",
+        *SMALL,
+    ]
+    made = load_recipe(recipe, parse_overrides([*small, *overrides]))
     captions = {code: [[w] for group in groups for w in group] for code, groups in WORDS.items()}
     torch.manual_seed(0)
     result = Model(made, Spellings.build(made.text, captions), 4, CODES)
@@ -85,7 +91,7 @@ def load(path: Path) -> dict[str, int]:
 
 
 def test_several_image_losses_are_one_update(toy: Path, tmp_path: Path) -> None:
-    settings = [*JOINT, "tasks.grounded=null", "training.updates=5"]
+    settings = [*JOINT, "sampling.grounded=null", "training.updates=5"]
     run(toy, tmp_path / "run", *settings, recipe="liwe-joint")
     assert load(tmp_path / "run" / FILE)["objective.step"] == 5
 
@@ -95,7 +101,7 @@ def test_aligned_languages_meet_images_only_through_grounded_ones(
 ) -> None:
     source = data(photos=30)
     for sampling in ("joint", "languages"):
-        chosen = [f"tasks.sampling={sampling}", "tasks.c2c=0.5", "tasks.grounded=[en]"]
+        chosen = [f"sampling.kind={sampling}", "sampling.c2c=0.5", "sampling.grounded=[en]"]
         kinds = set()
         for terms in islice(feed(source, *chosen).steps(0), 60):
             for term in terms:
@@ -108,9 +114,9 @@ def test_aligned_languages_meet_images_only_through_grounded_ones(
                 kinds.add(term.others is None)
         assert kinds == {True, False}
     with pytest.raises(PolyglanceError, match="would not be trained at all"):
-        run(toy, tmp_path / "run", "tasks.grounded=[en]")
+        run(toy, tmp_path / "run", "sampling.grounded=[en]")
     with pytest.raises(PolyglanceError, match="'fr' is not a language trained on"):
-        run(toy, tmp_path / "run", "tasks.grounded=[fr]")
+        run(toy, tmp_path / "run", "sampling.grounded=[fr]")
 
 
 @pytest.mark.parametrize("embedder", ["liwe", "chargru"])
@@ -128,7 +134,7 @@ def test_aligned_languages_meet_images_only_through_grounded_ones(
 def test_neither_padding_nor_order_changes_a_point(
     embedder: str, texts: list[str], data: st.DataObject
 ) -> None:
-    made = MODELS.setdefault(embedder, model(f"text.embedder={embedder}"))
+    made = MODELS.setdefault(embedder, model(f"text.embedder.kind={embedder}"))
     texts = [text for text in texts if any(c.isalpha() for c in text)] or ["a"]
     order = data.draw(st.permutations(range(len(texts))))
     together = made.encode_text(texts)
@@ -144,7 +150,7 @@ MODELS: dict[str, Model] = {}
 
 def test_unpacked_as_in_the_authors_code_depends_on_the_batch() -> None:
     for embedder in ("liwe", "chargru"):
-        made = model(f"text.embedder={embedder}", "compat.unpacked=true")
+        made = model(f"text.embedder.kind={embedder}", "compat.unpacked=true")
         together = made.encode_text(["red", "a red dog that runs"])
         assert np.abs(together[0] - made.encode_text("red")[0]).max() > 1e-4
         np.testing.assert_allclose(
@@ -192,7 +198,7 @@ def test_a_service_forgets_words_and_keeps_ids_it_has_given(
 
 
 def test_a_tower_for_each_language(toy: Path, tmp_path: Path) -> None:
-    settings = [*SMALL, "text.towers=per-language", "tasks.sampling=languages", "training.epochs=1"]
+    settings = [*SMALL, "text.towers=per-language", "sampling.kind=languages", "training.epochs=1"]
     result = run(toy, tmp_path / "run", *settings, recipe="liwe")
     loaded = Model.load(tmp_path / "run")
     assert set(loaded.reader.lexicons) == {"de", "en"}
@@ -204,7 +210,7 @@ def test_a_tower_for_each_language(toy: Path, tmp_path: Path) -> None:
 
 
 def test_augmentation_draws_training_words_only(toy: Path, tmp_path: Path) -> None:
-    result = run(toy, tmp_path / "run", *SMALL, "augment.words=0.3", recipe="liwe")
+    result = run(toy, tmp_path / "run", *SMALL, "augment.word_drop=0.3", recipe="liwe")
     found = result.model.reader.substitutes("en")
     assert found.words.min() == 4
     words = result.model.reader.of("en").decode(found.words.tolist())
@@ -213,7 +219,7 @@ def test_augmentation_draws_training_words_only(toy: Path, tmp_path: Path) -> No
 
 def test_romanised_text_has_latin_letters_alone() -> None:
     pytest.importorskip("sudachipy")
-    made = model("text.romanise=true", "text.alphabet=lavse")
+    made = model("text.romanise=true", "text.embedder.alphabet=lavse")
     assert check_query(made, "犬が走る").words == ("inu", "ga", "hashiru")
     assert np.isfinite(made.encode_text(["犬が走る"], "ja")).all()
 
@@ -221,7 +227,7 @@ def test_romanised_text_has_latin_letters_alone() -> None:
 def test_pretrained_vectors_go_beside_spelt_words(toy: Path, tmp_path: Path) -> None:
     file = tmp_path / "toy.vec"
     file.write_text("3 5\ndog 1 0 0 0 0\nhund 1 0 0 0 0\nnever 0 0 1 0 0\n")
-    settings = [*SMALL, f"text.vectors={file}", "training.epochs=1"]
+    settings = [*SMALL, f"text.embedder.vectors={file}", "training.epochs=1"]
     result = run(toy, tmp_path / "run", *settings, recipe="liwe-glove")
     table = weights(tmp_path / "run")["text.words.table"]
     assert table.tolist() == [[0.0] * 5, [1.0, 0, 0, 0, 0], [1.0, 0, 0, 0, 0]]
@@ -243,7 +249,11 @@ def test_pretrained_vectors_go_beside_spelt_words(toy: Path, tmp_path: Path) -> 
 def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     bert = write_bert(tmp_path / "bert")
-    settings = ["image.attention=false", "text.embedder=transformer", f"text.pretrained={bert}"]
+    settings = [
+        "image.attention=false",
+        "text.embedder.kind=transformer",
+        f"text.encoder.pretrained={bert}",
+    ]
     settings += ["training.epochs=8", "training.evaluate_every=20"]
     result = run(toy, tmp_path / "run", *settings, recipe="cmlr")
     assert min(result.progress.evaluations[-1]["mr"].values()) > 45
@@ -266,10 +276,10 @@ def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["text.encoder=transformer"], "has word vectors of its own"),
-        (["text.embedder=table", "text.vectors=x.vec"], "beside spelt words"),
+        (["text.encoder.kind=transformer"], "has word vectors of its own"),
+        (["text.embedder.kind=table", "text.embedder.vectors=x.vec"], "beside spelt words"),
     ],
 )
 def test_what_does_not_go_together_is_told(change: list[str], message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
-        load_recipe("liwe", change)
+        load_recipe("liwe", parse_overrides(change))

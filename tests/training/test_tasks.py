@@ -10,7 +10,7 @@ import pytest
 from polyglance import Model
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import load_recipe, recipe_names
+from polyglance.recipes import load_recipe, parse_overrides, recipe_names
 from polyglance.training.data import prepare
 from polyglance.training.pairs import caption_pairs
 from tests.conftest import TOY
@@ -20,9 +20,9 @@ from tests.training.test_trainer import run, same
 @pytest.mark.parametrize(
     "settings",
     [
-        ["tasks.sampling=languages", "tasks.c2c=0.5"],
-        ["tasks.sampling=languages", "tasks.c2c=0.5", "text.towers=per-language"],
-        ["tasks.sampling=joint", "tasks.c2c=1", "text.towers=per-language"],
+        ["sampling.kind=languages", "sampling.c2c=0.5"],
+        ["sampling.kind=languages", "sampling.c2c=0.5", "text.towers=per-language"],
+        ["sampling.kind=joint", "sampling.c2c=1", "text.towers=per-language"],
     ],
 )
 def test_tasks_learn_both_languages(toy: Path, tmp_path: Path, settings: list[str]) -> None:
@@ -41,7 +41,7 @@ def test_the_papers_recipes_run(toy: Path, tmp_path: Path, name: str) -> None:
 
 
 def test_separate_towers_need_a_language(toy: Path, tmp_path: Path) -> None:
-    settings = ["tasks.sampling=languages", "text.towers=per-language", "training.epochs=1"]
+    settings = ["sampling.kind=languages", "text.towers=per-language", "training.epochs=1"]
     run(toy, tmp_path / "run", *settings)
     model = Model.load(tmp_path / "run")
     assert set(model.reader.tables) == {"de", "en"}
@@ -62,7 +62,7 @@ def test_primary_languages_decide(toy: Path, tmp_path: Path) -> None:
 
 
 def test_text_only_tuples_teach_their_words(toy: Path, tmp_path: Path) -> None:
-    settings = ["tasks.sampling=languages", "tasks.c2c=0.5", "tasks.text_only=true"]
+    settings = ["sampling.kind=languages", "sampling.c2c=0.5", "sampling.text_only=true"]
     with pytest.raises(PolyglanceError, match="there is no text-only"):
         run(toy, tmp_path / "none", *settings)
     captions = {"en": {"translation": ["a zebra"]}, "de": {"translation": ["ein zebra"]}}
@@ -73,7 +73,7 @@ def test_text_only_tuples_teach_their_words(toy: Path, tmp_path: Path) -> None:
 
 
 def test_reversed_lengths_change_what_c2c_learns(toy: Path, tmp_path: Path) -> None:
-    settings = ["tasks.sampling=languages", "tasks.c2c=0.9", "training.epochs=1"]
+    settings = ["sampling.kind=languages", "sampling.c2c=0.9", "training.epochs=1"]
     run(toy, tmp_path / "paper", *settings)
     run(toy, tmp_path / "authors", *settings, "compat.c2c_lengths=true")
     assert not same(tmp_path / "paper", tmp_path / "authors")
@@ -92,14 +92,16 @@ def test_one_language_on_the_photographs_of_both(toy: Path, tmp_path: Path) -> N
 
 
 def test_the_authors_pairs_come_from_all_photographs(toy: Path, tmp_path: Path) -> None:
-    half = ["data.photos=0.5", "tasks.sampling=languages", "tasks.c2c=0.5"]
+    half = ["data.images=0.5", "sampling.kind=languages", "sampling.c2c=0.5"]
     seen = {}
     for name in ("false", "true"):
-        recipe = load_recipe("vsepp", [*TOY, *half, f"compat.c2c_photos={name}"])
+        recipe = load_recipe(
+            "vsepp", parse_overrides([*TOY, *half, f"compat.c2c_images={name}"]), shared=True
+        )
         _, seen[name] = prepare(recipe, load_dataset(toy), tmp_path, False)
     own, all_ = seen["false"], seen["true"]
     assert own.grounded == len(own) == all_.grounded
     assert len(all_) == 2 * len(own)
     pairs = caption_pairs(all_.photo, all_.languages)
     assert len(pairs) == 2 * len(caption_pairs(own.photo, own.languages))
-    run(toy, tmp_path / "run", *half, "compat.c2c_photos=true", "training.updates=4")
+    run(toy, tmp_path / "run", *half, "compat.c2c_images=true", "training.updates=4")

@@ -15,14 +15,14 @@ from safetensors.torch import load_file
 from polyglance import Model
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training import train, trainer
 from polyglance.training.collapse import CollapseDetector
 from tests.conftest import TOY, write_toy
 
 
 def run(data: Path, out: Path, *overrides: str, recipe: str = "vsepp", resume: bool = False):
-    chosen = load_recipe(recipe, [*TOY, *overrides])
+    chosen = load_recipe(recipe, parse_overrides([*TOY, *overrides]), shared=True)
     return train(chosen, load_dataset(data), out, resume, show_progress=False)
 
 
@@ -135,7 +135,7 @@ def test_a_length_in_updates_replaces_epochs(toy: Path, tmp_path: Path) -> None:
 
 
 def test_warm_up_in_updates_is_that_in_epochs(toy: Path, tmp_path: Path) -> None:
-    length = ("training.epochs=2", "loss.name=max-hinge")
+    length = ("training.epochs=2", "loss.kind=max-hinge")
     epochs = run(toy, tmp_path / "epochs", *length, "loss.warmup_epochs=1")
     one = epochs.progress.update // 2
     run(toy, tmp_path / "updates", *length, "loss.warmup_epochs=0", f"loss.warmup_updates={one}")
@@ -200,7 +200,7 @@ def test_statistics_leave_padding_out(tmp_path: Path) -> None:
         (["image.feature=efficientnet-lite2/global"], "has no pictures to compute"),
         (["text.tokenizer=wrods"], "did you mean 'words'"),
         (["text.pooling=lst"], "did you mean 'last'"),
-        (["loss.name=infonse"], "did you mean 'infonce'"),
+        (["loss.kind=infonse"], "did you mean 'infonce'"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(

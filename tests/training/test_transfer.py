@@ -19,22 +19,28 @@ from polyglance.training.source import copy_weights
 from polyglance.training.transfer import begin_model
 from tests.conftest import TOY, WORDS, write_toy
 
-ATTENTION = [*TOY, "text.words=12", "text.heads=2", "text.head_size=4", "training.epochs=12"]
-LIWE = [*TOY, "text.layers=[12, 10]", "text.characters=6", "training.epochs=12"]
+ATTENTION = [
+    *TOY,
+    "text.embedder.word_dim=12",
+    "text.encoder.heads=2",
+    "text.encoder.head_dim=4",
+    "training.epochs=12",
+]
+LIWE = [*TOY, "text.embedder.layers=[12, 10]", "text.embedder.char_dim=6", "training.epochs=12"]
 LIWE += ["image.attention=false"]
 TABLE = [*TOY, "training.epochs=12"]
-TOWERS = [*TABLE, "text.towers=per-language", "tasks.sampling=languages"]
+TOWERS = [*TABLE, "text.towers=per-language", "sampling.kind=languages"]
 UNIVERSAL = [
     *TABLE,
-    "image.hidden=16",
+    "image.head.hidden=16",
     "image.dropout=0",
-    "universal.trained=8",
-    "universal.dim=4",
-    "universal.frequent=4",
-    "universal.updates=20",
-    "universal.latent=12",
-    "universal.candidates=3",
-    "constraints.pretrain_epochs=0",
+    "text.embedder.vector_dim=8",
+    "text.embedder.own_dim=4",
+    "text.embedder.frequent=4",
+    "text.embedder.rare.updates=20",
+    "text.embedder.rare.tokens=12",
+    "text.embedder.rare.candidates=3",
+    "sampling.pretrain_epochs=0",
     "training.epochs=15",
 ]
 KINDS = {
@@ -44,7 +50,7 @@ KINDS = {
     "vectors": ("translator", ATTENTION),
     "universal": ("smalr-hem", UNIVERSAL),
 }
-AFTER = {"universal": ["tasks.sampling=languages", "loss.name=sum-hinge", "loss.margin=0.2"]}
+AFTER = {"universal": ["sampling.kind=languages", "loss.kind=sum-hinge", "loss.margin=0.2"]}
 """What the recipe of an extended model has besides, as 'add-language' says it."""
 TEXTS = ["red dog runs", "a cat that sleeps", "zebra", "white"]
 
@@ -68,7 +74,7 @@ def trained(world):
 
 def run(world, name, kind, *overrides, resume=False):
     recipe, small = KINDS[kind]
-    chosen = load_recipe(recipe, [*small, *overrides])
+    chosen = load_recipe(recipe, parse_overrides([*small, *overrides]))
     folder, dataset = world
     return train(chosen, dataset, folder / name, resume, folder / "cache", show_progress=False)
 
@@ -84,10 +90,10 @@ def recall(result, code="de"):
 
 def test_an_aligned_translator_is_better_than_a_random_one_before_any_training(world, trained):
     source = trained("vectors")
-    zero = german(source, "data.photos=0", "transfer.method=svd")
+    zero = german(source, "data.images=0", "transfer.method=svd")
     aligned = run(world, "t2", "vectors", *zero)
     random = run(world, "t1", "vectors", *zero, "transfer.translator=random")
-    scratch = run(world, "fs", "vectors", "data.languages=[de]", "data.photos=0")
+    scratch = run(world, "fs", "vectors", "data.languages=[de]", "data.images=0")
     assert recall(aligned) > recall(random) + 20
     assert recall(aligned) > recall(scratch) + 20
     assert aligned.progress.finished == "nothing to train on"
@@ -108,7 +114,7 @@ def test_an_aligned_translator_is_better_than_a_random_one_before_any_training(w
 
 
 def test_fine_tuning_starts_from_the_source_and_keeps_the_best(world, trained):
-    few = german(trained("vectors"), "data.photos=20", "transfer.method=svd")
+    few = german(trained("vectors"), "data.images=20", "transfer.method=svd")
     result = run(world, "t2-few", "vectors", *few)
     assert result.progress.evaluations[0]["update"] == 0
     scores = [row["rsum"] for row in result.progress.evaluations]
@@ -123,7 +129,7 @@ def test_an_added_language_leaves_all_others_as_they_were(world, trained, kind):
     source = trained(kind)
     old = Model.load(source)
     for name, photos in ((f"{kind}-0", 0), (f"{kind}-30", 30)):
-        more = [f"data.photos={photos}", "transfer.keep=true", "transfer.method=svd"]
+        more = [f"data.images={photos}", "transfer.keep=true", "transfer.method=svd"]
         result = run(world, name, kind, *german(source, *more), *AFTER.get(kind, ()))
         new = Model.load(world[0] / name)
         assert new.languages == ["de", "en"]
@@ -144,8 +150,8 @@ def test_a_compact_model_takes_a_language_as_the_whole_one_does(world, trained):
     compact(Model.load(trained("universal"))).save(world[0] / "compact")
     found = []
     for source in (trained("universal"), world[0] / "compact"):
-        stored = f"universal.precomputed={source.name == 'compact'}"
-        more = german(source, "data.photos=0", "transfer.keep=true", stored)
+        stored = f"text.embedder.stored={source.name == 'compact'}"
+        more = german(source, "data.images=0", "transfer.keep=true", stored)
         name = f"{source.name}-german"
         found.append(run(world, name, "universal", *more, *AFTER["universal"]).model)
     whole, small = (model.encode_text(["roter hund läuft", "katze"], "de") for model in found)
@@ -157,8 +163,8 @@ def test_a_compact_model_takes_a_language_as_the_whole_one_does(world, trained):
 def test_few_pairs_teach_words_that_the_dictionary_lacks(world, trained, tmp_path):
     (tmp_path / "pairs.txt").write_text("hund dog\nkatze cat\n")
     named = german(trained("table"), "transfer.keep=true", dictionary=tmp_path / "pairs.txt")
-    zero = run(world, "poor", "table", *named, "data.photos=0")
-    few = run(world, "poor-60", "table", *named, "data.photos=60", "training.epochs=30")
+    zero = run(world, "poor", "table", *named, "data.images=0")
+    few = run(world, "poor-60", "table", *named, "data.images=60", "training.epochs=30")
     assert isinstance(zero.model.reader, AddedReader)
     assert zero.model.reader.added["de"].words == ("hund", "katze")
     assert set(few.model.reader.added["de"].words) == {w for g in WORDS["de"] for w in g}
@@ -167,12 +173,12 @@ def test_few_pairs_teach_words_that_the_dictionary_lacks(world, trained, tmp_pat
 
 def test_languages_are_added_one_after_the_other(world, trained, tmp_path):
     (tmp_path / "pairs.txt").write_text("perro dog\ngato cat\n")
-    first = german(trained("liwe"), "transfer.keep=true", "data.photos=0")
+    first = german(trained("liwe"), "transfer.keep=true", "data.images=0")
     run(world, "first", "liwe", *first)
     recipe, small = KINDS["liwe"]
     named = [f"transfer.source={world[0] / 'first'}", "transfer.keep=true"]
     named += [f"transfer.dictionary={tmp_path / 'pairs.txt'}", "data.languages=[es]"]
-    chosen = load_recipe(recipe, [*small, *named])
+    chosen = load_recipe(recipe, parse_overrides([*small, *named]))
     before = Model.load(world[0] / "first")
     both = begin_model(chosen, None, {}, before.feature_dim, world[0] / "first")
     both.save(tmp_path / "both")
@@ -203,7 +209,9 @@ def test_vectors_fill_in_for_words_that_the_dictionary_lacks(world, trained, tmp
     named += ["transfer.method=svd", f"transfer.vectors={tmp_path}"]
     source = trained("table")
     old = Model.load(source)
-    new = begin_model(load_recipe("vsepp", [*TABLE, *named]), world[1], {}, 16, source)
+    new = begin_model(
+        load_recipe("vsepp", parse_overrides([*TABLE, *named])), world[1], {}, 16, source
+    )
     assert set(new.reader.added["de"].words) == set(german_words)
     rows = new.network.text.added.tables["language_de"].detach()
     place = new.reader.added["de"].words.index("rot")
@@ -224,20 +232,24 @@ def test_copied_weights_are_those_that_both_have(world, trained):
 @pytest.mark.parametrize(
     ("kind", "overrides", "message"),
     [
-        ("table", ["text.hidden=8"], "trained with text.hidden=16, and the recipe has 8"),
+        (
+            "table",
+            ["text.encoder.hidden=8"],
+            "trained with text.encoder.hidden=16, and the recipe has 8",
+        ),
         ("table", ["data.languages=[en]"], "the model knows 'en' already"),
         ("table", ["transfer.keep=false"], "extended, with transfer.keep=true"),
         ("table", ["transfer.pivot=fr"], "transfer.pivot 'fr' is not the source's"),
         ("table", ["transfer.dictionary=lexicon"], "dictionary lexicon needs a lexicon"),
         ("table", ["transfer.source=null"], "it goes with transfer.source"),
         ("table", ["transfer.dictionary=identical"], "needs vectors of both languages"),
-        ("vectors", ["text.vectors=nowhere"], "no such folder; give text.vectors"),
-        ("vectors", ["data.languages=null"], "data.photos=0 needs data.languages"),
+        ("vectors", ["text.embedder.vectors=nowhere"], "no such folder; give text.vectors"),
+        ("vectors", ["data.languages=null"], "data.images=0 needs data.languages"),
     ],
 )
 def test_mistakes(world, trained, tmp_path, monkeypatch, kind, overrides, message):
     monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
-    named = german(trained(kind), "transfer.keep=true", "data.photos=0", *overrides)
+    named = german(trained(kind), "transfer.keep=true", "data.images=0", *overrides)
     with pytest.raises(PolyglanceError, match=message):
         run(world, f"mistake-{len(list(Path(world[0]).iterdir()))}", kind, *named)
 
@@ -246,4 +258,4 @@ def test_a_word_by_word_dictionary_of_strangers_is_an_error(world, trained, tmp_
     (tmp_path / "pairs.txt").write_text("hund zebra\n")
     named = german(trained("table"), "transfer.keep=true", dictionary=tmp_path / "pairs.txt")
     with pytest.raises(PolyglanceError, match="knows none of the words that its 1 pairs"):
-        run(world, "strangers", "table", *named, "data.photos=0")
+        run(world, "strangers", "table", *named, "data.images=0")

@@ -32,20 +32,20 @@ from tests.training.test_trainer import same
 
 SMALL = [
     *TOY,
-    "image.hidden=16",
+    "image.head.hidden=16",
     "image.dropout=0",
-    "universal.trained=8",
-    "universal.dim=8",
-    "universal.updates=20",
-    "universal.latent=12",
-    "universal.candidates=3",
-    "constraints.pretrain_epochs=1",
+    "text.embedder.vector_dim=8",
+    "text.embedder.own_dim=8",
+    "text.embedder.rare.updates=20",
+    "text.embedder.rare.tokens=12",
+    "text.embedder.rare.candidates=3",
+    "sampling.pretrain_epochs=1",
 ]
-LATENT = ["universal.frequent=4", "universal.dim=4"]
+LATENT = ["text.embedder.frequent=4", "text.embedder.own_dim=4"]
 
 
 def run(data: Path, out: Path, recipe: str, *overrides: str, resume: bool = False):
-    chosen = load_recipe(recipe, [*SMALL, *overrides])
+    chosen = load_recipe(recipe, parse_overrides([*SMALL, *overrides]), shared=True)
     cache = data.parent / "cache"
     return train(chosen, load_dataset(data), out, resume, cache, show_progress=False)
 
@@ -53,10 +53,10 @@ def run(data: Path, out: Path, recipe: str, *overrides: str, resume: bool = Fals
 @pytest.mark.parametrize(
     ("recipe", "changes"),
     [
-        ("embn", ["data.languages=[de]", "constraints.pretrain_epochs=0"]),
+        ("embn", ["data.languages=[de]", "sampling.pretrain_epochs=0"]),
         ("par-embn", []),
         ("mule", []),
-        ("smalr-la", ["universal.frequent=0"]),
+        ("smalr-la", ["text.embedder.frequent=0"]),
         ("smalr-hem", LATENT),
         ("smalr", LATENT),
     ],
@@ -104,7 +104,7 @@ def test_photographs_without_a_language_are_trained_on(toy: Path, tmp_path: Path
 
 
 def test_batches_have_every_photograph_once_and_its_own_captions(toy: Path, tmp_path: Path) -> None:
-    recipe = load_recipe("mule", [*SMALL, *HOLES])
+    recipe = load_recipe("mule", parse_overrides([*SMALL, *HOLES]), shared=True)
     _, data = prepare(recipe, load_dataset(with_holes(toy)), tmp_path / "cache", False)
     feed = TuplesFeed(recipe, data)
     steps = feed.steps(0)
@@ -152,12 +152,12 @@ def test_a_resumed_run_has_the_same_bits(toy: Path, tmp_path: Path, monkeypatch:
 
 
 def test_pretraining_leaves_word_vectors_as_they_are(toy: Path, tmp_path: Path) -> None:
-    changes = ["training.updates=3", "constraints.pretrain_updates=3"]
+    changes = ["training.updates=3", "sampling.pretrain_updates=3"]
     result = run(toy, tmp_path / "run", "mule", *changes)
     words = result.model.network.text.words
     assert isinstance(words, UniversalWords)
     start = ClosedVocabularies.load(tmp_path / "run")
-    recipe = load_recipe("mule", [*SMALL, *changes])
+    recipe = load_recipe("mule", parse_overrides([*SMALL, *changes]), shared=True)
     fresh, _ = prepare(recipe, load_dataset(toy), toy.parent / "cache", False)
     assert start.tables == fresh.reader.tables
     begun = fresh.network.text.words
@@ -202,7 +202,9 @@ def test_the_matching_model_of_the_paper_has_7086592_numbers(toy: Path, tmp_path
 
 
 def test_texts_of_unknown_words_alone_are_read_as_nothing(toy: Path, tmp_path: Path) -> None:
-    model = run(toy, tmp_path / "run", "mule", "training.epochs=2", "text.threshold=70").model
+    model = run(
+        toy, tmp_path / "run", "mule", "training.epochs=2", "text.embedder.min_count=70"
+    ).model
     # Captions of which no word occurs 70 times are left out of training, and can be encoded.
     points = model.encode_text(["zebra", "quagga zebra", "hund"], "de")
     assert np.isfinite(points).all()
@@ -214,8 +216,12 @@ def test_dictionary_and_threshold_and_pca(toy: Path, tmp_path: Path) -> None:
     lexicon = tmp_path / "lexicon.tsv.gz"
     with gzip.open(lexicon, "wt", encoding="utf-8") as handle:
         handle.write("1-n\ten\tdog\n1-n\tde\thund\n2-n\ten\tcar\n2-n\tde\tauto\n")
-    changes = [f"universal.lexicon={lexicon}", "universal.often=65", "universal.dim=4"]
-    recipe = load_recipe("dictionary", [*SMALL, *changes])
+    changes = [
+        f"text.embedder.lexicon={lexicon}",
+        "text.embedder.frequent_count=65",
+        "text.embedder.own_dim=4",
+    ]
+    recipe = load_recipe("dictionary", parse_overrides([*SMALL, *changes]), shared=True)
     model, _ = prepare(recipe, load_dataset(toy), tmp_path / "cache", False)
     tables, layout = model.reader.tables, model.reader.layout
     counts = Counter(w for p in load_dataset(toy).split("train").images for w in words_of(p, "de"))
@@ -238,16 +244,20 @@ def words_of(photo: Any, code: str) -> list[str]:
 @pytest.mark.parametrize(
     ("recipe", "changes", "message"),
     [
-        ("mule", ["loss.name=max-hinge"], "loss.name=triplets"),
-        ("mule", ["tasks.c2c=1"], "leave out tasks.c2c"),
-        ("mule", ["augment.words=0.1"], "constraints.masking"),
-        ("mule", ["universal.vectors=nowhere"], "no such folder"),
-        ("mule", ["universal.dim=9"], "universal.dim is 9"),
-        ("mule", ["universal.precomputed=true"], "polyglance compact"),
-        ("mule", ["joint.similarity=order"], "compares points by cosine"),
-        ("dictionary", ["universal.often=100"], "needs a lexicon"),
-        ("smalr", ["text.towers=per-language", "universal.frequent=2"], "shares no words"),
-        ("smalr-la", ["universal.frequent=0", "compat.padded_average=true"], "words of their own"),
+        ("mule", ["loss.kind=max-hinge"], "loss.kind=triplets"),
+        ("mule", ["sampling.c2c=1"], "leave out tasks.c2c"),
+        ("mule", ["augment.word_drop=0.1"], "constraints.masking"),
+        ("mule", ["text.embedder.vectors=nowhere"], "no such folder"),
+        ("mule", ["text.embedder.own_dim=9"], "universal.dim is 9"),
+        ("mule", ["text.embedder.stored=true"], "polyglance compact"),
+        ("mule", ["joint.similarity.kind=order"], "compares points by cosine"),
+        ("dictionary", ["text.embedder.frequent_count=100"], "needs a lexicon"),
+        ("smalr", ["text.towers=per-language", "text.embedder.frequent=2"], "shares no words"),
+        (
+            "smalr-la",
+            ["text.embedder.frequent=0", "compat.padded_average=true"],
+            "words of their own",
+        ),
     ],
 )
 def test_mistakes_are_told(
@@ -260,9 +270,9 @@ def test_mistakes_are_told(
 
 def test_averages_over_padding_count_the_layers_bias(toy: Path, tmp_path: Path) -> None:
     changes = ["compat.padded_average=true", "text.max_length=10"]
-    recipe = load_recipe("mule", [*SMALL, *changes])
+    recipe = load_recipe("mule", parse_overrides([*SMALL, *changes]), shared=True)
     model, data = prepare(recipe, load_dataset(toy), tmp_path / "cache", False)
-    plain = load_recipe("mule", [*SMALL, "text.max_length=10"])
+    plain = load_recipe("mule", parse_overrides([*SMALL, "text.max_length=10"]), shared=True)
     other, _ = prepare(plain, load_dataset(toy), tmp_path / "cache", False)
     state = {k: v for k, v in model.network.state_dict().items() if "padding" not in k}
     other.network.load_state_dict(state)
@@ -281,7 +291,12 @@ def test_averages_over_padding_count_the_layers_bias(toy: Path, tmp_path: Path) 
 
 def trained_vectors(toy: Path, cache: Path, *overrides: str) -> np.ndarray:
     """Of German words, as the model starts."""
-    model, _ = prepare(load_recipe("mule", [*SMALL, *overrides]), load_dataset(toy), cache, False)
+    model, _ = prepare(
+        load_recipe("mule", parse_overrides([*SMALL, *overrides]), shared=True),
+        load_dataset(toy),
+        cache,
+        False,
+    )
     reader = model.reader
     assert isinstance(reader, ClosedVocabularies)
     assert reader.start is not None
@@ -300,7 +315,7 @@ def test_vectors_are_trained_on_the_texts_at_hand(
         return real(sentences, *more, **settings)
 
     monkeypatch.setattr(train_vectors, "train_vectors", watched)
-    cache, captions = tmp_path / "cache", "universal.corpus=captions"
+    cache, captions = tmp_path / "cache", "text.embedder.corpus=captions"
     alone = trained_vectors(toy, cache, captions)
     assert np.array_equal(trained_vectors(toy, cache), alone)  # there are no other texts
     assert len(read) == 2
@@ -313,16 +328,16 @@ def test_vectors_are_trained_on_the_texts_at_hand(
     assert not np.array_equal(more, alone)
     lexicon = tmp_path / "lexicon.tsv.gz"
     with pytest.raises(PolyglanceError, match="corpus=lexicon needs a lexicon"):
-        trained_vectors(toy, cache, "universal.corpus=lexicon")
+        trained_vectors(toy, cache, "text.embedder.corpus=lexicon")
     monkeypatch.setenv("POLYGLANCE_LEXICON", str(lexicon))
     with pytest.raises(PolyglanceError, match=r"lexicon.tsv.gz: "):
-        trained_vectors(toy, cache, "universal.corpus=lexicon")
+        trained_vectors(toy, cache, "text.embedder.corpus=lexicon")
     lexicon.write_bytes(gzip.compress("1\tde\thund|köter\n".encode()))
-    trained_vectors(toy, cache, "universal.corpus=lexicon")
+    trained_vectors(toy, cache, "text.embedder.corpus=lexicon")
     count = len(read)
     assert [*read[2], ["hund", "köter"]] in read
     # Fewer words, and a second model, take the vectors that are there.
-    few = trained_vectors(toy, cache, "text.threshold=60")
+    few = trained_vectors(toy, cache, "text.embedder.min_count=60")
     assert len(read) == count
     assert 0 < len(few) < len(more)
     assert all(any(np.array_equal(one, other) for other in more) for one in few)
@@ -333,7 +348,9 @@ def test_vectors_come_from_a_users_files(toy: Path, tmp_path: Path) -> None:
     for code, words in (("en", ["dog", "cat", "runs"]), ("de", ["hund", "katze"])):
         matrix = np.random.default_rng(0).normal(size=(len(words), 8)).astype(np.float32)
         save_vectors(folder / f"{code}.vec", words, matrix, digits=9)
-    recipe = load_recipe("mule", [*SMALL, f"universal.vectors={folder}"])
+    recipe = load_recipe(
+        "mule", parse_overrides([*SMALL, f"text.embedder.vectors={folder}"]), shared=True
+    )
     model, data = prepare(recipe, load_dataset(toy), tmp_path / "cache", False)
     assert set(model.reader.tables["de"]) == {"hund", "katze"}
     german = read_vectors(folder / "de.vec")

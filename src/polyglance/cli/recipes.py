@@ -1,5 +1,6 @@
 """`polyglance recipes`: the named systems, what they are and what they may say."""
 
+import re
 import sys
 from fnmatch import fnmatch
 from typing import Annotated, Any
@@ -70,14 +71,24 @@ def show_command(
 def fields_command(
     pattern: Annotated[str, typer.Argument(help="Wildcard, such as 'training.*'.")] = "*",
 ) -> None:
-    """List every field that --set can change: path, type, default, meaning."""
-    rows = [row for row in field_rows() if fnmatch(row[0], pattern)]
+    """List every field that --set can change: path, type, default, meaning.
+
+    text.embedder[liwe].char_dim is the field text.embedder.char_dim of the embedder liwe.
+    """
+    # A bracket before a kind is no set of characters; kinds may be left out.
+    wanted = pattern.replace("[", "[[]")
+    rows = [row for row in field_rows() if any(fnmatch(one, wanted) for one in _names(row[0]))]
     if not rows:
         from polyglance.registry import nearest
 
         hint = nearest(pattern, [row[0] for row in field_rows()])
         raise PolyglanceError(f"no field matches '{pattern}'{hint}")
     _print_table(["field", "type", "default", "meaning"], rows)
+
+
+def _names(path: str) -> tuple[str, str]:
+    """A field's path with and without kinds."""
+    return path, re.sub(r"\[[^]]*\]", "", path)
 
 
 def field_rows() -> list[list[str]]:
@@ -88,13 +99,22 @@ def field_rows() -> list[list[str]]:
 
 
 def _rows(model: Any, prefix: str) -> Any:
-    from pydantic import BaseModel
     from pydantic_core import PydanticUndefined
 
+    from polyglance.sections import section_of, variants_of
+
     for name, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from _rows(kind, f"{prefix}{name}.")
+        kind, variants = field.annotation, variants_of(field.annotation)
+        if variants:
+            meaning = field.description or ""
+            yield [f"{prefix}{name}.kind", " or ".join(variants), field.default.kind, meaning]
+            for tag, variant in variants.items():
+                yield from _rows(variant, f"{prefix}{name}[{tag}].")
+            continue
+        if section := section_of(kind):
+            yield from _rows(section, f"{prefix}{name}.")
+            continue
+        if name == "kind":
             continue
         default = "required" if field.default is PydanticUndefined else _text(field.default)
         limits = ", ".join(filter(None, map(_limit, field.metadata)))

@@ -87,5 +87,5 @@ def _check_paths(changes: Mapped, source: str) -> None:
         section, _, field = path.partition(".")
         own = changes.get(section)
         if isinstance(own, Mapping) and field in own and not isinstance(own[field], Mapping):
-            where = " or ".join(new) or "joint.similarity.lse"
+            where = "' or '".join(new or ("joint.similarity.lse",))
             raise PolyglanceError(f"{source}: '{path}' is now '{where}'")
