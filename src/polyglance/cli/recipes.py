@@ -26,25 +26,33 @@ recipes_app = typer.Typer(cls=_ListFirst, help="The named systems: list, show, f
 @recipes_app.command("list")
 def list_command(
     pattern: Annotated[str, typer.Argument(help="Wildcard, such as 'vse*'.")] = "*",
+    parameters: Annotated[
+        bool, typer.Option("--parameters", help="Also how many parameters each has.")
+    ] = False,
 ) -> None:
-    """List recipes with paper, parameters and one line each (also: 'recipes PATTERN')."""
+    """List recipes with paper and one line each (also: 'recipes PATTERN')."""
     from polyglance.recipes import load_recipe, recipe_names
-    from polyglance.recipes.parameters import CHARACTERS, FEATURES, WORDS, count_parameters
 
     names = [name for name in recipe_names() if fnmatch(name, pattern)]
     if not names:
         there = ", ".join(recipe_names())
         raise PolyglanceError(f"no recipe matches '{pattern}'; there are: {there}")
+    recipes = [load_recipe(name) for name in names]
+    if not parameters:
+        rows = [[recipe.name, recipe.summary, recipe.paper] for recipe in recipes]
+        _print_table(["name", "what it is", "paper"], rows)
+        return
+    from polyglance.models.parameters import CHARACTERS, FEATURES, WORDS, count_parameters
+
     rows = []
-    for name in names:
-        recipe = load_recipe(name)
+    for recipe in recipes:
         count = count_parameters(recipe)
         size = "by encoder" if count is None else f"{count / 1e6:.1f} M"
         rows.append([recipe.name, size, recipe.summary, recipe.paper])
     caption = (
-        f"parameters: trainable numbers with a vocabulary of {WORDS:,} words, or an alphabet of "
-        f"{CHARACTERS} characters, and image features of size {FEATURES}; of one language where "
-        "each has a tower of its own"
+        f"parameters: with a vocabulary of {WORDS:,} words, or an alphabet of {CHARACTERS} "
+        f"characters, and image features of dimension {FEATURES}; of one language where each has "
+        "a tower of its own"
     )
     _print_table(["name", "parameters", "what it is", "paper"], rows, caption)
 
