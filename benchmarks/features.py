@@ -11,7 +11,7 @@ import numpy as np
 
 from polyglance.files import cache_dir
 from polyglance.vision.backbones import DEFAULT, backbones
-from polyglance.vision.images import list_images, read_image
+from polyglance.data.images import list_images, read_image
 from polyglance.vision.lite import LiteBackbone
 from polyglance.vision.preprocess import preprocess
 

@@ -10,7 +10,7 @@ from polyglance.data.convert.butd import _tsv_items
 from polyglance.data.convert.common import lines
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, read_json, read_jsonl, read_lines
-from polyglance.text.vectors.word_vectors import read_vectors
+from polyglance.text.vectors.read import read_vectors
 
 GOOD = '{"a": 1}\n'
 

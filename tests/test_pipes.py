@@ -10,7 +10,8 @@ import pytest
 from polyglance import Model
 from polyglance.data import load_dataset
 from polyglance.recipes import load_recipe
-from polyglance.text.embedders.fixed.embedder import LanguageWords, VectorReader
+from polyglance.text.embedders.fixed.embedder import VectorReader
+from polyglance.text.embedders.fixed.words import LanguageWords
 from polyglance.text.embedders.vocabulary import Vocabulary
 from polyglance.vision.store import FeatureStore
 from tests.conftest import TOY, write_toy

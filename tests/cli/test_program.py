@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from polyglance import __version__
+from polyglance.version import __version__
 
 COMMANDS = ["data", "features", "train", "evaluate", "search", "recipes", "demo"]
 HEAVY = ["torch", "onnxruntime", "onnx", "pyarrow", "matplotlib", "jieba", "PIL", "pandas"]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.data.lexicon import Lexicon, SharedSynsets, lexicon_path
 from polyglance.errors import PolyglanceError
+from polyglance.text.lexicon import Lexicon, SharedSynsets, lexicon_path
 from polyglance.text.tokenizers.normalise import normalise
 
 LEXICON = """\

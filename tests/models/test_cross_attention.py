@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from polyglance.models.build import build_network
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import cross_attention
 from polyglance.models.attention import Sets
-from polyglance.models.build import build_network
 from polyglance.models.cross_attention import CrossAttention
 from polyglance.models.two_tower import TwoTower
 from polyglance.recipes import load_recipe, parse_overrides

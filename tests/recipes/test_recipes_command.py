@@ -5,15 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
-
-from polyglance.cli import app
-from polyglance.cli.recipes import field_rows
-from polyglance.errors import PolyglanceError
 from polyglance.models.build import build_network
-from polyglance.pooling import build_pooling, pooling_names
-from polyglance.recipes import check_recipe, load_recipe, parse_overrides, recipe_names
-from polyglance.recipes.merge import merge, nested
 from polyglance.recipes.parameters import (
     CHARACTERS,
     FEATURES,
@@ -22,9 +14,17 @@ from polyglance.recipes.parameters import (
     count_parameters,
     pooling_parameters,
 )
+from typer.testing import CliRunner
+
+from polyglance.cli import app
+from polyglance.cli.recipes import field_rows
+from polyglance.errors import PolyglanceError
+from polyglance.pooling import build_pooling, pooling_names
+from polyglance.recipes import check_recipe, load_recipe, parse_overrides, recipe_names
+from polyglance.recipes.merge import merge, nested
 from polyglance.text.embedders.characters.alphabet import SPECIALS, Alphabet
-from polyglance.text.lexicon import Lexicon
 from polyglance.text.embedders.characters.embedder import Spellings
+from polyglance.text.lexicon import Lexicon
 
 
 def run(*arguments):
@@ -53,7 +53,8 @@ def built(recipe, words, features):
             vectors = WordVectors(["dog"], np.zeros((1, VECTORS), np.float32))
         sizes = Spellings({code: lexicon}, vectors)
     if recipe.text.embedder == "vectors":
-        from polyglance.text.embedders.fixed.embedder import LanguageWords, VectorReader
+        from polyglance.text.embedders.fixed.embedder import VectorReader
+        from polyglance.text.embedders.fixed.words import LanguageWords
 
         vectors = np.zeros((1, embedder.word_dim), np.float32)
         sizes = VectorReader({"en": LanguageWords(["dog"], vectors)})

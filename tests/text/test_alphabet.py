@@ -20,8 +20,8 @@ from polyglance.text.embedders.characters.alphabet import (
     Alphabet,
 )
 from polyglance.text.embedders.characters.spelling import character_ids
-from polyglance.text.lexicon import Lexicon
 from polyglance.text.embedders.vocabulary import Vocabulary
+from polyglance.text.lexicon import Lexicon
 
 CAPTIONS = {
     "en": [["a", "dog"], ["a", "good", "dog"]],

@@ -11,11 +11,11 @@ from polyglance.data.generated.captions import caption
 from polyglance.data.generated.scenes import make_scene
 from polyglance.text import tokenize_many
 from polyglance.text.embedders.characters.alphabet import PAD, UNKNOWN, Alphabet
-from polyglance.text.embedders.characters.spelling import character_ids
-from polyglance.text.lexicon import Lexicon
 from polyglance.text.embedders.characters.layer import SpeltWords
-from polyglance.text.embedders.characters.weighted_norm import WeightedBatchNorm
 from polyglance.text.embedders.characters.networks import LARGE, CharGRU, Liwe, WordEmbedder
+from polyglance.text.embedders.characters.spelling import character_ids
+from polyglance.text.embedders.characters.weighted_norm import WeightedBatchNorm
+from polyglance.text.lexicon import Lexicon
 
 ALPHABET = Alphabet("abcdefghijklmnopé狗")
 KINDS = ["liwe", "chargru"]

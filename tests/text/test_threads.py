@@ -9,15 +9,14 @@ from typing import TypeVar
 import numpy as np
 import pytest
 import torch
+from polyglance.models.together import Together
 
 from polyglance import Model
-from polyglance.models.together import Together
-from polyglance.text.embedders.characters import embedder
 from polyglance.text.embedders.characters.alphabet import Alphabet
-from polyglance.text.lexicon import Lexicon
 from polyglance.text.embedders.characters.layer import SpeltWords
-from polyglance.text.tokenizers.base import get_tokenizer
 from polyglance.text.embedders.characters.networks import Liwe
+from polyglance.text.lexicon import Lexicon
+from polyglance.text.tokenizers.base import get_tokenizer
 from tests.training.test_liwe import model
 
 THREADS = 6

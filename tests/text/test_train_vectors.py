@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.text.vectors.fasttext import SubwordVectors
+from polyglance.text.vectors.read import read_vectors
 from polyglance.text.vectors.skipgram import VectorSettings, train_vectors
-from polyglance.text.vectors.word_vectors import normalise_rows, read_vectors
+from polyglance.text.vectors.word_vectors import normalise_rows
 
 pytest.importorskip("floret", reason="it has no wheel for Python 3.13 yet")
 SMALL = VectorSettings(dim=16, epochs=20)

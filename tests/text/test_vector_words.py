@@ -7,10 +7,10 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text.embedders.fixed import embedder
-from polyglance.text.vectors.fasttext import SubwordVectors
+from polyglance.text.embedders.fixed.embedder import VectorReader
 from polyglance.text.embedders.fixed.layer import TranslatedWords
-from polyglance.text.embedders.fixed.embedder import LanguageWords, VectorReader
+from polyglance.text.embedders.fixed.words import LanguageWords
+from polyglance.text.vectors.fasttext import SubwordVectors
 from tests.alignment.planted import write_bin
 
 RECIPE = TextRecipe(embedder="vectors", ends=False, max_length=4)

@@ -8,13 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from polyglance.errors import PolyglanceError
 from polyglance.text.vectors.fasttext import SubwordVectors, subword_hashes
-from polyglance.text.vectors.word_vectors import (
-    WordVectors,
-    mean_row,
-    normalise_rows,
-    read_vectors,
-    save_vectors,
-)
+from polyglance.text.vectors.read import read_vectors
+from polyglance.text.vectors.word_vectors import WordVectors, mean_row, normalise_rows, save_vectors
 from tests.alignment.planted import write_bin
 
 VEC = "3 2\nthe 1 2\ndog 0.5 -3e-1 \ncat 4 5\n"

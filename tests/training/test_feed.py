@@ -5,13 +5,13 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from polyglance.training.feed import Feed, Term, build_feed
+from polyglance.training.pairs import caption_pairs
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text import Ragged
 from polyglance.training.data import TrainingData
-from polyglance.training.feed import Feed, Term, build_feed
-from polyglance.training.pairs import caption_pairs
 
 PER_PHOTO = {"en": 5, "de": 5, "fr": 1, "cs": 1}
 

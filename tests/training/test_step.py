@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from polyglance.training.feed import Term, UnionFeed, build_feed
 
 from polyglance.data import load_dataset
 from polyglance.models.model import to_tensors
 from polyglance.objectives import max_of_hinges, sum_of_hinges
 from polyglance.recipes import load_recipe
 from polyglance.training.data import prepare
-from polyglance.training.feed import Term, UnionFeed, build_feed
 from polyglance.training.step import TermsStep
 from tests.conftest import TOY
 

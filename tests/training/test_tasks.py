@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from polyglance.training.pairs import caption_pairs
 
 from polyglance import Model
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides, recipe_names
 from polyglance.training.data import prepare
-from polyglance.training.pairs import caption_pairs
 from tests.conftest import TOY
 from tests.training.test_trainer import run, same
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from polyglance.training.source import copy_weights
+from polyglance.training.transfer import begin_model
 
 from polyglance import Model
 from polyglance.data import load_dataset
@@ -15,8 +17,6 @@ from polyglance.recipes import load_recipe
 from polyglance.text.embedders.added import AddedReader
 from polyglance.text.vectors.word_vectors import save_vectors
 from polyglance.training import train
-from polyglance.training.source import copy_weights
-from polyglance.training.transfer import begin_model
 from tests.conftest import TOY, WORDS, write_toy
 
 ATTENTION = [

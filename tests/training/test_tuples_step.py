@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from polyglance.training.tuples import TuplesFeed
 
 from polyglance.data import load_dataset
 from polyglance.models import Model
 from polyglance.recipes import load_recipe
 from polyglance.training.data import TrainingData, prepare
-from polyglance.training.tuples import TuplesFeed
 from polyglance.training.tuples_step import TuplesStep
 from tests.conftest import TOY
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from polyglance.training.tuples import TuplesFeed
 from typer.testing import CliRunner
 
 from polyglance import Model
@@ -19,14 +20,13 @@ from polyglance.data import load_dataset, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.models.compact import compact
 from polyglance.recipes import load_recipe
-from polyglance.text.vectors.word_vectors import skipgram
 from polyglance.text.embedders.universal.embedder import ClosedVocabularies, Layout
 from polyglance.text.embedders.universal.layer import UniversalWords
-from polyglance.text.vectors.word_vectors import read_vectors, save_vectors
+from polyglance.text.vectors.read import read_vectors
+from polyglance.text.vectors.word_vectors import save_vectors
 from polyglance.training import train, trainer
 from polyglance.training.assignment import whitened
 from polyglance.training.data import prepare
-from polyglance.training.tuples import TuplesFeed
 from tests.conftest import TOY
 from tests.training.test_trainer import same
 

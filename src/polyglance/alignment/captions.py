@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
-from polyglance.data.lexicon import Pairs
 from polyglance.errors import PolyglanceError
+from polyglance.text.lexicon import Pairs
 
 _PAIRS_AT_A_TIME = 1 << 22
 """Word pairs that are counted at a time, which bounds the memory."""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.lexicon import Pairs
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_lines
+from polyglance.text.lexicon import Pairs
 from polyglance.text.tokenizers.normalise import normalise
 from polyglance.text.vectors.word_vectors import WordVectors
 

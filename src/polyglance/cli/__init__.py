@@ -33,7 +33,7 @@ app = typer.Typer(
 
 def _version(value: bool) -> None:
     if value:
-        from polyglance import __version__
+        from polyglance.version import __version__
 
         typer.echo(__version__)
         raise typer.Exit

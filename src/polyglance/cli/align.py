@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from polyglance.alignment import Alignment, Precision, Step
-    from polyglance.data.lexicon import Pairs
+    from polyglance.text.lexicon import Pairs
     from polyglance.text.vectors.word_vectors import WordVectors
 
 
@@ -70,7 +70,8 @@ def align_command(
     """Learn a linear map from SRC's word vectors to TGT's with a dictionary."""
     _check(out, method, rate)
     from polyglance.alignment import align, best_rows, paired_rows, split_rows
-    from polyglance.text.vectors.word_vectors import read_vectors, save_vectors
+    from polyglance.text.vectors.read import read_vectors
+    from polyglance.text.vectors.word_vectors import save_vectors
 
     from_, to = (read_vectors(path, words, lenient=lenient) for path in (source, target))
     pairs = _pairs(dictionary, languages, lexicon, from_, to)

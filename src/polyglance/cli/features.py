@@ -58,8 +58,8 @@ def features_command(
 def _files(source: str, feature: str) -> list[Path]:
     """The files a dataset names, or the images below a plain folder."""
     from polyglance.data import load_dataset
+    from polyglance.data.images import list_images
     from polyglance.vision.extract import check_images
-    from polyglance.vision.images import list_images
 
     folder = Path(source)
     captioned = any(has_file(folder / f"captions.jsonl{end}") for end in ("", ".gz"))

@@ -81,7 +81,7 @@ def _sentences(
     if not found:
         raise PolyglanceError("nothing to train on: give a dataset, or --text CODE=FILE")
     if lexicon is not None:
-        from polyglance.data.lexicon import Lexicon
+        from polyglance.text.lexicon import Lexicon
 
         words = Lexicon.open(lexicon)
         for language, sentences in found.items():

@@ -125,7 +125,7 @@ def find_unreadable(
 
 
 def _decode_error(path: Path) -> str:
-    from polyglance.vision.images import ImageProblem, open_image
+    from polyglance.data.images import ImageProblem, open_image
 
     try:
         with path.open("rb") as handle, open_image(path, handle) as image:

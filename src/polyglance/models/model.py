@@ -241,7 +241,7 @@ class Model:
 
     def save_config(self, folder: Path, **facts: Any) -> None:
         """Write what does not change in training."""
-        from polyglance import __version__
+        from polyglance.version import __version__
 
         self.embedder.save(folder)
         config = {

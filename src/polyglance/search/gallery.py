@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import Dataset
+from polyglance.data.images import list_images
 from polyglance.data.load import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.sets import NO_SINGLE_VECTOR
 from polyglance.vision.extract import check_images, extract, load_features
 from polyglance.vision.features import Features
-from polyglance.vision.images import list_images
 
 if TYPE_CHECKING:
     from polyglance.models import Model

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps, features
 
+from polyglance.data.images import ImageProblem, read_image
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
 from polyglance.search.fonts import font_for, language_name, script_name
 from polyglance.search.fonts.choose import needs_shaping
 from polyglance.search.results import Hit
 from polyglance.search.wrap import wrap
-from polyglance.vision.images import ImageProblem, read_image
 
 CELL = 160
 GAP = 14

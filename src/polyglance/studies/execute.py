@@ -97,7 +97,7 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
 
 def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
     """Raise now for a lexicon that trainings would miss later."""
-    from polyglance.data.lexicon import lexicon_path
+    from polyglance.text.lexicon import lexicon_path
     from polyglance.text.vectors.trained import needs_lexicon
 
     for run in todo:

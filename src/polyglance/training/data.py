@@ -14,7 +14,8 @@ from polyglance.models.model import to_tensors
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
 from polyglance.text.embedders import TrainingTexts
-from polyglance.text.embedders.base import AssignTokens, Unseen
+from polyglance.text.embedders.base import AssignTokens
+from polyglance.text.embedders.encoded import Unseen
 from polyglance.text.embedders.pretrained import check_pretrained
 from polyglance.text.tokenizers import read_words
 from polyglance.training.conditions import select_captions

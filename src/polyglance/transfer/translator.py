@@ -12,8 +12,9 @@ from polyglance.models import Model
 from polyglance.recipes.schema import Recipe, TransferRecipe
 from polyglance.text.embedders import TrainingTexts, VectorsEmbedder
 from polyglance.text.embedders.fixed.build import VectorSource
-from polyglance.text.embedders.fixed.embedder import LanguageWords, distinct
+from polyglance.text.embedders.fixed.embedder import distinct
 from polyglance.text.embedders.fixed.layer import TranslatedWords
+from polyglance.text.embedders.fixed.words import LanguageWords
 from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.transfer.source import copy_weights, pivot_of
 

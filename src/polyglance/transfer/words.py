@@ -10,12 +10,12 @@ import torch
 from polyglance.alignment import align, best_rows, named_pairs, paired_rows, sentence_translations
 from polyglance.alignment.named import from_sentences, parallel
 from polyglance.data.dataset import Dataset
-from polyglance.data.lexicon import Pairs
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes.schema import Recipe, TransferRecipe, VectorsEmbedderRecipe
 from polyglance.text.embedders import TrainingTexts
 from polyglance.text.embedders.fixed.build import VectorSource
+from polyglance.text.lexicon import Pairs
 from polyglance.text.vectors.corpus import caption_sentences
 from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.transfer.mixtures import (

@@ -5,7 +5,7 @@ from functools import cached_property, partial
 
 from polyglance.data import load_dataset
 from polyglance.data.fingerprint import dataset_fingerprint
-from polyglance.data.lexicon import Lexicon, lexicon_path
+from polyglance.text.lexicon import Lexicon, lexicon_path
 from polyglance.text.tokenizers.base import get_tokenizer, tokenize_many
 from polyglance.text.tokenizers.normalise import normalise
 from polyglance.translation.base import Translator, file_digest, translators

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import Dataset
+from polyglance.data.images import ImageProblem, content_key, read_image
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.progress import Bar
 from polyglance.registry import nearest
 from polyglance.vision.backbones import DEFAULT, Backbone, BackboneOutput, open_backbone
 from polyglance.vision.features import Features, parse_feature, pool_grid
-from polyglance.vision.images import ImageProblem, content_key, read_image
 from polyglance.vision.preprocess import Preprocessing, preprocess
 from polyglance.vision.store import LARGEST, META, FeatureStore, Form
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from polyglance.data.lexicon import SharedSynsets, Synsets
 from polyglance.evaluation.perturb.words import unspaced
+from polyglance.text.lexicon import SharedSynsets, Synsets
 
 SHORTEST, SHORTEST_UNSPACED = 3, 2
 """Letters, or characters: most shorter words are grammar, and what lexicons have for them (`in`,

@@ -8,7 +8,6 @@ from random import Random
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.fingerprint import digest
-from polyglance.data.lexicon import Lexicon, Synsets, lexicon_path
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.inflections import inflections
 from polyglance.evaluation.perturb.known import KnownWords
@@ -18,6 +17,7 @@ from polyglance.evaluation.perturb.typos import typo
 from polyglance.evaluation.perturb.words import Change, change_words, spans, unspaced, words_of
 from polyglance.evaluation.report import Perturbed
 from polyglance.files import refuse_pipe
+from polyglance.text.lexicon import Lexicon, Synsets, lexicon_path
 from polyglance.text.tokenizers.normalise import normalise
 
 VERSION = 1

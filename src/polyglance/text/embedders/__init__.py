@@ -1,17 +1,11 @@
 """How words become vectors: one module or package for each way."""
 
-from polyglance.text.embedders.base import (
-    Embedder,
-    EncodedTexts,
-    Substitutes,
-    TrainingTexts,
-    embedders,
-    register,
-)
+from polyglance.text.embedders.base import Embedder, Substitutes, TrainingTexts, embedders, register
 from polyglance.text.embedders.build import build_embedder, load_embedder
 from polyglance.text.embedders.characters.embedder import CharacterEmbedder
+from polyglance.text.embedders.encoded import EncodedTexts, TextBatch
 from polyglance.text.embedders.fixed.embedder import VectorsEmbedder
-from polyglance.text.embedders.layer import TextBatch, WordLayer
+from polyglance.text.embedders.layer import WordLayer
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.text.embedders.transformer import PieceEmbedder
 from polyglance.text.embedders.universal.embedder import UniversalEmbedder

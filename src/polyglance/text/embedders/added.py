@@ -12,7 +12,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
-from polyglance.text.embedders.base import Embedder, EncodedTexts, Substitutes, TrainingTexts
+from polyglance.text.embedders.base import Embedder, Substitutes, TrainingTexts, embedders, register
+from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.embedders.layer import FIRST_ADDED, AddedRows, WordLayer
 from polyglance.text.embedders.vocabulary import END, PAD, START
 from polyglance.text.inflection import InflectionIndex
@@ -45,6 +46,7 @@ class AddedLanguage:
         return None if found is None else self._index[found]
 
 
+@register
 class AddedEmbedder(Embedder):
     """A model's embedder, and the vocabularies of languages added later.
 
@@ -69,9 +71,11 @@ class AddedEmbedder(Embedder):
         raise TypeError("languages are added to a trained model: see add_words")
 
     @classmethod
-    def load(cls, recipe: Recipe, folder: Path) -> "AddedEmbedder":
-        from polyglance.text.embedders.base import embedders
+    def wrap(cls, base: Embedder, language: str, words: Sequence[str], pivot: str) -> Embedder:
+        return cls(base, {language: AddedLanguage(tuple(words), pivot)})
 
+    @classmethod
+    def load(cls, recipe: Recipe, folder: Path) -> "AddedEmbedder":
         base = embedders.get(recipe.text.embedder.kind).load(recipe, folder)
         value: Any = read_json(folder / FILE)
         try:

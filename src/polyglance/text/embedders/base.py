@@ -10,44 +10,15 @@ import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
 from polyglance.registry import Registry, nearest
+from polyglance.text.embedders.encoded import EncodedTexts
 
 if TYPE_CHECKING:
     from polyglance.text.embedders.layer import AddedRows, WordLayer
     from polyglance.text.vectors.word_vectors import WordVectors
 
-FIRST_UNSEEN = 1 << 29
-"""Where the ids of words begin that an embedder has no id for; no vocabulary grows this large."""
-
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Unseen:
-    """Words of one call that have no id of their own: number i has the id FIRST_UNSEEN + i.
-
-    They travel with the call, so that reading changes nothing. `columns` are what the embedder's
-    layer takes in the place of an id, such as characters [n, L] or vectors [n, D].
-    """
-
-    columns: Mapping[str, np.ndarray]
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
-
-
-class EncodedTexts(NamedTuple):
-    """Ids of texts.
-
-    `continues` [total] says which ids go on with the word before, where words are read in pieces;
-    `unseen` are the words that only this call has.
-    """
-
-    ids: Ragged
-    continues: np.ndarray | None = None
-    unseen: Unseen | None = None
 
 
 class Substitutes(NamedTuple):
@@ -196,9 +167,12 @@ class Embedder(ABC):
             words: its words.
             pivot: the model's language whose tower reads them.
         """
-        from polyglance.text.embedders.added import AddedEmbedder, AddedLanguage
+        return embedders.get("added").wrap(self, language, words, pivot)
 
-        return AddedEmbedder(self, {language: AddedLanguage(tuple(words), pivot)})
+    @classmethod
+    def wrap(cls, base: "Embedder", language: str, words: Sequence[str], pivot: str) -> "Embedder":
+        """An embedder around another, with the words of a new language; see `add_words`."""
+        raise TypeError("only AddedEmbedder wraps others")
 
     @property
     def places(self) -> int:

@@ -1,23 +1,13 @@
 """Layers from ids of words to vectors."""
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 
-from polyglance.text.embedders.base import FIRST_UNSEEN, Unseen
+from polyglance.text.embedders.encoded import FIRST_UNSEEN, TextBatch, Unseen
 
 FIRST_ADDED = 1 << 30
 """Where ids of added words begin; no vocabulary grows this large."""
 PAD = 0
-
-
-class TextBatch(NamedTuple):
-    """Ids [B, T] of texts with lengths [B] ≥ 1, and words that only this batch's call has."""
-
-    ids: Tensor
-    lengths: Tensor
-    unseen: Unseen | None = None
 
 
 class WordLayer(nn.Module):

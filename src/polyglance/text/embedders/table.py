@@ -13,13 +13,12 @@ from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, TableEmbedderRecipe
 from polyglance.text.embedders.base import (
     Embedder,
-    EncodedTexts,
     Substitutes,
     TrainingTexts,
-    Unseen,
     by_language,
     register,
 )
+from polyglance.text.embedders.encoded import EncodedTexts, Unseen
 from polyglance.text.embedders.layer import WordLayer
 from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN, Vocabulary
 

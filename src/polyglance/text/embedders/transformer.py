@@ -14,14 +14,9 @@ from polyglance.files import atomic
 from polyglance.pooling import valid
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
-from polyglance.text.embedders.base import (
-    Embedder,
-    EncodedTexts,
-    Substitutes,
-    TrainingTexts,
-    register,
-)
-from polyglance.text.embedders.layer import AddedRows, TextBatch, WordLayer
+from polyglance.text.embedders.base import Embedder, Substitutes, TrainingTexts, register
+from polyglance.text.embedders.encoded import EncodedTexts, TextBatch
+from polyglance.text.embedders.layer import AddedRows, WordLayer
 from polyglance.text.embedders.pretrained import (
     FOLDER,
     encoder_folder,

@@ -9,7 +9,8 @@ from torch.nn import functional
 
 from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import Recipe
-from polyglance.text.embedders.layer import AddedRows, TextBatch, WordLayer
+from polyglance.text.embedders.encoded import TextBatch
+from polyglance.text.embedders.layer import AddedRows, WordLayer
 from polyglance.text.encoders.base import TextEncoder, encoders
 
 

@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text.embedders.layer import TextBatch
+from polyglance.text.embedders.encoded import TextBatch
 from polyglance.text.embedders.pretrained import encoder_folder, load_encoder
 from polyglance.text.encoders.tower import Tower
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.lexicon import Lexicon, lexicon_path
 from polyglance.data.text_only import FILE
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, cache_dir, refuse_pipe
 from polyglance.recipes.schema import DictionaryRare, Recipe, UniversalEmbedderRecipe
+from polyglance.text.lexicon import Lexicon, lexicon_path
 from polyglance.text.vectors.corpus import Sentences, text_only_sentences
-from polyglance.text.vectors.word_vectors import WordVectors, read_vectors, vector_file
+from polyglance.text.vectors.read import read_vectors, vector_file
+from polyglance.text.vectors.word_vectors import WordVectors
 
 VERSION = 2
 """Raised when vectors trained by an earlier version are not to be used any more."""

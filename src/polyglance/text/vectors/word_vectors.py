@@ -1,7 +1,7 @@
 """Word vectors made elsewhere (fastText, word2vec, GloVe): reading, looking up, writing."""
 
 import gzip
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,6 @@ from polyglance.progress import Bar
 
 SHOW_PROGRESS_FROM = 20_000
 """Words from which reading or writing may take more than two seconds."""
-SUFFIXES = (".bin", ".vec", ".vec.gz", ".txt", ".txt.gz")
 STRIDE = 1000
 """Words between two movements of the bar."""
 
@@ -67,49 +66,6 @@ def normalise_rows(matrix: np.ndarray) -> np.ndarray:
 def mean_row(matrix: np.ndarray) -> np.ndarray:
     """Mean of the rows [d], summed in float64."""
     return matrix.mean(axis=0, dtype=np.float64).astype(matrix.dtype)
-
-
-def vector_file(folder: Path, code: str, field: str) -> Path:
-    """The file of a language's vectors, such as de.bin, in a folder that a recipe's field names."""
-    if folder.is_file():
-        return folder
-    if not folder.is_dir():
-        raise PolyglanceError(
-            f"{folder}: no such folder; give {field} one with {code}.bin or {code}.vec"
-        )
-    for suffix in SUFFIXES:
-        if (folder / f"{code}{suffix}").is_file():
-            return folder / f"{code}{suffix}"
-    raise PolyglanceError(
-        f"{folder}: has neither {code}.bin nor {code}.vec; put vectors of '{code}' there, leave "
-        f"out {field} to make them from captions, or the language with data.languages"
-    )
-
-
-def read_vectors(
-    path: Path,
-    limit: int | None = None,
-    only: Collection[str] | None = None,
-    lenient: bool = False,
-    show_progress: bool | None = None,
-) -> WordVectors:
-    """Vectors of the first `limit` words of a file, or of those of them that are in `only`.
-
-    Reads the text formats of fastText and word2vec (`.vec`) and GloVe (`.txt`), also gzipped,
-    and fastText's `.bin`, which has a vector for any word: there, `only` gives all its words.
-    A text file with a word twice or not in UTF-8 is an error; `lenient` passes over such lines.
-    """
-    if limit is not None and limit < 1:
-        raise PolyglanceError(f"{path}: asked for {limit} words; ask for at least 1")
-    if path.suffix in (".bin", ".ftz"):
-        from polyglance.text.vectors.fasttext import SubwordVectors
-
-        model = SubwordVectors.open(path, show_progress)
-        words = model.words[:limit] if only is None else list(dict.fromkeys(only))
-        return WordVectors(words, model.vectors(words, show_progress))
-    from polyglance.text.vectors.text_files import read_lines_of
-
-    return read_lines_of(path, limit, only, lenient, show_progress)
 
 
 def save_vectors(

@@ -11,12 +11,9 @@ from polyglance.files import read_json, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import CharacterEmbedderRecipe, LiweEmbedderRecipe, Recipe
 from polyglance.text.embedders.base import (
-    FIRST_UNSEEN,
     Embedder,
-    EncodedTexts,
     Substitutes,
     TrainingTexts,
-    Unseen,
     by_language,
     register,
 )
@@ -26,6 +23,7 @@ from polyglance.text.embedders.characters.forms import FIRST, LAST, Form, FormTa
 from polyglance.text.embedders.characters.known_vectors import load_words, save_words, vectors_of
 from polyglance.text.embedders.characters.layer import CharacterLayer
 from polyglance.text.embedders.characters.networks import CharacterNetwork, CharGRU, Liwe
+from polyglance.text.embedders.encoded import FIRST_UNSEEN, EncodedTexts, Unseen
 from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN
 from polyglance.text.vectors.word_vectors import WordVectors
 

@@ -17,7 +17,7 @@ FILE = "vectors.json"
 
 def vectors_of(path: str, words: Collection[str]) -> "WordVectors":
     """Vectors of those of `words` that the file has; none of them is an error."""
-    from polyglance.text.vectors.word_vectors import read_vectors
+    from polyglance.text.vectors.read import read_vectors
 
     file = Path(path).expanduser()
     if not has_file(file):

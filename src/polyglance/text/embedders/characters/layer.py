@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from polyglance.text.embedders.base import FIRST_UNSEEN, Unseen
 from polyglance.text.embedders.cache import LRU
 from polyglance.text.embedders.characters.networks import CharacterNetwork
+from polyglance.text.embedders.encoded import FIRST_UNSEEN, Unseen
 from polyglance.text.embedders.layer import WordLayer, split_unseen
 from polyglance.text.vectors.word_vectors import WordVectors
 

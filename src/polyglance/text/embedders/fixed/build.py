@@ -11,17 +11,11 @@ from polyglance.data.fingerprint import dataset_fingerprint, digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.recipes.schema import TextRecipe, VectorsEmbedderRecipe
-from polyglance.text.embedders.fixed.embedder import LanguageWords, prepare_vectors
+from polyglance.text.embedders.fixed.words import LanguageWords, prepare_vectors
 from polyglance.text.vectors.corpus import caption_sentences
 from polyglance.text.vectors.fasttext import SubwordVectors
-from polyglance.text.vectors.word_vectors import (
-    WordVectors,
-    mean_row,
-    normalise_rows,
-    read_vectors,
-    save_vectors,
-    vector_file,
-)
+from polyglance.text.vectors.read import read_vectors, vector_file
+from polyglance.text.vectors.word_vectors import WordVectors, mean_row, normalise_rows, save_vectors
 
 VERSION = 1
 """Raised when vectors made from captions change."""

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,47 +12,24 @@ from polyglance.files import atomic, read_json, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, VectorsEmbedderRecipe
 from polyglance.text.embedders.base import (
-    FIRST_UNSEEN,
     Embedder,
-    EncodedTexts,
     Substitutes,
     TrainingTexts,
-    Unseen,
     by_language,
     register,
 )
 from polyglance.text.embedders.cache import LRU
+from polyglance.text.embedders.encoded import FIRST_UNSEEN, EncodedTexts, Unseen
+from polyglance.text.embedders.fixed.build import VectorSource
 from polyglance.text.embedders.fixed.layer import TranslatedWords
+from polyglance.text.embedders.fixed.words import LanguageWords, prepare_vectors
 from polyglance.text.vectors.fasttext import SubwordVectors
-from polyglance.text.vectors.word_vectors import normalise_rows
 
 FILE, VECTORS, SUBWORDS = "words.json", "words.safetensors", "subwords"
 NOTHING = 0
 """The id of a text without any known word; its vector is 0."""
 CACHED_WORDS = 50_000
 """Unseen words whose vectors are kept between texts."""
-
-
-def prepare_vectors(vectors: np.ndarray, mean: np.ndarray | None) -> np.ndarray:
-    """Raw vectors [n, D] scaled to length 1, and centred by `mean` [D] where there is one."""
-    rows = normalise_rows(vectors)
-    return rows if mean is None else normalise_rows(rows - mean)
-
-
-@dataclass(frozen=True)
-class LanguageWords:
-    """The words of a language that a model knows, with vectors [n, D] of length 1.
-
-    With `subwords`, fastText's .bin in `file`, any other word has a vector, too. `mean` [D] is
-    what vectors were centred by. `translated` says whether the language has a translator.
-    """
-
-    words: list[str]
-    matrix: np.ndarray
-    mean: np.ndarray | None = None
-    subwords: SubwordVectors | None = None
-    file: str | None = None
-    translated: bool = False
 
 
 @register
@@ -82,8 +58,6 @@ class VectorsEmbedder(Embedder):
 
     @classmethod
     def build(cls, recipe: Recipe, texts: TrainingTexts) -> "VectorsEmbedder":
-        from polyglance.text.embedders.fixed.build import VectorSource
-
         captions = texts.by_language()
         languages = list(captions) or list(recipe.data.languages or ())
         if not languages:

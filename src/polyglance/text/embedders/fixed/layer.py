@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from polyglance.text.embedders.base import FIRST_UNSEEN, Unseen
+from polyglance.text.embedders.encoded import FIRST_UNSEEN, Unseen
 from polyglance.text.embedders.layer import WordLayer, split_unseen
 
 

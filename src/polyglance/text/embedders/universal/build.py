@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyglance.data.lexicon import Lexicon
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
 from polyglance.recipes.schema import DictionaryRare, LatentRare, Recipe, UniversalEmbedderRecipe
 from polyglance.text.embedders.base import TokenAssignment, TrainingTexts
-from polyglance.text.embedders.universal.embedder import FirstVectors
-from polyglance.text.embedders.universal.layout import Layout
+from polyglance.text.embedders.universal.layout import FirstVectors, Layout
 from polyglance.text.embedders.vocabulary import SPECIALS, Vocabulary, count
+from polyglance.text.lexicon import Lexicon
 from polyglance.text.vectors.trained import (
     Corpus,
     language_vectors,

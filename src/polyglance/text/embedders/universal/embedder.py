@@ -1,7 +1,6 @@
 """Words of every language as tokens of one numbering (Kim et al. 2020, MULE; SMALR)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +12,18 @@ from polyglance.ragged import Ragged
 from polyglance.recipes.schema import LatentRare, Recipe, TupleSampling, UniversalEmbedderRecipe
 from polyglance.text.embedders.base import (
     Embedder,
-    EncodedTexts,
     Substitutes,
     TrainingTexts,
     by_language,
     register,
 )
+from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.embedders.layer import WordLayer
+from polyglance.text.embedders.universal.build import build_tokens
 from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
-from polyglance.text.embedders.universal.layout import NOTHING, Layout
+from polyglance.text.embedders.universal.layout import NOTHING, FirstVectors, Layout
 
 FILE = "vocabulary.json"
-
-
-@dataclass(frozen=True)
-class FirstVectors:
-    """Vectors that tokens start from: languages' own [n, own_dim], and latent ones [m, dim]."""
-
-    own: Mapping[str, np.ndarray] = field(default_factory=dict)
-    latent: np.ndarray | None = None
 
 
 @register
@@ -59,8 +51,6 @@ class UniversalEmbedder(Embedder):
 
     @classmethod
     def build(cls, recipe: Recipe, texts: TrainingTexts) -> "UniversalEmbedder":
-        from polyglance.text.embedders.universal.build import build_tokens
-
         return cls(recipe, *build_tokens(recipe, texts))
 
     @classmethod

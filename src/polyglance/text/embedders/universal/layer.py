@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from polyglance.text.embedders.base import Unseen
+from polyglance.text.embedders.encoded import Unseen
 from polyglance.text.embedders.layer import WordLayer
 from polyglance.text.embedders.universal.layout import Layout
 

@@ -1,7 +1,9 @@
 """How the tokens of all languages are numbered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 NOTHING = 0
 """The token of a text without any known word; its vector is 0."""
@@ -31,3 +33,11 @@ class Layout:
     def total(self) -> int:
         """All tokens with `NOTHING`; a mask, where there is one, has this number."""
         return 1 + self.latent + sum(self.own.values())
+
+
+@dataclass(frozen=True)
+class FirstVectors:
+    """Vectors that tokens start from: languages' own [n, own_dim], and latent ones [m, dim]."""
+
+    own: Mapping[str, np.ndarray] = field(default_factory=dict)
+    latent: np.ndarray | None = None
