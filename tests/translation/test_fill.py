@@ -94,7 +94,7 @@ def test_origins_are_read_again_and_are_no_part_of_the_content(folder, tmp_path)
 @pytest.mark.parametrize(
     ("origins", "message"),
     [
-        ({"en": {"independent": [{"translator": "x"}, {}]}}, "tells of 2 captions, and there are"),
+        ({"en": {"independent": [{"translator": "x"}, {}]}}, "has 2 entries for 1 captions"),
         ({"en": {"independent": ["x"]}}, "field 'origins' must be"),
         ([], "field 'origins' must be"),
     ],

@@ -172,7 +172,7 @@ class Dataset:
         return CaptionTable.collect(enumerate(chosen), kinds)
 
     def best_kind(self, language: str) -> str:
-        """The kind a language is judged on: `independent` where it has it, else what there is."""
+        """The kind a language is evaluated on: `independent` if it has it, else what there is."""
         found = (entry.captions.get(language, {}).items() for entry in self.images)
         present = {kind for kinds in found for kind, texts in kinds if texts}
         ranked = [kind for kind in KINDS if kind in present] + sorted(present - set(KINDS))
@@ -254,7 +254,7 @@ def check_captions(value: Any, where: str) -> Captions:
 
 
 def _check_origins(value: Any, captions: Captions, where: str) -> Origins:
-    """Check that there is an object of texts for every caption of the languages and kinds told."""
+    """Check that there is an object of texts for every caption of its languages and kinds."""
     form = f"{where}: field 'origins' must be {{language: {{kind: [{{name: text}}, …]}}}}"
     if not isinstance(value, dict) or not all(isinstance(kinds, dict) for kinds in value.values()):
         raise PolyglanceError(form)
@@ -265,8 +265,8 @@ def _check_origins(value: Any, captions: Captions, where: str) -> Origins:
             texts = captions.get(code, {}).get(kind, [])
             if len(found) != len(texts):
                 raise PolyglanceError(
-                    f"{where}: origins.{code}.{kind} tells of {len(found)} captions, and there are "
-                    f"{len(texts)}; make them as many"
+                    f"{where}: origins.{code}.{kind} has {len(found)} entries for "
+                    f"{len(texts)} captions; give each caption one"
                 )
     return value
 

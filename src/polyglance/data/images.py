@@ -24,7 +24,7 @@ Raster formats alone: for PostScript Pillow starts Ghostscript, which runs what 
 MAX_PIXELS = 100_000_000
 """Largest image decoded, 300 MB of RGB; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
 
-# Sizes are judged by MAX_PIXELS, and damaged metadata says nothing about the pixels: neither
+# MAX_PIXELS limits the size, and damaged metadata says nothing about the pixels: neither
 # should write into the progress bar.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", "Corrupt EXIF data|Truncated File Read", UserWarning)

@@ -74,12 +74,12 @@ def hash_splits(names: Iterable[str]) -> dict[str, str]:
     A split that stays empty among three or more images gets the image whose hash is nearest to
     it, so only tables of a few dozen images can see an image move when others are added.
     """
-    place = {name: _unit_hash(name) for name in names}
-    splits = {name: _split_at(value) for name, value in place.items()}
+    position = {name: _unit_hash(name) for name in names}
+    splits = {name: _split_at(value) for name, value in position.items()}
     for missing in ("val", "test", "train") if len(splits) >= 3 else ():
         if missing not in splits.values():
             largest = Counter(splits.values()).most_common(1)[0][0]
-            donors = sorted((place[name], name) for name in splits if splits[name] == largest)
+            donors = sorted((position[name], name) for name in splits if splits[name] == largest)
             splits[donors[0 if missing == "train" else -1][1]] = missing
     return splits
 

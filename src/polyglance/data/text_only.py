@@ -15,7 +15,7 @@ def text_only_captions(dataset: Dataset, languages: Collection[str], first: int)
     Args:
         dataset: the dataset whose folder has the file.
         languages: the languages to take.
-        first: what `CaptionTable.image` says of the first tuple; the i-th has `first` + i.
+        first: number of the first tuple in `CaptionTable.image`; the i-th has `first` + i.
     """
     path = (dataset.root / FILE) if dataset.root is not None else None
     if path is None or not has_file(path):

@@ -41,10 +41,10 @@ class ImageTower(nn.Module):
         if self.attention is not None:
             features = self.attention(self._prepare(features), mask)
         if bool(mask.all()):
-            return self._place(features.flatten(0, 1)).unflatten(0, mask.shape)
+            return self._embed(features.flatten(0, 1)).unflatten(0, mask.shape)
         # Rows of a flat index are copied whole: twice as fast as by a mask.
         rows = mask.flatten().nonzero().squeeze(1)
-        found = self._place(features.flatten(0, 1).index_select(0, rows))
+        found = self._embed(features.flatten(0, 1).index_select(0, rows))
         padded = found.new_zeros(mask.numel(), found.shape[1])
         return padded.index_copy(0, rows, found).unflatten(0, mask.shape)
 
@@ -59,11 +59,11 @@ class ImageTower(nn.Module):
             return self._project(self._prepare(features))
         return self.pooling(self.vectors(features, lengths), lengths)
 
-    def _place(self, vectors: Tensor) -> Tensor:
+    def _embed(self, vectors: Tensor) -> Tensor:
         """Vectors of sets, prepared already where there is an attention: [n, F] → [n, D]."""
         prepared = vectors if self.attention is not None else self._prepare(vectors)
-        placed = self._project(prepared)
-        return nn.functional.normalize(placed, dim=-1, eps=1e-8) if self.normalise else placed
+        embedded = self._project(prepared)
+        return nn.functional.normalize(embedded, dim=-1, eps=1e-8) if self.normalise else embedded
 
     def _prepare(self, vectors: Tensor) -> Tensor:
         """Features [..., F] as the recipe scales them."""

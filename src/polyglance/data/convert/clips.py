@@ -87,17 +87,17 @@ class Clips:
             most: frames of a clip; 0 takes all.
         """
         found = dict.fromkeys(("train", "val", "test")) | dict.fromkeys(self.splits.values())
-        placed = [clip for split in found for clip in self.of_split(split)]
-        if not placed:
+        in_split = [clip for split in found for clip in self.of_split(split)]
+        if not in_split:
             raise PolyglanceError(f"{source}: no captions found of clips that are in a split")
         folder = Path(frames) if frames else source
-        features, usable, notes = import_frames(placed, folder, name, most)
+        features, usable, notes = import_frames(in_split, folder, name, most)
         entries = [
             CaptionedImage(clip, self.splits[clip], self._captions[clip])
-            for clip in placed
+            for clip in in_split
             if clip in usable
         ]
-        if left := len(self._captions) - len(placed):
+        if left := len(self._captions) - len(in_split):
             notes.append(f"left out, in no split: {left}")
         if self._empty:
             notes.append(

@@ -13,7 +13,7 @@ from polyglance.progress import track
 
 SUFFIXES = (".npy", ".npz")
 LARGEST = float(np.finfo(np.float16).max)
-TOLD = 20
+MOST_NAMED = 20
 """Unusable arrays that are named one by one."""
 
 
@@ -133,10 +133,11 @@ def _check(arrays: dict[str, Path], most: int) -> tuple[dict[str, int], dict[Pat
 
 def _notes(missing: list[str], reasons: dict[Path, str], folder: Path) -> list[str]:
     notes = [
-        f"{path}: {reason}; the clip was left out" for path, reason in list(reasons.items())[:TOLD]
+        f"{path}: {reason}; the clip was left out"
+        for path, reason in list(reasons.items())[:MOST_NAMED]
     ]
-    if len(reasons) > TOLD:
-        notes.append(f"left out, the array cannot be used: {len(reasons) - TOLD} more")
+    if len(reasons) > MOST_NAMED:
+        notes.append(f"left out, the array cannot be used: {len(reasons) - MOST_NAMED} more")
     if missing:
         notes.append(
             f"left out, no array in {folder}: {len(missing)} (the first is '{missing[0]}')"

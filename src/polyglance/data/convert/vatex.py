@@ -50,7 +50,7 @@ def convert_vatex(
     if lists:
         clips.splits = read_lists(Path(lists))
     elif not clips.of_split("test"):
-        _halve(clips, told=split == "official")
+        _halve(clips, note=split == "official")
     clips.fill_val()
     return clips.finish(source, frames, name, max_frames)
 
@@ -63,11 +63,11 @@ def _part(path: Path) -> str:
     return next((part for part in ("train", "val", "test") if part in name), "")
 
 
-def _halve(clips: Clips, told: bool) -> None:
+def _halve(clips: Clips, note: bool) -> None:
     validation = clips.of_split("val")
     half = hold_out(validation, len(validation) // 2)
     clips.move(half, "test")
-    if told and half:
+    if note and half:
         clips.notes.append(
             f"there is no test file with captions: half of the validation clips ({len(half)}) are "
             "the test split"

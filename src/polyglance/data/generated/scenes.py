@@ -1,4 +1,4 @@
-"""Drawing scenes by lot, in families of four that share nouns and colours.
+"""Sampling scenes, in families of four that share nouns and colours.
 
 Within a family the colours change owners and the relation changes, so that neither the colours
 nor the objects of an image tell which of the four a caption describes.

@@ -65,7 +65,7 @@ class Pen:
         self.poly([(left, top), (right, top), (right, bottom), (left, bottom)], fill)
 
     def line(self, points: Sequence[Point], width: float, fill: Colour | None = None) -> None:
-        """A stroke without an outline; in ink unless told."""
+        """A stroke without an outline; in ink by default."""
         mapped = [self._map(point) for point in points]
         thick = max(1, round(width * self.scale))
         self.draw.line(mapped, fill or self.ink, thick, joint="curve")
