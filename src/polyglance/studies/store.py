@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.fingerprint import digest
+from polyglance.digest import json_digest
 from polyglance.files import read_json, write_json
 from polyglance.studies.needs import Need
 from polyglance.studies.plan import Run
@@ -64,7 +64,7 @@ class RunFolder:
     def result(self, split: str, need: Need) -> Path:
         """Where the ranks of one language are kept."""
         kinds, language, view = Need(*need)
-        mark = f".{digest(view)[:12]}" if view else ""
+        mark = f".{json_digest(view)[:12]}" if view else ""
         return (
             self.path / "results" / f"{split}.{'+'.join(kinds or ('best',))}.{language}{mark}.json"
         )

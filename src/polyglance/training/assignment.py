@@ -1,6 +1,5 @@
 """Learning which latent token each word becomes (SMALR §3.1, spec §5.3)."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from polyglance.data.dataset import CaptionTable
+from polyglance.digest import content_digest
 from polyglance.files import atomic, cache_dir
 from polyglance.models.similarity import l2
 from polyglance.objectives.neighbourhood import across_languages, same_language
@@ -189,7 +189,5 @@ def _key(recipe: Recipe, data: Captioned, matrices: Sequence[Tensor]) -> str:
     loss = recipe.loss.model_dump(include={"margin", "top", "distance"})
     size = recipe.text.words, recipe.constraints.captions
     settings = f"{VERSION} {universal} {training} {loss} {size} {data.languages}"
-    total = hashlib.sha256(settings.encode())
-    for part in (*data.tokens, data.photo, *(matrix.numpy() for matrix in matrices)):
-        total.update(np.ascontiguousarray(part).tobytes())
-    return total.hexdigest()[:24]
+    arrays = (*data.tokens, data.photo, *(matrix.numpy() for matrix in matrices))
+    return content_digest([settings, *arrays])[:24]

@@ -4,7 +4,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.fingerprint import dataset_fingerprint, digest
+from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.recipes.schema import TextRecipe
@@ -81,7 +82,7 @@ def _made(recipe: TextRecipe, dataset: Dataset, code: str, cache: Path | None) -
     """The file of vectors made from captions, made now unless the cache has it."""
     ending = "vec" if recipe.trained == "cooccurrence" else "bin"
     about = [VERSION, recipe.trained, recipe.words, recipe.tokenizer, code]
-    key = digest({"about": about, "data": dataset_fingerprint(dataset)})[:24]
+    key = json_digest({"about": about, "data": dataset_fingerprint(dataset)})[:24]
     path = cache_dir(cache) / "vectors" / f"{code}-{key}.{ending}"
     if path.is_file():
         return path
