@@ -1,6 +1,5 @@
 """Reading images safely: every file becomes an RGB image or a reason why not."""
 
-import hashlib
 import os
 import stat
 import warnings
@@ -10,6 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from PIL import Image, ImageOps, JpegImagePlugin, UnidentifiedImageError
 
+from polyglance.digest import file_chunks, short_digest
 from polyglance.errors import PolyglanceError
 
 _COMMON = (".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".webp", ".gif", ".bmp")
@@ -89,14 +89,12 @@ def list_images(folder: Path) -> list[Path]:
 
 
 def content_key(path: Path) -> str:
-    """A hash of the file's bytes: 32 hexadecimal digits that survive renaming and moving."""
+    """A digest of the file's bytes, 32 hexadecimal digits: the same after renaming and moving."""
     try:
         _check_regular(path)
-        with path.open("rb") as handle:
-            digest = hashlib.file_digest(handle, lambda: hashlib.blake2b(digest_size=16))
+        return short_digest(file_chunks(path), 16).hex()
     except OSError as error:
         raise ImageProblem(path, _os_reason(error)) from None
-    return digest.hexdigest()
 
 
 def _check_regular(path: Path) -> None:

@@ -1,6 +1,5 @@
 """What a dataset holds and what is wrong with it: counts, missing and unreadable files, leakage."""
 
-import hashlib
 import os
 import warnings
 from collections import defaultdict
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from polyglance.data.dataset import Dataset
+from polyglance.digest import file_chunks, short_digest
 from polyglance.progress import track
 
 
@@ -147,7 +147,7 @@ def find_duplicates(files: dict[str, Path]) -> list[list[str]]:
     contents: dict[bytes, list[str]] = defaultdict(list)
     for names in sizes.values():
         for name in names if len(names) > 1 else ():
-            contents[hashlib.blake2b(files[name].read_bytes()).digest()].append(name)
+            contents[short_digest(file_chunks(files[name]), 64)].append(name)
     return [names for names in contents.values() if len(names) > 1]
 
 

@@ -6,7 +6,6 @@ folder or absolute, and may lead out of it: the table is the user's own.
 """
 
 import csv
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -14,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from polyglance.data.dataset import CaptionedImage, Captions, Dataset
+from polyglance.digest import short_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import has_file
 from polyglance.languages import primary_subtag
@@ -95,7 +95,7 @@ def split_name(value: str) -> str:
 
 
 def _unit_hash(name: str) -> float:
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    digest = short_digest([name.encode("utf-8", "surrogatepass")], 8)
     return int.from_bytes(digest, "big") / 2**64
 
 

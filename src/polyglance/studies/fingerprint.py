@@ -1,11 +1,10 @@
-"""What a run depends on, as a hash: the resolved recipe and the content of the data."""
+"""What a run depends on, as a digest: the resolved recipe and the content of the data."""
 
-import hashlib
 from functools import lru_cache
 from pathlib import Path
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.fingerprint import digest
+from polyglance.digest import content_digest, file_ends, json_digest
 from polyglance.files import refuse_pipes
 from polyglance.recipes import Recipe
 from polyglance.sections import Section
@@ -14,7 +13,6 @@ from polyglance.vision.store import INDEX, META, VECTORS
 RUN_FORMAT = 2
 """Raised when a change of the package makes old runs wrong, so that they are trained again."""
 
-SAMPLE = 1 << 20
 IMPORTED = "imported/"
 
 
@@ -36,7 +34,7 @@ def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
     }
     if dataset is not None and recipe.image.feature.startswith(IMPORTED):
         value["features"] = features_digest(dataset, recipe.image.feature)
-    return digest(value)[:24]
+    return json_digest(value)[:24]
 
 
 def kin_key(recipe: Recipe, data: str) -> str:
@@ -61,12 +59,6 @@ def features_digest(dataset: Dataset, feature: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _store_digest(folder: Path, size: int) -> str:
-    total = hashlib.sha256(str(size).encode())
     refuse_pipes(folder)
-    for name in (META, INDEX):
-        total.update((folder / name).read_bytes())
-    with (folder / VECTORS).open("rb") as handle:
-        total.update(handle.read(SAMPLE))
-        handle.seek(max(0, size - SAMPLE))
-        total.update(handle.read(SAMPLE))
-    return total.hexdigest()
+    described = ((folder / name).read_bytes() for name in (META, INDEX))
+    return content_digest([str(size), *described, *file_ends(folder / VECTORS)])

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polyglance.data.fingerprint import digest
+from polyglance.digest import json_digest
 from polyglance.documents import validate
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.merge import merge
@@ -60,7 +60,7 @@ def trial_key(trial: Trial) -> str:
         "version": trial.parts.version,
         "settings": trial.settings.model_dump(mode="json", exclude_defaults=True),
     }
-    return digest(value)[:24]
+    return json_digest(value)[:24]
 
 
 def trial_kin(trial: Trial) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from polyglance.data.fingerprint import digest
+from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.studies.needs import Need
@@ -110,7 +110,7 @@ class RunFolder:
     def result(self, split: str, need: Need) -> Path:
         """Where the ranks of one language are kept."""
         kinds = "+".join(need.kinds or ("best",))
-        view = f".{digest(need.view)[:12]}" if need.view else ""
+        view = f".{json_digest(need.view)[:12]}" if need.view else ""
         return self.path / "results" / f"{split}.{kinds}.{need.language}{view}.json"
 
     def lacking(self, split: str, needs: set[Need]) -> list[Need]:

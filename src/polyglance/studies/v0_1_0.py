@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
-from polyglance.data.fingerprint import digest
+from polyglance.digest import json_digest
 from polyglance.documents import parse_yaml
 
 FORMAT = 2
@@ -56,7 +56,7 @@ def old_key(recipe: dict[str, Any], data: str, features: str | None = None) -> s
     value: dict[str, Any] = {"format": FORMAT, "recipe": _without_defaults(recipe), "data": data}
     if features is not None:
         value["features"] = features
-    return digest(value)[:24]
+    return json_digest(value)[:24]
 
 
 def _without_defaults(recipe: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Learning which latent token each word becomes (Burns et al. 2020, SMALR, §3.1)."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.digest import content_digest
 from polyglance.files import atomic, cache_dir
 from polyglance.models.similarity import l2
 from polyglance.objectives.neighbourhood import across_languages, same_language
@@ -211,8 +211,5 @@ def _key(recipe: Recipe, data: NumberedWords, matrices: Sequence[Tensor]) -> str
     captions = sampling.captions if isinstance(sampling, TupleSampling) else 0
     size = embedder.word_dim, captions
     settings = f"{VERSION} {latent.model_dump()} {training} {triplets} {size} {data.languages}"
-    total = hashlib.sha256(settings.encode())
     arrays = (data.ids.flat, data.ids.offsets, data.image, *(part.numpy() for part in matrices))
-    for part in arrays:
-        total.update(np.ascontiguousarray(part).tobytes())
-    return total.hexdigest()[:24]
+    return content_digest([settings, *arrays])[:24]

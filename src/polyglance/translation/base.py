@@ -1,14 +1,10 @@
 """What a translator is, and how a short text names one."""
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import refuse_pipe
 from polyglance.registry import Registry
-
-SAMPLE = 1 << 20
 
 
 class Translator:
@@ -51,23 +47,3 @@ def needed(argument: str, name: str, what: str) -> Path:
     if not argument.strip():
         raise PolyglanceError(f"translator '{name}' needs {what}: write {name}:PATH")
     return Path(argument.strip()).expanduser()
-
-
-def file_digest(path: Path) -> str:
-    """A short hash of a file: its size and its first and last MiB."""
-    refuse_pipe(path)
-    size = path.stat().st_size
-    total = hashlib.sha256(str(size).encode())
-    with path.open("rb") as handle:
-        total.update(handle.read(SAMPLE))
-        handle.seek(max(0, size - SAMPLE))
-        total.update(handle.read(SAMPLE))
-    return total.hexdigest()[:16]
-
-
-def folder_digest(folder: Path) -> str:
-    """A short hash of the files of a folder, by name and content."""
-    total = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        total.update(f"{path.relative_to(folder).as_posix()} {file_digest(path)}\n".encode())
-    return total.hexdigest()[:16]

@@ -6,11 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from polyglance.digest import folder_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import refuse_pipes
 from polyglance.languages import find_tag
 from polyglance.packages import import_package, quiet
-from polyglance.translation.base import Translator, folder_digest, needed, translators
+from polyglance.translation.base import Translator, needed, translators
 
 LONGEST = 256
 """Tokens of a translation."""

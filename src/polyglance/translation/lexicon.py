@@ -5,10 +5,11 @@ from functools import cached_property, partial
 
 from polyglance.data import load_dataset
 from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.digest import sampled_digest
 from polyglance.text.lexicon import Lexicon, lexicon_path
 from polyglance.text.tokenizers.base import get_tokenizer, tokenize_many
 from polyglance.text.tokenizers.normalise import normalise
-from polyglance.translation.base import Translator, file_digest, translators
+from polyglance.translation.base import Translator, translators
 from polyglance.translation.forms import Lemmas
 
 VERSION = 2
@@ -48,7 +49,7 @@ class LexiconTranslator(Translator):
     @cached_property
     def identity(self) -> str:
         words = "" if self.captions is None else dataset_fingerprint(self.captions)[:16]
-        return f"lexicon:{VERSION}:{file_digest(self.path)}:{words}"
+        return f"lexicon:{VERSION}:{sampled_digest(self.path)[:16]}:{words}"
 
     def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
         if (source, target) not in self._pairs:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from polyglance.data import Dataset, load_dataset
 from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.digest import sampled_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_jsonl, read_lines
-from polyglance.translation.base import Translator, file_digest, needed, translators
+from polyglance.translation.base import Translator, needed, translators
 
 Row = dict[str, str]
 """One sentence in several languages, by code."""
@@ -59,7 +60,7 @@ def file_translator(argument: str) -> ParallelTexts:
     rows = list(read(path))
     if not rows:
         raise PolyglanceError(f"{path}: holds no translations")
-    return ParallelTexts(f"file:{path.name}", f"file:{file_digest(path)}", rows)
+    return ParallelTexts(f"file:{path.name}", f"file:{sampled_digest(path)[:16]}", rows)
 
 
 def _json_rows(path: Path) -> Iterator[Row]:

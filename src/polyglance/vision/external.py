@@ -1,15 +1,15 @@
 """Networks of timm, torchvision and transformers, when the user has them and their weights."""
 
-import hashlib
 import importlib
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from polyglance.digest import Part, short_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json
 from polyglance.packages import import_package, quiet
@@ -80,20 +80,22 @@ def as_output(pooled: Any, features: Any) -> BackboneOutput:
 
 
 def fingerprint(module: Any, preprocessing: Preprocessing, unused: Collection[str] = ()) -> str:
-    """A hash of preprocessing and weights, so that changed weights get a store of their own.
+    """A digest of the preprocessing and the parameters: changed ones have a store of their own.
 
     Args:
-        module: a torch network.
+        module: the image network.
         preprocessing: of its input.
-        unused: names of weights that do not count.
+        unused: names of parameters that do not count; a parameter's own may be the end of one.
     """
-    digest = hashlib.blake2b(repr(preprocessing).encode(), digest_size=6)
-    for name, tensor in module.state_dict().items():
-        if any(key.endswith(name) for key in unused):
-            continue
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().float().numpy().tobytes())
-    return digest.hexdigest()
+
+    def parts() -> Iterator[Part]:
+        yield repr(preprocessing)
+        for name, tensor in module.state_dict().items():
+            if not any(key.endswith(name) for key in unused):
+                yield name
+                yield tensor.detach().cpu().contiguous().float().numpy()
+
+    return short_digest(parts(), 6).hex()
 
 
 def slug(name: str) -> str:

@@ -1,6 +1,5 @@
 """What the video layouts share: captions of clips, their splits, and the frames joined to them."""
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from polyglance.data.convert.common import Conversion, add_to_split, caption, image_list
 from polyglance.data.convert.frames import import_frames
 from polyglance.data.dataset import CaptionedImage
+from polyglance.digest import short_digest
 from polyglance.errors import PolyglanceError
 
 VAL_SHARE = 0.05
@@ -112,7 +112,7 @@ def hold_out(names: Iterable[str], count: int) -> list[str]:
     >>> hold_out(["a", "b", "c"], 1) == hold_out(["c", "a", "b"], 1)
     True
     """
-    return sorted(names, key=lambda name: (hashlib.blake2b(name.encode()).digest(), name))[:count]
+    return sorted(names, key=lambda name: (short_digest([name], 64), name))[:count]
 
 
 def read_lists(folder: Path) -> dict[str, str]:

@@ -1,12 +1,12 @@
 """A CSV, TSV or Parquet of path, caption, language as a dataset folder."""
 
-import hashlib
 import os
 from pathlib import Path, PurePosixPath
 
 from polyglance.data.convert.common import CONVERTERS, Conversion, find_images
 from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.data.table import load_table
+from polyglance.digest import short_digest
 
 
 @CONVERTERS.register("table")
@@ -40,8 +40,8 @@ def _beside(table: Dataset, names: dict[str, str]) -> tuple[dict[str, Path], lis
 
 
 def _inside(path: str) -> str:
-    """A name below `images/`; a path that leads elsewhere becomes its hash and file name."""
+    """A name below `images/`; a path that leads elsewhere becomes its digest and file name."""
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or ":" in path:
-        return f"{hashlib.blake2b(path.encode(), digest_size=4).hexdigest()}_{pure.name}"
+        return f"{short_digest([path], 4).hex()}_{pure.name}"
     return path

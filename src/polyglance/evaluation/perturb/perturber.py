@@ -1,13 +1,12 @@
 """A perturbation with what it needs: the words of the training captions, and a lexicon."""
 
-import hashlib
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from random import Random
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.fingerprint import digest
+from polyglance.digest import file_digest, json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.inflections import inflections
 from polyglance.evaluation.perturb.known import KnownWords
@@ -129,7 +128,7 @@ def perturbation_tag(perturbation: Perturbation, lexicon: Path | None) -> str:
     if perturbation.needs_lexicon:
         path = lexicon_path(lexicon, str(perturbation))
         source = _file_digest(path, path.stat().st_mtime_ns)
-    return f"{perturbation}@{digest({'version': VERSION, 'lexicon': source})[:8]}"
+    return f"{perturbation}@{json_digest({'version': VERSION, 'lexicon': source})[:8]}"
 
 
 def _looked_up(tables: list[Callable[[str], str | None]], language: str) -> Change:
@@ -151,4 +150,4 @@ def _looked_up(tables: list[Callable[[str], str | None]], language: str) -> Chan
 @lru_cache(maxsize=4)
 def _file_digest(path: Path, changed: int) -> str:
     refuse_pipe(path)
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return file_digest(path)

@@ -1,6 +1,5 @@
 """Vectors of a language's words: from a user's files, or trained on sentences and kept."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +9,7 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.text_only import FILE
+from polyglance.digest import content_digest, file_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, cache_dir, refuse_pipe
 from polyglance.recipes.schema import DictionaryRare, Recipe, UniversalEmbedderRecipe
@@ -53,11 +53,11 @@ class Corpus:
 
     @cached_property
     def key(self) -> str:
-        """Of the files' content: reading their words is for vectors that are not kept yet."""
-        total = hashlib.sha256()
-        for path in (self.texts, self.lexicon):
-            total.update(b"\0" if path is None else hashlib.sha256(_content(path)).digest())
-        return total.hexdigest()
+        """A digest of the files: their words are only read for vectors that are not kept yet."""
+        return content_digest(
+            b"\0" if path is None else bytes.fromhex(_digest(path))
+            for path in (self.texts, self.lexicon)
+        )
 
     def sentences(self, code: str) -> Sentences:
         """Of a language."""
@@ -75,10 +75,10 @@ class Corpus:
         return found
 
 
-def _content(path: Path) -> bytes:
+def _digest(path: Path) -> str:
     refuse_pipe(path)
     try:
-        return path.read_bytes()
+        return file_digest(path)
     except OSError as error:
         raise PolyglanceError(f"{path}: cannot be read: {error.strerror}") from None
 
@@ -159,10 +159,8 @@ def load_array(path: Path) -> np.ndarray | None:
 
 def _key(code: str, captions: Sequence[Sequence[str]], corpus: Corpus, dim: int) -> str:
     about = (VERSION, dim, code, corpus.recipe.text.tokenizer, corpus.key)
-    total = hashlib.sha256(" ".join(map(str, about)).encode() + b"\n")
-    for caption in captions:
-        total.update("\t".join(caption).encode() + b"\n")
-    return total.hexdigest()[:24]
+    lines = (" ".join(map(str, about)), *("\t".join(caption) for caption in captions))
+    return content_digest(f"{line}\n" for line in lines)[:24]
 
 
 def reduce_vectors(matrix: np.ndarray, dim: int) -> np.ndarray:

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.fingerprint import dataset_fingerprint, digest
+from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.recipes.schema import TextRecipe, VectorsEmbedderRecipe
@@ -80,7 +81,7 @@ class VectorSource:
         """The file of vectors made from captions, made now unless the cache has it."""
         how, dim = self.settings.trained, self.settings.word_dim
         about = [VERSION, how, dim, self.tokenizer, language]
-        key = digest({"about": about, "data": dataset_fingerprint(dataset)})[:24]
+        key = json_digest({"about": about, "data": dataset_fingerprint(dataset)})[:24]
         ending = "vec" if how == "cooccurrence" else "bin"
         path = cache_dir(self.cache) / "vectors" / f"{language}-{key}.{ending}"
         if path.is_file():
