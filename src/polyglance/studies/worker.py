@@ -32,6 +32,7 @@ from polyglance.studies.store import CRASH, MISTAKE, Ended, RunFolder
 
 if TYPE_CHECKING:
     from polyglance.evaluation import Encoder
+    from polyglance.evaluation.translation import Translation
 
 
 @dataclass(frozen=True)
@@ -165,15 +166,9 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
         languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, text)]
         dataset = _captioned(view, task, languages)
         asked: Encoder = model
-        if (how := view.translation) is not None:
-            from polyglance.evaluation.translation import Translation
-
-            translator = (how.translator or "").replace("$data", task.data)
-            through = Translation(translator, tuple(how.to) if how.to else None, how.consistency)
+        if (through := _translation(view, task)) is not None:
             asked = through.of(model, dataset, task.split, languages, kinds, cache)[0]
-        perturber = None
-        if view.perturb is not None:
-            perturber = _perturber(view.perturb, task.data, task.lexicon)
+        tag = view.perturb
         report = evaluate(
             asked,
             dataset,
@@ -183,7 +178,7 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
             bootstrap=0,
             name=folder.path.name,
             cache=cache,
-            perturb=perturber,
+            perturb=None if tag is None else _perturber(tag, task.data, task.lexicon),
         )
         for result in report.results:
             path = folder.result(task.split, Need(kinds, result.language, text))
@@ -205,6 +200,16 @@ def _captioned(view: View, task: Task, languages: list[str]) -> Dataset:
     filled, _ = fill_languages(part, translator, languages, *how, beside=True, cache=cache)
     others = [image for image in dataset.photos if image.split != task.split]
     return replace(dataset, photos=[*filled, *others])
+
+
+def _translation(view: View, task: Task) -> "Translation | None":
+    """How a need's view asks the model: None is as it is."""
+    if (how := view.translation) is None:
+        return None
+    from polyglance.evaluation.translation import Translation
+
+    translator = how.translator.replace("$data", task.data)
+    return Translation(translator, tuple(how.to) if how.to else None, how.consistency)
 
 
 @lru_cache(maxsize=1)
