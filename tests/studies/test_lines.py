@@ -46,9 +46,9 @@ def test_sections_are_lines_through_the_labels_that_all_have(tmp_path: Path) -> 
 
     plant(plan, known, options, quality)
     document = make_document("planted", collect(plan, known, options), options, {}, "command", 1)
-    assert [picture.name for picture in document.plots] == ["lines", "bars"]
-    picture = document.plots[0].svg.decode()
-    found = re.findall(r"<!-- (.*?) -->", picture)
+    assert [plot.name for plot in document.plots] == ["lines", "bars"]
+    drawn = document.plots[0].svg.decode()
+    found = re.findall(r"<!-- (.*?) -->", drawn)
     assert found.count("languages") == 2
     assert {"Words", "Characters", "en mR", "de mR", "one", "all"} <= set(found)
     assert "aligned" not in found

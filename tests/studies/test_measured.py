@@ -248,7 +248,7 @@ def test_a_curve_over_a_setting_with_rows_as_measures(tmp_path: Path) -> None:
     assert check_claims(results)[0].verdict == HOLDS
     made = make_document("planted", results, options, {}, "command", 1)
     write_report(made, tmp_path)
-    assert [picture.name for picture in made.plots] == ["curves"]
+    assert [plot.name for plot in made.plots] == ["curves"]
     ElementTree.fromstring(made.plots[0].svg)
     assert "figure" in elements((tmp_path / "planted.html").read_text(encoding="utf-8"))
 

@@ -183,9 +183,9 @@ def test_the_page_is_whole_and_needs_no_network(tmp_path: Path) -> None:
     assert page.count("data:image/svg+xml") == len(made.plots) == 2
     assert elements(page).count("details") == 1
     assert 'class="badge">holds<' in page
-    for picture in made.plots:
-        ElementTree.fromstring(picture.svg)
-        assert (tmp_path / f"planted.{picture.name}.svg").read_bytes() == picture.svg
+    for plot in made.plots:
+        ElementTree.fromstring(plot.svg)
+        assert (tmp_path / f"planted.{plot.name}.svg").read_bytes() == plot.svg
 
 
 def test_a_curve_is_drawn_and_compared_at_every_x(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_curve_is_drawn_and_compared_at_every_x(tmp_path: Path) -> None:
     }
     results, options = planted(tmp_path, value)
     made = document(results, options)
-    assert [picture.name for picture in made.plots] == ["curves"]
+    assert [plot.name for plot in made.plots] == ["curves"]
     write_report(made, tmp_path)
     assert elements((tmp_path / "planted.html").read_text(encoding="utf-8")).count("img") == 1
     assert check_claims(results)[0].evidence[0].columns == ("en at 2", "en at 4")

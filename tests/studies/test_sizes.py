@@ -94,12 +94,12 @@ def test_parameters_are_shown_beside_the_papers(tmp_path: Path) -> None:
 def test_the_scatter_has_a_named_point_for_every_row(tmp_path: Path) -> None:
     plan, known, options = planted(tmp_path, STUDY)
     document = make_document("planted", collect(plan, known, options), options, {}, "command", 1)
-    assert [picture.name for picture in document.plots] == ["scatter", "bars"]
+    assert [plot.name for plot in document.plots] == ["scatter", "bars"]
     write_report(document, tmp_path)
-    picture = (tmp_path / "planted.scatter.svg").read_text(encoding="utf-8")
-    ElementTree.fromstring(picture)
+    drawn = (tmp_path / "planted.scatter.svg").read_text(encoding="utf-8")
+    ElementTree.fromstring(drawn)
     for label in ("table", "small", "each"):
-        assert picture.count(f"<!-- {label} -->") >= 2  # a panel each for English and German
+        assert drawn.count(f"<!-- {label} -->") >= 2  # a panel each for English and German
     assert "planted.scatter.svg" in (tmp_path / "planted.md").read_text(encoding="utf-8")
     page = (tmp_path / "planted.html").read_text(encoding="utf-8")
     assert elements(page).count("img") == 2

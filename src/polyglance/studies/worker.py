@@ -31,6 +31,7 @@ from polyglance.studies.plan import RUN
 from polyglance.studies.store import CRASH, MISTAKE, Ended, RunFolder
 
 if TYPE_CHECKING:
+    from polyglance.evaluation import Encoder
     from polyglance.evaluation.translation import Translation
 
 
@@ -166,12 +167,20 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
         view, cache = View.model_validate_json(text or "{}"), _path(task.cache)
         languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, text)]
         dataset = _captioned(view, task, languages)
-        options = EvaluateOptions(
-            languages=languages,
-            kinds=kinds,
+        asked: Encoder = model
+        if (through := _translation(view, task)) is not None:
+            asked = through.of(model, dataset, task.split, languages, kinds, cache)[0]
+        tag = view.perturb
+        report = evaluate(
+            asked,
+            dataset,
+            task.split,
+            languages,
+            kinds,
             bootstrap=0,
-            perturb=_perturber(view.perturb, task.data, task.lexicon) if view.perturb else None,
-            translation=_translation(view, task.data),
+            name=folder.path.name,
+            cache=cache,
+            perturb=None if tag is None else _perturber(tag, task.data, task.lexicon),
         )
         name = folder.path.name
         report = evaluate(model, dataset, task.split, options, name=name, cache=cache)
@@ -205,6 +214,16 @@ def _translation(view: View, data: str) -> "Translation | None":
     from polyglance.evaluation.translation import Translation
 
     translator = (how.translator or "").replace("$data", data)
+    return Translation(translator, tuple(how.to) if how.to else None, how.consistency)
+
+
+def _translation(view: View, task: Task) -> "Translation | None":
+    """How a need's view asks the model: None is as it is."""
+    if (how := view.translation) is None:
+        return None
+    from polyglance.evaluation.translation import Translation
+
+    translator = how.translator.replace("$data", task.data)
     return Translation(translator, tuple(how.to) if how.to else None, how.consistency)
 
 

@@ -13,7 +13,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.search.fonts.find import own_fonts, system_fonts
 
 MISSING = "\U0010ffff"
-"""Never a character, so it is drawn as the font's mark for a missing one."""
+"""Never a character, so its glyph is the font's mark for a missing one."""
 
 # Scripts that are not legible letter by letter from left to right: they need libraqm.
 _SHAPED = re.compile(
@@ -70,9 +70,9 @@ def _open(path: Path, size: int, named: bool = False) -> ImageFont.FreeTypeFont 
 
 @lru_cache(maxsize=4096)
 def _has(font: ImageFont.FreeTypeFont, character: str) -> bool:
-    return _drawn(font, character) != _drawn(font, MISSING)
+    return _glyph(font, character) != _glyph(font, MISSING)
 
 
-def _drawn(font: ImageFont.FreeTypeFont, character: str) -> tuple[tuple[int, int], bytes]:
+def _glyph(font: ImageFont.FreeTypeFont, character: str) -> tuple[tuple[int, int], bytes]:
     mask = font.getmask(character, mode="1")
     return mask.size, bytes(mask)
