@@ -43,12 +43,16 @@ MODULES = {"torch", "np", "nn", "F", "functional", "math", "re"}
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A module's source with one fault: its line, its function or class, and the new statement."""
+    """A module's source with one fault: its line, its function or class, and the new statement.
+
+    `span` are the lines of the function, or all of the module where it is in none.
+    """
 
     line: int
     where: str
     change: str
     source: str
+    span: range
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ class _Slot:
     node: ast.AST
     statement: ast.stmt
     where: str
+    span: range
 
     def put(self, node: ast.AST) -> None:
         if isinstance(self.holder, list):
@@ -76,7 +81,7 @@ def mutants(source: str) -> list[Mutant]:
     """
     tree = ast.parse(source)
     found: dict[str, Mutant] = {}
-    for slot in list(_slots(tree, None, "")):
+    for slot in list(_slots(tree, None, "", range(1, source.count("\n") + 2))):
         line = getattr(slot.node, "lineno", slot.statement.lineno)
         for replacement in _replacements(slot.node):
             if isinstance(slot.holder, ast.Expr) and not isinstance(replacement, ast.Call):
@@ -87,14 +92,17 @@ def mutants(source: str) -> list[Mutant]:
             slot.put(slot.node)
             if slot.node is slot.statement:
                 change = f"{change} → {_header(replacement)}"
-            found.setdefault(text, Mutant(line, slot.where, change, text))
+            found.setdefault(text, Mutant(line, slot.where, change, text, slot.span))
     return list(found.values())
 
 
-def _slots(node: ast.AST, statement: ast.stmt | None, where: str) -> Iterator[_Slot]:
+def _slots(node: ast.AST, statement: ast.stmt | None, where: str, span: range) -> Iterator[_Slot]:
     """What may be mutated below a node; no docstrings, types, imports or words of errors."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         where = f"{where}.{node.name}".lstrip(".")
+    if isinstance(node, ast.FunctionDef):
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        span = range(first, (node.end_lineno or first) + 1)
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "type_params"):
             continue
@@ -104,9 +112,9 @@ def _slots(node: ast.AST, statement: ast.stmt | None, where: str) -> Iterator[_S
                 continue
             inner = item if isinstance(item, ast.stmt) else statement
             assert inner is not None
-            yield _Slot(value if listed else node, key, item, inner, where)
+            yield _Slot(value if listed else node, key, item, inner, where, span)
             if not isinstance(item, ast.Raise):
-                yield from _slots(item, inner, where)
+                yield from _slots(item, inner, where, span)
 
 
 def _skipped(node: ast.AST) -> bool:

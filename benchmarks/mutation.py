@@ -4,8 +4,8 @@
 
 Every mutant (`mutants.py`) of a room's modules is run against the tests that mirror the room and
 the module's own examples, in a copy of the repository, until one fails. A mutant is killed if a
-test fails or takes five times as long as all of them should. Mutants of `equivalent_mutants.yaml` behave
-as the original does, for the reason given there; they are not run and do not count.
+test fails, or all take five times as long as they should. Mutants of `equivalent_mutants.yaml`
+behave as the original does, for the reason given there; they are not run and do not count.
 Random tests are seeded, so that the score is the same every time. Exits with 1 if one survives.
 """
 
@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -38,6 +39,9 @@ WITHOUT = ("cacheprovider", "xdist", "anyio")
 OPTIONS = ["-x", "--hypothesis-profile=mutation", *(f"-pno:{plugin}" for plugin in WITHOUT)]
 # A failure is enough: the smallest one is not looked for.
 PHASES = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+FACTS = "facts.json"
+# Codes of pytest: all passed, and no such test, where a mutant changes the tests' names.
+NOTHING_FAILS = (0, 4, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def _run_room(name: str, ending: str) -> Iterator[tuple[Path, Score]]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         for part in ("src", "tests"):
-            shutil.copytree(ROOT / part, copy / part)
+            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", copy)
         tests = [test for test in ROOMS[name].tests if (ROOT / test).exists()]
         for path in _modules(ROOMS[name], ending):
@@ -123,25 +127,19 @@ def _run_module(copy: Path, path: Path, tests: list[str]) -> Score:
     score = Score()
     if not found:
         return score
-    # The test named after the module first, since it kills most; the module's own examples last,
-    # since pytest would import the module before its package.
-    own = [p.relative_to(ROOT) for t in tests for p in (ROOT / t).glob(f"test_{path.stem}.py")]
-    arguments = [*map(str, own), *tests, str(path)]
-    started = time.monotonic()
-    if _fails(copy, arguments, 600):
-        sys.exit(f"{path}: the tests fail as they are: pytest {' '.join(arguments)}")
-    _import_once(copy)
-    limit = 10 + 5 * (time.monotonic() - started)
+    # The tests named after the module first: they kill most.
+    own = [p.relative_to(ROOT) for t in tests for p in (ROOT / t).glob(f"test_{path.stem}*.py")]
+    run = _Run(copy, path, [*map(str, own), *tests, str(path)])
     known = _equivalent(path)
     for mutant in found:
         if (mutant.where, mutant.change) in known:
             score.equivalent += 1
-        elif _killed(copy, path, mutant, arguments, limit):
+        elif run.kills(mutant):
             score.killed += 1
         else:
             score.survived += 1
             print(f"survived {path}:{mutant.line}: {mutant.where}: {mutant.change}", flush=True)
-    _write(copy / path, (ROOT / path).read_text("utf-8"))
+    run.write((ROOT / path).read_text("utf-8"))
     print(f"{path!s:44} {score}", flush=True)
     return score
 
@@ -153,50 +151,92 @@ def _equivalent(path: Path) -> set[tuple[str, str]]:
     return {(row["where"], change) for row in rows for change in row["changes"]}
 
 
-def _killed(copy: Path, path: Path, mutant: Mutant, arguments: list[str], limit: float) -> bool:
-    _write(copy / path, mutant.source)
-    return _fails(copy, arguments, limit)
+class _Run:
+    """Runs of the tests of one module in a copy of the repository, each in a process of its own."""
+
+    def __init__(self, copy: Path, path: Path, arguments: list[str]) -> None:
+        self.copy, self.path, self.arguments = copy, path, arguments
+        self.limit, started = 600.0, time.monotonic()
+        if self._code(arguments, watch=True):
+            sys.exit(f"{path}: the tests fail as they are: pytest {' '.join(arguments)}")
+        self.limit = 10 + 5 * (time.monotonic() - started)
+        facts = json.loads((copy / FACTS).read_text("utf-8"))
+        self.calls: dict[str, list[int]] = facts["calls"]
+        for name in facts["modules"]:
+            # What the tests import beside the package: once, not in every process.
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+        gc.freeze()
+
+    def kills(self, mutant: Mutant) -> bool:
+        """Whether a test fails: one that calls the mutant's function, or else any."""
+        self.write(mutant.source)
+        calling = [
+            test for test, lines in self.calls.items() if any(line in mutant.span for line in lines)
+        ]
+        if 0 < len(calling) < len(self.calls) and self._code(calling) not in NOTHING_FAILS:
+            return True
+        return self._code(self.arguments) not in NOTHING_FAILS
+
+    def write(self, source: str) -> None:
+        """Put a source into the place of the module."""
+        path = self.copy / self.path
+        path.write_text(source, "utf-8")
+        # Python trusts a compiled file of the same size and second.
+        for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+            compiled.unlink()
+
+    def _code(self, arguments: list[str], watch: bool = False) -> int | None:
+        context = multiprocessing.get_context("fork")
+        process = context.Process(target=self._test, args=(arguments, watch))
+        process.start()
+        process.join(self.limit)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        return process.exitcode
+
+    def _test(self, arguments: list[str], watch: bool) -> None:
+        os.chdir(self.copy)
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            os.dup2(nowhere.fileno(), 2)
+        sys.path[:0] = [str(self.copy / "src")]
+        # Or pytest would import the module, for its examples, before its package.
+        module = importlib.import_module(".".join(self.path.with_suffix("").parts[1:]))
+        assert Path(str(module.__file__)).is_relative_to(self.copy)
+        hypothesis.settings.register_profile(
+            "mutation", derandomize=True, deadline=None, phases=PHASES
+        )
+        calls = _Calls(str(module.__file__))
+        code = pytest.main([*OPTIONS, *arguments], [calls] if watch else [])
+        if watch:
+            ours = ("polyglance", "tests")
+            others = [name for name in sys.modules if name.partition(".")[0] not in ours]
+            facts = {"modules": others, "calls": calls.lines}
+            Path(FACTS).write_text(json.dumps(facts), "utf-8")
+        os._exit(int(code))
 
 
-def _write(path: Path, source: str) -> None:
-    path.write_text(source, "utf-8")
-    # Python trusts a compiled file of the same size and second.
-    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
-        compiled.unlink()
+class _Calls:
+    """A plugin that notes the first lines of a module's functions that every test calls."""
 
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.lines: dict[str, list[int]] = {}
 
-def _fails(copy: Path, arguments: list[str], limit: float) -> bool:
-    """Whether the tests fail, in a process of their own."""
-    process = multiprocessing.get_context("fork").Process(target=_test, args=(copy, arguments))
-    process.start()
-    process.join(limit)
-    if process.is_alive():
-        process.kill()
-        process.join()
-    return process.exitcode != 0
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        lines = set()
 
+        def note(frame: FrameType, event: str, _: object) -> None:
+            if event == "call" and frame.f_code.co_filename == self.file:
+                lines.add(frame.f_code.co_firstlineno)
 
-def _import_once(copy: Path) -> None:
-    """Import what the tests do beside the package itself, so that no later process has to."""
-    for name in json.loads((copy / "modules.json").read_text()):
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)
-    gc.freeze()
-
-
-def _test(copy: Path, arguments: list[str]) -> None:
-    os.chdir(copy)
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-    sys.path[:0] = [str(copy / "src")]
-    hypothesis.settings.register_profile("mutation", derandomize=True, deadline=None, phases=PHASES)
-    code = pytest.main([*OPTIONS, *arguments])
-    others = [name for name in sys.modules if name.partition(".")[0] not in ("polyglance", "tests")]
-    (copy / "modules.json").write_text(json.dumps(others))
-    polyglance = sys.modules.get("polyglance")
-    inside = polyglance is None or Path(str(polyglance.__file__)).is_relative_to(copy)
-    os._exit(int(code) if inside else 99)
+        sys.setprofile(note)
+        yield
+        sys.setprofile(None)
+        self.lines[item.nodeid] = sorted(lines)
 
 
 if __name__ == "__main__":
