@@ -159,7 +159,7 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
     lacking = folder.lacking(task.split, set(task.needs))
     if not lacking:
         return
-    from polyglance.evaluation import EvaluateOptions, evaluate
+    from polyglance.evaluation import evaluate
     from polyglance.models import Model
 
     model = Model.load(folder.model)
