@@ -197,7 +197,7 @@ def test_statistics_leave_padding_out(tmp_path: Path) -> None:
         (["data.kinds=[machine]"], "no captions of the languages and kinds"),
         (["data.validation_split=dev"], "no split 'dev'"),
         (["image.feature=imported/regions"], "no imported features 'regions'"),
-        (["image.feature=efficientnet-lite2/global"], "has no pictures to compute"),
+        (["image.feature=efficientnet-lite2/global"], "has no images to compute"),
         (["text.tokenizer=wrods"], "did you mean 'words'"),
         (["text.pooling=lst"], "did you mean 'last'"),
         (["loss.kind=infonse"], "did you mean 'infonce'"),
