@@ -31,7 +31,6 @@ from polyglance.studies.plan import RUN
 from polyglance.studies.store import CRASH, MISTAKE, Ended, RunFolder
 
 if TYPE_CHECKING:
-    from polyglance.evaluation import Encoder
     from polyglance.evaluation.translation import Translation
 
 
@@ -159,7 +158,7 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
     lacking = folder.lacking(task.split, set(task.needs))
     if not lacking:
         return
-    from polyglance.evaluation import evaluate
+    from polyglance.evaluation import EvaluateOptions, evaluate
     from polyglance.models import Model
 
     model = Model.load(folder.model)
@@ -167,20 +166,12 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
         view, cache = View.model_validate_json(text or "{}"), _path(task.cache)
         languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, text)]
         dataset = _captioned(view, task, languages)
-        asked: Encoder = model
-        if (through := _translation(view, task)) is not None:
-            asked = through.of(model, dataset, task.split, languages, kinds, cache)[0]
-        tag = view.perturb
-        report = evaluate(
-            asked,
-            dataset,
-            task.split,
-            languages,
-            kinds,
+        options = EvaluateOptions(
+            languages=languages,
+            kinds=kinds,
             bootstrap=0,
-            name=folder.path.name,
-            cache=cache,
-            perturb=None if tag is None else _perturber(tag, task.data, task.lexicon),
+            perturb=_perturber(view.perturb, task.data, task.lexicon) if view.perturb else None,
+            translation=_translation(view, task),
         )
         name = folder.path.name
         report = evaluate(model, dataset, task.split, options, name=name, cache=cache)
@@ -204,17 +195,6 @@ def _captioned(view: View, task: Task, languages: list[str]) -> Dataset:
     filled, _ = fill_languages(part, translator, languages, *how, beside=True, cache=cache)
     others = [entry for entry in dataset.images if entry.split != task.split]
     return replace(dataset, images=[*filled, *others])
-
-
-def _translation(view: View, data: str) -> "Translation | None":
-    """How a view asks the model: None is as it is."""
-    how = view.translation
-    if how is None:
-        return None
-    from polyglance.evaluation.translation import Translation
-
-    translator = (how.translator or "").replace("$data", data)
-    return Translation(translator, tuple(how.to) if how.to else None, how.consistency)
 
 
 def _translation(view: View, task: Task) -> "Translation | None":
