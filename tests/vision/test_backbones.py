@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from polyglance.errors import PolyglanceError
-from polyglance.vision.backbones import Lite, backbones, open_backbone
+from polyglance.vision.backbones import Lite, backbones
+from polyglance.vision.open import open_backbone
 from polyglance.vision.extract import extract
 from polyglance.vision.lite import LiteBackbone, check_equal
 

