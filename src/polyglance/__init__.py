@@ -20,9 +20,9 @@ from polyglance.version import __version__
 if TYPE_CHECKING:
     from polyglance.data import CaptionedImage, Dataset, load_dataset
     from polyglance.evaluation import EvaluateOptions, Report, evaluate
+    from polyglance.gallery import search
     from polyglance.models import Model
     from polyglance.recipes import Recipe, load_recipe, recipe_names
-    from polyglance.search import search
     from polyglance.training import Callback
     from polyglance.transfer import add_language
     from polyglance.transfer import train_recipe as train
@@ -42,7 +42,7 @@ _PLACES = {
     "load_dataset": "polyglance.data",
     "load_recipe": "polyglance.recipes",
     "recipe_names": "polyglance.recipes",
-    "search": "polyglance.search",
+    "search": "polyglance.gallery",
 }
 
 __all__ = [

@@ -8,7 +8,7 @@ from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.search.sheet import sheet_size
+from polyglance.gallery.sheet import sheet_size
 from polyglance.text import Vocabulary
 from tests.conftest import TOY
 

@@ -12,10 +12,10 @@ from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
     from polyglance.data import CaptionedImage, Dataset
+    from polyglance.gallery import Gallery, Query
+    from polyglance.gallery.sheet import Row
     from polyglance.models import Model
     from polyglance.recipes import Recipe
-    from polyglance.search import Gallery, Query
-    from polyglance.search.sheet import Row
 
 SMALL = {
     "text.embedder.word_dim": 128,
@@ -152,8 +152,8 @@ def _evaluate(
 
 
 def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> None:
-    from polyglance.search import gallery_of_dataset
-    from polyglance.search.sheet import write_sheet
+    from polyglance.gallery import gallery_of_dataset
+    from polyglance.gallery.sheet import write_sheet
 
     gallery = gallery_of_dataset(model, part, cache)
     photo, queries = choose_queries(model, part, set(gallery.paths))
@@ -188,7 +188,7 @@ def choose_queries(
 def _queries(
     model: "Model", part: "Dataset", entry: "CaptionedImage", translated: bool
 ) -> list["Query"]:
-    from polyglance.search import check_query
+    from polyglance.gallery import check_query
 
     queries = []
     for code in sorted(set(entry.captions) & set(model.languages)):
@@ -204,8 +204,8 @@ def find_rows(
     model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
 ) -> list["Row"]:
     """A row of the sheet for each query; one that misses the right image says its rank."""
-    from polyglance.search.exact import find
-    from polyglance.search.sheet import Row
+    from polyglance.gallery.exact import find
+    from polyglance.gallery.sheet import Row
 
     rows = []
     for result in find(model, gallery, queries, len(gallery)):

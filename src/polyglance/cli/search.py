@@ -14,7 +14,7 @@ from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.files import has_file
 
 if TYPE_CHECKING:
-    from polyglance.search import Gallery, QueryResult, SearchResults
+    from polyglance.gallery import Gallery, QueryResult, SearchResults
 
 
 def search_command(
@@ -50,7 +50,7 @@ def search_command(
     for file in font or []:
         if not has_file(file):
             raise PolyglanceError(f"{file}: no such font file")
-    from polyglance.search import search
+    from polyglance.gallery import search
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
@@ -78,7 +78,7 @@ def search_command(
 
 
 def _print_unreadable(gallery: "Gallery") -> None:
-    from polyglance.search.hit import path_text
+    from polyglance.gallery.hit import path_text
 
     if gallery.unreadable:
         typer.echo(f"skipped {len(gallery.unreadable)}:", err=True)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.errors import PolyglanceError, PolyglanceWarning
-from polyglance.search.gallery import Gallery, Images, open_gallery
-from polyglance.search.query import Query, check_queries, translate_queries
-from polyglance.search.results import Hit, QueryResult, SearchResults
+from polyglance.gallery.gallery import Gallery, Images, open_gallery
+from polyglance.gallery.query import Query, check_queries, translate_queries
+from polyglance.gallery.results import Hit, QueryResult, SearchResults
 
 if TYPE_CHECKING:
     from polyglance.models import Model

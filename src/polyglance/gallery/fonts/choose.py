@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import ImageFont, features
 
 from polyglance.errors import PolyglanceError
-from polyglance.search.fonts.find import own_fonts, system_fonts
+from polyglance.gallery.fonts.find import own_fonts, system_fonts
 
 MISSING = "\U0010ffff"
 """Never a character, so its glyph is the font's mark for a missing one."""

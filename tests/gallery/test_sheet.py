@@ -2,8 +2,8 @@ import pytest
 from PIL import Image, ImageChops, ImageColor
 
 from polyglance.errors import PolyglanceError
-from polyglance.search import Hit, fonts
-from polyglance.search.sheet import (
+from polyglance.gallery import Hit, fonts
+from polyglance.gallery.sheet import (
     CELL,
     FRAME,
     MARGIN,

@@ -9,8 +9,8 @@ from polyglance.data import load_folder
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.models import Model
 from polyglance.recipes import load_recipe
-from polyglance.search import check_query, open_gallery, search
-from polyglance.search.sheet import sheet_size
+from polyglance.gallery import check_query, open_gallery, search
+from polyglance.gallery.sheet import sheet_size
 from polyglance.text import Vocabulary
 
 

@@ -4,9 +4,9 @@ from PIL import features
 from polyglance.data.generated.captions import caption
 from polyglance.data.generated.scenes import make_scene
 from polyglance.errors import PolyglanceError
-from polyglance.search.fonts import can_show, choose, find, font_for
-from polyglance.search.fonts.choose import needs_shaping
-from polyglance.search.fonts.find import own_fonts, system_fonts
+from polyglance.gallery.fonts import can_show, choose, find, font_for
+from polyglance.gallery.fonts.choose import needs_shaping
+from polyglance.gallery.fonts.find import own_fonts, system_fonts
 
 needs_raqm = pytest.mark.skipif(not features.check("raqm"), reason="Pillow without libraqm")
 

@@ -9,10 +9,10 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps, features
 from polyglance.data.images import ImageProblem, read_image
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
-from polyglance.search.fonts import font_for, language_name, script_name
-from polyglance.search.fonts.choose import needs_shaping
-from polyglance.search.hit import Hit
-from polyglance.search.wrap import wrap
+from polyglance.gallery.fonts import font_for, language_name, script_name
+from polyglance.gallery.fonts.choose import needs_shaping
+from polyglance.gallery.hit import Hit
+from polyglance.gallery.wrap import wrap
 
 CELL = 160
 GAP = 14

@@ -7,9 +7,9 @@ from typing import Any
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import write_json
-from polyglance.search.gallery import Gallery
-from polyglance.search.hit import Hit, path_text
-from polyglance.search.query import Query
+from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.hit import Hit, path_text
+from polyglance.gallery.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class SearchResults:
         Returns:
             The queries that no font can show, which the sheet names by their script.
         """
-        from polyglance.search.sheet import Row, unshown, write_sheet
+        from polyglance.gallery.sheet import Row, unshown, write_sheet
 
         if not self.gallery.has_files:
             raise PolyglanceError(

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.search.wrap import wrap
+from polyglance.gallery.wrap import wrap
 
 
 @given(st.text("ab 狗は。,\n", max_size=60), st.integers(2, 12))
