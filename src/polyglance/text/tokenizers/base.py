@@ -1,4 +1,4 @@
-"""Tokenisers by name. `words` is the default; the others serve fidelity to the papers."""
+"""Tokenizers by name. `words` is the default; the others serve fidelity to the papers."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -25,12 +25,12 @@ class Tokenizer(Protocol):
         ...
 
 
-tokenizers: Registry[type[Tokenizer]] = Registry("tokeniser")
+tokenizers: Registry[type[Tokenizer]] = Registry("tokenizer")
 _instances: dict[str, Tokenizer] = {}
 
 
 def get_tokenizer(name: str = "words") -> Tokenizer:
-    """The tokeniser called `name`, made once and shared.
+    """The tokenizer called `name`, made once and shared.
 
     >>> get_tokenizer("words").tokenize("A man's dog!")
     ['a', 'man', "'s", 'dog']
