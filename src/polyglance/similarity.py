@@ -41,7 +41,7 @@ def cosine(images: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 @scores.register("order")
 def order(images: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """Order violation −‖[s − im]+‖₂ (Vendrov et al. 2016, §3; VSE++'s form), without an [n, m, D] array."""
+    """Order violation −‖[s − im]+‖₂ (Vendrov et al. 2016, §3), without an [n, m, D] array."""
     result = np.empty((len(images), len(captions)), np.float32)
     buffer = np.empty((CAPTION_BLOCK, images.shape[1]), np.float32)
     for start in range(0, len(captions), CAPTION_BLOCK):

@@ -1,4 +1,4 @@
-"""Cross-lingual consistency: one score from those of a query's translations (Burns et al. 2020, SMALR, §3.4).
+"""Cross-lingual consistency, one score from those of a query's translations (SMALR, §3.4).
 
 CLC-A is their mean; CLC-C a small network over them, learnt on the validation split.
 """
