@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import TextRecipe
+from polyglance.recipes.schema import LiweEmbedderRecipe, TextRecipe
 from polyglance.text.added_words import FIRST_ID, AddedLanguage, AddedReader, AddedRows, load_added
 from polyglance.text.beginnings import SHARED, SHORTEST, SHORTEST_FORM, closest
 from polyglance.text.vocabularies import Vocabularies
@@ -69,7 +69,7 @@ def test_added_texts_have_ids_of_their_own_and_others_the_old_ones(reader):
 def test_spelt_words_have_a_form_for_every_place():
     dutch = {"nl": AddedLanguage(("hond", "rent"), "en")}
     reader = AddedReader(Vocabularies({"": Vocabulary(["dog"])}), dutch, 4)
-    recipe = TextRecipe(embedder="liwe")
+    recipe = TextRecipe(embedder=LiweEmbedderRecipe())
     found = encode(reader, ["hond rent hond", "hond", "x"], ["nl"] * 3, recipe)
     assert [[i - FIRST_ID for i in one] for one in found[:2]] == [[1, 4, 2], [3]]
     assert found[2] == [0]

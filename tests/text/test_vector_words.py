@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import TextRecipe
+from polyglance.recipes.schema import TextRecipe, VectorsEmbedderRecipe
 from polyglance.text import vector_words
 from polyglance.text.subwords import SubwordVectors
 from polyglance.text.translated_words import TranslatedWords
 from polyglance.text.vector_words import LanguageWords, VectorReader
 from tests.transfer.planted import write_bin
 
-RECIPE = TextRecipe(embedder="vectors", ends=False, max_length=4)
+RECIPE = TextRecipe(embedder=VectorsEmbedderRecipe(), max_length=4)
 
 
 def unit(*rows):
