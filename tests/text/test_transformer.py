@@ -33,13 +33,16 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recipe(bert: Path, *overrides: str):
     return load_recipe(
         "vse-infinity-bert",
-        [
-            *TOY,
-            "image.head.hidden=8",
-            "text.pooling=mean",
-            f"text.encoder.pretrained={bert}",
-            *overrides,
-        ],
+        parse_overrides(
+            [
+                *TOY,
+                "image.head.hidden=8",
+                "text.pooling=mean",
+                f"text.encoder.pretrained={bert}",
+                *overrides,
+            ]
+        ),
+        shared=True,
     )
 
 
@@ -166,7 +169,7 @@ def test_mistakes_are_told_before_anything_is_made(toy: Path, tmp_path: Path, be
     told(tmp_path / "nowhere", "no encoder there")
     told(without_weights(bert, tmp_path / "bare"), "no weights")
     told(write_bert(tmp_path / "maskless", mask=False), r"no mask token; set augment\.words=0")
-    told(bert, r"needs text\.towers=shared", "text.towers=per-language")
+    told(bert, r"set text\.towers=shared", "text.towers=per-language")
     shutil.copytree(bert, tmp_path / "broken")
     (tmp_path / "broken" / "model.safetensors").write_bytes(b"x" * 50)
     told(tmp_path / "broken", "cannot load the encoder")
