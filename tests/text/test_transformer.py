@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 
 from polyglance import Model
 from polyglance.errors import NoWords, PolyglanceError
-from polyglance.recipes import load_recipe
 from polyglance.gallery.query import check_query
+from polyglance.recipes import load_recipe
 from polyglance.text.embedders.transformer import Pieces
 from polyglance.training.augment import Augmenter
 from tests.conftest import TOY

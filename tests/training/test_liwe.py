@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from polyglance import Model
 from polyglance.errors import NoWords, PolyglanceError
-from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.gallery.query import check_query
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text.embedders.characters.embedder import Spellings
 from polyglance.training.checkpoint import FILE
 from tests.conftest import WORDS
