@@ -1,5 +1,6 @@
 """Sections of documents such as recipes, and their variants, which are told apart by `kind`."""
 
+from functools import lru_cache
 from typing import Any, get_args
 
 from pydantic import (
@@ -29,11 +30,13 @@ class Variant(Section):
         return {"kind": self.kind, **serialise(self)}
 
 
+@lru_cache(maxsize=None)
 def kind_of(variant: type[Variant]) -> str:
     """The value of `kind` that means this variant."""
     return str(get_args(variant.model_fields["kind"].annotation)[0])
 
 
+@lru_cache(maxsize=None)
 def variants_of(annotation: Any) -> dict[str, type[Variant]]:
     """Kind → variant of a field's annotation; empty where it has no variants.
 
@@ -57,6 +60,7 @@ def variant_of(annotation: Any, value: Any) -> Any:
     return variants.get(kind) if isinstance(kind, str) else None
 
 
+@lru_cache(maxsize=None)
 def section_of(annotation: Any) -> Any:
     """The section in an annotation such as `TransferRecipe | None`; None if there is none."""
     if isinstance(annotation, type) and not get_args(annotation):
