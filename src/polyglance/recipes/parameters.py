@@ -59,9 +59,9 @@ def count_parameters(
     dim = recipe.joint.dim
     image = _head(recipe.image, features, dim) + pooling_parameters(recipe.image.pooling, dim)
     text = _text(recipe.text, words, dim)
-    if isinstance(embedder, UniversalEmbedderRecipe):
-        sampling = recipe.sampling
-        masks = isinstance(sampling, TupleSampling) and sampling.masking_weight > 0
+    if isinstance(embedder, TableEmbedderRecipe | UniversalEmbedderRecipe):
+        sampling, own = recipe.sampling, isinstance(embedder, UniversalEmbedderRecipe)
+        masks = own and isinstance(sampling, TupleSampling) and sampling.masking_weight > 0
         text += embedder.word_dim if masks or recipe.augment.word_drop else 0  # the mask
     return image + text + _attention(recipe.joint.similarity, dim)
 
