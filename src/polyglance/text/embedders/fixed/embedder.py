@@ -64,7 +64,7 @@ class VectorsEmbedder(Embedder):
     vector from n-grams travel with the call.
     """
 
-    kinds = ("vectors",)
+    variants = (VectorsEmbedderRecipe,)
     empty = NOTHING
 
     def __init__(self, recipe: Recipe, languages: Mapping[str, LanguageWords]) -> None:
