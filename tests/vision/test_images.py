@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from polyglance.data import images
-from polyglance.data.images import ImageProblem, content_key, list_images, read_image
 from polyglance.errors import PolyglanceError
+from polyglance.vision import images
+from polyglance.vision.images import ImageProblem, content_key, list_images, read_image
 
 RNG = np.random.default_rng(0)
 NOISE = RNG.integers(0, 256, (20, 30, 3), np.uint8)  # h 20, w 30
@@ -206,14 +206,14 @@ def test_postscript_is_refused_without_ghostscript(tmp_path, binary):
     program = """if True:
         import sys
         from pathlib import Path
-        from polyglance.data.info import find_broken
-        from polyglance.data.images import ImageProblem, read_image
+        from polyglance.data.info import find_unreadable
+        from polyglance.vision.images import ImageProblem, read_image
         path = Path(sys.argv[1])
         try:
             read_image(path)
         except ImageProblem as problem:
             print(problem.reason)
-        print(find_broken({"holiday": path}, 1, False)["holiday"])
+        print(find_unreadable({"holiday": path}, 1, False)["holiday"])
         """
     done = subprocess.run(
         [sys.executable, "-c", program, path],

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.text import PAD, SPECIALS, UNKNOWN, Vocabulary, jaccard
+from polyglance.text.embedders.vocabulary import PAD, SPECIALS, UNKNOWN, Vocabulary, jaccard
 
 CAPTIONS = {
     "en": [["a", "dog"], ["a", "hand"], ["a", "cat", "hand"]],

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.text import get_tokenizer, papers, tokenizers
+from polyglance.text.tokenizers import get_tokenizer, papers, tokenizers
 
 
 def tokens(name, text, language=None):

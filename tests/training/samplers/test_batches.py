@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.text import bucketed_batches
+from polyglance.training.samplers.batches import bucketed_batches
 
 lengths = st.lists(st.integers(1, 30), max_size=200)
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.text import get_tokenizer, segment, tokenize_many, words
+from polyglance.text.tokenizers import get_tokenizer, segment, tokenize_many, words
 from polyglance.text.tokenizers.normalise import lower, normalise
 
 tokenize = get_tokenizer("words").tokenize
