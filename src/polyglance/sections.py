@@ -86,6 +86,11 @@ def variants_of(annotation: Any) -> dict[str, type[Variant]]:
     """
     if _is_open(annotation):
         return dict(annotation.added)
+    return _closed_variants(annotation)
+
+
+@lru_cache(maxsize=None)
+def _closed_variants(annotation: Any) -> dict[str, type[Variant]]:
     found: dict[str, type[Variant]] = {}
     for part in (annotation, *get_args(annotation)):
         if isinstance(part, type) and issubclass(part, Variant):
