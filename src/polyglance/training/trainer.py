@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from polyglance.models import Model
 from polyglance.recipes.schema import Recipe
 from polyglance.registry import nearest
 from polyglance.training.assignment import assign_tokens
-from polyglance.training.callbacks import Callback, default_callbacks
+from polyglance.training.callbacks import Callback, with_defaults
 from polyglance.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
 from polyglance.training.data import prepare
 from polyglance.training.folder import check_folder
@@ -65,7 +66,8 @@ def train(
         cache: where features and word vectors are kept; None is the XDG cache.
         show_progress: None shows bars on a terminal where it takes long.
         start: how the model comes about; `polyglance.transfer` has others.
-        callbacks: called at every event, behind those that log and draw.
+        callbacks: called at every event, behind those that log and draw; one of the class of such
+            a default replaces it.
     """
     with lock_run(out):
         return train_locked(recipe, dataset, out, resume, cache, show_progress, start, callbacks)
@@ -103,7 +105,7 @@ def train_locked(
     sampler = samplers.get(kind)(recipe, data)
     step = steps.get(kind)(model, data, sampler)
     model.save_config(out, **facts, parameters=model.parameters())
-    events = [*default_callbacks(show_progress), *callbacks]
+    events = with_defaults(callbacks, show_progress)
     return Trainer(started, step, sampler, validation, out, events).run()
 
 
@@ -167,9 +169,10 @@ class Trainer:
     def run(self) -> Result:
         """Train until the epochs are over or the patience is."""
         self._train_mode()
-        try:
+        with ExitStack() as stopping:
             for callback in self.callbacks:
                 callback.on_start(self)
+                stopping.callback(callback.on_stop, self)
             if not self.start.fresh and not self.done.evaluations:
                 self.evaluate()
             for batch in self.sampler.batches(self.done.update):
@@ -178,9 +181,6 @@ class Trainer:
                 self._update(batch)
                 if self.done.update >= self.updates and not self.done.finished:
                     self._finish(f"all {self._length()} done")
-        finally:
-            for callback in self.callbacks:
-                callback.on_stop(self)
         self.model.network.eval()
         self.model.load_weights(self.out)
         return Result(self.model, self.done, self.sampler.updates_per_epoch)
