@@ -11,7 +11,7 @@ from polyglance.alignment import (
     split_rows,
 )
 from polyglance.alignment import captions as captions_module
-from polyglance.data import Photo, load_folder, save_folder
+from polyglance.data import CaptionedImage, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.files import write_jsonl_gz
 from polyglance.text.vectors.word_vectors import WordVectors
@@ -148,7 +148,7 @@ def test_independent_captions_where_there_is_no_translation(tmp_path):
 
 
 def test_no_image_in_common(tmp_path):
-    photos = [Photo(f"{c}.jpg", "train", {c: {"machine": ["x"]}}) for c in ("de", "en")]
+    photos = [CaptionedImage(f"{c}.jpg", "train", {c: {"machine": ["x"]}}) for c in ("de", "en")]
     save_folder(tmp_path, photos)
     with pytest.raises(PolyglanceError, match="share no image"):
         induced_pairs(*parallel_captions(load_folder(tmp_path), "en", "de"))

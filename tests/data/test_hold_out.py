@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from polyglance.data import Dataset, Photo
+from polyglance.data import Dataset, CaptionedImage
 from polyglance.data.hold_out import hold_out
 from polyglance.errors import PolyglanceError
 
@@ -12,7 +12,7 @@ from polyglance.errors import PolyglanceError
 def dataset(train: int, test: int = 3) -> Dataset:
     """Training images between those of another split."""
     splits = ["test"] + ["train"] * train + ["test"] * (test - 1)
-    rows = [Photo(f"{i}.jpg", split, {"en": {}}) for i, split in enumerate(splits)]
+    rows = [CaptionedImage(f"{i}.jpg", split, {"en": {}}) for i, split in enumerate(splits)]
     return Dataset(rows, Path("images"), "made")
 
 

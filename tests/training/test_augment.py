@@ -12,13 +12,13 @@ from polyglance import Model
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.recipes.schema import AugmentRecipe
-from polyglance.text import Vocabulary
+from polyglance.text.embedders import Vocabulary
 from polyglance.text.embedders.base import Substitutes
 from polyglance.text.embedders.table import Vocabularies
 from polyglance.training.augment import Augmenter, change_words, compact, keep_vectors
 from tests.conftest import write_toy
 from tests.training.test_groups import stop_after
-from tests.training.test_trainer import run, same, weights
+from tests.training.runs import run, same, weights
 
 MASK, SIZE = 1000, 1000
 WORDS = Substitutes(MASK, np.arange(500, SIZE), np.array([1, 2]))

@@ -11,7 +11,7 @@ from polyglance.recipes.schema import TrainingRecipe
 from polyglance.training import trainer
 from polyglance.training.groups import check_multipliers, parameter_groups
 from polyglance.training.schedule import learning_rate
-from tests.training.test_trainer import run, same, weights
+from tests.training.runs import run, same, weights
 
 
 def network() -> nn.Module:

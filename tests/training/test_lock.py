@@ -15,7 +15,7 @@ from polyglance.cli import demo
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TransferRecipe
 from polyglance.training import extend
-from tests.training.test_trainer import run, same
+from tests.training.runs import run, same
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = ("text.word_dropout=0.3", "training.evaluate_every=4")
@@ -24,7 +24,7 @@ HELD = """
 import sys
 from pathlib import Path
 from polyglance.training import trainer
-from tests.training.test_trainer import run
+from tests.training.runs import run
 trainer.CHECKPOINT_SECONDS = 0.0
 step, prepare = trainer._Trainer._update, trainer.prepare
 def wait():

@@ -10,7 +10,7 @@ import pytest
 from polyglance.recipes.schema import TrainingRecipe
 from polyglance.training import trainer
 from polyglance.training.schedule import learning_rate, total_updates
-from tests.training.test_trainer import run
+from tests.training.runs import run
 
 
 def rates(recipe: TrainingRecipe, updates_per_epoch: int, count: int) -> list[float]:

@@ -10,7 +10,7 @@ import torch
 from polyglance.data import load_dataset
 from polyglance.models.model import to_tensors
 from polyglance.objectives import max_of_hinges, sum_of_hinges
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training.data import prepare
 from polyglance.training.feed import Term, UnionFeed, build_feed
 from polyglance.training.step import TermsStep
@@ -23,7 +23,7 @@ MARGIN = 0.3
 def started(toy: Path, *overrides: str) -> tuple[TermsStep, UnionFeed]:
     """A step that has made no update; an epoch has 12."""
     loss = [f"loss.margin={MARGIN}", "loss.warmup_epochs=0", "loss.mask_same_image=false"]
-    recipe = load_recipe("vsepp", [*TOY, f"training.batch_size={BATCH}", *loss, *overrides])
+    recipe = load_recipe("vsepp", parse_overrides([*TOY, f"training.batch_size={BATCH}", *loss, *overrides]))
     torch.manual_seed(0)
     model, data = prepare(recipe, load_dataset(toy), None, show_progress=False)
     feed = build_feed(recipe, data)

@@ -59,7 +59,7 @@ KILLED = """
 import sys, os, signal
 from pathlib import Path
 from polyglance.training import trainer
-from tests.training.test_trainer import run
+from tests.training.runs import run
 trainer.CHECKPOINT_SECONDS = 0.0
 step = trainer._Trainer._update
 def update(self, rows, bar):

@@ -9,7 +9,7 @@ import torch
 
 from polyglance.data import load_dataset
 from polyglance.models import Model
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training.data import TrainingData, prepare
 from polyglance.training.tuples import TuplesFeed
 from polyglance.training.tuples_step import TuplesStep
@@ -29,7 +29,7 @@ SMALL = [
 
 
 def built(toy: Path, *overrides: str) -> tuple[Model, TrainingData, TuplesFeed, TuplesStep]:
-    recipe = load_recipe("mule", [*SMALL, *overrides])
+    recipe = load_recipe("mule", parse_overrides([*SMALL, *overrides]))
     torch.manual_seed(0)
     model, data = prepare(recipe, load_dataset(toy), toy.parent / "cache", False)
     feed = TuplesFeed(recipe, data)

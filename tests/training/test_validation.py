@@ -9,8 +9,8 @@ import torch
 from polyglance.data import load_dataset, load_folder, save_folder
 from polyglance.evaluation import evaluate, protocol
 from polyglance.models import Model
-from polyglance.recipes import load_recipe
-from polyglance.text import Vocabulary
+from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.text.embedders import Vocabulary
 from polyglance.training.validation import Validation
 from tests.conftest import TOY, WORDS
 
@@ -37,7 +37,7 @@ def test_batches_that_begin_alike_are_not_confused(
     assert len({tuple(batch) for batch in batches}) > len({batch[0] for batch in batches}) == 1
     torch.manual_seed(0)
     words = [word for groups in WORDS.values() for group in groups for word in group]
-    model = Model(load_recipe("vsepp", TOY), Vocabulary([*words, "a"]), 16, ["de", "en"])
+    model = Model(load_recipe("vsepp", parse_overrides(TOY)), Vocabulary([*words, "a"]), 16, ["de", "en"])
     kept = Validation(model, dataset, "val", None)
     expected = evaluate(model, dataset, "val", bootstrap=0, show_progress=False)
     # Of two reports, the second reads nothing but kept tokens.

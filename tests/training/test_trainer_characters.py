@@ -21,7 +21,7 @@ from tests.conftest import WORDS
 from tests.text.tiny_bert import write_bert
 from tests.training.test_feed import data, feed
 from tests.training.test_groups import stop_after
-from tests.training.test_trainer import run, same, weights
+from tests.training.runs import run, same, weights
 
 SMALL = [
     "image.attention=false",

@@ -15,7 +15,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Ensemble, evaluate
 from polyglance.sets import VectorSets
 from tests.conftest import write_toy
-from tests.training.test_trainer import run, same
+from tests.training.runs import run, same
 
 RECIPES = ["scan-t2i", "scan-i2t", "imram"]
 

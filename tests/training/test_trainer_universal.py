@@ -18,7 +18,7 @@ from polyglance.cli import app
 from polyglance.data import load_dataset, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.models.compact import compact
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text.vectors.word_vectors import skipgram
 from polyglance.text.embedders.universal.embedder import ClosedVocabularies, Layout
 from polyglance.text.embedders.universal.layer import UniversalWords
@@ -28,7 +28,7 @@ from polyglance.training.assignment import whitened
 from polyglance.training.data import prepare
 from polyglance.training.tuples import TuplesFeed
 from tests.conftest import TOY
-from tests.training.test_trainer import same
+from tests.training.runs import same
 
 SMALL = [
     *TOY,

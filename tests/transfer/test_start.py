@@ -11,7 +11,7 @@ from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate
 from polyglance.models.compact import compact
-from polyglance.recipes import load_recipe
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text.embedders.added import AddedReader
 from polyglance.text.vectors.word_vectors import save_vectors
 from polyglance.training import train

@@ -14,7 +14,7 @@ from polyglance.recipes import load_recipe, parse_overrides, recipe_names
 from polyglance.training.data import prepare
 from polyglance.training.pairs import caption_pairs
 from tests.conftest import TOY
-from tests.training.test_trainer import run, same
+from tests.training.runs import run, same
 
 
 @pytest.mark.parametrize(
