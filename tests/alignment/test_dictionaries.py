@@ -123,12 +123,12 @@ def test_counts_are_those_of_sets(tmp_path):
     ]
     keys, counts = captions_module._count_pairs(*sides)
     found = dict(zip(keys.tolist(), counts.tolist(), strict=True))
-    texts = [dict(zip(table.photo.tolist(), table.texts, strict=True)) for table in tables]
+    texts = [dict(zip(table.image.tolist(), table.texts, strict=True)) for table in tables]
     for one, two in np.ndindex(len(sides[0].words), len(sides[1].words)):
         words = sides[0].words[one], sides[1].words[two]
         together = sum(
-            all(word in text[photo].split() for word, text in zip(words, texts, strict=True))
-            for photo in common.tolist()
+            all(word in text[image].split() for word, text in zip(words, texts, strict=True))
+            for image in common.tolist()
         )
         assert found.get(one * len(sides[1].words) + two, 0) == together
 

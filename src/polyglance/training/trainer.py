@@ -173,14 +173,13 @@ class Trainer:
             for callback in self.callbacks:
                 callback.on_start(self)
                 stopping.callback(callback.on_stop, self)
-            if not self.start.fresh and not self.done.evaluations:
-                self.evaluate()
+            # The last run may have been killed between a checkpoint and what was due then.
+            self._settle()
             for batch in self.sampler.batches(self.done.update):
                 if self.done.finished:
                     break
                 self._update(batch)
-                if self.done.update >= self.updates and not self.done.finished:
-                    self._finish(f"all {self._length()} done")
+                self._settle()
         self.model.network.eval()
         self.model.load_weights(self.out)
         return Result(self.model, self.done, self.sampler.updates_per_epoch)
@@ -242,20 +241,32 @@ class Trainer:
         self.done.update += 1
         for callback in self.callbacks:
             callback.on_update(self, outcome, rate, self.step.size(batch))
-        every = self.recipe.evaluate_every or self.sampler.updates_per_epoch
-        if self.done.update % every == 0 and self.step.evaluable(self.done.update):
+
+    def _settle(self) -> None:
+        """Evaluate if it is time, and finish if all updates are done."""
+        if self._due() and not self._evaluated():
             self.evaluate()
+        if self.done.update >= self.updates and not self.done.finished:
+            self.done.finished = f"all {self._length()} done"
+            if not self._evaluated():
+                self.evaluate()
+            self.checkpoint()
+
+    def _due(self) -> bool:
+        update = self.done.update
+        if not update:
+            return not self.start.fresh
+        every = self.recipe.evaluate_every or self.sampler.updates_per_epoch
+        return update % every == 0 and self.step.evaluable(update)
+
+    def _evaluated(self) -> bool:
+        rows = self.done.evaluations
+        return bool(rows) and rows[-1]["update"] == self.done.update
 
     def _length(self) -> str:
         if self.recipe.updates:
             return f"{self.recipe.updates} updates"
         return f"{self.recipe.epochs} epochs"
-
-    def _finish(self, reason: str) -> None:
-        self.done.finished = reason
-        if not self.done.evaluations or self.done.evaluations[-1]["update"] < self.done.update:
-            self.evaluate()
-        self.checkpoint()
 
 
 def mean_rsum(report: Report, languages: Sequence[str] | None) -> float:
