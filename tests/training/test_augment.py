@@ -12,13 +12,11 @@ from polyglance import Model
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.recipes.schema import AugmentRecipe
-from polyglance.text.embedders import Vocabulary
-from polyglance.text.embedders.base import Substitutes
-from polyglance.text.embedders.table import Vocabularies
+from polyglance.text.embedders import Substitutes, TableEmbedder, Vocabulary
 from polyglance.training.augment import Augmenter, change_words, compact, keep_vectors
 from tests.conftest import write_toy
-from tests.training.test_groups import stop_after
-from tests.training.runs import run, same, weights
+from tests.training.runs import run, same, stop_after, weights
+from tests.training.samplers.planted import data as planted_data
 
 MASK, SIZE = 1000, 1000
 WORDS = Substitutes(MASK, np.arange(500, SIZE), np.array([1, 2]))
@@ -37,14 +35,14 @@ def captions(count: int, length: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_every_fifth_region_goes() -> None:
-    keep = keep_vectors(np.full(3000, 36), AugmentRecipe(vectors=0.2), rng())
+    keep = keep_vectors(np.full(3000, 36), AugmentRecipe(vector_drop=0.2), rng())
     assert keep.shape == (3000, 36)
     assert keep.mean() == pytest.approx(0.8, abs=0.003)
     assert keep.sum(1).min() < 24 < 33 < keep.sum(1).max()
 
 
-def test_the_grids_rule_drops_a_tenth_and_leaves_a_fifth_of_pictures_whole() -> None:
-    keep = keep_vectors(np.full(6000, 81), AugmentRecipe(vectors=0.2, varying=True), rng())
+def test_the_grids_rule_drops_a_tenth_and_leaves_a_fifth_of_images_whole() -> None:
+    keep = keep_vectors(np.full(6000, 81), AugmentRecipe(vector_drop=0.2, varying=True), rng())
     dropped = 1 - keep.mean(1)
     assert dropped.mean() == pytest.approx(0.096, abs=0.002)
     # r ≤ 0.2, and the rare others that lose nothing: ∫ (1 − 0.2 r)^81 dr from 0.2 is 0.0024.
@@ -53,7 +51,7 @@ def test_the_grids_rule_drops_a_tenth_and_leaves_a_fifth_of_pictures_whole() -> 
 
 def test_words_go_at_the_official_rates() -> None:
     ids, lengths = captions(4000, 30)
-    changed, kept = change_words(ids, lengths, AugmentRecipe(words=0.2), WORDS, rng())
+    changed, kept = change_words(ids, lengths, AugmentRecipe(word_drop=0.2), WORDS, rng())
     inside = np.arange(changed.shape[1]) < kept[:, None]
     total = ids.size
     assert kept.sum() / total == pytest.approx(0.92, abs=0.003)
@@ -66,7 +64,7 @@ def test_words_go_at_the_official_rates() -> None:
 
 def test_ends_can_be_spared() -> None:
     ids, lengths = captions(2000, 12)
-    changed, kept = change_words(ids, lengths, AugmentRecipe(words=0.5, ends=False), WORDS, rng())
+    changed, kept = change_words(ids, lengths, AugmentRecipe(word_drop=0.5, include_ends=False), WORDS, rng())
     assert (changed[:, 0] == 1).all()
     assert (changed[np.arange(2000), kept - 1] == 2).all()
     assert kept.min() < 8
@@ -75,11 +73,11 @@ def test_ends_can_be_spared() -> None:
 def test_pieces_of_a_word_share_their_fate() -> None:
     ids, lengths = captions(3000, 9)
     joined = np.tile([False, False, True, True, False, False, True, False, False], (3000, 1))
-    changed, kept = change_words(ids, lengths, AugmentRecipe(words=0.4), WORDS, rng(), joined)
+    changed, kept = change_words(ids, lengths, AugmentRecipe(word_drop=0.4), WORDS, rng(), joined)
     for pieces in ({11, 12, 13}, {15, 16}):
         there = np.isin(changed, list(pieces)).sum(1)
         assert set(there) == {0, len(pieces)}
-    whole = change_words(ids, lengths, AugmentRecipe(words=0.4), WORDS, rng())
+    whole = change_words(ids, lengths, AugmentRecipe(word_drop=0.4), WORDS, rng())
     assert set(np.isin(whole[0], [11, 12, 13]).sum(1)) == {0, 1, 2, 3}
     assert kept.mean() == pytest.approx(9 * (1 - 0.4 * 0.4), abs=0.1)
 
@@ -90,9 +88,9 @@ def test_pieces_of_a_word_share_their_fate() -> None:
 )
 def test_order_is_kept_and_nothing_is_emptied(lengths: list[int], rate: float, seed: int) -> None:
     size = np.array(lengths)
-    keep = keep_vectors(size, AugmentRecipe(vectors=rate), rng(seed))
+    keep = keep_vectors(size, AugmentRecipe(vector_drop=rate), rng(seed))
     order, kept = compact(keep)
-    recipe = AugmentRecipe(words=rate, masked=0, random=0)
+    recipe = AugmentRecipe(word_drop=rate, mask_share=0, replace_share=0)
     ids = np.tile(np.arange(10, 10 + size.max()), (len(size), 1))
     changed, left = change_words(ids, size, recipe, WORDS, rng(seed))
     for row, length in enumerate(lengths):
@@ -105,9 +103,8 @@ def test_order_is_kept_and_nothing_is_emptied(lengths: list[int], rate: float, s
 
 def test_images_lose_vectors_and_global_ones_stay() -> None:
     recipe = load_recipe("vsepp", parse_overrides(["augment.vector_drop=0.5"]))
-    reader = Vocabularies({"": Vocabulary(["a"])})
-    tokens = reader.encode(recipe.text, ["a"], [["a"]], ["en"]).ids
-    augmenter = Augmenter(recipe, reader, tokens, None)
+    embedder = TableEmbedder(recipe, {"": Vocabulary(["a"])})
+    augmenter = Augmenter(recipe, embedder, planted_data(1, {"en": 1}))
     vectors = torch.arange(24.0).view(4, 6, 1)
     found, lengths = augmenter.images(3, 0, (vectors, torch.tensor([6, 2, 1, 4])))
     assert found.shape == (4, int(lengths.max()), 1)
@@ -123,26 +120,15 @@ def test_images_lose_vectors_and_global_ones_stay() -> None:
 
 
 def test_the_mask_is_behind_the_words_and_only_where_it_is_used() -> None:
-    words = Vocabulary(["a", "dog"])
-    plain = Model(
-        load_recipe("vsepp", parse_overrides(["joint.dim=8", "text.encoder.hidden=8"])),
-        words,
-        4,
-        ["en"],
+    words, small = Vocabulary(["a", "dog"]), {"joint.dim": 8, "text.encoder.hidden": 8}
+    recipes = [load_recipe("vsepp", {**small, "augment.word_drop": rate}) for rate in (0.0, 0.2)]
+    plain, masked = (
+        Model(recipe, TableEmbedder(recipe, {"": words}), 4, ["en"]) for recipe in recipes
     )
-    masked = Model(
-        load_recipe(
-            "vsepp",
-            parse_overrides(["joint.dim=8", "text.encoder.hidden=8", "augment.word_drop=0.2"]),
-        ),
-        words,
-        4,
-        ["en"],
-    )
-    assert plain.network.text.words.num_embeddings == len(words)
-    assert masked.network.text.words.num_embeddings == len(words) + 1
-    assert masked.reader.substitutes("en").mask == len(words)
-    assert masked.reader.substitutes("en").words.tolist() == [4, 5]
+    assert len(plain.network.text.words.weight) == len(words)
+    assert len(masked.network.text.words.weight) == len(words) + 1
+    assert masked.embedder.substitutes("en").mask == len(words)
+    assert masked.embedder.substitutes("en").words.tolist() == [4, 5]
 
 
 def test_evaluation_is_untouched(tmp_path: Path) -> None:
@@ -155,26 +141,22 @@ def test_evaluation_is_untouched(tmp_path: Path) -> None:
         model.encode_text("red dog"), loaded.encode_text("red dog"), atol=1e-6
     )
     tokens = model.tokens(["red dog"], "en")
-    assert tokens.pad(np.array([0]))[1].tolist() == [4]
+    assert tokens.ids.lengths.tolist() == [4]
 
 
-def test_augmented_runs_learn_and_resume_to_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_augmented_runs_learn_and_resume_to_the_same_bits(tmp_path: Path) -> None:
     toy = write_toy(tmp_path / "toy", form="set")
     length = "training.epochs=6"
     whole = run(toy, tmp_path / "whole", *FULL, length)
     assert whole.progress.evaluations[-1]["mr"]["en"] > 45
-    stop_after(monkeypatch, 17)
     with pytest.raises(KeyboardInterrupt):
-        run(toy, tmp_path / "cut", *FULL, length)
-    monkeypatch.undo()
+        run(toy, tmp_path / "cut", *FULL, length, callbacks=stop_after(17))
     run(toy, tmp_path / "cut", *FULL, length, resume=True)
     assert same(tmp_path / "whole", tmp_path / "cut")
 
 
 def test_captions_are_changed_in_all_terms(toy: Path, tmp_path: Path) -> None:
-    """c2c only: photographs are not looked at, and the augmentation still makes a difference."""
+    """c2c only: images are not looked at, and the augmentation still makes a difference."""
     tasks = ("sampling.kind=languages", "sampling.c2c=1", "training.epochs=1")
     run(toy, tmp_path / "plain", *tasks, "augment.word_drop=1e-9")
     run(toy, tmp_path / "augmented", *tasks, "augment.word_drop=0.2")
@@ -188,13 +170,13 @@ def test_separate_towers_have_masks_of_their_own(toy: Path, tmp_path: Path) -> N
     settings = ["sampling.kind=joint", "text.towers=per-language", "training.epochs=1"]
     model = run(toy, tmp_path / "run", *settings, "augment.word_drop=0.2").model
     for code in ("en", "de"):
-        size = len(model.reader.of(code))
-        assert model.reader.substitutes(code).mask == size
-        assert model.network.text.towers[f"language_{code}"].words.num_embeddings == size + 1
+        size = len(model.embedder.vocabulary(code))
+        assert model.embedder.substitutes(code).mask == size
+        assert len(model.network.text.of(code).words.weight) == size + 1
 
 
 def test_shares_beyond_one_are_an_error() -> None:
-    with pytest.raises(PolyglanceError, match=r"'augment': .*must not exceed 1"):
+    with pytest.raises(PolyglanceError, match="augment.mask_share and replace_share must not exceed 1"):
         load_recipe(
             "vsepp", parse_overrides(["augment.mask_share=0.9", "augment.replace_share=0.5"])
         )
