@@ -4,88 +4,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from polyglance import Model
-from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate
 from polyglance.models.compact import compact
-from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.text.embedders.added import AddedReader
-from polyglance.text.vectors.word_vectors import save_vectors
-from polyglance.training import train
-from polyglance.training.source import copy_weights
-from polyglance.training.transfer import begin_model
-from tests.conftest import TOY, WORDS, write_toy
+from polyglance.text.embedders.added import AddedEmbedder
+from tests.conftest import WORDS
+from tests.training.runs import same, stop_after
+from tests.transfer.sources import KINDS, german, recall, run
 
-ATTENTION = [
-    *TOY,
-    "text.embedder.word_dim=12",
-    "text.encoder.heads=2",
-    "text.encoder.head_dim=4",
-    "training.epochs=12",
-]
-LIWE = [*TOY, "text.embedder.layers=[12, 10]", "text.embedder.char_dim=6", "training.epochs=12"]
-LIWE += ["image.attention=false"]
-TABLE = [*TOY, "training.epochs=12"]
-TOWERS = [*TABLE, "text.towers=per-language", "sampling.kind=languages"]
-UNIVERSAL = [
-    *TABLE,
-    "image.head.hidden=16",
-    "image.dropout=0",
-    "text.embedder.vector_dim=8",
-    "text.embedder.own_dim=4",
-    "text.embedder.frequent=4",
-    "text.embedder.rare.updates=20",
-    "text.embedder.rare.tokens=12",
-    "text.embedder.rare.candidates=3",
-    "sampling.pretrain_epochs=0",
-    "training.epochs=15",
-]
-KINDS = {
-    "table": ("vsepp", TABLE),
-    "liwe": ("liwe", LIWE),
-    "towers": ("vsepp", TOWERS),
-    "vectors": ("translator", ATTENTION),
-    "universal": ("smalr-hem", UNIVERSAL),
-}
 AFTER = {"universal": ["sampling.kind=languages", "loss.kind=sum-hinge", "loss.margin=0.2"]}
 """What the recipe of an extended model has besides, as 'add-language' says it."""
 TEXTS = ["red dog runs", "a cat that sleeps", "zebra", "white"]
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    """A dataset, and an English model of every kind."""
-    folder = tmp_path_factory.mktemp("world")
-    return folder, load_dataset(str(write_toy(folder / "toy")))
-
-
-@pytest.fixture(scope="module")
-def trained(world):
-    def source(kind):
-        if not (world[0] / f"source-{kind}").exists():
-            run(world, f"source-{kind}", kind, "data.languages=[en]")
-        return world[0] / f"source-{kind}"
-
-    return source
-
-
-def run(world, name, kind, *overrides, resume=False):
-    recipe, small = KINDS[kind]
-    chosen = load_recipe(recipe, parse_overrides([*small, *overrides]))
-    folder, dataset = world
-    return train(chosen, dataset, folder / name, resume, folder / "cache", show_progress=False)
-
-
-def german(source, *overrides, dictionary="captions"):
-    named = [f"transfer.source={source}", f"transfer.dictionary={dictionary}"]
-    return [*named, "data.languages=[de]", *overrides]
-
-
-def recall(result, code="de"):
-    return result.progress.evaluations[-1]["mr"][code]
 
 
 def test_an_aligned_translator_is_better_than_a_random_one_before_any_training(world, trained):
@@ -128,8 +59,8 @@ def test_fine_tuning_starts_from_the_source_and_keeps_the_best(world, trained):
 def test_an_added_language_leaves_all_others_as_they_were(world, trained, kind):
     source = trained(kind)
     old = Model.load(source)
-    for name, photos in ((f"{kind}-0", 0), (f"{kind}-30", 30)):
-        more = [f"data.images={photos}", "transfer.keep=true", "transfer.method=svd"]
+    for name, images in ((f"{kind}-0", 0), (f"{kind}-30", 30)):
+        more = [f"data.images={images}", "transfer.keep=true", "transfer.method=svd"]
         result = run(world, name, kind, *german(source, *more), *AFTER.get(kind, ()))
         new = Model.load(world[0] / name)
         assert new.languages == ["de", "en"]
@@ -165,68 +96,10 @@ def test_few_pairs_teach_words_that_the_dictionary_lacks(world, trained, tmp_pat
     named = german(trained("table"), "transfer.keep=true", dictionary=tmp_path / "pairs.txt")
     zero = run(world, "poor", "table", *named, "data.images=0")
     few = run(world, "poor-60", "table", *named, "data.images=60", "training.epochs=30")
-    assert isinstance(zero.model.reader, AddedReader)
-    assert zero.model.reader.added["de"].words == ("hund", "katze")
-    assert set(few.model.reader.added["de"].words) == {w for g in WORDS["de"] for w in g}
+    assert isinstance(zero.model.embedder, AddedEmbedder)
+    assert zero.model.embedder.added["de"].words == ("hund", "katze")
+    assert set(few.model.embedder.added["de"].words) == {w for g in WORDS["de"] for w in g}
     assert recall(few) > recall(zero) + 15
-
-
-def test_languages_are_added_one_after_the_other(world, trained, tmp_path):
-    (tmp_path / "pairs.txt").write_text("perro dog\ngato cat\n")
-    first = german(trained("liwe"), "transfer.keep=true", "data.images=0")
-    run(world, "first", "liwe", *first)
-    recipe, small = KINDS["liwe"]
-    named = [f"transfer.source={world[0] / 'first'}", "transfer.keep=true"]
-    named += [f"transfer.dictionary={tmp_path / 'pairs.txt'}", "data.languages=[es]"]
-    chosen = load_recipe(recipe, parse_overrides([*small, *named]))
-    before = Model.load(world[0] / "first")
-    both = begin_model(chosen, None, {}, before.feature_dim, world[0] / "first")
-    both.save(tmp_path / "both")
-    loaded = Model.load(tmp_path / "both")
-    assert loaded.languages == ["de", "en", "es"]
-    np.testing.assert_array_equal(
-        loaded.encode_text(["roter hund"], "de"), before.encode_text(["roter hund"], "de")
-    )
-    # A word that has one translation is that word, wherever it stands in the sentence.
-    sentences = {"perro": "dog", "perro gato": "dog cat", "gato perro gato": "cat dog cat"}
-    for spanish, english in sentences.items():
-        np.testing.assert_allclose(
-            loaded.encode_text([spanish], "es"), loaded.encode_text([english], "en"), atol=1e-6
-        )
-
-
-def test_vectors_fill_in_for_words_that_the_dictionary_lacks(world, trained, tmp_path):
-    """German vectors are the English ones turned, so neighbours are translations."""
-    generator = np.random.default_rng(0)
-    turn = np.linalg.qr(generator.normal(size=(300, 300)))[0]
-    english, german_words = ([w for group in WORDS[c] for w in group] for c in ("en", "de"))
-    matrix = generator.normal(size=(len(english), 300))
-    save_vectors(tmp_path / "en.vec", english, matrix.astype(np.float32))
-    save_vectors(tmp_path / "de.vec", german_words, (matrix @ turn).astype(np.float32))
-    pairs = list(zip(german_words, english, strict=True))
-    (tmp_path / "pairs.txt").write_text("".join(f"{a} {b}\n" for a, b in pairs[2:]))
-    named = german(trained("table"), "transfer.keep=true", dictionary=tmp_path / "pairs.txt")
-    named += ["transfer.method=svd", f"transfer.vectors={tmp_path}"]
-    source = trained("table")
-    old = Model.load(source)
-    new = begin_model(
-        load_recipe("vsepp", parse_overrides([*TABLE, *named])), world[1], {}, 16, source
-    )
-    assert set(new.reader.added["de"].words) == set(german_words)
-    rows = new.network.text.added.tables["language_de"].detach()
-    place = new.reader.added["de"].words.index("rot")
-    table, vocabulary = old.network.text.words.weight, old.reader.tables[""]
-    distance = (rows[place] - table[4:]).norm(dim=1)
-    assert vocabulary.words[4 + int(distance.argmin())] == "red"
-
-
-def test_copied_weights_are_those_that_both_have(world, trained):
-    old = Model.load(trained("table"))
-    torch.manual_seed(5)
-    new = Model(old.recipe, old.reader, old.feature_dim, ["en"])
-    assert not new.network.text.gru.weight_hh_l0.equal(old.network.text.gru.weight_hh_l0)
-    copy_weights(old, new)
-    np.testing.assert_array_equal(old.encode_text(TEXTS, "en"), new.encode_text(TEXTS, "en"))
 
 
 @pytest.mark.parametrize(
@@ -234,8 +107,8 @@ def test_copied_weights_are_those_that_both_have(world, trained):
     [
         (
             "table",
-            ["text.encoder.hidden=8"],
-            "trained with text.encoder.hidden=16, and the recipe has 8",
+            ["text.embedder.word_dim=9"],
+            "trained with text.embedder.word_dim=8, and the recipe has 9",
         ),
         ("table", ["data.languages=[en]"], "the model knows 'en' already"),
         ("table", ["transfer.keep=false"], "extended, with transfer.keep=true"),
@@ -243,7 +116,7 @@ def test_copied_weights_are_those_that_both_have(world, trained):
         ("table", ["transfer.dictionary=lexicon"], "dictionary lexicon needs a lexicon"),
         ("table", ["transfer.source=null"], "it goes with transfer.source"),
         ("table", ["transfer.dictionary=identical"], "needs vectors of both languages"),
-        ("vectors", ["text.embedder.vectors=nowhere"], "no such folder; give text.vectors"),
+        ("vectors", ["text.embedder.vectors=nowhere"], "no such folder; give text.embedder.vectors"),
         ("vectors", ["data.languages=null"], "data.images=0 needs data.languages"),
     ],
 )
@@ -259,3 +132,24 @@ def test_a_word_by_word_dictionary_of_strangers_is_an_error(world, trained, tmp_
     named = german(trained("table"), "transfer.keep=true", dictionary=tmp_path / "pairs.txt")
     with pytest.raises(PolyglanceError, match="knows none of the words that its 1 pairs"):
         run(world, "strangers", "table", *named, "data.images=0")
+
+
+@pytest.mark.parametrize("kind", ["table", "vectors"])
+def test_a_killed_transfer_resumes_to_the_same_bits(world, trained, kind):
+    few = german(trained(kind), "transfer.keep=true", "data.images=40", "transfer.method=svd")
+    few += ["training.epochs=3", "training.evaluate_every=2"]
+    run(world, f"{kind}-whole", kind, *few)
+    with pytest.raises(KeyboardInterrupt):
+        run(world, f"{kind}-cut", kind, *few, callbacks=stop_after(3))
+    again = run(world, f"{kind}-cut", kind, *few, resume=True)
+    assert same(world[0] / f"{kind}-whole", world[0] / f"{kind}-cut")
+    # The model as it started is evaluated once, not again at the resumption.
+    assert [row["update"] for row in again.progress.evaluations][:3] == [0, 2, 4]
+
+
+def test_a_source_beside_the_run(world, trained):
+    """`run:KEY` is how a study names the model of another of its runs."""
+    run(world, "study/base/model", "table", "data.languages=[en]", "training.updates=1")
+    named = german("run:base", "transfer.keep=true", "data.images=0")
+    result = run(world, "study/extended/model", "table", *named)
+    assert result.model.languages == ["de", "en"]
