@@ -1,4 +1,4 @@
-"""Whole runs of the multilingual tasks on the toy dataset."""
+"""Whole trainings on several languages: samplings, towers, primary languages, text-only tuples."""
 
 import gzip
 import json
@@ -9,12 +9,9 @@ import pytest
 from polyglance.training.pairs import caption_pairs
 
 from polyglance import Model
-from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import load_recipe, parse_overrides, recipe_names
-from polyglance.training.data import prepare
-from tests.conftest import TOY
-from tests.training.test_trainer import run, same
+from polyglance.recipes import load_recipe, recipe_names
+from tests.training.runs import run, same
 
 
 @pytest.mark.parametrize(
@@ -44,7 +41,7 @@ def test_separate_towers_need_a_language(toy: Path, tmp_path: Path) -> None:
     settings = ["sampling.kind=languages", "text.towers=per-language", "training.epochs=1"]
     run(toy, tmp_path / "run", *settings)
     model = Model.load(tmp_path / "run")
-    assert set(model.reader.tables) == {"de", "en"}
+    assert set(model.embedder.towers) == {"de", "en"}
     english = model.encode_text("red", "en")
     assert not np.allclose(english, model.encode_text("red", "de"))
     with pytest.raises(PolyglanceError, match="say which language"):
@@ -69,7 +66,7 @@ def test_text_only_tuples_teach_their_words(toy: Path, tmp_path: Path) -> None:
     line = json.dumps({"id": "1", "captions": captions})
     (toy / "text-only.jsonl.gz").write_bytes(gzip.compress(line.encode()))
     result = run(toy, tmp_path / "run", *settings, "training.epochs=1")
-    assert "zebra" in result.model.reader.of(None)
+    assert "zebra" in result.model.embedder.known_words("en")
 
 
 def test_reversed_lengths_change_what_c2c_learns(toy: Path, tmp_path: Path) -> None:
@@ -84,24 +81,8 @@ def test_an_evaluation_ends_every_run(toy: Path, tmp_path: Path) -> None:
     assert [e["update"] for e in result.progress.evaluations] == [result.progress.update]
 
 
-def test_one_language_on_the_photographs_of_both(toy: Path, tmp_path: Path) -> None:
+def test_one_language_on_the_images_of_both(toy: Path, tmp_path: Path) -> None:
     result = run(
         toy, tmp_path / "run", "data.languages=[de]", "data.complete=[de,en]", "training.updates=2"
     )
     assert result.model.languages == ["de"]
-
-
-def test_the_authors_pairs_come_from_all_photographs(toy: Path, tmp_path: Path) -> None:
-    half = ["data.images=0.5", "sampling.kind=languages", "sampling.c2c=0.5"]
-    seen = {}
-    for name in ("false", "true"):
-        recipe = load_recipe(
-            "vsepp", parse_overrides([*TOY, *half, f"compat.c2c_images={name}"]), shared=True
-        )
-        _, seen[name] = prepare(recipe, load_dataset(toy), tmp_path, False)
-    own, all_ = seen["false"], seen["true"]
-    assert own.grounded == len(own) == all_.grounded
-    assert len(all_) == 2 * len(own)
-    pairs = caption_pairs(all_.photo, all_.languages)
-    assert len(pairs) == 2 * len(caption_pairs(own.photo, own.languages))
-    run(toy, tmp_path / "run", *half, "compat.c2c_images=true", "training.updates=4")

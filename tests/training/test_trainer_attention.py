@@ -1,4 +1,4 @@
-"""SCAN and IMRAM through the commands that train, judge, compare and search."""
+"""SCAN and IMRAM through the commands that train, evaluate, compare and search."""
 
 import json
 from pathlib import Path
@@ -14,15 +14,16 @@ from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Ensemble, evaluate
 from polyglance.sets import VectorSets
+from polyglance.text.embedders import TextBatch
 from tests.conftest import write_toy
-from tests.training.test_trainer import run, same
+from tests.training.runs import run, same
 
 RECIPES = ["scan-t2i", "scan-i2t", "imram"]
 
 
 @pytest.fixture
 def sets(tmp_path: Path) -> Path:
-    """The toy dataset with two to four vectors a photograph."""
+    """The toy dataset with two to four vectors an image."""
     return write_toy(tmp_path / "toy", form="set")
 
 
@@ -61,19 +62,19 @@ def test_scores_of_a_model_are_those_of_its_network(sets: Path, tmp_path: Path) 
     assert isinstance(images, VectorSets)
     assert captions.lengths.tolist() == [4, 6, 3]  # with both ends
     scores = model.similarity(images, captions)
+    encoded = model.tokens(["red dog", "a cat that sleeps", "tree"], "en")
     for row, column in ((0, 0), (7, 1), (19, 2)):
-        ids = torch.from_numpy(model.tokens(["red dog", "a cat that sleeps", "tree"], "en").flat)
-        first = int(captions.offsets[column])
-        words = ids[first : first + int(captions.lengths[column])][None]
+        words = torch.from_numpy(encoded.ids[column].astype(np.int64))[None]
         with torch.inference_mode():
-            text = model.network.embed_text(words, torch.tensor([words.shape[1]]), "en")
-            picture = torch.from_numpy(images[row : row + 1].flat)[None]
-            pair = type(text)(picture, torch.tensor([picture.shape[1]]))
+            batch = TextBatch(words, torch.tensor([words.shape[1]]))
+            text = model.network.embed_text(batch, "en")
+            image = torch.from_numpy(images[row : row + 1].flat)[None]
+            pair = type(text)(image, torch.tensor([image.shape[1]]))
             expected = float(model.network.scores(pair, text))
         assert scores[row, column] == pytest.approx(expected, abs=1e-5)
 
 
-def test_one_vector_per_photograph_is_an_error_before_training(toy: Path, tmp_path: Path) -> None:
+def test_one_vector_per_image_is_an_error_before_training(toy: Path, tmp_path: Path) -> None:
     with pytest.raises(PolyglanceError, match="cross-attention needs several"):
         run(toy, tmp_path / "run", recipe="scan-t2i")
     with pytest.raises(PolyglanceError, match="pools nothing"):

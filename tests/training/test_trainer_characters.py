@@ -1,7 +1,6 @@
-"""Whole runs with spelt words: trained, resumed, saved, and asked with what they never saw."""
+"""Whole trainings on characters: resumed, saved, and asked with what they never saw."""
 
 import shutil
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyglance import Model
+from polyglance.data.dataset import CaptionTable
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.gallery.query import check_query
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.text.embedders.characters.embedder import Spellings
+from polyglance.search.query import check_query
+from polyglance.text.embedders import CharacterEmbedder, TrainingTexts
 from polyglance.training.checkpoint import FILE
 from tests.conftest import WORDS
 from tests.text.tiny_bert import write_bert
-from tests.training.test_feed import data, feed
-from tests.training.test_groups import stop_after
-from tests.training.test_trainer import run, same, weights
+from tests.training.runs import run, same, stop_after, weights
 
 SMALL = [
     "image.attention=false",
@@ -43,9 +42,14 @@ def model(*overrides: str, recipe: str = "liwe") -> Model:
         *SMALL,
     ]
     made = load_recipe(recipe, parse_overrides([*small, *overrides]), shared=True)
-    captions = {code: [[w] for group in groups for w in group] for code, groups in WORDS.items()}
+    by_language = {
+        code: {"independent": [word for group in groups for word in group]}
+        for code, groups in WORDS.items()
+    }
+    table = CaptionTable.collect([(0, by_language)])
+    texts = TrainingTexts(table, [[text] for text in table.texts])
     torch.manual_seed(0)
-    result = Model(made, Spellings.build(made.text, captions), 4, CODES)
+    result = Model(made, CharacterEmbedder.build(made, texts), 4, CODES)
     for name, value in result.network.named_buffers():
         if "running" in name:
             value.uniform_(0.5, 1.5)
@@ -64,14 +68,10 @@ def test_recipes_learn_both_languages(toy: Path, tmp_path: Path, name: str) -> N
     assert (tmp_path / "run" / "alphabet.json").is_file() == (name != "cmlr")
 
 
-def test_killed_runs_resume_to_the_same_bits_and_counts(
-    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_runs_resume_to_the_same_bits_and_counts(toy: Path, tmp_path: Path) -> None:
     whole = run(toy, tmp_path / "whole", *JOINT, recipe="liwe-joint")
-    stop_after(monkeypatch, 9)
     with pytest.raises(KeyboardInterrupt):
-        run(toy, tmp_path / "cut", *JOINT, recipe="liwe-joint")
-    monkeypatch.undo()
+        run(toy, tmp_path / "cut", *JOINT, recipe="liwe-joint", callbacks=stop_after(9))
     run(toy, tmp_path / "cut", *JOINT, recipe="liwe-joint", resume=True)
     assert same(tmp_path / "whole", tmp_path / "cut")
     for folder in ("whole", "cut"):
@@ -95,29 +95,6 @@ def test_several_image_losses_are_one_update(toy: Path, tmp_path: Path) -> None:
     assert load(tmp_path / "run" / FILE)["objective.step"] == 5
 
 
-def test_aligned_languages_meet_images_only_through_grounded_ones(
-    toy: Path, tmp_path: Path
-) -> None:
-    source = data(photos=30)
-    for sampling, share in (("joint", "c2c_weight"), ("languages", "c2c")):
-        chosen = [f"sampling.kind={sampling}", f"sampling.{share}=0.5", "sampling.grounded=[en]"]
-        kinds = set()
-        for terms in islice(feed(source, *chosen).steps(0), 60):
-            for term in terms:
-                english = {source.languages[row] == "en" for row in term.captions}
-                if term.others is None:
-                    assert english == {True}
-                else:
-                    pairs = zip(term.captions, term.others, strict=True)
-                    assert all("en" in {source.languages[i] for i in pair} for pair in pairs)
-                kinds.add(term.others is None)
-        assert kinds == {True, False}
-    with pytest.raises(PolyglanceError, match="would not be trained at all"):
-        run(toy, tmp_path / "run", "sampling.kind=languages", "sampling.grounded=[en]")
-    with pytest.raises(PolyglanceError, match="'fr' is not a language trained on"):
-        run(toy, tmp_path / "run", "sampling.kind=languages", "sampling.grounded=[fr]")
-
-
 @pytest.mark.parametrize("embedder", ["liwe", "chargru"])
 @settings(max_examples=15)
 @given(
@@ -130,7 +107,7 @@ def test_aligned_languages_meet_images_only_through_grounded_ones(
     ),
     data=st.data(),
 )
-def test_neither_padding_nor_order_changes_a_point(
+def test_neither_padding_nor_order_changes_an_embedding(
     embedder: str, texts: list[str], data: st.DataObject
 ) -> None:
     made = MODELS.setdefault(embedder, model(f"text.embedder.kind={embedder}"))
@@ -175,32 +152,27 @@ def test_unseen_words_scripts_and_emoji_are_read() -> None:
 def test_parameters_are_counted_by_part() -> None:
     made = model()
     parts = made.parameters()
-    embedder = made.network.text.words.embedder
+    embedder = made.network.text.words
     assert parts["words"] == sum(p.numel() for p in embedder.parameters())
     assert parts["all"] == sum(p.numel() for p in made.network.parameters())
     assert parts["all"] == parts["image"] + parts["words"] + parts["text"]
 
 
-def test_a_service_forgets_words_and_keeps_ids_it_has_given(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_reading_unseen_words_changes_nothing() -> None:
     made = model()
-    monkeypatch.setattr(spellings, "KEPT_FORMS", 60)
-    tokens = made.tokens(["red dog runs"])
-    before, lexicon = made.encode_tokens(tokens), made.reader.of(None)
-    kept = len(lexicon)
+    tokens, table = made.tokens(["red dog runs", "zebra"]), made.embedder.tables[""]
+    before, size = made.encode_tokens(tokens), len(table)
     for number in range(100):
         made.encode_text(f"red{'abcdefghij'[number % 10] * (number // 10 + 1)} dog{number}")
-        assert len(lexicon) <= 60
-    assert kept <= len(lexicon)
-    np.testing.assert_allclose(made.encode_tokens(tokens), before, atol=1e-6)
+    assert len(table) == size
+    np.testing.assert_array_equal(made.encode_tokens(tokens), before)
 
 
 def test_a_tower_for_each_language(toy: Path, tmp_path: Path) -> None:
     settings = [*SMALL, "text.towers=per-language", "sampling.kind=languages", "training.epochs=1"]
     result = run(toy, tmp_path / "run", *settings, recipe="liwe")
     loaded = Model.load(tmp_path / "run")
-    assert set(loaded.reader.lexicons) == {"de", "en"}
+    assert set(loaded.embedder.towers) == {"de", "en"}
     english = result.model.encode_text("red", "en")
     np.testing.assert_allclose(loaded.encode_text("red", "en"), english, atol=1e-6)
     assert not np.allclose(loaded.encode_text("red", "de"), english)
@@ -210,10 +182,10 @@ def test_a_tower_for_each_language(toy: Path, tmp_path: Path) -> None:
 
 def test_augmentation_draws_training_words_only(toy: Path, tmp_path: Path) -> None:
     result = run(toy, tmp_path / "run", *SMALL, "augment.word_drop=0.3", recipe="liwe")
-    found = result.model.reader.substitutes("en")
-    assert found.words.min() == 4
-    words = result.model.reader.of("en").decode(found.words.tolist())
-    assert {"red", "that", "läuft"} <= set(words)
+    found, forms = result.model.embedder.substitutes("en"), result.model.embedder.tables[""].forms
+    assert found.words.tolist() == list(range(4, 4 + len(forms)))
+    words = {form.word for form in forms}
+    assert words == {w for groups in WORDS.values() for g in groups for w in g} | {"a", "that"}
 
 
 def test_romanised_text_has_latin_letters_alone() -> None:
@@ -223,7 +195,7 @@ def test_romanised_text_has_latin_letters_alone() -> None:
     assert np.isfinite(made.encode_text(["犬が走る"], "ja")).all()
 
 
-def test_pretrained_vectors_go_beside_spelt_words(toy: Path, tmp_path: Path) -> None:
+def test_pretrained_vectors_go_beside_those_from_characters(toy: Path, tmp_path: Path) -> None:
     file = tmp_path / "toy.vec"
     file.write_text("3 5\ndog 1 0 0 0 0\nhund 1 0 0 0 0\nnever 0 0 1 0 0\n")
     settings = [*SMALL, f"text.embedder.vectors={file}", "training.epochs=1"]
@@ -276,10 +248,7 @@ def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
     ("change", "message"),
     [
         (["text.encoder.kind=transformer"], "has word vectors of its own"),
-        (
-            ["text.embedder.kind=table", "text.embedder.vectors=x.vec"],
-            "of kind table has no field 'vectors' .liwe, chargru, universal and vectors have",
-        ),
+        (["text.embedder.kind=table", "text.embedder.vectors=x.vec"], "of kind table has no field .vectors"),
     ],
 )
 def test_what_does_not_go_together_is_told(change: list[str], message: str) -> None:

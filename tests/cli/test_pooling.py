@@ -7,8 +7,7 @@ from polyglance.models import Model
 from polyglance.pooling import build_pooling
 from polyglance.pooling.plot import curves, learned
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.text import Vocabulary
-from polyglance.text.embedders.table import Vocabularies
+from polyglance.text.embedders import TableEmbedder, Vocabulary
 
 
 def save_model(folder, *changes, languages=("",)):
@@ -19,8 +18,9 @@ def save_model(folder, *changes, languages=("",)):
         "joint.dim=4",
         *changes,
     ]
-    words = Vocabularies({code: Vocabulary(["dog", "hund"]) for code in languages})
-    Model(load_recipe("nce", parse_overrides(small)), words, 6, ["de", "en"]).save(folder)
+    recipe = load_recipe("nce", parse_overrides(small))
+    words = TableEmbedder(recipe, {code: Vocabulary(["dog", "hund"]) for code in languages})
+    Model(recipe, words, 6, ["de", "en"]).save(folder)
     return folder
 
 

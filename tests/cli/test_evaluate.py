@@ -1,43 +1,9 @@
 import json
 
 import pytest
-import typer
-from typer.testing import CliRunner
-
-import polyglance.models
-from polyglance.cli.evaluate import evaluate_command
-from polyglance.data.dataset import save_folder
 from polyglance.errors import PolyglanceError
 
-from .conftest import FakeModel, make_dataset, make_vectors
 
-
-@pytest.fixture
-def command(tmp_path, monkeypatch):
-    """The command on a dataset folder, with runs named NOISE-SEED in place of trained models."""
-    dataset = make_dataset(counts={"en": 5, "de": 1})
-    vectors = make_vectors(dataset)
-    save_folder(tmp_path / "toy", dataset.images)
-
-    class Loader:
-        @staticmethod
-        def load(path):
-            noise, seed = path.name.split("-")
-            return FakeModel(vectors, ["en"], float(noise), int(seed))
-
-    monkeypatch.setattr(polyglance.models, "Model", Loader, raising=False)
-    app = typer.Typer()
-    app.command()(evaluate_command)
-
-    def run(*arguments, data=True):
-        given = [*arguments, *(["--data", str(tmp_path / "toy")] if data else [])]
-        result = CliRunner().invoke(app, given)
-        if isinstance(result.exception, PolyglanceError):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return result.stdout
-
-    return run
 
 
 def test_one_model_prints_and_writes_everything(command, tmp_path):
@@ -145,10 +111,7 @@ def test_outputs_are_checked_before_the_work(command, tmp_path):
         command("1-0", data=False)
 
 
-def test_a_refused_request_makes_no_folder(tmp_path):
-    words = ["m", "--data", "d", "--folds", "5", "--trec", str(tmp_path / "trec")]
-    app = typer.Typer()
-    app.command()(evaluate_command)
-    result = CliRunner().invoke(app, words)
-    assert isinstance(result.exception, PolyglanceError)
+def test_a_refused_request_makes_no_folder(run, tmp_path):
+    with pytest.raises(PolyglanceError):
+        run("evaluate", "m", "--data", "d", "--folds", "5", "--trec", tmp_path / "trec")
     assert not (tmp_path / "trec").exists()

@@ -9,7 +9,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.gallery.sheet import sheet_size
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.text import Vocabulary
+from polyglance.search.sheet import sheet_size
+from polyglance.text.embedders import TableEmbedder, Vocabulary
 from tests.conftest import TOY
 
 pytestmark = pytest.mark.usefixtures("thumbnails")
@@ -33,8 +34,9 @@ def save_model(folder, feature="x/global", dim=48):
         "text.encoder.hidden=4",
         "joint.dim=4",
     ]
-    words = Vocabulary(["dog", "hund", "red", "[bold]"])
-    Model(load_recipe("nce", parse_overrides(changes)), words, dim, ["de", "en"]).save(folder)
+    recipe = load_recipe("nce", parse_overrides(changes))
+    words = TableEmbedder(recipe, {"": Vocabulary(["dog", "hund", "red", "[bold]"])})
+    Model(recipe, words, dim, ["de", "en"]).save(folder)
     return folder
 
 
