@@ -10,7 +10,7 @@ from polyglance.errors import PolyglanceError
 NO_POINTS = (
     "a cross-attention model compares all vectors of a picture with all words, so it has no "
     "single vector per picture or text; judge it with 'polyglance evaluate', and search with a "
-    "model whose attention.matching is none"
+    "model whose joint.similarity.kind is cosine or order"
 )
 
 Codes = Any

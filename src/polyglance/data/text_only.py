@@ -15,7 +15,7 @@ def text_only_captions(dataset: Dataset, languages: Collection[str], first: int)
     """Captions of the tuples in the given languages; tuple i has `photo` number `first` + i."""
     path = (dataset.root / FILE) if dataset.root is not None else None
     if path is None or not path.is_file():
-        raise PolyglanceError(f"{dataset.name}: there is no {FILE}; set tasks.text_only=false")
+        raise PolyglanceError(f"{dataset.name}: there is no {FILE}; set sampling.text_only=false")
     table = CaptionTable([], np.empty(0, np.int64), [], [])
     photo: list[int] = []
     wanted = set(languages)

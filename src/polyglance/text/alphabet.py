@@ -55,7 +55,7 @@ class Alphabet:
         if not kept:
             raise PolyglanceError(
                 f"no character occurs {threshold} times in the training captions; "
-                "lower the threshold (--set text.threshold=1) or add captions"
+                "lower the threshold (--set text.embedder.min_count=1) or add captions"
             )
         return cls(sorted(kept, key=lambda symbol: (-counts[symbol], symbol)))
 

@@ -35,7 +35,7 @@ class Pieces(Reader):
         """Pieces of the encoder; the mask is one of them."""
         if mask and self.tokenizer.mask_token_id is None:
             raise PolyglanceError(
-                f"{self.folder}: the tokeniser has no mask token; set augment.words=0"
+                f"{self.folder}: the tokeniser has no mask token; set augment.word_drop=0"
             )
         return {"": self.config.vocab_size}
 

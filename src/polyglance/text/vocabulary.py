@@ -70,7 +70,7 @@ class Vocabulary:
         if not kept:
             raise PolyglanceError(
                 f"no word occurs {threshold} times in the training captions; "
-                "lower the threshold (--set text.threshold=1) or add captions"
+                "lower the threshold (--set text.embedder.min_count=1) or add captions"
             )
         return cls(_ordered(pooled, kept))
 

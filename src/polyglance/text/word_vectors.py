@@ -23,13 +23,13 @@ def vectors_of(path: str, words: Collection[str]) -> "WordVectors":
     if not file.is_file():
         raise PolyglanceError(
             f"{file}: no such file; give pretrained word vectors (GloVe, or fastText's .vec) with "
-            "--set text.vectors=FILE"
+            "--set text.embedder.vectors=FILE"
         )
     found = read_vectors(file, only=words, lenient=True)
     if not len(found):
         raise PolyglanceError(
             f"{file}: has a vector for none of the {len(words)} words of the training captions; "
-            "text.vectors must be of their languages"
+            "text.embedder.vectors must be of their languages"
         )
     return found
 
