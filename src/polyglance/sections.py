@@ -1,6 +1,6 @@
 """Sections of documents such as recipes, and their variants, which are told apart by `kind`."""
 
-from functools import lru_cache, reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, ClassVar, get_args
 
@@ -78,7 +78,7 @@ def kind_of(variant: type[Variant]) -> str:
     return str(get_args(variant.model_fields["kind"].annotation)[0])
 
 
-@lru_cache(maxsize=None)
+@cache
 def variants_of(annotation: Any) -> dict[str, type[Variant]]:
     """Kind → variant of a field's annotation; empty where it has no variants.
 
@@ -89,7 +89,7 @@ def variants_of(annotation: Any) -> dict[str, type[Variant]]:
     return _closed_variants(annotation)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _closed_variants(annotation: Any) -> dict[str, type[Variant]]:
     found: dict[str, type[Variant]] = {}
     for part in (annotation, *get_args(annotation)):
@@ -109,7 +109,7 @@ def variant_of(annotation: Any, value: Any) -> Any:
     return variants.get(kind) if isinstance(kind, str) else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def section_of(annotation: Any) -> Any:
     """The section in an annotation such as `TransferRecipe | None`; None if there is none."""
     if _is_open(annotation):

@@ -9,7 +9,6 @@ from polyglance.errors import PolyglanceError
 from polyglance.gallery.sheet import sheet_size
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.search.sheet import sheet_size
 from polyglance.text.embedders import TableEmbedder, Vocabulary
 from tests.conftest import TOY
 

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from polyglance.data import load_folder
 from polyglance.errors import PolyglanceError, PolyglanceWarning
-from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.search import (
+from polyglance.gallery import (
     Hit,
     check_queries,
     gallery_of_dataset,
     gallery_of_files,
     search,
 )
-from polyglance.search.exact import best_first
+from polyglance.gallery.exact import best_first
+from polyglance.recipes import load_recipe, parse_overrides
 from tests.models.small import table_model
 
 SCORES = st.lists(st.integers(-3, 3), min_size=1, max_size=40)

@@ -7,9 +7,9 @@ from PIL import Image
 
 from polyglance.data import load_folder
 from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.gallery import check_query, open_gallery, search
+from polyglance.gallery.sheet import sheet_size
 from polyglance.recipes import load_recipe
-from polyglance.search import check_query, open_gallery, search
-from polyglance.search.sheet import sheet_size
 from tests.models.small import table_model
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from polyglance.training.feed import Term, UnionFeed, build_feed
+from polyglance.training.feed import Term
 
 from polyglance.data import load_dataset
 from polyglance.models.model import to_tensors

@@ -14,7 +14,6 @@ from polyglance.data.dataset import CaptionTable
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.gallery.query import check_query
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.search.query import check_query
 from polyglance.text.embedders import CharacterEmbedder, TrainingTexts
 from polyglance.training.checkpoint import FILE
 from tests.conftest import WORDS
@@ -248,7 +247,10 @@ def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
     ("change", "message"),
     [
         (["text.encoder.kind=transformer"], "has word vectors of its own"),
-        (["text.embedder.kind=table", "text.embedder.vectors=x.vec"], "of kind table has no field .vectors"),
+        (
+            ["text.embedder.kind=table", "text.embedder.vectors=x.vec"],
+            "of kind table has no field .vectors",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_told(change: list[str], message: str) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from polyglance.training.pairs import caption_pairs
 
 from polyglance import Model
 from polyglance.errors import PolyglanceError

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from polyglance.training.tuples import TuplesFeed
 
 from polyglance.data import load_dataset
 from polyglance.models import Model

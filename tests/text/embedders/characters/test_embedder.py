@@ -11,9 +11,9 @@ from polyglance import Model
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import CharacterEmbedder, load_embedder
-from polyglance.text.embedders.base import FIRST_UNSEEN
 from polyglance.text.embedders.cache import LRU
 from polyglance.text.embedders.characters.forms import FIRST, LAST, Form
+from polyglance.text.embedders.encoded import FIRST_UNSEEN
 from tests.text.embedders.texts import encode, training_texts
 from tests.text.threads import THREADS, at_once
 

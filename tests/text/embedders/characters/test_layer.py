@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from polyglance.text.embedders.base import FIRST_UNSEEN, Unseen
 from polyglance.text.embedders.cache import LRU
 from polyglance.text.embedders.characters.forms import Form, FormTable
 from polyglance.text.embedders.characters.layer import CharacterLayer
 from polyglance.text.embedders.characters.networks import CharGRU, Liwe
+from polyglance.text.embedders.encoded import FIRST_UNSEEN, Unseen
 from polyglance.text.vectors.word_vectors import WordVectors
 from tests.text.embedders.characters.small import ALPHABET, LENGTH, make, spell
 from tests.text.threads import at_once

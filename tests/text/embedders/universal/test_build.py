@@ -12,8 +12,8 @@ import pytest
 from polyglance.data import CaptionedImage, load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.text.embedders import UniversalEmbedder
-from polyglance.text.vectors import skipgram
-from polyglance.text.vectors.word_vectors import read_vectors, save_vectors
+from polyglance.text.vectors.read import read_vectors
+from polyglance.text.vectors.word_vectors import save_vectors, skipgram
 from polyglance.training.samplers import TupleSampler
 from tests.training.test_trainer_universal import prepared
 
