@@ -48,6 +48,15 @@ def test_generalised_means(values: list[float], power: float, golden: float) -> 
     assert gem(values, power) == pytest.approx(golden, rel=1e-9)
 
 
+def test_a_power_in_single_precision_is_bounded_in_that_of_the_vectors() -> None:
+    pool = GeMPool(1)
+    with torch.no_grad():
+        pool.power.fill_(0.001)
+        vectors = torch.tensor([[[1e-6], [1e30]]], dtype=torch.double)
+        found = float(pool(vectors, torch.tensor([2])))
+    assert found == pytest.approx(((1e-6**0.01 + 1e30**0.01) / 2) ** 100, rel=1e-8)
+
+
 @pytest.mark.parametrize(
     ("name", "count"),
     [
