@@ -8,6 +8,7 @@ from torch import nn
 
 from polyglance.pooling import GeMPool, KMaxPool, Pooling, build_pooling, poolings
 from polyglance.pooling.base import wide
+from polyglance.pooling.ranks import interpolation
 from polyglance.pooling.sequence import AttentionPool, ReasoningPool
 
 
@@ -137,6 +138,27 @@ def test_the_largest_of_every_set(k: int, golden: list[float]) -> None:
     pool = build_pooling(f"kmax{k}", 1)
     assert isinstance(pool, KMaxPool)
     assert pool(vectors, torch.tensor([4, 2]))[:, 0].tolist() == pytest.approx(golden)
+
+
+def test_interpolation_of_knots_to_ranks() -> None:
+    """Rank k of n stands at k / (n − 1) of the way from the first knot to the last."""
+    found = interpolation(torch.tensor([1, 5, 2]), 3, torch.zeros((), dtype=torch.double))
+    assert found.dtype == torch.double
+    nothing = [0.0, 0, 0]
+    first, middle, last = [1.0, 0, 0], [0.0, 1, 0], [0.0, 0, 1]
+    assert found[0].tolist() == [first, *[nothing] * 4]
+    assert found[1].tolist() == [first, [0.5, 0.5, 0], middle, [0, 0.5, 0.5], last]
+    assert found[2].tolist() == [first, last, *[nothing] * 3]
+
+
+@pytest.mark.parametrize("name", ["fspool", "gpo-interpolation"])
+def test_ranks_past_a_length_have_no_coefficient(name: str) -> None:
+    """Also where there are more ranks than knots, so that the next one is near the last knot."""
+    theta = build_pooling(name, 2).coefficients(torch.tensor([1, 30, 60]))
+    assert not theta[0, 1:].any()
+    assert not theta[1, 30:].any()
+    assert theta[1, 29].all()
+    assert theta[2].all()
 
 
 def test_a_pooling_without_forward_says_so() -> None:
