@@ -10,7 +10,7 @@ from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.studies import Study, make_plan
-from polyglance.studies.fingerprint import kin_key, run_key
+from polyglance.studies.fingerprint import group_key, run_key
 from polyglance.studies.needs import Need
 from polyglance.studies.plan import Facts
 from tests.conftest import write_toy
@@ -102,7 +102,7 @@ def test_the_key_changes_with_seed_override_and_data() -> None:
     )
     keys = {run_key(base, "a"), run_key(seed, "a"), run_key(other, "a"), run_key(base, "b")}
     assert len(keys) == 4
-    assert kin_key(base, "a") == kin_key(seed, "a") != kin_key(other, "a")
+    assert group_key(base, "a") == group_key(seed, "a") != group_key(other, "a")
 
 
 def test_the_fingerprint_follows_the_captions() -> None:

@@ -18,7 +18,7 @@ class PairPredictor(nn.Linear):
 
         Args:
             whole, masked: [L, B, k, D], captions and the same with masked words.
-            has: [L, B] bool, which photographs have a language; a pair needs both.
+            has: [L, B] bool, which images have a language; a pair needs both.
             detach: no gradient to the whole captions.
         """
         target = whole.detach() if detach else whole
