@@ -77,14 +77,14 @@ def test_rows_in_languages_that_the_data_lacks_are_left_out() -> None:
 
 
 def test_a_profile_may_give_rows_fewer_seeds() -> None:
-    profiles = {"standard": {"seeds": 3, "few": {"al*": 1}}}
+    profiles = {"standard": {"seeds": 3, "fewer_seeds": {"al*": 1}}}
     small = study(ROW, ALONE, profiles=profiles)
     plan = make_plan(small, facts=facts(20, ("de", "en")))
     assert {line.row.name: len(line.sources) for line in plan.lines} == {"union": 3, "alone": 1}
     assert (plan.seeds, len(plan.runs)) == (3, 3 + 2)
     assert len(make_plan(small, facts=facts(20, ("de", "en")), seeds=2).runs) == 2 + 4
     with pytest.raises(ValueError, match="a row needs a seed"):
-        study(ROW, profiles={"standard": {"few": {"union": 0}}})
+        study(ROW, profiles={"standard": {"fewer_seeds": {"union": 0}}})
 
 
 def test_the_key_is_stable_and_blind_to_names() -> None:

@@ -40,7 +40,7 @@ def _without_unused_rows(study: Study) -> Study:
     for name, profile in study.profiles.items():
         known = {
             field: {p: own for p, own in by.items() if any(fnmatch(n, p) for n in names)}
-            for field, by in (("rows", profile.rows), ("few", profile.few))
+            for field, by in (("rows", profile.rows), ("fewer_seeds", profile.fewer_seeds))
         }
         profiles[name] = profile.model_copy(update=known)
     return study.model_copy(update={"profiles": profiles})

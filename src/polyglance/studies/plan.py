@@ -19,8 +19,8 @@ from polyglance.studies.measured import (
     check_measures,
     make_trial,
     measure_of,
-    trial_key,
     trial_group,
+    trial_key,
 )
 from polyglance.studies.needs import Need, kinds_of, needs_of, translation_of
 from polyglance.studies.overrides import LANGUAGE, Changes, read_changes, renewed, replaced
@@ -229,7 +229,7 @@ def _xs(study: Study, profile: Profile, row: Row) -> list[X]:
 
 
 def _seeds(profile: Profile, row: Row) -> int:
-    few = [count for name, count in profile.few.items() if fnmatch(row.name, name)]
+    few = [count for name, count in profile.fewer_seeds.items() if fnmatch(row.name, name)]
     return min([profile.seeds, *few])
 
 
