@@ -1,7 +1,6 @@
 """Inflections at and just below every threshold: 0.6 of both words, forms of 4 characters."""
 
 import pytest
-
 from polyglance.text.beginnings import closest, common_beginning
 
 

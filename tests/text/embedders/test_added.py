@@ -3,14 +3,20 @@ import json
 import numpy as np
 import pytest
 import torch
+from polyglance.text.beginnings import SHARED, SHORTEST_FORM, closest
+from polyglance.text.word_layers import WordTable
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text.embedders.added import FIRST_ID, AddedLanguage, AddedReader, AddedRows, load_added
-from polyglance.text.beginnings import SHARED, SHORTEST_FORM, closest
+from polyglance.text.embedders.added import (
+    FIRST_ID,
+    AddedLanguage,
+    AddedReader,
+    AddedRows,
+    load_added,
+)
 from polyglance.text.embedders.table import Vocabularies
 from polyglance.text.embedders.vocabulary import Vocabulary
-from polyglance.text.word_layers import WordTable
 
 WORDS = st.text("abc", max_size=7)
 
