@@ -52,7 +52,7 @@ def run(
     stop: int | None = None,
 ) -> Result:
     recipe, dataset = piece_recipe(bert, "text.pooling=gpo", *overrides), load_dataset(data)
-    callbacks = [] if stop is None else [WriteCheckpoints(seconds=0.0), StopAfter(stop)]
+    callbacks = [] if not stop else [WriteCheckpoints(seconds=0.0), StopAfter(stop)]
     return train(recipe, dataset, out, resume, show_progress=False, callbacks=callbacks)
 
 

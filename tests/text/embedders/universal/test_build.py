@@ -59,10 +59,8 @@ def test_all_words_keep_their_own_vectors(made) -> None:
 
 
 def test_rare_words_are_dropped_or_reduced(made) -> None:
-    build, vectors = made
-    tables, layout, first = build(
-        "mule", "text.embedder.frequent_count=2", "text.embedder.own_dim=2"
-    )
+    build, _ = made
+    tables, _, first = build("mule", "text.embedder.frequent_count=2", "text.embedder.own_dim=2")
     assert tables == {"de": {"hund": 1, "rot": 2}, "en": {"red": 3, "dog": 4}}
     assert first.own["de"].shape == (2, 2)
     kept = build("mule", "text.embedder.frequent=1")[0]
