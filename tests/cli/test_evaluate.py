@@ -1,9 +1,8 @@
 import json
 
 import pytest
+
 from polyglance.errors import PolyglanceError
-
-
 
 
 def test_one_model_prints_and_writes_everything(command, tmp_path):

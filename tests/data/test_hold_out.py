@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from polyglance.data import Dataset, CaptionedImage
+from polyglance.data import CaptionedImage, Dataset
 from polyglance.data.hold_out import hold_out
 from polyglance.errors import PolyglanceError
 

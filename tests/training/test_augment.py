@@ -64,7 +64,9 @@ def test_words_go_at_the_official_rates() -> None:
 
 def test_ends_can_be_spared() -> None:
     ids, lengths = captions(2000, 12)
-    changed, kept = change_words(ids, lengths, AugmentRecipe(word_drop=0.5, include_ends=False), WORDS, rng())
+    changed, kept = change_words(
+        ids, lengths, AugmentRecipe(word_drop=0.5, include_ends=False), WORDS, rng()
+    )
     assert (changed[:, 0] == 1).all()
     assert (changed[np.arange(2000), kept - 1] == 2).all()
     assert kept.min() < 8
@@ -176,7 +178,9 @@ def test_separate_towers_have_masks_of_their_own(toy: Path, tmp_path: Path) -> N
 
 
 def test_shares_beyond_one_are_an_error() -> None:
-    with pytest.raises(PolyglanceError, match="augment.mask_share and replace_share must not exceed 1"):
+    with pytest.raises(
+        PolyglanceError, match=r"augment\.mask_share and replace_share must not exceed 1"
+    ):
         load_recipe(
             "vsepp", parse_overrides(["augment.mask_share=0.9", "augment.replace_share=0.5"])
         )

@@ -53,9 +53,7 @@ run(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[5:], callbacks=callbacks)
 """
 
 
-@pytest.mark.parametrize(
-    ("update", "seconds"), [(3, 0), (16, 0), (15, 9999), (45, 0)]
-)
+@pytest.mark.parametrize(("update", "seconds"), [(3, 0), (16, 0), (15, 9999), (45, 0)])
 def test_a_killed_run_resumes_to_the_same_bits(
     toy: Path, tmp_path: Path, update: int, seconds: int
 ) -> None:

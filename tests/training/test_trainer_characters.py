@@ -247,7 +247,10 @@ def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
     ("change", "message"),
     [
         (["text.encoder.kind=transformer"], "has word vectors of its own"),
-        (["text.embedder.kind=table", "text.embedder.vectors=x.vec"], "of kind table has no field .vectors"),
+        (
+            ["text.embedder.kind=table", "text.embedder.vectors=x.vec"],
+            "of kind table has no field .vectors",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_told(change: list[str], message: str) -> None:

@@ -180,5 +180,3 @@ def test_mistakes_are_told(
     monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
     with pytest.raises(PolyglanceError, match=message):
         run(toy, tmp_path / "run", recipe, *changes)
-
-

@@ -116,7 +116,11 @@ def test_few_pairs_teach_words_that_the_dictionary_lacks(world, trained, tmp_pat
         ("table", ["transfer.dictionary=lexicon"], "dictionary lexicon needs a lexicon"),
         ("table", ["transfer.source=null"], "it goes with transfer.source"),
         ("table", ["transfer.dictionary=identical"], "needs vectors of both languages"),
-        ("vectors", ["text.embedder.vectors=nowhere"], "no such folder; give text.embedder.vectors"),
+        (
+            "vectors",
+            ["text.embedder.vectors=nowhere"],
+            "no such folder; give text.embedder.vectors",
+        ),
         ("vectors", ["data.languages=null"], "data.images=0 needs data.languages"),
     ],
 )
