@@ -7,11 +7,8 @@ from typer.testing import CliRunner
 from polyglance.alignment import Alignment
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
-from polyglance.text.vectors.word_vectors import (
-    normalise_rows,
-    read_vectors,
-    save_vectors,
-)
+from polyglance.text.vectors.read import read_vectors
+from polyglance.text.vectors.word_vectors import normalise_rows, save_vectors
 from tests.alignment.planted import languages
 
 

@@ -9,7 +9,7 @@ import pytest
 from polyglance.recipes import load_recipe
 from polyglance.studies import load_study, make_plan
 from polyglance.studies.fingerprint import group_key, run_key
-from polyglance.studies.measured import Trial, make_trial, trial_key, trial_group
+from polyglance.studies.measured import Trial, make_trial, trial_group, trial_key
 
 REPORTS = Path(__file__).parents[2] / "docs" / "studies"
 

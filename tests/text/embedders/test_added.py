@@ -6,16 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from polyglance.text.beginnings import SHARED, SHORTEST_FORM, closest
 from polyglance.text.word_layers import WordTable
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import CharacterEmbedder, TableEmbedder, Vocabulary, load_embedder
 from polyglance.text.embedders.added import AddedEmbedder, AddedLanguage
-from polyglance.text.embedders.base import FIRST_UNSEEN
 from polyglance.text.embedders.characters.alphabet import Alphabet
 from polyglance.text.embedders.characters.forms import FIRST, LAST, Form, FormTable
+from polyglance.text.embedders.encoded import FIRST_UNSEEN
 from polyglance.text.embedders.layer import FIRST_ADDED
 from polyglance.text.embedders.table import WordTable
 from tests.text.embedders.texts import encode, ids_of

@@ -12,7 +12,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe
 from polyglance.recipes.schema import EmbedderRecipe, variants_of
 from polyglance.text.embedders import embedders
-from polyglance.text.embedders.base import FIRST_UNSEEN, Unseen, by_language
+from polyglance.text.embedders.base import by_language
+from polyglance.text.embedders.encoded import FIRST_UNSEEN, Unseen
 from polyglance.text.embedders.layer import FIRST_ADDED
 from tests.text.embedders.texts import training_texts
 

@@ -9,14 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.text.embedders.base import FIRST_UNSEEN, Unseen
-from polyglance.text.embedders.layer import (
-    FIRST_ADDED,
-    AddedRows,
-    TextBatch,
-    WordLayer,
-    split_unseen,
-)
+from polyglance.text.embedders.encoded import FIRST_UNSEEN, TextBatch, Unseen
+from polyglance.text.embedders.layer import FIRST_ADDED, AddedRows, WordLayer, split_unseen
 from polyglance.text.embedders.table import WordTable
 
 

@@ -12,7 +12,6 @@ from polyglance.data import load_dataset
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.gallery.query import check_query
 from polyglance.recipes import load_recipe
-from polyglance.search.query import check_query
 from polyglance.text.embedders import PieceEmbedder, TextBatch, load_embedder
 from polyglance.text.embedders.transformer import FrozenTransformer
 from polyglance.training.augment import Augmenter

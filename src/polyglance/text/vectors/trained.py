@@ -1,6 +1,5 @@
 """Vectors of a language's words: from a user's files, or trained on sentences and kept."""
 
-import hashlib
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass

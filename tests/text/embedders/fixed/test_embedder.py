@@ -12,9 +12,9 @@ from polyglance import Model
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import VectorsEmbedder, load_embedder
-from polyglance.text.embedders.base import FIRST_UNSEEN
 from polyglance.text.embedders.cache import LRU
-from polyglance.text.embedders.fixed.embedder import LanguageWords, prepare_vectors
+from polyglance.text.embedders.encoded import FIRST_UNSEEN
+from polyglance.text.embedders.fixed.words import LanguageWords, prepare_vectors
 from polyglance.text.vectors.fasttext import SubwordVectors
 from tests.alignment.planted import write_bin
 from tests.text.embedders.texts import encode, ids_of

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from polyglance.text.embedders.base import FIRST_UNSEEN, Unseen
+from polyglance.text.embedders.encoded import FIRST_UNSEEN, Unseen
 from polyglance.text.embedders.fixed.layer import TranslatedWords
 
 MATRIX = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
