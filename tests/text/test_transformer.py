@@ -168,7 +168,7 @@ def test_mistakes_are_told_before_anything_is_made(toy: Path, tmp_path: Path, be
     name = "vse-infinity-bert"
     told(tmp_path / "nowhere", "no encoder there")
     told(without_weights(bert, tmp_path / "bare"), "no weights")
-    told(write_bert(tmp_path / "maskless", mask=False), r"no mask token; set augment\.words=0")
+    told(write_bert(tmp_path / "maskless", mask=False), r"no mask token; set augment\.word_drop=0")
     told(bert, r"set text\.towers=shared", "text.towers=per-language")
     shutil.copytree(bert, tmp_path / "broken")
     (tmp_path / "broken" / "model.safetensors").write_bytes(b"x" * 50)
