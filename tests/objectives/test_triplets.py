@@ -97,7 +97,9 @@ SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(1, 3))
 @given(st.integers(0, 10**6), SHAPES, st.integers(1, 6), st.sampled_from(["euclidean", "cosine"]))
 def test_equals_loops_over_every_sentence(seed: int, shape, top: int, kind: str) -> None:
     sentences, images, has = batch(seed, *shape)
-    recipe = TripletsRecipe(margin=0.4, top=top, distance=kind, caption_weight=1.5, image_weight=0.7)
+    recipe = TripletsRecipe(
+        margin=0.4, top=top, distance=kind, caption_weight=1.5, image_weight=0.7
+    )
     found, cosines = match_images(sentences, images, has, recipe)
     assert float(found) == pytest.approx(matching_by_loops(sentences, images, has, recipe))
     assert cosines.shape == (*sentences.shape[:3], len(images))
