@@ -29,7 +29,7 @@ from polyglance.studies.fingerprint import run_key
 from polyglance.studies.measured import make_trial, trial_key
 from polyglance.studies.needs import Need
 from polyglance.studies.store import RunFolder
-from polyglance.text.vectors.word_vectors import trained
+from polyglance.text.vectors import trained
 from polyglance.training import assignment
 from polyglance.translation import make_translator
 from polyglance.vision.external import fingerprint

@@ -50,7 +50,7 @@ def test_ids_of_unseen_and_added_words_are_apart_and_fit_32_bits() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_reading_is_pure(name: str) -> None:
-    """The same texts give the same ids, whatever was read before, and the embedder stays as it was."""
+    """The same texts give the same ids whatever was read before, and the embedder stays."""
     model = Model.load(GOLDEN / name)
     language = "nl" if name.endswith("-nl") else "de"
     texts = ["hund läuft", "ein zebra zebras", "rot"]

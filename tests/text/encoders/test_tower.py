@@ -1,10 +1,28 @@
-"""The text tower: padding never changes an embedding."""
+"""The text tower: padding never changes an embedding, and averages are those of loops."""
 
 import pytest
 import torch
 
-from polyglance.recipes.schema import TextRecipe
-from polyglance.text.encoders.tower import TextTower
+from polyglance.recipes import Recipe, load_recipe, parse_overrides
+from polyglance.text.embedders import TextBatch
+from polyglance.text.embedders.layer import FIRST_ADDED, AddedRows
+from polyglance.text.embedders.table import WordTable
+from polyglance.text.encoders.tower import LanguageTowers, TextTower, Tower
+
+SMALL = ["text.encoder.hidden=6", "text.embedder.word_dim=5", "joint.dim=6"]
+
+
+def recipe_of(*changes: str) -> Recipe:
+    return load_recipe("vsepp", parse_overrides([*SMALL, *changes]))
+
+
+def make(*changes: str, added: AddedRows | None = None) -> TextTower:
+    torch.manual_seed(0)
+    return TextTower(recipe_of(*changes), WordTable(20, 5), added).eval()
+
+
+IDS = torch.randint(4, 20, (3, 7), generator=torch.Generator().manual_seed(0))
+LENGTHS = torch.tensor([7, 2, 4])
 
 WORDS = TableEmbedderRecipe(word_dim=5)
 
@@ -12,27 +30,84 @@ WORDS = TableEmbedderRecipe(word_dim=5)
 @pytest.mark.parametrize("pooling", ["last", "mean", "max", "first"])
 @pytest.mark.parametrize("encoder", ["gru", "bigru"])
 def test_an_embedding_does_not_depend_on_the_batch(encoder: str, pooling: str) -> None:
+    tower = make(f"text.encoder.kind={encoder}", f"text.pooling={pooling}")
+    together, words = tower(TextBatch(IDS, LENGTHS)), tower.vectors(TextBatch(IDS, LENGTHS))
+    for row, length in enumerate(LENGTHS.tolist()):
+        batch = TextBatch(IDS[row : row + 1, :length], torch.tensor([length]))
+        torch.testing.assert_close(tower(batch)[0], together[row])
+        torch.testing.assert_close(tower.vectors(batch)[0], words[row, :length])
+
+
+def test_dimensions() -> None:
+    both = ["text.encoder.kind=bigru", "text.projection=true"]
+    assert make("text.encoder.kind=bigru").dim == 6
+    concatenated = make(*both, "text.encoder.directions=concatenate", "joint.dim=9")
+    assert concatenated.dim == 9
+    assert concatenated.projection.weight.shape == (9, 12)
+    assert not isinstance(make().projection, torch.nn.Linear)
+
+
+@pytest.mark.parametrize("counted", [None, IDS % 2 == 0])
+def test_averages_of_words(counted: torch.Tensor | None) -> None:
+    tower = make()
+    texts, averages = tower.with_averages(TextBatch(IDS, LENGTHS), torch.zeros(3), counted)
+    torch.testing.assert_close(texts, tower(TextBatch(IDS, LENGTHS)))
+    for row, length in enumerate(LENGTHS.tolist()):
+        kept = [t for t in range(7) if (counted[row, t] if counted is not None else t < length)]
+        vectors = tower.words.weight[IDS[row, kept]]
+        expected = vectors.mean(0) if kept else torch.zeros(5)
+        torch.testing.assert_close(averages[row], expected)
+
+
+def test_added_words_are_read_beside_the_others() -> None:
+    added = AddedRows({"nl": (FIRST_ADDED, 2)}, 5)
+    tower = make(added=added)
+    assert tower.word_layers() == [tower.words, added]
+    with torch.no_grad():
+        added.tables["language_nl"].copy_(tower.words.weight[[7, 9]])
+    mine = TextBatch(torch.tensor([[FIRST_ADDED, 5, FIRST_ADDED + 1]]), torch.tensor([3]))
+    same = TextBatch(torch.tensor([[7, 5, 9]]), torch.tensor([3]))
+    torch.testing.assert_close(tower(mine), tower(same))
+
+
+@pytest.fixture
+def towers() -> LanguageTowers:
     torch.manual_seed(0)
-    recipe = TextRecipe.model_validate(
-        {"embedder": WORDS, "encoder": {"kind": encoder, "hidden": 6}, "pooling": pooling}
-    )
-    tower = TextTower(recipe, vocabulary=20, dim=6).eval()
-    ids = torch.randint(4, 20, (3, 7))
-    lengths = torch.tensor([7, 2, 4])
-    together = tower(ids, lengths)
-    for row, length in enumerate(lengths.tolist()):
-        alone = tower(ids[row : row + 1, :length], torch.tensor([length]))
-        torch.testing.assert_close(alone[0], together[row])
+    parts = {code: TextTower(recipe_of(), WordTable(20, 5)) for code in ("de", "en", "to")}
+    return LanguageTowers(parts, {"nl": "de"}).eval()
 
 
-def test_directions_average_or_concatenate() -> None:
-    size = {}
-    for directions in ("average", "concatenate"):
-        recipe = TextRecipe(embedder=WORDS, encoder=BiGruRecipe(hidden=6, directions=directions))
-        size[directions] = TextTower(recipe, 20, 6).size
-    assert size == {"average": 6, "concatenate": 12}
+def test_a_tower_for_each_language(towers: LanguageTowers) -> None:
+    batch = TextBatch(IDS, LENGTHS)
+    torch.testing.assert_close(towers(batch, "to"), towers.of("to")(batch))
+    assert not torch.allclose(towers(batch, "to"), towers(batch, "en"))
+    torch.testing.assert_close(towers(batch, "nl"), towers(batch, "de"))
+    torch.testing.assert_close(towers.vectors(batch, "en"), towers.of("en").vectors(batch))
+    assert len(towers.word_layers()) == 3
+    assert towers.dim == 6
 
 
-def test_words_start_within_a_tenth() -> None:
-    weight = TextTower(TextRecipe(), 50, 1024).words.weight
-    assert 0.05 < float(weight.detach().abs().max()) <= 0.1
+@pytest.mark.parametrize("languages", [[2, 0, 1], [1, 1, 1], [2, 1, 2]])
+def test_texts_of_several_languages_keep_their_order(
+    towers: LanguageTowers, languages: list[int]
+) -> None:
+    texts, averages = towers.with_averages(TextBatch(IDS, LENGTHS), torch.tensor(languages))
+    for row, number in enumerate(languages):
+        tower = towers.of(("de", "en", "to")[number])
+        alone = TextBatch(IDS[row : row + 1], LENGTHS[row : row + 1])
+        text, average = tower.with_averages(alone, torch.zeros(1))
+        torch.testing.assert_close(texts[row : row + 1], text)
+        torch.testing.assert_close(averages[row : row + 1], average)
+
+
+def test_a_bare_tower_says_what_is_missing() -> None:
+    tower, batch = Tower(3), TextBatch(IDS, LENGTHS)
+    for call in (
+        lambda: tower(batch),
+        lambda: tower.vectors(batch),
+        lambda: tower.with_averages(batch, LENGTHS),
+        tower.word_layers,
+        lambda: tower.of("en"),
+    ):
+        with pytest.raises(TypeError, match="text tower"):
+            call()

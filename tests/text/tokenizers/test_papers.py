@@ -1,9 +1,11 @@
+"""The papers' tokenizers."""
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.text.tokenizers import get_tokenizer, papers, tokenizers
+from polyglance.text.tokenizers import get_tokenizer, papers
 
 
 def tokens(name, text, language=None):
@@ -41,12 +43,6 @@ def test_moses_then_treebank_takes_entities_apart():
 @pytest.mark.parametrize("language", ["uk", "ar", "hi", "zh", "ko", "xx", "pt-BR", None])
 def test_moses_takes_any_language(language):
     assert tokens("moses", "Abc def.", language) == "abc def ."
-
-
-def test_unknown_name_hints():
-    with pytest.raises(PolyglanceError, match=r"unknown tokeniser 'word' .*'words'"):
-        get_tokenizer("word")
-    assert tokenizers.list("moses*") == ["moses", "moses+treebank"]
 
 
 @pytest.mark.parametrize("module", ["nltk", "sacremoses"])

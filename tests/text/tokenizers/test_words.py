@@ -1,11 +1,12 @@
+"""The default tokenizer: words checked by hand, and properties of any text."""
+
 import unicodedata
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyglance.errors import PolyglanceError
-from polyglance.text.tokenizers import get_tokenizer, segment, tokenize_many, words
+from polyglance.text.tokenizers import get_tokenizer, words
 from polyglance.text.tokenizers.normalise import lower, normalise
 
 tokenize = get_tokenizer("words").tokenize
@@ -79,41 +80,6 @@ def test_chinese_language_code_keeps_japanese_out():
 @pytest.mark.parametrize("text", ["", " ", "…!?", "—", "'", "＿＿", "\u200b", "\u0301"])
 def test_no_words(text):
     assert tokenize(text) == []
-
-
-def test_many_takes_one_language_or_one_each():
-    texts = ["IZGARA", "IN"]
-    assert tokenize_many(texts, ["tr", "en"]) == [["ızgara"], ["in"]]
-    assert tokenize_many(texts, "tr") == [["ızgara"], ["ın"]]
-    assert tokenize_many(texts) == [["izgara"], ["in"]]
-    with pytest.raises(PolyglanceError, match="2 texts were given with 1 languages"):
-        tokenize_many(texts, ["tr"])
-
-
-def test_a_missing_segmenter_names_the_package(monkeypatch):
-    for tool, module, text in (
-        (segment._jieba, "jieba", "狗"),
-        (segment._sudachi, "sudachipy", "いぬ"),
-    ):
-        tool.cache_clear()
-        with monkeypatch.context() as patch:
-            patch.setitem(__import__("sys").modules, module, None)
-            with pytest.raises(PolyglanceError, match=f"pip install {module}"):
-                tokenize(text)
-
-
-def test_jieba_is_silent_and_caches_in_our_folder(monkeypatch, tmp_path, capfd):
-    monkeypatch.setenv("POLYGLANCE_CACHE", str(tmp_path))
-    segment._jieba.cache_clear()
-    assert tokenize("小狗") == ["小狗"]
-    segment._jieba.cache_clear()
-    assert capfd.readouterr() == ("", "")
-    assert (tmp_path / "jieba" / "jieba.cache").is_file()
-
-
-def test_a_very_long_japanese_text():
-    text = "いぬと" * 20_000
-    assert "".join(tokenize(text)) == text
 
 
 anything = st.text(max_size=40) | st.text(st.characters(min_codepoint=0x20, max_codepoint=0x24F))
