@@ -76,6 +76,14 @@ def test_one_changed_weight_of_many_is_noticed(pool: GPO) -> None:
     assert torch.equal(ask(pool, 5), pool.coefficients(torch.tensor([5])).detach())
 
 
+def test_weights_of_another_type_are_other_weights(pool: GPO) -> None:
+    single = ask(pool, 5)
+    pool.double()
+    double = ask(pool, 5)
+    assert (single.dtype, double.dtype) == (torch.float32, torch.float64)
+    assert torch.equal(double, pool.coefficients(torch.tensor([5])).detach())
+
+
 @pytest.mark.parametrize("name", GPOS)
 def test_doubles_may_be_pooled_with_single_weights(name: str) -> None:
     torch.manual_seed(0)
