@@ -29,7 +29,7 @@ READ = {
     "study": "from polyglance.studies import load_study; load_study(str(path))",
     "json": "from polyglance.files import read_json; read_json(path)",
     "lines": "from polyglance.files import read_lines; list(read_lines(path))",
-    "vectors": "from polyglance.text.vectors.word_vectors import read_vectors; read_vectors(path)",
+    "vectors": "from polyglance.text.vectors.read import read_vectors; read_vectors(path)",
     "fingerprint": "from polyglance.data import load_dataset; "
     "from polyglance.data.fingerprint import dataset_fingerprint; "
     "dataset_fingerprint(load_dataset(path.parent))",

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from polyglance.training.feed import Term
 
 from polyglance.data import load_dataset
 from polyglance.models.model import to_tensors

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from polyglance.errors import PolyglanceError
-from polyglance.vision.backbones import open_backbone
 from polyglance.vision.external import as_output, slug
+from polyglance.vision.extract import open_backbone
 
 torch = pytest.importorskip("torch")
 

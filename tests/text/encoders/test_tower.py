@@ -24,8 +24,6 @@ def make(*changes: str, added: AddedRows | None = None) -> TextTower:
 IDS = torch.randint(4, 20, (3, 7), generator=torch.Generator().manual_seed(0))
 LENGTHS = torch.tensor([7, 2, 4])
 
-WORDS = TableEmbedderRecipe(word_dim=5)
-
 
 @pytest.mark.parametrize("pooling", ["last", "mean", "max", "first"])
 @pytest.mark.parametrize("encoder", ["gru", "bigru"])

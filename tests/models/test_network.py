@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from polyglance.models.network import build_text_tower
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.recipes.schema import EncoderRecipe, variants_of
 from polyglance.text.embedders import TableEmbedder, Vocabulary
@@ -13,7 +14,6 @@ from polyglance.text.encoders import (
     SelfAttention,
     TextTower,
     TransformerTower,
-    build_text_tower,
     encoders,
 )
 from tests.text.pieces import piece_model
