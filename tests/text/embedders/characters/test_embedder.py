@@ -6,14 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from polyglance import Model
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import CharacterEmbedder, load_embedder
 from polyglance.text.embedders.cache import LRU
-from polyglance.text.embedders.characters.forms import FIRST, LAST, Form
-from polyglance.text.embedders.encoded import FIRST_UNSEEN
+from polyglance.text.embedders.characters.forms import FIRST, LAST, Form, forms_of
 from tests.text.embedders.texts import encode, training_texts
 from tests.text.threads import THREADS, at_once
 
@@ -78,6 +79,32 @@ def test_unseen_words_travel_with_the_call() -> None:
     spelt = embedder.tables[""].spell([Form("blue"), Form("blue", FIRST), Form("blue", LAST)])
     assert len(found.unseen) == 3
     np.testing.assert_array_equal(found.unseen.columns["characters"], spelt)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "red", "dog", "blau", "犬", "x" * 30]), max_size=6)),
+    st.integers(3, 6),
+    st.booleans(),
+)
+def test_every_id_is_the_form_of_its_word(
+    captions: list[list[str]], longest: int, ends: bool
+) -> None:
+    embedder = build(recipe_of(f"text.max_length={longest}", f"text.embedder.ends={ends}".lower()))
+    table = embedder.tables[""]
+    texts = [" ".join(caption) for caption in captions]
+    found = embedder.encode(texts, captions, ["en"] * len(texts))
+    for row, caption in zip(found.ids, captions, strict=True):
+        expected = forms_of(caption[:longest], ends)
+        spelt = table.spell(expected)
+        assert len(row) == len(expected)
+        for number, form, characters in zip(row.tolist(), expected, spelt, strict=True):
+            assert (number < FIRST_UNSEEN) == (form in table.ids)
+            if number < FIRST_UNSEEN:
+                np.testing.assert_array_equal(table.characters[number], characters)
+            else:
+                column = found.unseen.columns["characters"]
+                np.testing.assert_array_equal(column[number - FIRST_UNSEEN], characters)
 
 
 def test_reading_changes_nothing() -> None:
