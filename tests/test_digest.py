@@ -5,11 +5,13 @@ import hashlib
 import numpy as np
 import pytest
 import torch
+from polyglance.training.tuples import Captioned
 
 from polyglance.data import Dataset, Photo, load_folder, save_folder
 from polyglance.data.convert.clips import hold_out
 from polyglance.data.convert.table import _inside
 from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.data.images import content_key
 from polyglance.data.info import find_copies
 from polyglance.data.table import _unit_hash, hash_splits
 from polyglance.digest import (
@@ -29,10 +31,8 @@ from polyglance.studies.needs import Need
 from polyglance.studies.store import RunFolder
 from polyglance.text import Ragged
 from polyglance.training import assignment, language_vectors
-from polyglance.training.tuples import Captioned
 from polyglance.translation import make_translator
 from polyglance.vision.external import fingerprint
-from polyglance.data.images import content_key
 from polyglance.vision.preprocess import Preprocessing
 from polyglance.vision.store import FeatureStore
 

@@ -17,7 +17,7 @@ scores: Registry[Score] = Registry("similarity")
 
 
 def normalise(vectors: np.ndarray) -> np.ndarray:
-    """Rows of `vectors` [n, D] at length one; a zero row stays zero (ε = 1e-8, spec §2.2).
+    """Rows of `vectors` [n, D] at length one; a zero row stays zero (ε = 1e-8).
 
     >>> normalise(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
@@ -41,7 +41,7 @@ def cosine(images: np.ndarray, captions: np.ndarray) -> np.ndarray:
 
 @scores.register("order")
 def order(images: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """Order violation −‖[s − im]+‖₂ (spec §2.2, vsepp's form), without an [n, m, D] array."""
+    """Order violation −‖[s − im]+‖₂ (Vendrov et al. 2016, §3), without an [n, m, D] array."""
     result = np.empty((len(images), len(captions)), np.float32)
     buffer = np.empty((CAPTION_BLOCK, images.shape[1]), np.float32)
     for start in range(0, len(captions), CAPTION_BLOCK):

@@ -8,9 +8,9 @@ from polyglance.cli import demo
 from polyglance.data import CaptionedImage, load_dataset, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
-from polyglance.models import Model
 from polyglance.gallery import gallery_of_dataset
 from polyglance.gallery.sheet import sheet_size
+from polyglance.models import Model
 
 WORLD = "generated:photos=40"
 MADE = ["demo.json", "model", "results.json", "results.md", "sheet.png"]

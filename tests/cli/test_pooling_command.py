@@ -50,7 +50,8 @@ def test_bands_over_dimensions(run, tmp_path, pooling):
 
 
 def test_a_panel_for_every_language(run, tmp_path):
-    changes = ["text.towers=per-language", "text.pooling=gpo", "image.feature=x/global"]
+    changes = ["text.towers=per-language", "sampling.kind=languages"]
+    changes += ["text.pooling=gpo", "image.feature=x/global"]
     model = save_model(tmp_path / "m", *changes, "image.pooling=gpo", languages=("de", "en"))
     result = run("pooling", model, "--out", tmp_path / "c.png", "--sizes", "3")
     assert [line.split()[:3] for line in result.stdout.splitlines() if "gpo" in line] == [

@@ -6,9 +6,9 @@ from PIL import Image
 from polyglance.cli import search as command
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
+from polyglance.gallery.sheet import sheet_size
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.gallery.sheet import sheet_size
 from polyglance.text import Vocabulary
 from tests.conftest import TOY
 

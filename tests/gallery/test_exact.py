@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from polyglance.data import load_folder
 from polyglance.errors import PolyglanceError, PolyglanceWarning
-from polyglance.models import Model
-from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.gallery import (
     Hit,
     check_queries,
@@ -19,6 +17,8 @@ from polyglance.gallery import (
     search,
 )
 from polyglance.gallery.exact import best_first
+from polyglance.models import Model
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text import Vocabulary
 
 SCORES = st.lists(st.integers(-3, 3), min_size=1, max_size=40)

@@ -7,10 +7,10 @@ from PIL import Image
 
 from polyglance.data import load_folder
 from polyglance.errors import PolyglanceError, PolyglanceWarning
-from polyglance.models import Model
-from polyglance.recipes import load_recipe
 from polyglance.gallery import check_query, open_gallery, search
 from polyglance.gallery.sheet import sheet_size
+from polyglance.models import Model
+from polyglance.recipes import load_recipe
 from polyglance.text import Vocabulary
 
 

@@ -16,10 +16,10 @@ from tests.models.reference import imram, scan, unit
 DIM = 6
 SMALL = ["text.encoder.hidden=6", "text.embedder.word_dim=5", "joint.dim=6"]
 SETTINGS = [
-    ("scan-t2i", "attention.aggregate=mean"),
-    ("scan-t2i", "attention.aggregate=lse"),
-    ("scan-i2t", "attention.aggregate=mean"),
-    ("scan-i2t", "attention.aggregate=lse"),
+    ("scan-t2i", "joint.similarity.lse=null"),
+    ("scan-t2i", "joint.similarity.lse=6"),
+    ("scan-i2t", "joint.similarity.lse=null"),
+    ("scan-i2t", "joint.similarity.lse=5"),
     ("imram", "joint.similarity.direction=t2i"),
     ("imram", "joint.similarity.direction=i2t"),
     ("imram", "joint.similarity.direction=both"),
@@ -149,9 +149,8 @@ def test_sizes_of_the_papers() -> None:
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("scan-t2i", "joint.similarity.kind=order", r"set joint\.similarity=cosine"),
-        ("scan-t2i", "joint.similarity.direction=both", "--ensemble"),
-        ("imram", "attention.aggregate=lse", r"attention\.aggregate=mean only"),
+        ("scan-t2i", "joint.similarity.direction=both", "should be 't2i' or 'i2t'"),
+        ("imram", "joint.similarity.lse=6", r"of kind imram has no field 'lse' \(scan has\)"),
         ("scan-t2i", "image.pooling=max", "pools nothing"),
         ("scan-t2i", "text.pooling=mean", "pools nothing"),
         ("scan-t2i", "image.feature=efficientnet-lite2/global", "one vector per image"),
@@ -160,7 +159,7 @@ def test_sizes_of_the_papers() -> None:
 )
 def test_settings_that_do_not_go_together(name: str, change: str, message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
-        network(name, change)
+        load_recipe(name, parse_overrides([*SMALL, change]))
 
 
 def test_one_vector_per_image_is_refused() -> None:

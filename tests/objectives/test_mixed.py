@@ -13,11 +13,11 @@ from polyglance.objectives import (
     sum_of_hinges,
 )
 from polyglance.objectives.mixed import MixedHinge
-from polyglance.recipes.schema import LossRecipe
+from polyglance.recipes.schema import InfoNceRecipe, MixedHingeRecipe
 
 SCORES = torch.tensor([[0.9, 0.8, 0.85], [0.3, 0.8, 0.7], [0.1, 0.6, 0.5]])
 IMAGE = torch.tensor([0, 1, 1])
-RECIPE = LossRecipe(name="mixed-hinge")
+RECIPE = MixedHingeRecipe()
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_captions_have_a_count_and_an_epsilon_of_their_own() -> None:
     captions.advance()
     assert float(captions(SCORES, IMAGE)) == float(mixed_hinges(SCORES, step=1, epsilon=0.91))
     assert int(objective.state_dict()["step"]) == 0
-    shared = build_objective(LossRecipe(name="infonce"))
+    shared = build_objective(InfoNceRecipe())
     assert shared.for_captions() is shared
 
 

@@ -12,6 +12,7 @@ from polyglance.recipes.schema import LossRecipe
 
 SCORES = torch.tensor([[0.9, 0.1, 0.2], [0.3, 0.8, 0.7], [0.1, 0.6, 0.5]])
 IMAGE = torch.tensor([0, 1, 1])
+LOSSES = variants_of(AnyLossRecipe)
 
 
 def test_info_nce_by_hand() -> None:
@@ -24,22 +25,22 @@ def test_info_nce_by_hand() -> None:
 
 
 def test_same_image_pairs_are_no_negatives() -> None:
-    masked = build_objective(LossRecipe(name="infonce", mask_same_image=True, temperature=0.1))
+    masked = build_objective(InfoNceRecipe(mask_same_image=True, temperature=0.1))
     pair = SCORES[:2, :2]
-    alone = build_objective(LossRecipe(name="max-hinge", mask_same_image=True))
+    alone = build_objective(MaxHingeRecipe(mask_same_image=True))
     assert float(alone(pair, torch.tensor([4, 4]), 0)) == 0.0
     assert float(masked(SCORES, IMAGE).detach()) < float(info_nce(SCORES, 0.1))
 
 
 def test_max_hinge_warms_up_with_all_negatives() -> None:
-    objective = build_objective(LossRecipe(name="max-hinge"))
+    objective = build_objective(MaxHingeRecipe())
     assert float(objective(SCORES, IMAGE, True)) == pytest.approx(float(sum_of_hinges(SCORES)))
     assert float(objective(SCORES, IMAGE, False)) == pytest.approx(float(max_of_hinges(SCORES)))
 
 
 def test_mean_reduction_divides_by_the_batch() -> None:
-    total = build_objective(LossRecipe(name="sum-hinge"))(SCORES, IMAGE)
-    mean = build_objective(LossRecipe(name="sum-hinge", reduction="mean"))(SCORES, IMAGE)
+    total = build_objective(SumHingeRecipe())(SCORES, IMAGE)
+    mean = build_objective(SumHingeRecipe(reduction="mean"))(SCORES, IMAGE)
     assert float(mean) == pytest.approx(float(total) / 3)
 
 
@@ -48,15 +49,21 @@ def test_mean_reduction_divides_by_the_batch() -> None:
     [("max-hinge", 51.2), ("sum-hinge", 2 * 0.2 * 128 * 127), ("infonce", math.log(128))],
 )
 def test_collapsed_values(name: str, value: float) -> None:
-    objective = build_objective(LossRecipe(name=name))
+    objective = build_objective(LOSSES[name]())
     assert objective.collapsed_value(128) == pytest.approx(value, rel=1e-4)
 
 
 def test_the_temperature_learns_unless_told_not_to() -> None:
-    learned = build_objective(LossRecipe(name="infonce"))
-    fixed = build_objective(LossRecipe(name="infonce", learn_temperature=False))
+    learned = build_objective(InfoNceRecipe())
+    fixed = build_objective(InfoNceRecipe(learn_temperature=False))
     assert [p.requires_grad for p in learned.parameters()] == [True]
     assert [p.requires_grad for p in fixed.parameters()] == [False]
+
+
+def test_every_loss_of_the_schema_has_an_objective() -> None:
+    assert objectives.list() == sorted(LOSSES)
+    for name, recipe in LOSSES.items():
+        assert build_objective(recipe()).recipe.kind == name
 
 
 def test_an_unknown_loss_names_the_nearest() -> None:

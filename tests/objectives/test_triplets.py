@@ -28,7 +28,7 @@ def apart(a: torch.Tensor, b: torch.Tensor, kind: str) -> float:
     return 1 - cosine if kind == "cosine" else math.sqrt(2 - 2 * cosine + 1e-4)
 
 
-def worst(positive: float, negatives: list[float], recipe: LossRecipe) -> float:
+def worst(positive: float, negatives: list[float], recipe: TripletsRecipe) -> float:
     hinges = sorted((max(0.0, recipe.margin + positive - n) for n in negatives), reverse=True)
     chosen = hinges[: recipe.top]
     return sum(chosen) / len(chosen) if chosen else 0.0
@@ -38,7 +38,7 @@ def mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def matching_by_loops(sentences, images, has, recipe: LossRecipe) -> float:
+def matching_by_loops(sentences, images, has, recipe: TripletsRecipe) -> float:
     languages, photos, captions, _ = sentences.shape
     totals = []
     for one in range(languages):
@@ -60,15 +60,15 @@ def matching_by_loops(sentences, images, has, recipe: LossRecipe) -> float:
                     if x != b and has[one, x]
                 ]
                 values.append(
-                    recipe.captions * worst(far, wrong_images, recipe)
-                    + recipe.images * worst(far, wrong_sentences, recipe)
+                    recipe.caption_weight * worst(far, wrong_images, recipe)
+                    + recipe.image_weight * worst(far, wrong_sentences, recipe)
                 )
         if values:
             totals.append(mean(values))
     return mean(totals)
 
 
-def neighbours_by_loops(sentences, has, recipe: LossRecipe, pairs) -> float:
+def neighbours_by_loops(sentences, has, recipe: TripletsRecipe, pairs) -> float:
     _, photos, captions, _ = sentences.shape
     totals = []
     for one, two in pairs:
@@ -97,7 +97,9 @@ SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(1, 3))
 @given(st.integers(0, 10**6), SHAPES, st.integers(1, 6), st.sampled_from(["euclidean", "cosine"]))
 def test_equals_loops_over_every_sentence(seed: int, shape, top: int, kind: str) -> None:
     sentences, images, has = batch(seed, *shape)
-    recipe = LossRecipe(margin=0.4, top=top, distance=kind, captions=1.5, images=0.7)
+    recipe = TripletsRecipe(
+        margin=0.4, top=top, distance=kind, caption_weight=1.5, image_weight=0.7
+    )
     found, cosines = match_images(sentences, images, has, recipe)
     assert float(found) == pytest.approx(matching_by_loops(sentences, images, has, recipe))
     assert cosines.shape == (*sentences.shape[:3], len(images))
@@ -120,7 +122,7 @@ def test_photographs_without_a_language_get_no_gradient_and_none_is_nan() -> Non
     sentences, images, has = batch(5, 3, 6, 2)
     has[1] = False
     sentences = sentences.requires_grad_()
-    recipe = LossRecipe(margin=0.4, top=3)
+    recipe = TripletsRecipe(margin=0.4, top=3)
     loss = match_images(sentences, images, has, recipe)[0]
     loss = loss + same_language(sentences, has, recipe) + across_languages(sentences, has, recipe)
     (grad,) = torch.autograd.grad(loss, sentences)
@@ -132,7 +134,7 @@ def test_photographs_without_a_language_get_no_gradient_and_none_is_nan() -> Non
 def test_of_one_matrix_is_that_of_one_language_with_one_caption() -> None:
     sentences, images, _ = batch(7, 1, 8, 1)
     sentences = l2(torch.from_numpy(np.random.default_rng(1).normal(size=(1, 8, 1, 3))))
-    recipe = LossRecipe(name="triplets", margin=0.3, top=4)
+    recipe = TripletsRecipe(margin=0.3, top=4)
     has = torch.ones(1, 8, dtype=torch.bool)
     scores = images @ sentences[0, :, 0].t()
     expected = match_images(sentences, images, has, recipe)[0]

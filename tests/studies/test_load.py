@@ -7,7 +7,7 @@ import pytest
 from polyglance.errors import PolyglanceError
 from polyglance.studies import load_study, make_plan, study_names
 from polyglance.studies.check import comparisons
-from polyglance.studies.overrides import flatten
+from polyglance.studies.overrides import read_changes
 from polyglance.studies.schema import Claim
 from tests.studies.planted import facts
 
@@ -97,13 +97,54 @@ def test_overrides_are_lists_or_mappings() -> None:
         "text.encoder.hidden": 8,
         "data": {"kinds": None},
     }
-    expected = [
+    texts = [
         "training.epochs=2",
         "training.lr=1e-05",
         "text.encoder.hidden=8",
         "data.kinds=null",
     ]
-    assert flatten(nested) == expected
+    expected = {
+        "training": {"epochs": 2, "lr": 1e-5},
+        "text": {"encoder": {"hidden": 8}},
+        "data": {"kinds": None},
+    }
+    assert read_changes(nested) == expected
+    assert read_changes(texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("{training: {epochs: 1}}", "3", "'?profiles.quick.overrides'?.* dictionary"),
+        ("{training: {epochs: 1}}", "[training.epochs]", "expected path=value"),
+        ("{training: {epochs: 1}}", "{training: 3, training.lr: 1}", "'training' is a value"),
+    ],
+)
+def test_overrides_that_are_none_are_told(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(PolyglanceError, match=message):
+        load_study(write(tmp_path, old, new))
+
+
+def test_changes_of_another_kind_are_left_out_and_misspelt_ones_are_not(tmp_path: Path) -> None:
+    shared = "{text.embedder.char_dim: 8, text.encoder.heads: 2, transfer.dictionary: identical}"
+    study = load_study(write(tmp_path, "{training: {epochs: 1}}", shared))
+    assert {run.recipe.text.encoder.kind for run in make_plan(study, "quick").runs.values()} == {
+        "gru"
+    }
+    study = load_study(write(tmp_path, "{training: {epochs: 1}}", "{text.embedder.char_dm: 8}"))
+    with pytest.raises(PolyglanceError, match=r"unknown field 'text.embedder.char_dm'"):
+        make_plan(study, "quick")
+
+
+def test_paths_of_version_0_1_0_in_a_study_file_mean_what_they_meant(tmp_path: Path) -> None:
+    old = "{text: {hidden: 16, words: 8}, universal.dim: 5, loss.name: infonce, joint.dim: 16}"
+    study = load_study(write(tmp_path, "{training: {epochs: 1}}", old))
+    planned = [run.recipe for run in make_plan(study, "quick", seeds=1).runs.values()]
+    (recipe,) = [one for one in planned if one.data.languages is None]
+    assert (recipe.text.encoder.hidden, recipe.text.embedder.word_dim) == (16, 8)
+    assert recipe.loss.kind == "infonce"
+    with pytest.raises(PolyglanceError, match=r"'text.hidden' is now 'text.encoder.hidden'"):
+        make_plan(study, "quick", overrides={"text.hidden": 16})
 
 
 def test_comparisons_are_read() -> None:
@@ -117,7 +158,10 @@ def test_the_example_of_the_documentation_can_be_planned(tmp_path: Path) -> None
     path.write_text(guide.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
     plan = make_plan(load_study(str(path)), facts=facts(10), seeds=1)
     assert [len(set(line.sources[0].values())) for line in plan.lines] == [2, 1, 2]
-    assert plan.study.profiles["standard"].overrides == ["text.encoder.hidden=256", "joint.dim=256"]
+    assert plan.study.profiles["standard"].overrides == {
+        "text": {"encoder": {"hidden": 256}},
+        "joint": {"dim": 256},
+    }
 
 
 def test_the_measured_example_of_the_documentation_can_be_planned(tmp_path: Path) -> None:

@@ -109,9 +109,9 @@ def test_each_value_is_a_run_that_fills_its_columns() -> None:
 def test_the_key_follows_settings_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
     before = set(plan_of(VALUE, 1).runs)
     assert set(make_plan(Study.model_validate(VALUE), seeds=1).runs) == before
-    changed = make_plan(Study.model_validate(VALUE), seeds=1, overrides=["x=1"])
+    changed = make_plan(Study.model_validate(VALUE), seeds=1, overrides={"x": 1})
     assert not set(changed.runs) & before
-    default = make_plan(Study.model_validate(VALUE), seeds=1, overrides=["x=0"])
+    default = make_plan(Study.model_validate(VALUE), seeds=1, overrides={"x": 0})
     assert set(default.runs) == before
     newer = Experiment(PlantedSettings, experiments.get("planted").measures, planted, "", version=2)
     monkeypatch.setitem(experiments._parts, "planted", newer)

@@ -129,19 +129,22 @@ def test_later_changes_win() -> None:
     }
     row = {**ROW, "overrides": {"text.embedder.word_dim": 6, "text.encoder.hidden": 6}}
     made = study(
-        row, profiles={"standard": profile}, overrides=["training.epochs=4", "joint.dim=4"]
+        row,
+        profiles={"standard": profile},
+        overrides=["training.epochs=4", "joint.dim=4", "text.projection=true"],
     )
-    (run,) = make_plan(made, overrides=["training.batch_size=8"]).runs.values()
+    (run,) = make_plan(made, overrides={"training.batch_size": 8}).runs.values()
     recipe = run.recipe
     assert (recipe.joint.dim, recipe.training.epochs) == (4, 5)
-    assert (recipe.text.words, recipe.text.hidden, recipe.training.batch_size) == (6, 7, 8)
+    sizes = recipe.text.embedder.word_dim, recipe.text.encoder.hidden
+    assert (*sizes, recipe.training.batch_size) == (6, 7, 8)
 
 
 def test_changes_are_made_in_the_rows_chosen_alone() -> None:
     made = study(ROW, ALONE, {"name": "spelt", "recipe": "liwe"})
     known = facts(20, ("de", "en"))
     plain = make_plan(made, facts=known)
-    change = ["text.embedder.layers=[12, 10]"]
+    change = {"text.embedder.layers": [12, 10]}
     plan = make_plan(made, facts=known, overrides=change, only="sp*")
     changed = {line.row.name: line.sources for line in plan.lines}
     before = {line.row.name: line.sources for line in plain.lines}

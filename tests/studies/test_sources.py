@@ -54,10 +54,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_toy(tmp_path_factory.mktemp("data") / "toy")
 
 
-def plan(data: Path, value: dict = VALUE, overrides: tuple[str, ...] = ()):
+def plan(data: Path, value: dict = VALUE, overrides: dict | None = None):
     study = Study.model_validate(value)
     check_references(study, "here")
-    return make_plan(study, "standard", Facts.of(load_dataset(str(data)), "test"), 2, overrides)
+    return make_plan(
+        study, "standard", Facts.of(load_dataset(str(data)), "test"), 2, overrides or {}
+    )
 
 
 def test_every_seed_has_one_source_for_all_rows_and_x(data: Path) -> None:
@@ -78,7 +80,7 @@ def test_every_seed_has_one_source_for_all_rows_and_x(data: Path) -> None:
         set(map(id, sources)),
         set(map(id, others)),
     ]
-    changed = plan(data, overrides=("training.lr=0.02",))
+    changed = plan(data, overrides={"training.lr": 0.02})
     assert not set(changed.runs) & set(made.runs)
 
 
@@ -130,7 +132,7 @@ def test_studies_can_be_planned_on_data_with_their_languages(name: str, profile:
     assert all(run.source in made.runs for run in made.runs.values() if run.source)
     filled = [line for line in made.lines if line.sources[0]]
     assert len(filled) == len(made.lines)
-    zero = [run for run in made.runs.values() if run.recipe.data.photos == 0]
+    zero = [run for run in made.runs.values() if run.recipe.data.images == 0]
     assert zero
     if name == "zero-shot-languages":
         assert all(run.recipe.transfer.keep for run in zero)

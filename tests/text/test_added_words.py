@@ -73,7 +73,7 @@ def test_added_texts_have_ids_of_their_own_and_others_the_old_ones(reader):
 def test_spelt_words_have_a_form_for_every_place():
     dutch = {"nl": AddedLanguage(("hond", "rent"), "en")}
     reader = AddedReader(Vocabularies({"": Vocabulary(["dog"])}), dutch, 4)
-    recipe = TextRecipe(embedder="liwe")
+    recipe = TextRecipe(embedder=LiweEmbedderRecipe())
     found = encode(reader, ["hond rent hond", "hond", "x"], ["nl"] * 3, recipe)
     assert [[i - FIRST_ID for i in one] for one in found[:2]] == [[1, 4, 2], [3]]
     assert found[2] == [0]

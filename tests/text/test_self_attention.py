@@ -11,10 +11,15 @@ from polyglance.recipes.schema import CompatRecipe, TextRecipe
 from polyglance.text.encoders.self_attention import SelfAttention
 from polyglance.text.encoders.tower import TextTower
 
-RECIPE = TextRecipe(encoder="attention", hidden=10, heads=2, head_size=3, pooling="max", words=6)
+ENCODER = SelfAttentionRecipe(hidden=10, heads=2, head_dim=3)
+RECIPE = TextRecipe(
+    embedder=TableEmbedderRecipe(word_dim=6),
+    encoder=ENCODER,
+    pooling="max",
+)
 
 
-def layer(recipe: TextRecipe = RECIPE) -> SelfAttention:
+def layer(recipe: SelfAttentionRecipe = ENCODER) -> SelfAttention:
     torch.manual_seed(0)
     return SelfAttention(6, recipe).eval()
 
@@ -71,7 +76,7 @@ def test_the_authors_padding_reaches_the_longest_caption():
 
 def test_the_recipe_is_the_posters():
     text = load_recipe("translator").text
-    module = SelfAttention(text.words, text)
+    module = SelfAttention(text.embedder.word_dim, text.encoder)
     shapes = {name: tuple(value.shape) for name, value in module.named_parameters()}
     assert shapes["project.weight"] == (3 * 6 * 64, 300)
     assert shapes["join.weight"] == (300, 6 * 64)
@@ -81,7 +86,7 @@ def test_the_recipe_is_the_posters():
 
 
 def test_dropout_only_in_training():
-    module = layer(RECIPE.model_copy(update={"attention_dropout": 0.5}))
+    module = layer(ENCODER.model_copy(update={"attention_dropout": 0.5}))
     vectors, mask = torch.randn(2, 5, 6), torch.ones(2, 5, dtype=torch.bool)
     np.testing.assert_array_equal(*(module(vectors, mask).detach().numpy() for _ in range(2)))
     module.train()

@@ -6,12 +6,16 @@ import torch
 from polyglance.recipes.schema import TextRecipe
 from polyglance.text.encoders.tower import TextTower
 
+WORDS = TableEmbedderRecipe(word_dim=5)
+
 
 @pytest.mark.parametrize("pooling", ["last", "mean", "max", "first"])
 @pytest.mark.parametrize("encoder", ["gru", "bigru"])
 def test_an_embedding_does_not_depend_on_the_batch(encoder: str, pooling: str) -> None:
     torch.manual_seed(0)
-    recipe = TextRecipe(words=5, hidden=6, encoder=encoder, pooling=pooling)
+    recipe = TextRecipe.model_validate(
+        {"embedder": WORDS, "encoder": {"kind": encoder, "hidden": 6}, "pooling": pooling}
+    )
     tower = TextTower(recipe, vocabulary=20, dim=6).eval()
     ids = torch.randint(4, 20, (3, 7))
     lengths = torch.tensor([7, 2, 4])
@@ -24,7 +28,7 @@ def test_an_embedding_does_not_depend_on_the_batch(encoder: str, pooling: str) -
 def test_directions_average_or_concatenate() -> None:
     size = {}
     for directions in ("average", "concatenate"):
-        recipe = TextRecipe(words=5, hidden=6, encoder="bigru", directions=directions)
+        recipe = TextRecipe(embedder=WORDS, encoder=BiGruRecipe(hidden=6, directions=directions))
         size[directions] = TextTower(recipe, 20, 6).size
     assert size == {"average": 6, "concatenate": 12}
 

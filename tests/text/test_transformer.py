@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 
 from polyglance import Model
 from polyglance.errors import NoWords, PolyglanceError
-from polyglance.recipes import load_recipe
 from polyglance.gallery.query import check_query
+from polyglance.recipes import load_recipe
 from polyglance.text.embedders.transformer import Pieces
 from polyglance.training.augment import Augmenter
 from tests.conftest import TOY
@@ -33,13 +33,16 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recipe(bert: Path, *overrides: str):
     return load_recipe(
         "vse-infinity-bert",
-        [
-            *TOY,
-            "image.head.hidden=8",
-            "text.pooling=mean",
-            f"text.encoder.pretrained={bert}",
-            *overrides,
-        ],
+        parse_overrides(
+            [
+                *TOY,
+                "image.head.hidden=8",
+                "text.pooling=mean",
+                f"text.encoder.pretrained={bert}",
+                *overrides,
+            ]
+        ),
+        shared=True,
     )
 
 
@@ -166,7 +169,7 @@ def test_mistakes_are_told_before_anything_is_made(toy: Path, tmp_path: Path, be
     told(tmp_path / "nowhere", "no encoder there")
     told(without_weights(bert, tmp_path / "bare"), "no weights")
     told(write_bert(tmp_path / "maskless", mask=False), r"no mask token; set augment\.words=0")
-    told(bert, r"needs text\.towers=shared", "text.towers=per-language")
+    told(bert, r"set text\.towers=shared", "text.towers=per-language")
     shutil.copytree(bert, tmp_path / "broken")
     (tmp_path / "broken" / "model.safetensors").write_bytes(b"x" * 50)
     told(tmp_path / "broken", "cannot load the encoder")

@@ -13,7 +13,7 @@ from polyglance.text.embedders.fixed.words import LanguageWords
 from polyglance.text.vectors.fasttext import SubwordVectors
 from tests.alignment.planted import write_bin
 
-RECIPE = TextRecipe(embedder="vectors", ends=False, max_length=4)
+RECIPE = TextRecipe(embedder=VectorsEmbedderRecipe(), max_length=4)
 
 
 def unit(*rows):

@@ -37,14 +37,14 @@ def captions(count: int, length: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_every_fifth_region_goes() -> None:
-    keep = keep_vectors(np.full(3000, 36), AugmentRecipe(vectors=0.2), rng())
+    keep = keep_vectors(np.full(3000, 36), AugmentRecipe(vector_drop=0.2), rng())
     assert keep.shape == (3000, 36)
     assert keep.mean() == pytest.approx(0.8, abs=0.003)
     assert keep.sum(1).min() < 24 < 33 < keep.sum(1).max()
 
 
 def test_the_grids_rule_drops_a_tenth_and_leaves_a_fifth_of_pictures_whole() -> None:
-    keep = keep_vectors(np.full(6000, 81), AugmentRecipe(vectors=0.2, varying=True), rng())
+    keep = keep_vectors(np.full(6000, 81), AugmentRecipe(vector_drop=0.2, varying=True), rng())
     dropped = 1 - keep.mean(1)
     assert dropped.mean() == pytest.approx(0.096, abs=0.002)
     # r ≤ 0.2, and the rare others that lose nothing: ∫ (1 − 0.2 r)^81 dr from 0.2 is 0.0024.
@@ -53,7 +53,7 @@ def test_the_grids_rule_drops_a_tenth_and_leaves_a_fifth_of_pictures_whole() -> 
 
 def test_words_go_at_the_official_rates() -> None:
     ids, lengths = captions(4000, 30)
-    changed, kept = change_words(ids, lengths, AugmentRecipe(words=0.2), WORDS, rng())
+    changed, kept = change_words(ids, lengths, AugmentRecipe(word_drop=0.2), WORDS, rng())
     inside = np.arange(changed.shape[1]) < kept[:, None]
     total = ids.size
     assert kept.sum() / total == pytest.approx(0.92, abs=0.003)
@@ -66,7 +66,9 @@ def test_words_go_at_the_official_rates() -> None:
 
 def test_ends_can_be_spared() -> None:
     ids, lengths = captions(2000, 12)
-    changed, kept = change_words(ids, lengths, AugmentRecipe(words=0.5, ends=False), WORDS, rng())
+    changed, kept = change_words(
+        ids, lengths, AugmentRecipe(word_drop=0.5, include_ends=False), WORDS, rng()
+    )
     assert (changed[:, 0] == 1).all()
     assert (changed[np.arange(2000), kept - 1] == 2).all()
     assert kept.min() < 8
@@ -75,11 +77,11 @@ def test_ends_can_be_spared() -> None:
 def test_pieces_of_a_word_share_their_fate() -> None:
     ids, lengths = captions(3000, 9)
     joined = np.tile([False, False, True, True, False, False, True, False, False], (3000, 1))
-    changed, kept = change_words(ids, lengths, AugmentRecipe(words=0.4), WORDS, rng(), joined)
+    changed, kept = change_words(ids, lengths, AugmentRecipe(word_drop=0.4), WORDS, rng(), joined)
     for pieces in ({11, 12, 13}, {15, 16}):
         there = np.isin(changed, list(pieces)).sum(1)
         assert set(there) == {0, len(pieces)}
-    whole = change_words(ids, lengths, AugmentRecipe(words=0.4), WORDS, rng())
+    whole = change_words(ids, lengths, AugmentRecipe(word_drop=0.4), WORDS, rng())
     assert set(np.isin(whole[0], [11, 12, 13]).sum(1)) == {0, 1, 2, 3}
     assert kept.mean() == pytest.approx(9 * (1 - 0.4 * 0.4), abs=0.1)
 
@@ -90,9 +92,9 @@ def test_pieces_of_a_word_share_their_fate() -> None:
 )
 def test_order_is_kept_and_nothing_is_emptied(lengths: list[int], rate: float, seed: int) -> None:
     size = np.array(lengths)
-    keep = keep_vectors(size, AugmentRecipe(vectors=rate), rng(seed))
+    keep = keep_vectors(size, AugmentRecipe(vector_drop=rate), rng(seed))
     order, kept = compact(keep)
-    recipe = AugmentRecipe(words=rate, masked=0, random=0)
+    recipe = AugmentRecipe(word_drop=rate, mask_share=0, replace_share=0)
     ids = np.tile(np.arange(10, 10 + size.max()), (len(size), 1))
     changed, left = change_words(ids, size, recipe, WORDS, rng(seed))
     for row, length in enumerate(lengths):
@@ -194,7 +196,8 @@ def test_separate_towers_have_masks_of_their_own(toy: Path, tmp_path: Path) -> N
 
 
 def test_shares_beyond_one_are_an_error() -> None:
-    with pytest.raises(PolyglanceError, match=r"'augment': .*must not exceed 1"):
+    message = r"augment.mask_share and replace_share must not exceed 1"
+    with pytest.raises(PolyglanceError, match=message):
         load_recipe(
             "vsepp", parse_overrides(["augment.mask_share=0.9", "augment.replace_share=0.5"])
         )

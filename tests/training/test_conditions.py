@@ -37,7 +37,7 @@ def test_everything_by_default() -> None:
 @given(st.integers(0, 50))
 def test_overlap_is_the_same_half_and_disjoint_the_complement(seed: int) -> None:
     source = table()
-    half = DataRecipe(kinds=["independent"], photos=0.5)
+    half = DataRecipe(kinds=["independent"], images=0.5)
     rows = select_captions(source, half, seed)
     assert photos_of(source, rows, "en") == photos_of(source, rows, "de")
     assert len(photos_of(source, rows, "en")) == 20
@@ -49,7 +49,7 @@ def test_overlap_is_the_same_half_and_disjoint_the_complement(seed: int) -> None
 
 
 def test_the_authors_halves_are_neither() -> None:
-    source, half = table(400), DataRecipe(kinds=["independent"], photos=0.5)
+    source, half = table(400), DataRecipe(kinds=["independent"], images=0.5)
     rows = select_captions(source, half, 0, own_photos=True)
     shared = len(photos_of(source, rows, "en") & photos_of(source, rows, "de")) / 200
     assert 0.4 < shared < 0.6
@@ -57,14 +57,14 @@ def test_the_authors_halves_are_neither() -> None:
 
 def test_a_half_alone_is_the_half_of_both() -> None:
     source = table()
-    both = select_captions(source, DataRecipe(kinds=["independent"], photos=0.5), 3)
+    both = select_captions(source, DataRecipe(kinds=["independent"], images=0.5), 3)
     english = CaptionTable(
         source.texts,
         source.image,
         [code if code == "en" else "xx" for code in source.languages],
         source.kinds,
     )
-    alone = select_captions(english, DataRecipe(kinds=["independent"], photos=0.5), 3)
+    alone = select_captions(english, DataRecipe(kinds=["independent"], images=0.5), 3)
     assert photos_of(source, both, "en") == photos_of(english, alone, "en")
 
 
@@ -156,8 +156,8 @@ def test_drawn_captions_depend_on_the_seed() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"photos": 41}, "cannot come from 40"),
-        ({"photos": 0.6, "assignment": "disjoint"}, "4 parts of 24"),
+        ({"images": 41}, "cannot come from 40"),
+        ({"images": 0.6, "assignment": "disjoint"}, "4 parts of 24"),
         ({"complete": ["en", "ja"]}, "no photograph has captions in en, ja"),
     ],
 )

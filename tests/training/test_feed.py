@@ -67,7 +67,7 @@ def test_pairs_per_image(per_photo: dict[str, int], pairs: int) -> None:
         ["sampling.kind=union"],
         ["sampling.kind=languages", "sampling.c2c=0.5"],
         ["sampling.kind=languages", "compat.reshuffle_all=true"],
-        ["sampling.kind=joint", "sampling.c2c=1"],
+        ["sampling.kind=joint", "sampling.c2c_weight=1"],
     ],
 )
 def test_the_same_updates_from_any_start(settings: list[str]) -> None:
@@ -132,7 +132,7 @@ def test_compat_restarts_all_languages_at_once() -> None:
 
 def test_joint_updates_take_one_caption_of_each_language_for_the_same_photographs() -> None:
     source = data()
-    joint = feed(source, "sampling.kind=joint", "sampling.c2c=0.5")
+    joint = feed(source, "sampling.kind=joint", "sampling.c2c_weight=0.5")
     for step in islice(joint.steps(0), 6):
         grounded, pairs = step[:4], step[4:]
         photos = source.photo[grounded[0].captions].tolist()
@@ -160,7 +160,7 @@ def test_text_only_tuples_serve_c2c_alone() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["sampling.c2c=0.5"], "needs tasks.sampling"),
+        (["sampling.c2c=0.5"], "sampling of kind union has no field 'c2c' .languages has"),
         (["text.towers=per-language"], "needs batches of one language"),
         (["sampling.kind=languages", "sampling.text_only=true"], "above 0"),
         (["training.batch_size=1000", "training.drop_last=true"], "do not fill one batch"),

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import TrainingRecipe
+from polyglance.recipes.schema import StepSchedule, TrainingRecipe
 from polyglance.training import trainer
 from polyglance.training.groups import check_multipliers, parameter_groups
 from polyglance.training.schedule import learning_rate
@@ -38,7 +38,7 @@ def test_an_unknown_part_is_an_error(prefix: str) -> None:
 
 
 def test_growth_within_an_epoch_goes_with_every_schedule() -> None:
-    recipe = TrainingRecipe(lr=1.0, warmup_epoch=1, schedule="step", decay_every=1, decay=0.5)
+    recipe = TrainingRecipe(lr=1.0, warmup_epoch=1, schedule=StepSchedule(every=1, decay=0.5))
     rates = [learning_rate(recipe, update, 4) for update in range(12)]
     assert rates == [1.0] * 4 + [0.125, 0.25, 0.375, 0.5] + [0.25] * 4
 

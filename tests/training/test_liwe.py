@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from polyglance import Model
 from polyglance.errors import NoWords, PolyglanceError
-from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.gallery.query import check_query
+from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text.embedders.characters.embedder import Spellings
 from polyglance.training.checkpoint import FILE
 from tests.conftest import WORDS
@@ -42,7 +42,7 @@ def model(*overrides: str, recipe: str = "liwe") -> Model:
         "text.embedder.min_count=1",
         *SMALL,
     ]
-    made = load_recipe(recipe, parse_overrides([*small, *overrides]))
+    made = load_recipe(recipe, parse_overrides([*small, *overrides]), shared=True)
     captions = {code: [[w] for group in groups for w in group] for code, groups in WORDS.items()}
     torch.manual_seed(0)
     result = Model(made, Spellings.build(made.text, captions), 4, CODES)
@@ -99,8 +99,8 @@ def test_aligned_languages_meet_images_only_through_grounded_ones(
     toy: Path, tmp_path: Path
 ) -> None:
     source = data(photos=30)
-    for sampling in ("joint", "languages"):
-        chosen = [f"sampling.kind={sampling}", "sampling.c2c=0.5", "sampling.grounded=[en]"]
+    for sampling, share in (("joint", "c2c_weight"), ("languages", "c2c")):
+        chosen = [f"sampling.kind={sampling}", f"sampling.{share}=0.5", "sampling.grounded=[en]"]
         kinds = set()
         for terms in islice(feed(source, *chosen).steps(0), 60):
             for term in terms:
@@ -113,9 +113,9 @@ def test_aligned_languages_meet_images_only_through_grounded_ones(
                 kinds.add(term.others is None)
         assert kinds == {True, False}
     with pytest.raises(PolyglanceError, match="would not be trained at all"):
-        run(toy, tmp_path / "run", "sampling.grounded=[en]")
+        run(toy, tmp_path / "run", "sampling.kind=languages", "sampling.grounded=[en]")
     with pytest.raises(PolyglanceError, match="'fr' is not a language trained on"):
-        run(toy, tmp_path / "run", "sampling.grounded=[fr]")
+        run(toy, tmp_path / "run", "sampling.kind=languages", "sampling.grounded=[fr]")
 
 
 @pytest.mark.parametrize("embedder", ["liwe", "chargru"])
@@ -251,7 +251,7 @@ def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
     settings = [
         "image.attention=false",
         "text.embedder.kind=transformer",
-        f"text.encoder.pretrained={bert}",
+        f"text.embedder.pretrained={bert}",
     ]
     settings += ["training.epochs=8", "training.evaluate_every=20"]
     result = run(toy, tmp_path / "run", *settings, recipe="cmlr")
@@ -276,7 +276,10 @@ def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
     ("change", "message"),
     [
         (["text.encoder.kind=transformer"], "has word vectors of its own"),
-        (["text.embedder.kind=table", "text.embedder.vectors=x.vec"], "beside spelt words"),
+        (
+            ["text.embedder.kind=table", "text.embedder.vectors=x.vec"],
+            "of kind table has no field 'vectors' .liwe, chargru, universal and vectors have",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_told(change: list[str], message: str) -> None:

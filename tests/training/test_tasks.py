@@ -22,7 +22,7 @@ from tests.training.test_trainer import run, same
     [
         ["sampling.kind=languages", "sampling.c2c=0.5"],
         ["sampling.kind=languages", "sampling.c2c=0.5", "text.towers=per-language"],
-        ["sampling.kind=joint", "sampling.c2c=1", "text.towers=per-language"],
+        ["sampling.kind=joint", "sampling.c2c_weight=1", "text.towers=per-language"],
     ],
 )
 def test_tasks_learn_both_languages(toy: Path, tmp_path: Path, settings: list[str]) -> None:

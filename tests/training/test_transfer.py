@@ -74,7 +74,7 @@ def trained(world):
 
 def run(world, name, kind, *overrides, resume=False):
     recipe, small = KINDS[kind]
-    chosen = load_recipe(recipe, parse_overrides([*small, *overrides]))
+    chosen = load_recipe(recipe, parse_overrides([*small, *overrides]), shared=True)
     folder, dataset = world
     return train(chosen, dataset, folder / name, resume, folder / "cache", show_progress=False)
 
@@ -178,7 +178,7 @@ def test_languages_are_added_one_after_the_other(world, trained, tmp_path):
     recipe, small = KINDS["liwe"]
     named = [f"transfer.source={world[0] / 'first'}", "transfer.keep=true"]
     named += [f"transfer.dictionary={tmp_path / 'pairs.txt'}", "data.languages=[es]"]
-    chosen = load_recipe(recipe, parse_overrides([*small, *named]))
+    chosen = load_recipe(recipe, parse_overrides([*small, *named]), shared=True)
     before = Model.load(world[0] / "first")
     both = begin_model(chosen, None, {}, before.feature_dim, world[0] / "first")
     both.save(tmp_path / "both")
@@ -234,7 +234,7 @@ def test_copied_weights_are_those_that_both_have(world, trained):
     [
         (
             "table",
-            ["text.encoder.hidden=8"],
+            ["text.encoder.hidden=8", "text.projection=true"],
             "trained with text.encoder.hidden=16, and the recipe has 8",
         ),
         ("table", ["data.languages=[en]"], "the model knows 'en' already"),
@@ -243,7 +243,11 @@ def test_copied_weights_are_those_that_both_have(world, trained):
         ("table", ["transfer.dictionary=lexicon"], "dictionary lexicon needs a lexicon"),
         ("table", ["transfer.source=null"], "it goes with transfer.source"),
         ("table", ["transfer.dictionary=identical"], "needs vectors of both languages"),
-        ("vectors", ["text.embedder.vectors=nowhere"], "no such folder; give text.vectors"),
+        (
+            "vectors",
+            ["text.embedder.vectors=nowhere"],
+            "no such folder; give text.embedder.vectors",
+        ),
         ("vectors", ["data.languages=null"], "data.images=0 needs data.languages"),
     ],
 )

@@ -245,12 +245,11 @@ def words_of(photo: Any, code: str) -> list[str]:
     ("recipe", "changes", "message"),
     [
         ("mule", ["loss.kind=max-hinge"], "loss.kind=triplets"),
-        ("mule", ["sampling.c2c=1"], "leave out tasks.c2c"),
-        ("mule", ["augment.word_drop=0.1"], "constraints.masking"),
+        ("mule", ["augment.word_drop=0.1"], "use sampling.masking_weight"),
         ("mule", ["text.embedder.vectors=nowhere"], "no such folder"),
-        ("mule", ["text.embedder.own_dim=9"], "universal.dim is 9"),
+        ("mule", ["text.embedder.own_dim=9"], "text.embedder.own_dim is 9"),
         ("mule", ["text.embedder.stored=true"], "polyglance compact"),
-        ("mule", ["joint.similarity.kind=order"], "compares points by cosine"),
+        ("mule", ["joint.similarity.kind=order"], "compares by cosine"),
         ("dictionary", ["text.embedder.frequent_count=100"], "needs a lexicon"),
         ("smalr", ["text.towers=per-language", "text.embedder.frequent=2"], "shares no words"),
         (

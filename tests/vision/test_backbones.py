@@ -8,8 +8,7 @@ import pytest
 
 from polyglance.errors import PolyglanceError
 from polyglance.vision.backbones import Lite, backbones
-from polyglance.vision.open import open_backbone
-from polyglance.vision.extract import extract
+from polyglance.vision.extract import extract, open_backbone
 from polyglance.vision.lite import LiteBackbone, check_equal
 
 NEEDED = ("torch", "onnxruntime", "onnx", "efficientnet_lite_pytorch")

@@ -2,7 +2,7 @@
 
 import torch
 
-from polyglance.recipes.schema import ImageRecipe
+from polyglance.recipes.schema import ImageRecipe, ResidualMlpHead
 from polyglance.vision.heads import ResidualMLP
 from polyglance.vision.tower import ImageTower
 
@@ -14,13 +14,13 @@ def sets(*lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 def residual(**fields: object) -> ImageTower:
     torch.manual_seed(1)
-    return ImageTower(ImageRecipe(head="residual-mlp", hidden=4, **fields), 7, 6)
+    return ImageTower(ImageRecipe(head=ResidualMlpHead(hidden=4), **fields), 7, 6)
 
 
 def test_the_residual_head_has_the_papers_shapes() -> None:
     """Spec §2.5: Linear(2048→1024) + Linear(2048→512)–BN(512)–ReLU–Linear(512→1024)."""
     with torch.device("meta"):
-        head = ImageTower(ImageRecipe(head="residual-mlp", hidden=512), 2048, 1024).head
+        head = ImageTower(ImageRecipe(head=ResidualMlpHead(hidden=512)), 2048, 1024).head
     assert {name: tuple(p.shape) for name, p in head.named_parameters()} == {
         "linear.weight": (1024, 2048),
         "linear.bias": (1024,),

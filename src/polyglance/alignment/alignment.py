@@ -83,7 +83,7 @@ class Alignment:
 
 
 def prepare(matrix: np.ndarray, mean: np.ndarray | None = None) -> np.ndarray:
-    """Rows of length 1; with a mean, centred and scaled again (spec §6.1)."""
+    """Rows of length 1; with a mean, centred and scaled again."""
     rows = normalise_rows(matrix)
     return rows if mean is None else normalise_rows(rows - mean)
 

@@ -62,7 +62,7 @@ def _partition(scores: np.ndarray, columns: np.ndarray, k: int) -> tuple[np.ndar
 def mean_similarity(
     queries: np.ndarray, pool: np.ndarray, k: int = 10, advance: Advance | None = None
 ) -> np.ndarray:
-    """r(x, Z) [n]: mean of the k largest inner products of each query with the pool (spec §6.1)."""
+    """r(x, Z) [n]: mean of the k largest inner products with the pool (Joulin et al. 2018)."""
     means = np.empty(len(queries), queries.dtype)
     for rows, values, _ in nearest(queries, pool, k):
         means[rows] = values.mean(axis=1)

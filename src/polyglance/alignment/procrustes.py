@@ -6,7 +6,7 @@ from polyglance.errors import PolyglanceError
 
 
 def procrustes(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """M [d, d], orthogonal, minimising ‖X Mᵀ − Y‖ over paired rows X, Y [n, d] (spec §6.1).
+    """M [d, d], orthogonal, minimising ‖X Mᵀ − Y‖ over paired rows X, Y [n, d] (Schönemann 1966).
 
     YᵀX = UΣVᵀ gives M = UVᵀ; a vector x is mapped to Mx, rows to X Mᵀ. Being a rotation, it keeps
     all distances of the source: use it where pairs are scarce or noisy, and to start RCSLS.

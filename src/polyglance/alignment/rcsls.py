@@ -1,7 +1,7 @@
 """RCSLS (Joulin et al. 2018): a linear map trained for CSLS retrieval, with a working rollback.
 
 The objective is positively homogeneous of degree 1 in M: scaling M scales it, so without a
-constraint it is unbounded below, and few iterations are part of the method (spec §6.1).
+constraint it is unbounded below, and few iterations are part of the method (Joulin et al. 2018).
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def rcsls_objective(
     k: int = 10,
     advance: Advance | None = None,
 ) -> tuple[float, np.ndarray]:
-    """f(M) and its gradient [d, d] (spec §6.1), the k-NN sets taken as fixed.
+    """f(M) and its gradient [d, d], the k-NN sets taken as fixed.
 
     f = (1/n) Σ −2 (Mxᵢ)ᵀyᵢ + r(Mxᵢ, Z_t) + r(yᵢ, Z_s Mᵀ); source, target [n, d] are pairs, the
     pools [m, d] all vectors. As yᵀ(Mz) = (Mᵀy)ᵀz, no pool is ever mapped or copied.

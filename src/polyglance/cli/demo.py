@@ -128,7 +128,7 @@ def _unfinished(out: Path, mark: dict[str, Any]) -> bool:
 
 def _remove(out: Path) -> None:
     """Remove what an earlier demo made, and nothing else."""
-    from polyglance.training.lock import lock_run
+    from polyglance.training.folder import lock_run
 
     if (out / RUN).is_dir():
         with lock_run(out / RUN):  # refused while another demo trains in it

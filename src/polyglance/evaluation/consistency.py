@@ -1,4 +1,4 @@
-"""Cross-lingual consistency: one score from those of a query's translations (spec §5.6).
+"""Cross-lingual consistency, one score from those of a query's translations (SMALR, §3.4).
 
 CLC-A is their mean; CLC-C a small network over them, learnt on the validation split.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 HIDDEN, ITERATIONS, RATE = 32, 30, 1e-2
 MARGIN, TOP, CAPTION_WEIGHT = 0.05, 10, 1.5
-"""SMALR's matching loss (spec §5.2): margin, negatives of an anchor, weight of caption anchors."""
+"""SMALR's matching loss (§3.3): margin, negatives of an anchor, weight of caption anchors."""
 
 
 def average_scores(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
@@ -39,7 +39,7 @@ class Consistency:
     Without the division the hinge loss of scores that often violate the margin is least when all
     scores are equal, and 30 steps lead there: every image ranks alike. The network is
     homogeneous, so the division changes no ranking. All weights start equal and learn from all
-    pairs at once, so the 32 units stay equal for ever (spec §5.6), and the second layer cancels:
+    pairs at once, so the 32 units stay equal for ever, and the second layer cancels:
     `first` [L] is what each unit gives the languages. `shift` is added to the scores, as a ReLU
     would make all negative ones equal.
     """

@@ -1,4 +1,4 @@
-"""Several models as one: the average of their scores (spec §2.4; VSE∞'s region + grid)."""
+"""Several models as one: the average of their scores (VSE∞'s region + grid)."""
 
 from collections.abc import Sequence
 from pathlib import Path

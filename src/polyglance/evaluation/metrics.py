@@ -1,4 +1,4 @@
-"""Recalls, median and mean ranks from 0-based ranks (spec §2.4), whole and in folds."""
+"""Recalls, median and mean ranks from 0-based ranks, whole and in folds."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass

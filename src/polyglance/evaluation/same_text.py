@@ -1,6 +1,6 @@
 """HGR's protocol for video: captions of equal text are one caption of all their clips.
 
-MSR-VTT describes different clips with the same words. HGR's code (spec §2.4) puts every distinct
+MSR-VTT describes different clips with the same words. HGR's code puts every distinct
 text once into the gallery and takes each clip that has it for a right answer, so its recalls are
 higher than those that know one clip for a caption.
 """

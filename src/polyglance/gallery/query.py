@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polyglance.errors import PolyglanceError
 from polyglance.registry import nearest
-from polyglance.text.tokenizers.read import read_words
+from polyglance.text.tokenizers.base import read_words
 
 if TYPE_CHECKING:
     from polyglance.models import Model

@@ -1,4 +1,4 @@
-"""Attention of the vectors of one set to those of another, for all pairs of sets (spec §2.6).
+"""Attention of the vectors of one set to those of another, for all pairs of sets (SCAN, §3.1).
 
 Queries [Q, q, D] attend to contexts [C, c, D]; similarities are laid out [C, c, Q, q]. What a
 query attends to is a weighted sum a = Σ w_k c_k. Its cosine with the query needs no vector of

@@ -1,4 +1,4 @@
-"""IMRAM: attention in steps, with a memory that refines the query (Chen et al. 2020, spec §2.6)."""
+"""IMRAM: attention in steps, with a memory that refines the query (Chen et al. 2020)."""
 
 import torch
 from torch import Tensor, nn

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from polyglance.recipes.schema import Recipe
 from polyglance.registry import Registry
 from polyglance.text.embedders import Embedder, TextBatch
-from polyglance.text.encoders import build_text_tower
+from polyglance.text.encoders import LanguageTowers, TextTower, Tower, TransformerTower
 from polyglance.vision.tower import ImageTower
 
 
@@ -39,3 +39,14 @@ networks: Registry[type[Network]] = Registry("similarity")
 def build_network(recipe: Recipe, feature_dim: int, embedder: Embedder) -> Network:
     """The network that a recipe describes."""
     return networks.get(recipe.joint.similarity.kind)(recipe, feature_dim, embedder)
+
+
+def build_text_tower(recipe: Recipe, embedder: Embedder) -> Tower:
+    """One tower for all languages, one for each, or a pretrained transformer."""
+    if recipe.text.encoder.kind == "transformer":
+        return TransformerTower(recipe.text, recipe.joint.dim)
+    towers = {
+        tower: TextTower(recipe, layer, embedder.added_rows(tower, layer.dim))
+        for tower, layer in embedder.layers()
+    }
+    return towers[""] if "" in towers else LanguageTowers(towers, embedder.pivots)

@@ -1,4 +1,4 @@
-"""Scores between images and captions, differentiable (spec §2.2)."""
+"""Scores between images and captions, differentiable."""
 
 import torch
 from torch import Tensor

@@ -38,7 +38,7 @@ class LanguageClassifier(nn.Linear):
 
     The classifier learns at full weight, and `strength` is that of the reversed gradient alone.
     The authors scale the loss by it, too, so that the features get its square, about 1e-12
-    (spec §5.2): `scaled` does the same.
+    (in MULE's code): `scaled` does the same.
     """
 
     def loss(

@@ -1,4 +1,4 @@
-"""Triplet hinges on a score matrix (spec §2.1)."""
+"""Triplet hinges on a score matrix (Faghri et al. 2018, VSE++)."""
 
 import torch
 from torch import Tensor

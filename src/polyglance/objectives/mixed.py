@@ -12,7 +12,7 @@ EPSILON = 0.991
 
 
 def hard_weight(step: int, epsilon: float = EPSILON) -> float:
-    """k_t = 1 − ε^t, the weight of the hardest negatives at update t from 1 (spec §2.1).
+    """k_t = 1 − ε^t, the weight of the hardest negatives at update t from 1 (LIWE).
 
     >>> [round(hard_weight(t), 3) for t in (10, 50, 100, 250, 500)]
     [0.086, 0.364, 0.595, 0.896, 0.989]

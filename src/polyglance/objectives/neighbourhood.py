@@ -1,4 +1,4 @@
-"""Neighbourhoods: sentences about one photograph lie together (EmbN, MULE; spec §5.2)."""
+"""Neighbourhoods: sentences about one image lie together (Wang et al. 2018, EmbN; MULE)."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""Triplets: of every anchor, the N most violated (EmbN, MULE, SMALR; spec §5.2).
+"""Triplets: of every anchor, the N most violated (Wang et al. 2018, EmbN; MULE; SMALR, §3.3).
 
 Hinges fall with a negative's distance, so the N largest are those of the N nearest negatives.
 """

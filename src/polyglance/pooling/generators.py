@@ -1,4 +1,4 @@
-"""Coefficient generators of GPO: what gives every rank its score (VSE∞, spec §3.1–3.2)."""
+"""Coefficient generators of GPO: what gives every rank its score (VSE∞, supplement §2.4)."""
 
 import torch
 from torch import Tensor, nn

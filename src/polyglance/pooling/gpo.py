@@ -1,4 +1,4 @@
-"""The generalised pooling operator (Chen et al. 2021, VSE∞; spec §3.1) and its variants."""
+"""The generalised pooling operator (Chen et al. 2021, VSE∞) and its variants."""
 
 import torch
 from torch import Tensor, nn

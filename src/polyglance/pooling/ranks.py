@@ -39,7 +39,7 @@ class KMaxPool(Pooling):
         if self.k >= int(lengths.max()):
             return MeanPool(self.dim)(vectors, lengths)
         total = descending(vectors, lengths)[:, :, : self.k].sum(2)
-        # Each sample has its own k: a short one must not shrink those after it (spec §2.6).
+        # Each sample has its own k: a short one must not shrink those after it.
         return (total / lengths.clamp(max=self.k).unsqueeze(1)).to(vectors.dtype)
 
 

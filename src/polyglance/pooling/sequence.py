@@ -77,7 +77,7 @@ class Reasoning(nn.Module):
 class ReasoningPool(Pooling):
     """Four layers of graph reasoning, ℓ2 over every vector, then another pooling (VSRN).
 
-    The official helper takes the ℓ2 norm across regions; that is not repeated (spec §2.6).
+    The official helper takes the ℓ2 norm across regions; that is not repeated.
     """
 
     def __init__(self, dim: int, pooling: Pooling) -> None:

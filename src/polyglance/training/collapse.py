@@ -11,7 +11,7 @@ FLAT = 0.01
 
 
 class CollapseDetector:
-    """Counts consecutive updates whose loss is that of equal scores (spec §7.4).
+    """Counts consecutive updates whose loss is that of equal scores.
 
     Max-of-hinges from a cold start often sits at 2·α·B; left alone it may stay there for ever.
     """

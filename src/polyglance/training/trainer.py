@@ -20,9 +20,8 @@ from polyglance.training.assignment import assign_tokens
 from polyglance.training.callbacks import Callback, default_callbacks
 from polyglance.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
 from polyglance.training.data import prepare
-from polyglance.training.folder import check_folder
+from polyglance.training.folder import check_folder, lock_run
 from polyglance.training.groups import check_multipliers, parameter_groups
-from polyglance.training.lock import lock_run
 from polyglance.training.log import RunLog
 from polyglance.training.samplers import Sampler, samplers
 from polyglance.training.schedule import learning_rate, total_updates

@@ -23,8 +23,7 @@ from polyglance.recipes.schema import (
 )
 from polyglance.text.embedders import TrainingTexts
 from polyglance.text.tokenizers import read_words
-from polyglance.training.folder import check_folder
-from polyglance.training.lock import lock_run
+from polyglance.training.folder import check_folder, lock_run
 from polyglance.training.trainer import train_locked
 from polyglance.transfer.start import start_from, transferred
 

@@ -15,10 +15,10 @@ Pieces = list[list[str]]
 
 @translators.register("ctranslate2")
 class CTranslate2Translator(Translator):
-    """`ctranslate2:FOLDER`: a converted model (`model.bin`) with its tokeniser beside it.
+    """`ctranslate2:FOLDER`: a converted model (`model.bin`) with its tokenizer beside it.
 
     That is `source.spm` and `target.spm` of OPUS-MT, `sentencepiece.model` of OpenNMT and Argos,
-    or a Hugging Face tokeniser (`tokenizer_config.json`), whose model may know many languages.
+    or a Hugging Face tokenizer (`tokenizer_config.json`), whose model may know many languages.
     """
 
     def __init__(self, argument: str) -> None:
@@ -57,7 +57,7 @@ class CTranslate2Translator(Translator):
         if (self.folder / "tokenizer_config.json").is_file():
             return _Fast(self.folder)
         raise PolyglanceError(
-            f"{self.folder}: there is no tokeniser beside the model (source.spm and target.spm, "
+            f"{self.folder}: there is no tokenizer beside the model (source.spm and target.spm, "
             "sentencepiece.model, or tokenizer_config.json); copy it there"
         )
 
@@ -81,7 +81,7 @@ class _Spm:
 
 
 class _Fast:
-    """A tokeniser of transformers, which also says how the languages are named."""
+    """A tokenizer of transformers, which also says how the languages are named."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._tool = folder, load_tokenizer(folder)

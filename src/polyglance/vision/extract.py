@@ -16,9 +16,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.progress import Bar
 from polyglance.registry import nearest
-from polyglance.vision.backbones import DEFAULT, Backbone, BackboneOutput
+from polyglance.vision.backbones import DEFAULT, FAMILIES, Backbone, BackboneOutput, backbones
 from polyglance.vision.features import Features, parse_feature, pool_grid
-from polyglance.vision.open import open_backbone
 from polyglance.vision.preprocess import Preprocessing, preprocess
 from polyglance.vision.store import LARGEST, META, FeatureStore, Form
 
@@ -286,3 +285,21 @@ def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
 
 def _workers() -> int:
     return min(8, max(2, os.cpu_count() or 2))
+
+
+def open_backbone(name: str, cache: Path) -> Backbone:
+    """The network called `name`.
+
+    Names are the registered ones, `timm:NAME[@weights file]`, `torchvision:NAME[@weights file]`
+    and `transformers:FOLDER`. Converted networks are kept below `cache`.
+    """
+    family, colon, rest = name.partition(":")
+    if not colon:
+        from polyglance.vision.lite import LiteBackbone
+
+        return LiteBackbone(backbones.get(name), cache)
+    from polyglance.vision import external  # noqa: F401  (registers the families)
+
+    if not rest:
+        raise PolyglanceError(f"backbone '{name}': name a network after the colon")
+    return FAMILIES.get(family)(rest)

@@ -41,7 +41,7 @@ def spans(text: str, language: str | None = None) -> list[Span]:
 
 
 def words_of(text: str, language: str | None = None) -> list[str]:
-    """The words of a text in the one spelling that tokenisers use."""
+    """The words of a text in the one spelling that tokenizers use."""
     text = normalise(text, language)
     return [text[start:end] for start, end in spans(text, language)]
 

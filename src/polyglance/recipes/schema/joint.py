@@ -25,7 +25,9 @@ class ScanRecipe(Variant):
 
     kind: Literal["scan"] = "scan"
     direction: Literal["t2i", "i2t"] = Field(
-        "t2i", description="words attend to the image, or its vectors to the words"
+        "t2i",
+        description="words attend to the image, or its vectors to the words; for both, average two "
+        "models with 'evaluate A B --ensemble'",
     )
     smooth: float = Field(9.0, gt=0, description="inverse temperature λ₁ of the attention")
     lse: float | None = Field(

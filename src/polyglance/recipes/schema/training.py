@@ -122,7 +122,7 @@ class CompatRecipe(Section):
 class TranslationRecipe(Section):
     """How 'evaluate' asks the trained model: queries translated, scores of several joined.
 
-    The cross-lingual consistency of Burns et al. 2020, SMALR, §3.3.
+    The cross-lingual consistency of Burns et al. 2020, SMALR, §3.4.
     """
 
     translator: str = Field(

@@ -1,7 +1,15 @@
 """How words become vectors: one module or package for each way."""
 
-from polyglance.text.embedders.base import Embedder, Substitutes, TrainingTexts, embedders, register
-from polyglance.text.embedders.build import build_embedder, load_embedder
+from polyglance.text.embedders.added import AddedEmbedder
+from polyglance.text.embedders.base import (
+    Embedder,
+    Substitutes,
+    TrainingTexts,
+    build_embedder,
+    embedders,
+    load_embedder,
+    register,
+)
 from polyglance.text.embedders.characters.embedder import CharacterEmbedder
 from polyglance.text.embedders.encoded import EncodedTexts, TextBatch
 from polyglance.text.embedders.fixed.embedder import VectorsEmbedder
@@ -12,6 +20,7 @@ from polyglance.text.embedders.universal.embedder import UniversalEmbedder
 from polyglance.text.embedders.vocabulary import Vocabulary
 
 __all__ = [
+    "AddedEmbedder",
     "CharacterEmbedder",
     "Embedder",
     "EncodedTexts",

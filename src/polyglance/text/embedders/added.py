@@ -12,13 +12,18 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
-from polyglance.text.embedders.base import Embedder, Substitutes, TrainingTexts, embedders, register
+from polyglance.text.embedders.base import (
+    ADDED,
+    Embedder,
+    Substitutes,
+    TrainingTexts,
+    embedders,
+    register,
+)
 from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.embedders.layer import FIRST_ADDED, AddedRows, WordLayer
 from polyglance.text.embedders.vocabulary import END, PAD, START
 from polyglance.text.inflection import InflectionIndex
-
-FILE = "added.json"
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class AddedEmbedder(Embedder):
     @classmethod
     def load(cls, recipe: Recipe, folder: Path) -> "AddedEmbedder":
         base = embedders.get(recipe.text.embedder.kind).load(recipe, folder)
-        value: Any = read_json(folder / FILE)
+        value: Any = read_json(folder / ADDED)
         try:
             added = {
                 language: AddedLanguage(tuple(one["words"]), one["pivot"])
@@ -85,7 +90,7 @@ class AddedEmbedder(Embedder):
             }
         except (KeyError, TypeError, AttributeError, ValueError):
             raise PolyglanceError(
-                f"{folder / FILE}: needs 'languages' with words and pivot"
+                f"{folder / ADDED}: needs 'languages' with words and pivot"
             ) from None
         return cls(base, added)
 
@@ -96,7 +101,7 @@ class AddedEmbedder(Embedder):
             language: {"pivot": own.pivot, "words": list(own.words)}
             for language, own in self.added.items()
         }
-        write_json(folder / FILE, {"forms": self.places, "languages": described})
+        write_json(folder / ADDED, {"forms": self.places, "languages": described})
 
     @property
     def towers(self) -> list[str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from polyglance.text.vectors.word_vectors import WordVectors
 
 T = TypeVar("T")
+ADDED = "added.json"
+"""The file of words that were added to a trained model."""
 
 
 class Substitutes(NamedTuple):
@@ -215,3 +217,14 @@ def by_language(tables: Mapping[str, T], language: str | None) -> T:
         hint = nearest(language, list(tables))
         raise PolyglanceError(f"this model does not know the language '{language}'{hint}")
     return tables[language]
+
+
+def build_embedder(recipe: Recipe, texts: TrainingTexts) -> Embedder:
+    """A fresh embedder, from the captions that a model will be trained on."""
+    return embedders.get(recipe.text.embedder.kind).build(recipe, texts)
+
+
+def load_embedder(recipe: Recipe, folder: Path) -> Embedder:
+    """The embedder of a saved model."""
+    kind = "added" if (folder / ADDED).is_file() else recipe.text.embedder.kind
+    return embedders.get(kind).load(recipe, folder)

@@ -1,7 +1,6 @@
 """How word vectors become one vector for a text: encoders and the towers around them."""
 
 from polyglance.text.encoders.base import TextEncoder, encoders
-from polyglance.text.encoders.build import build_text_tower
 from polyglance.text.encoders.recurrent import GruEncoder
 from polyglance.text.encoders.self_attention import SelfAttention
 from polyglance.text.encoders.tower import LanguageTowers, TextTower, Tower
@@ -15,6 +14,5 @@ __all__ = [
     "TextTower",
     "Tower",
     "TransformerTower",
-    "build_text_tower",
     "encoders",
 ]

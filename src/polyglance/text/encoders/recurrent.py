@@ -11,7 +11,7 @@ from polyglance.text.encoders.base import encoders
 @encoders.register("gru")
 @encoders.register("bigru")
 class GruEncoder(PackedGRU):
-    """States of a GRU; of two directions, their average or both (Kádár et al. 2018, §4)."""
+    """States of a GRU; of two directions, their average or both (Kádár et al. 2018, §3)."""
 
     part = "gru"
 

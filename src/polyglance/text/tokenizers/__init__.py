@@ -1,8 +1,13 @@
 """How texts are cut into words."""
 
 from polyglance.text.tokenizers import papers, words
-from polyglance.text.tokenizers.base import Tokenizer, get_tokenizer, tokenize_many, tokenizers
-from polyglance.text.tokenizers.read import read_words
+from polyglance.text.tokenizers.base import (
+    Tokenizer,
+    get_tokenizer,
+    read_words,
+    tokenize_many,
+    tokenizers,
+)
 
 __all__ = [
     "Tokenizer",

@@ -1,14 +1,18 @@
-"""Tokenisers by name. `words` is the default; the others serve fidelity to the papers."""
+"""Tokenizers by name. `words` is the default; the others serve fidelity to the papers."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Protocol
 
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
+from polyglance.recipes.schema import TextRecipe
 from polyglance.registry import Registry
+from polyglance.text.tokenizers.romanise import romanise
 
+Languages = Sequence[str] | str | None
+"""One language for all texts, one for each, or None: the script decides."""
 SHOW_PROGRESS_FROM = 50_000
 """Captions from which `tokenize_many` may take more than two seconds."""
 
@@ -21,12 +25,12 @@ class Tokenizer(Protocol):
         ...
 
 
-tokenizers: Registry[type[Tokenizer]] = Registry("tokeniser")
+tokenizers: Registry[type[Tokenizer]] = Registry("tokenizer")
 _instances: dict[str, Tokenizer] = {}
 
 
 def get_tokenizer(name: str = "words") -> Tokenizer:
-    """The tokeniser called `name`, made once and shared.
+    """The tokenizer called `name`, made once and shared.
 
     >>> get_tokenizer("words").tokenize("A man's dog!")
     ['a', 'man', "'s", 'dog']
@@ -46,7 +50,9 @@ def tokenize_many(
     get_tokenizer(tokenizer)
     codes = _codes(languages, len(texts))
     show = len(texts) >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
-    pairs = track(zip(texts, codes, strict=True), "tokenising", len(texts), "captions", show)
+    pairs: Iterable[tuple[str, str | None]] = zip(texts, codes, strict=True)
+    if show:
+        pairs = track(pairs, "tokenizing", len(texts), "captions", show)
     return [list(_tokens(tokenizer, text, code)) for text, code in pairs]
 
 
@@ -62,3 +68,24 @@ def _codes(languages: Sequence[str] | str | None, count: int) -> Sequence[str | 
     if len(languages) != count:
         raise PolyglanceError(f"{count} texts were given with {len(languages)} languages")
     return languages
+
+
+def read_words(
+    recipe: TextRecipe,
+    texts: Sequence[str],
+    languages: Languages = None,
+    show_progress: bool | None = None,
+) -> tuple[Sequence[str], list[list[str]]]:
+    """The texts, romanised where the recipe asks for it, and the words of each."""
+    if recipe.romanise:
+        texts = _romanised(texts, languages, show_progress)
+    return texts, tokenize_many(texts, languages, recipe.tokenizer, show_progress)
+
+
+def _romanised(
+    texts: Sequence[str], languages: Languages, show_progress: bool | None
+) -> Sequence[str]:
+    codes = [languages] * len(texts) if isinstance(languages, str | None) else languages
+    show = len(texts) >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
+    pairs = track(zip(texts, codes, strict=True), "romanising", len(texts), "captions", show)
+    return [romanise(text, code) for text, code in pairs]

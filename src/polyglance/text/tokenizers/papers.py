@@ -1,4 +1,4 @@
-"""The papers' tokenisers (spec §2.2), for fidelity to their vocabularies."""
+"""The papers' tokenizers (Kádár et al. 2018, §4), for fidelity to their vocabularies."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @tokenizers.register("whitespace")
 class Whitespace:
-    """Splits at white space and changes nothing: for files that are tokenised already."""
+    """Splits at white space and changes nothing: for files that are tokenized already."""
 
     def tokenize(self, text: str, language: str | None = None) -> list[str]:
         """Tokens of `text`."""
@@ -33,7 +33,7 @@ class Treebank:
 
 @tokenizers.register("moses")
 class Moses:
-    """Moses punctuation normalisation and tokenisation, lower-cased: Multi30K's `lc.norm.tok`.
+    """Moses punctuation normalisation and tokenization, lower-cased: Multi30K's `lc.norm.tok`.
 
     Escapes as those files do: `&apos;`, `&quot;`, `&amp;`.
     """
@@ -66,7 +66,7 @@ def _treebank() -> "TreebankWordTokenizer":
     try:
         from nltk.tokenize import TreebankWordTokenizer
     except ImportError:
-        raise PolyglanceError("tokeniser 'treebank' needs nltk: pip install nltk") from None
+        raise PolyglanceError("tokenizer 'treebank' needs nltk: pip install nltk") from None
     return TreebankWordTokenizer()
 
 
@@ -75,6 +75,6 @@ def _moses(code: str) -> "tuple[MosesPunctNormalizer, MosesTokenizer]":
         from sacremoses import MosesPunctNormalizer, MosesTokenizer
     except ImportError:
         raise PolyglanceError(
-            "tokeniser 'moses' needs sacremoses: pip install sacremoses"
+            "tokenizer 'moses' needs sacremoses: pip install sacremoses"
         ) from None
     return MosesPunctNormalizer(code), MosesTokenizer(code)

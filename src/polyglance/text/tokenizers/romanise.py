@@ -1,4 +1,4 @@
-"""Chinese and Japanese in Latin letters: what LIWE's authors gave their model (spec §4.1).
+"""Chinese and Japanese in Latin letters: what LIWE's authors gave their model.
 
 Not needed to train: LIWE reads the characters themselves. It serves comparisons with the paper.
 """

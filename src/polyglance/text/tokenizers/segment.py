@@ -28,7 +28,7 @@ _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Kh
 _SUDACHI_LIMIT = 10_000
 """Characters in one call; Sudachi refuses more than 49,149 bytes."""
 _SUDACHI_LOCK = Lock()
-"""A tokeniser serves one thread at a time."""
+"""A tokenizer serves one thread at a time."""
 
 
 def is_unspaced(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""The default tokeniser: one set of rules for every language and for unknown ones."""
+"""The default tokenizer: one set of rules for every language and for unknown ones."""
 
 import re
 

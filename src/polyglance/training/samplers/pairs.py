@@ -1,4 +1,4 @@
-"""Caption pairs of the caption–caption task (Kádár et al. 2018, §4)."""
+"""Caption pairs of the caption–caption task (Kádár et al. 2018, §3)."""
 
 from itertools import combinations, product
 
