@@ -50,8 +50,8 @@ class Translation:
     def resolve(self, model: Any) -> "Translation | None":
         """This, completed from the model's recipe; None is without translating."""
         found, recipe = self, getattr(model, "recipe", None)
-        if recipe is not None and recipe.translation.used:
-            default = recipe.translation
+        default = None if recipe is None else recipe.translation
+        if default is not None:
             if self.targets is None and self.consistency is None:
                 found = replace(found, targets=default.to, consistency=default.consistency)
             found = replace(found, translator=self.translator or default.translator)
