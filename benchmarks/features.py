@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.data.images import list_images, read_image
 from polyglance.files import cache_dir
 from polyglance.vision.backbones import DEFAULT, backbones
-from polyglance.data.images import list_images, read_image
 from polyglance.vision.lite import LiteBackbone
 from polyglance.vision.preprocess import preprocess
 

@@ -22,9 +22,9 @@ from polyglance.data import load_dataset
 from polyglance.recurrent import PackedGRU
 from polyglance.text import Vocabulary, tokenize_many
 from polyglance.text.embedders.characters.alphabet import Alphabet
-from polyglance.text.lexicon import Lexicon
 from polyglance.text.embedders.characters.layer import SpeltWords
 from polyglance.text.embedders.characters.networks import LARGE, CharGRU, Liwe, WordEmbedder
+from polyglance.text.lexicon import Lexicon
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "flickr8k-ml"
 Captions = list[list[str]]

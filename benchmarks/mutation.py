@@ -156,10 +156,8 @@ class _Run:
 
     def __init__(self, copy: Path, path: Path, arguments: list[str]) -> None:
         self.copy, self.path, self.arguments = copy, path, arguments
-        self.limit, started = 600.0, time.monotonic()
-        if self._code(arguments, watch=True):
-            sys.exit(f"{path}: the tests fail as they are: pytest {' '.join(arguments)}")
-        self.limit = 10 + 5 * (time.monotonic() - started)
+        self.limit = 600.0
+        self._pass(watch=True)
         facts = json.loads((copy / FACTS).read_text("utf-8"))
         self.calls: dict[str, list[int]] = facts["calls"]
         for name in facts["modules"]:
@@ -167,6 +165,14 @@ class _Run:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
         gc.freeze()
+        started = time.monotonic()
+        self._pass()
+        self.limit = 10 + 5 * (time.monotonic() - started)
+
+    def _pass(self, watch: bool = False) -> None:
+        """The original must survive."""
+        if self._code(self.arguments, watch):
+            sys.exit(f"{self.path}: tests fail as they are: pytest {' '.join(self.arguments)}")
 
     def kills(self, mutant: Mutant) -> bool:
         """Whether a test fails: one that calls the mutant's function, or else any."""
@@ -211,9 +217,12 @@ class _Run:
         calls = _Calls(str(module.__file__))
         code = pytest.main([*OPTIONS, *arguments], [calls] if watch else [])
         if watch:
-            ours = ("polyglance", "tests")
-            others = [name for name in sys.modules if name.partition(".")[0] not in ours]
-            facts = {"modules": others, "calls": calls.lines}
+            installed = [
+                name
+                for name, found in sys.modules.items()
+                if "site-packages" in str(getattr(found, "__file__", None))
+            ]
+            facts = {"modules": installed, "calls": calls.lines}
             Path(FACTS).write_text(json.dumps(facts), "utf-8")
         os._exit(int(code))
 

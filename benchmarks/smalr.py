@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from polyglance.training.tuples import Captioned, Tuples, TuplesFeed
 from timing import median_seconds, show
 from torch import Tensor
 
@@ -24,7 +25,6 @@ from polyglance.objectives.triplets import violations
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text import Ragged, tokenize_many
 from polyglance.training.assignment import TokenScores
-from polyglance.training.tuples import Captioned, Tuples, TuplesFeed
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "flickr8k-ml"
 

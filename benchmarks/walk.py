@@ -45,7 +45,10 @@ class Walk:
 
     def count(self) -> dict[str, int]:
         """Files and functions."""
-        return {"files": len({file for file, _ in self.functions}), "functions": len(self.functions)}
+        return {
+            "files": len({file for file, _ in self.functions}),
+            "functions": len(self.functions),
+        }
 
 
 def write_csv(folder: Path) -> Path:
@@ -77,7 +80,9 @@ def walk_training(folder: Path) -> dict[str, int]:
     with Walk() as walk:
         recipe = polyglance.load_recipe("nce", small)
         dataset = polyglance.load_dataset(path)
-        polyglance.train(recipe, dataset, folder / "run", cache=folder / "cache", show_progress=False)
+        polyglance.train(
+            recipe, dataset, folder / "run", cache=folder / "cache", show_progress=False
+        )
     return walk.count()
 
 

@@ -7,19 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyglance import Model
 from polyglance.data import load_dataset
-from polyglance.recipes import load_recipe
-from polyglance.text.embedders.fixed.embedder import VectorReader
+from polyglance.models import Model
+from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.text.embedders.fixed.embedder import VectorsEmbedder
 from polyglance.text.embedders.fixed.words import LanguageWords
-from polyglance.text.embedders.vocabulary import Vocabulary
 from polyglance.vision.store import FeatureStore
 from tests.conftest import TOY, write_toy
+from tests.models.small import table_model
 
 READ = {
     "model": "from polyglance import Model; Model.load(path.parent)",
-    "words": "from polyglance.text.embedders.fixed.embedder import VectorReader as Words; "
-    "Words.load(path.parent)",
+    "words": "from polyglance.recipes import load_recipe; "
+    "from polyglance.text.embedders import VectorsEmbedder; "
+    "VectorsEmbedder.load(load_recipe('translator'), path.parent)",
     "store": "from polyglance.vision.store import FeatureStore; FeatureStore.open(path.parent)",
     "dataset": "from polyglance.data import load_dataset; load_dataset(path.parent)",
     "table": "from polyglance.data import load_dataset; load_dataset(path)",
@@ -64,27 +65,32 @@ def expected(path: Path) -> str:
     return f"{path}: a named pipe, not a regular file; put a plain file in its place"
 
 
+def toy_model() -> Model:
+    return table_model(load_recipe("vsepp", parse_overrides(TOY)), ["dog"])
+
+
 @pytest.mark.parametrize("name", ["model.json", "vocabulary.json", "model.safetensors"])
 def test_every_file_of_a_model(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "model"
-    Model(load_recipe("vsepp", TOY), Vocabulary(["dog"]), 16, ["en"]).save(folder)
+    toy_model().save(folder)
     assert (folder / name).is_file()
     assert refusal("model", folder / name) == expected(folder / name)
 
 
 def test_the_files_of_a_model_are_those_tested(tmp_path: Path) -> None:
-    Model(load_recipe("vsepp", TOY), Vocabulary(["dog"]), 16, ["en"]).save(tmp_path)
+    toy_model().save(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"model.json", "vocabulary.json", "model.safetensors"}
 
 
 def test_a_model_with_a_pipe_that_would_be_optional(tmp_path: Path) -> None:
-    Model(load_recipe("vsepp", TOY), Vocabulary(["dog"]), 16, ["en"]).save(tmp_path)
+    toy_model().save(tmp_path)
     assert refusal("model", tmp_path / "vectors.json") == expected(tmp_path / "vectors.json")
 
 
 def test_word_vectors_of_a_model(tmp_path: Path) -> None:
-    VectorReader({"en": LanguageWords(["dog"], np.ones((1, 3), np.float32))}).save(tmp_path)
+    words = LanguageWords(["dog"], np.ones((1, 3), np.float32))
+    VectorsEmbedder(load_recipe("translator"), {"en": words}).save(tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert len(names) == 2
     for name in reversed(names):
@@ -108,7 +114,7 @@ def test_captions_of_a_dataset(tmp_path: Path, name: str) -> None:
 
 def test_text_beside_a_dataset(tmp_path: Path) -> None:
     folder = write_toy(tmp_path / "toy", photos=8)
-    assert len(load_dataset(folder).photos) == 8
+    assert len(load_dataset(folder).images) == 8
     path = folder / "text-only.jsonl.gz"
     assert refusal("fingerprint", path) == expected(path)
 

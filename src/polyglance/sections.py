@@ -1,15 +1,20 @@
 """Sections of documents such as recipes, and their variants, which are told apart by `kind`."""
 
-from typing import Any, get_args
+from functools import cache, reduce
+from operator import or_
+from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Discriminator,
+    GetCoreSchemaHandler,
     SerializerFunctionWrapHandler,
     Tag,
+    TypeAdapter,
     model_serializer,
 )
+from pydantic_core import CoreSchema, core_schema
 
 
 class Section(BaseModel):
@@ -29,16 +34,63 @@ class Variant(Section):
         return {"kind": self.kind, **serialise(self)}
 
 
+class Open:
+    """A base of variants to which others can be added, beside `Variant` in its class's bases.
+
+    As an annotation the base is what the union of the variants added to it would be; the first
+    of them is that of sections without a kind.
+    """
+
+    added: ClassVar[dict[str, type[Variant]]]
+    _union: ClassVar[TypeAdapter[Any] | None]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if _is_open(cls):
+            cls.added, cls._union = {}, None
+
+    @classmethod
+    def add(cls, variant: type[Variant]) -> None:
+        """Make a variant valid; once is enough, and another one of its kind is an error."""
+        kind = kind_of(variant)
+        if cls.added.setdefault(kind, variant) is not variant:
+            raise ValueError(f"kind '{kind}' is registered twice")
+        cls._union = None
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        if not _is_open(cls):
+            return handler(source)
+        return core_schema.no_info_plain_validator_function(cls._choose)
+
+    @classmethod
+    def _choose(cls, value: Any) -> Any:
+        """Validate as the union does, with its errors."""
+        if cls._union is None:
+            variants = list(cls.added.values())
+            union: Any = reduce(or_, (Annotated[one, tagged(one)] for one in variants))
+            cls._union = TypeAdapter(Annotated[union, by_kind(kind_of(variants[0]))])
+        return cls._union.validate_python(value)
+
+
 def kind_of(variant: type[Variant]) -> str:
     """The value of `kind` that means this variant."""
     return str(get_args(variant.model_fields["kind"].annotation)[0])
 
 
+@cache
 def variants_of(annotation: Any) -> dict[str, type[Variant]]:
     """Kind → variant of a field's annotation; empty where it has no variants.
 
     The first is that of sections that do not say their kind.
     """
+    if _is_open(annotation):
+        return dict(annotation.added)
+    return _closed_variants(annotation)
+
+
+@cache
+def _closed_variants(annotation: Any) -> dict[str, type[Variant]]:
     found: dict[str, type[Variant]] = {}
     for part in (annotation, *get_args(annotation)):
         if isinstance(part, type) and issubclass(part, Variant):
@@ -57,12 +109,20 @@ def variant_of(annotation: Any, value: Any) -> Any:
     return variants.get(kind) if isinstance(kind, str) else None
 
 
+@cache
 def section_of(annotation: Any) -> Any:
     """The section in an annotation such as `TransferRecipe | None`; None if there is none."""
+    if _is_open(annotation):
+        return None
     if isinstance(annotation, type) and not get_args(annotation):
         return annotation if issubclass(annotation, BaseModel) else None
     found = [part for part in map(section_of, get_args(annotation)) if part is not None]
     return found[0] if len(found) == 1 else None
+
+
+def _is_open(annotation: Any) -> bool:
+    """Whether an annotation is the base of variants to which others can be added."""
+    return isinstance(annotation, type) and Open in annotation.__bases__
 
 
 def field_of(schema: Any, name: str) -> Any:

@@ -11,7 +11,7 @@ from polyglance.alignment import (
     split_rows,
 )
 from polyglance.alignment import captions as captions_module
-from polyglance.data import Photo, load_folder, save_folder
+from polyglance.data import CaptionedImage, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.files import write_jsonl_gz
 from polyglance.text.vectors.word_vectors import WordVectors
@@ -123,12 +123,12 @@ def test_counts_are_those_of_sets(tmp_path):
     ]
     keys, counts = captions_module._count_pairs(*sides)
     found = dict(zip(keys.tolist(), counts.tolist(), strict=True))
-    texts = [dict(zip(table.photo.tolist(), table.texts, strict=True)) for table in tables]
+    texts = [dict(zip(table.image.tolist(), table.texts, strict=True)) for table in tables]
     for one, two in np.ndindex(len(sides[0].words), len(sides[1].words)):
         words = sides[0].words[one], sides[1].words[two]
         together = sum(
-            all(word in text[photo].split() for word, text in zip(words, texts, strict=True))
-            for photo in common.tolist()
+            all(word in text[image].split() for word, text in zip(words, texts, strict=True))
+            for image in common.tolist()
         )
         assert found.get(one * len(sides[1].words) + two, 0) == together
 
@@ -148,7 +148,7 @@ def test_independent_captions_where_there_is_no_translation(tmp_path):
 
 
 def test_no_image_in_common(tmp_path):
-    photos = [Photo(f"{c}.jpg", "train", {c: {"machine": ["x"]}}) for c in ("de", "en")]
+    photos = [CaptionedImage(f"{c}.jpg", "train", {c: {"machine": ["x"]}}) for c in ("de", "en")]
     save_folder(tmp_path, photos)
     with pytest.raises(PolyglanceError, match="share no image"):
         induced_pairs(*parallel_captions(load_folder(tmp_path), "en", "de"))

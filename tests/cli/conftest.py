@@ -9,6 +9,7 @@ from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.preprocess import Preprocessing
+from tests.evaluation.conftest import command  # noqa: F401
 
 
 class Thumbnails:

@@ -8,7 +8,7 @@ from PIL import Image
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.text import Vocabulary
+from polyglance.text.embedders import TableEmbedder, Vocabulary
 
 pytestmark = pytest.mark.usefixtures("thumbnails")
 
@@ -22,10 +22,9 @@ def search(tmp_path, run):
         "text.encoder.hidden=4",
         "joint.dim=4",
     ]
-    words = Vocabulary(["dog", "hund", "red"])
-    Model(load_recipe("nce", parse_overrides(changes)), words, 48, ["de", "en"]).save(
-        tmp_path / "model"
-    )
+    recipe = load_recipe("nce", parse_overrides(changes))
+    words = TableEmbedder(recipe, {"": Vocabulary(["dog", "hund", "red"])})
+    Model(recipe, words, 48, ["de", "en"]).save(tmp_path / "model")
     for name in ("red", "blue"):
         (tmp_path / "pictures").mkdir(exist_ok=True)
         Image.new("RGB", (30, 20), name).save(tmp_path / "pictures" / f"{name}.png")

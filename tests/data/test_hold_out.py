@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from polyglance.data import Dataset, Photo
+from polyglance.data import CaptionedImage, Dataset
 from polyglance.data.hold_out import hold_out
 from polyglance.errors import PolyglanceError
 
@@ -12,12 +12,12 @@ from polyglance.errors import PolyglanceError
 def dataset(train: int, test: int = 3) -> Dataset:
     """Training images between those of another split."""
     splits = ["test"] + ["train"] * train + ["test"] * (test - 1)
-    rows = [Photo(f"{i}.jpg", split, {"en": {}}) for i, split in enumerate(splits)]
+    rows = [CaptionedImage(f"{i}.jpg", split, {"en": {}}) for i, split in enumerate(splits)]
     return Dataset(rows, Path("images"), "made")
 
 
 def held(found: Dataset, split: str = "val") -> list[str]:
-    return [photo.image for photo in found.photos if photo.split == split]
+    return [entry.image for entry in found.images if entry.split == split]
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_neither_part_may_be_empty(train: int, share: float) -> None:
 def test_only_the_split_of_training_images_changes() -> None:
     before = dataset(30)
     after = hold_out(before, 0.5, "dev", seed=3)
-    assert [photo.image for photo in after.photos] == [photo.image for photo in before.photos]
-    pairs = zip(before.photos, after.photos, strict=True)
+    assert [entry.image for entry in after.images] == [entry.image for entry in before.images]
+    pairs = zip(before.images, after.images, strict=True)
     assert {(a.split, b.split) for a, b in pairs} == {
         ("test", "test"),
         ("train", "train"),
         ("train", "dev"),
     }
-    assert (after.images, after.name) == (before.images, before.name)
+    assert (after.image_folder, after.name) == (before.image_folder, before.name)
     assert before.splits == ["test", "train"]
 
 

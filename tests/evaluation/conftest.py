@@ -3,8 +3,13 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from polyglance.data.dataset import CaptionedImage, Dataset
+import polyglance.models
+from polyglance.cli.evaluate import evaluate_command
+from polyglance.data.dataset import CaptionedImage, Dataset, save_folder
+from polyglance.errors import PolyglanceError
 
 
 class FakeModel:
@@ -58,3 +63,31 @@ def toy():
     """A dataset of five English and one German caption a photograph, and a good model."""
     dataset = make_dataset(counts={"en": 5, "de": 1})
     return dataset, FakeModel(make_vectors(dataset), languages=["en", "de"], noise=0.6)
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """The command on a dataset folder, with runs named NOISE-SEED in place of trained models."""
+    dataset = make_dataset(counts={"en": 5, "de": 1})
+    vectors = make_vectors(dataset)
+    save_folder(tmp_path / "toy", dataset.images)
+
+    class Loader:
+        @staticmethod
+        def load(path):
+            noise, seed = path.name.split("-")
+            return FakeModel(vectors, ["en"], float(noise), int(seed))
+
+    monkeypatch.setattr(polyglance.models, "Model", Loader, raising=False)
+    app = typer.Typer()
+    app.command()(evaluate_command)
+
+    def run(*arguments, data=True):
+        given = [*arguments, *(["--data", str(tmp_path / "toy")] if data else [])]
+        result = CliRunner().invoke(app, given)
+        if isinstance(result.exception, PolyglanceError):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    return run

@@ -11,7 +11,6 @@ from polyglance.evaluation import Ensemble, cosine, evaluate, order
 from polyglance.evaluation.export import write_trec
 
 from .conftest import FakeModel, make_dataset, make_vectors
-from .test_command import command  # noqa: F401
 from .test_ranks import brute_force
 from .test_sets import SetModel, total
 
@@ -106,7 +105,7 @@ def test_nothing_to_average():
         Ensemble([])
 
 
-def test_the_command_shows_members_and_ensemble(command, tmp_path: Path):  # noqa: F811
+def test_the_command_shows_members_and_ensemble(command, tmp_path: Path):
     path = tmp_path / "r.json"
     text = command(
         *("2-0", "2-1", "2-2", "--ensemble", "--json", str(path), "--bootstrap", "50"),
@@ -133,6 +132,6 @@ def test_the_command_shows_members_and_ensemble(command, tmp_path: Path):  # noq
         (["1-0", "1-0"], "named twice"),
     ],
 )
-def test_bad_requests(command, arguments, message):  # noqa: F811
+def test_bad_requests(command, arguments, message):
     with pytest.raises(PolyglanceError, match=message):
         command(*arguments, "--ensemble")

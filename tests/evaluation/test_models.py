@@ -8,7 +8,6 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Ensemble, compare, evaluate, evaluate_models
 
 from .conftest import FakeModel, make_dataset, make_vectors
-from .test_command import command  # noqa: F401
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def test_models_are_compared_as_their_reports_are(data):
     assert [table.title for table in found.tables()][2] == "toy/test: 2 runs"
 
 
-def test_the_command_writes_what_the_function_gives(command, data, tmp_path):  # noqa: F811
+def test_the_command_writes_what_the_function_gives(command, data, tmp_path):
     paths = {name: tmp_path / name for name in ("r.json", "s.json", "r.md", "s.md")}
     command("1-0", "30-1", "--bootstrap", "20", "--json", str(paths["r.json"]),
             "--markdown", str(paths["r.md"]), "--keep-copies")  # fmt: skip

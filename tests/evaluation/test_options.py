@@ -40,7 +40,7 @@ class Recipe:
     """A recipe that asks in translation."""
 
     class translation:
-        used, translator, to, consistency = True, "file:$data/pairs.tsv", None, "average"
+        translator, to, consistency = "file:$data/pairs.tsv", None, "average"
 
 
 def test_a_translation_is_completed_by_the_recipe(toy):
@@ -60,7 +60,7 @@ def test_a_translation_is_completed_by_the_recipe(toy):
 def test_queries_are_translated_where_the_options_say_so(toy, tmp_path):
     from polyglance.data.dataset import load_folder, save_folder
 
-    save_folder(tmp_path / "toy", toy[0].photos)
+    save_folder(tmp_path / "toy", toy[0].images)
     dataset, model = load_folder(tmp_path / "toy"), toy[1]
     model.recipe = Recipe
     rows = [f"{i}.jpg en0\t{i}.jpg de0\n" for i in range(12)]

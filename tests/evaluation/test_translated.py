@@ -15,7 +15,6 @@ from polyglance.sets import VectorSets
 from polyglance.translation import Translator
 
 from .conftest import FakeModel, make_dataset, make_vectors
-from .test_command import command  # noqa: F401
 
 
 class Swap(Translator):
@@ -184,7 +183,7 @@ def parallel(tmp_path):
     return f"file:{path}"
 
 
-def test_the_command_translates_to_a_language(command, tmp_path):  # noqa: F811
+def test_the_command_translates_to_a_language(command, tmp_path):
     file = parallel(tmp_path)
     options = ["--translator", file, "--translate-to", "en", "--json", str(tmp_path / "r.json")]
     text = command("1-0", "--languages", "de", *options)
@@ -194,7 +193,7 @@ def test_the_command_translates_to_a_language(command, tmp_path):  # noqa: F811
     assert value["languages"]["de"]["intervals"]
 
 
-def test_the_command_tells_options_that_need_others(command, tmp_path):  # noqa: F811
+def test_the_command_tells_options_that_need_others(command, tmp_path):
     with pytest.raises(PolyglanceError, match="--consistency needs a --translator"):
         command("1-0", "--consistency", "average")
     with pytest.raises(PolyglanceError, match="--translator needs --translate-to"):

@@ -1,13 +1,11 @@
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
-from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.text import Vocabulary
 from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.preprocess import Preprocessing
+from tests.models.small import table_model
 
 SMALL = ["text.embedder.word_dim=6", "text.encoder.hidden=8", "joint.dim=8"]
 WORDS = ["red", "dog", "a", "hund", "roter"]
@@ -36,13 +34,8 @@ def colours(monkeypatch, tmp_path):
 @pytest.fixture
 def make_model():
     def make(recipe="nce", *changes):
-        torch.manual_seed(0)
-        return Model(
-            load_recipe(recipe, parse_overrides([*SMALL, *changes]), shared=True),
-            Vocabulary(WORDS),
-            3,
-            ["de", "en"],
-        )
+        made = load_recipe(recipe, parse_overrides([*SMALL, *changes]), shared=True)
+        return table_model(made, WORDS, 3, ["de", "en"])
 
     return make
 

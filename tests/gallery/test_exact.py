@@ -17,9 +17,8 @@ from polyglance.gallery import (
     search,
 )
 from polyglance.gallery.exact import best_first
-from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.text import Vocabulary
+from tests.models.small import table_model
 
 SCORES = st.lists(st.integers(-3, 3), min_size=1, max_size=40)
 
@@ -152,10 +151,10 @@ def test_imported_features_are_searched_in_their_dataset(toy):
         "nce",
         parse_overrides(["image.feature=imported/toy", "joint.dim=8", "text.encoder.hidden=8"]),
     )
-    model = Model(recipe, Vocabulary(["red", "dog"]), 16, ["en"])
+    model = table_model(recipe, ["red", "dog"])
     dataset = load_folder(toy)
     gallery = gallery_of_dataset(model, dataset)
-    assert gallery.paths == [Path(photo.image) for photo in dataset.photos]
+    assert gallery.paths == [Path(photo.image) for photo in dataset.images]
     assert not gallery.has_files
     assert np.allclose(gallery.embeddings, model.encode_dataset(dataset), atol=1e-6)
     hit = search(model, gallery, "red dog", top=1)[0].hits[0]

@@ -9,9 +9,8 @@ from polyglance.data import load_folder
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery import check_query, open_gallery, search
 from polyglance.gallery.sheet import sheet_size
-from polyglance.models import Model
 from polyglance.recipes import load_recipe
-from polyglance.text import Vocabulary
+from tests.models.small import table_model
 
 
 def test_places_and_objects_find_the_same(model, pictures, tmp_path):
@@ -60,8 +59,8 @@ def test_queries_in_translation(model, pictures, tmp_path):
 
 
 def test_no_sheet_without_files(toy, tmp_path):
-    recipe = load_recipe("nce", ["image.feature=imported/toy", "joint.dim=8", "text.hidden=8"])
-    model = Model(recipe, Vocabulary(["red", "dog"]), 16, ["en"])
+    changes = {"image.feature": "imported/toy", "joint.dim": 8, "text.encoder.hidden": 8}
+    model = table_model(load_recipe("nce", changes), ["red", "dog"])
     found = search(model, load_folder(toy), "red dog", top=1)
     with pytest.raises(PolyglanceError, match="has features and no images"):
         found.write_sheet(tmp_path / "s.png")

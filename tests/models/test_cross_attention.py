@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 import torch
-from polyglance.models.build import build_network
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import cross_attention
 from polyglance.models.attention import Sets
 from polyglance.models.cross_attention import CrossAttention
+from polyglance.models.network import build_network
 from polyglance.models.two_tower import TwoTower
 from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.text.embedders import TextBatch
 from tests.models.reference import imram, scan, unit
+from tests.models.small import table_embedder
 
 DIM = 6
 SMALL = ["text.encoder.hidden=6", "text.embedder.word_dim=5", "joint.dim=6"]
@@ -29,9 +31,8 @@ SETTINGS = [
 
 def network(name: str, *changes: str) -> CrossAttention:
     torch.manual_seed(1)
-    built = build_network(
-        load_recipe(name, parse_overrides([*SMALL, *changes]), shared=True), 7, 20
-    )
+    recipe = load_recipe(name, parse_overrides([*SMALL, *changes]))
+    built = build_network(recipe, 7, table_embedder(recipe, 20))
     assert isinstance(built, CrossAttention)
     return built.double()
 
@@ -120,7 +121,7 @@ def test_the_same_set_on_both_sides_has_a_finite_gradient() -> None:
 def test_towers_give_a_unit_vector_for_every_region_and_word() -> None:
     net = network("scan-t2i").float()
     images = net.embed_images(torch.randn(3, 4, 7), torch.tensor([4, 1, 2]))
-    captions = net.embed_text(torch.randint(4, 20, (2, 5)), torch.tensor([5, 3]))
+    captions = net.embed_text(TextBatch(torch.randint(4, 20, (2, 5)), torch.tensor([5, 3])))
     for found, shape in ((images, (3, 4, DIM)), (captions, (2, 5, DIM))):
         assert found.vectors.shape == shape
         lengths = found.vectors.norm(dim=2)[found.mask]
@@ -132,14 +133,16 @@ def test_towers_give_a_unit_vector_for_every_region_and_word() -> None:
 def test_bigru_states_are_averaged() -> None:
     """Spec §2.6: words are the mean of both directions, so vectors have the joint size."""
     net = network("scan-i2t")
-    assert net.text.size == DIM
+    assert net.text.dim == DIM
     assert net.text.gru.bidirectional
 
 
 def test_sizes_of_the_papers() -> None:
     with torch.device("meta"):
-        net = build_network(load_recipe("imram"), 2048, 100)
-        plain = build_network(load_recipe("scan-t2i"), 2048, 100)
+        net, plain = (
+            build_network(recipe, 2048, table_embedder(recipe, 100))
+            for recipe in map(load_recipe, ("imram", "scan-t2i"))
+        )
     sizes = {name: tuple(p.shape) for name, p in net.named_parameters() if "memory" in name}
     assert sizes["matching.t2i.memory.gate.weight"] == (1024, 2048)
     assert len(sizes) == 8
@@ -149,8 +152,8 @@ def test_sizes_of_the_papers() -> None:
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("scan-t2i", "joint.similarity.direction=both", "should be 't2i' or 'i2t'"),
-        ("imram", "joint.similarity.lse=6", r"of kind imram has no field 'lse' \(scan has\)"),
+        ("scan-t2i", "joint.similarity.direction=both", "input should be 't2i' or 'i2t'"),
+        ("imram", "joint.similarity.lse=5", r"similarity of kind imram has no field 'lse' \(scan"),
         ("scan-t2i", "image.pooling=max", "pools nothing"),
         ("scan-t2i", "text.pooling=mean", "pools nothing"),
         ("scan-t2i", "image.feature=efficientnet-lite2/global", "one vector per image"),
@@ -159,7 +162,7 @@ def test_sizes_of_the_papers() -> None:
 )
 def test_settings_that_do_not_go_together(name: str, change: str, message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
-        load_recipe(name, parse_overrides([*SMALL, change]))
+        network(name, change)
 
 
 def test_one_vector_per_image_is_refused() -> None:
@@ -167,7 +170,6 @@ def test_one_vector_per_image_is_refused() -> None:
         network("scan-t2i").embed_images(torch.randn(2, 7))
 
 
-def test_without_attention_there_are_points() -> None:
-    assert isinstance(
-        build_network(load_recipe("vsepp", parse_overrides(SMALL), shared=True), 7, 20), TwoTower
-    )
+def test_without_attention_there_are_vectors() -> None:
+    recipe = load_recipe("vsepp", parse_overrides(SMALL))
+    assert isinstance(build_network(recipe, 7, table_embedder(recipe, 20)), TwoTower)

@@ -1,68 +1,31 @@
-"""`model.similarity` against each kind's definition, pair by pair."""
+"""Scores of images and captions."""
 
-from pathlib import Path
+import math
 
-import numpy as np
-import pytest
 import torch
 
-from polyglance import Model
-from polyglance.models.attention import Sets
-from polyglance.recipes import load_recipe
-from polyglance.text import Vocabulary
-from tests.conftest import TOY
-
-GOLDEN = Path(__file__).parents[1] / "v0_1_0" / "models"
-TEXTS = ["a dog", "ein hund", "a", "dog a dog"]
+from polyglance.models.similarity import cosine_scores, l2, order_scores, squared_order_scores
 
 
-def make(*changes: str) -> Model:
-    torch.manual_seed(0)
-    words = Vocabulary(["a", "dog", "ein", "hund"])
-    return Model(load_recipe("vsepp", [*TOY, *changes]), words, 16, ["en", "de"])
+def test_order_score_by_hand() -> None:
+    images = torch.tensor([[0.6, 0.8], [1.0, 0.0]])
+    captions = torch.tensor([[0.5, 0.5], [0.9, 0.9]])
+    scores = order_scores(images, captions)
+    # [s − im]+: (0, 0), (.3, .1); (0, .5), (0, .9).
+    expected = torch.tensor([[0.0, -math.sqrt(0.1)], [-0.5, -0.9]])
+    torch.testing.assert_close(scores, expected, atol=1e-6, rtol=0)
+    squared = squared_order_scores(images, captions)
+    torch.testing.assert_close(squared, -expected.pow(2), atol=1e-6, rtol=0)
 
 
-def violation(image: np.ndarray, text: np.ndarray) -> float:
-    return -float(np.sqrt((np.maximum(text - image, 0) ** 2).sum()))
+def test_order_score_has_a_finite_gradient_without_violation() -> None:
+    images = torch.tensor([[0.6, 0.8]], requires_grad=True)
+    order_scores(images, torch.tensor([[0.5, 0.5]])).sum().backward()
+    assert torch.isfinite(images.grad).all()
 
 
-def angle(image: np.ndarray, text: np.ndarray) -> float:
-    return float(image @ text / np.linalg.norm(image) / np.linalg.norm(text))
-
-
-@pytest.mark.parametrize(
-    ("changes", "name", "pair"),
-    [
-        ([], "cosine", angle),
-        (["compat.no_imgnorm=true"], "dot", lambda image, text: float(image @ text)),
-        (["joint.similarity=order"], "order", violation),
-        (["joint.similarity=order-squared"], "order", violation),
-    ],
-)
-def test_vectors(changes, name, pair):
-    model = make(*changes)
-    texts = model.encode_text(TEXTS)
-    images = 3 * np.random.default_rng(0).random((5, model.dim), np.float32)
-    expected = [[pair(image, text) for text in texts] for image in images]
-    assert model.similarity_name == name
-    np.testing.assert_allclose(model.similarity(images, texts), expected, atol=1e-5)
-    assert model.similarity(images[0], texts).shape == (1, 4)
-    assert model.similarity(images.tolist(), texts[1]).shape == (5, 1)
-
-
-@pytest.mark.parametrize("name", ["scan", "imram"])
-def test_sets(name):
-    model = Model.load(GOLDEN / name)
-    texts = model.encode_text(["a red dog", "cat", "green tree"], "en")
-    images = model.encode_text(["red", "a cat", "dog", "green green tree"], "en")  # sets as any
-    found = model.similarity(images, texts)
-    assert model.similarity_name == name
-    assert found.shape == (4, 3)
-    for row, image in enumerate(images):
-        for column, text in enumerate(texts):
-            pair = [
-                Sets(torch.from_numpy(one)[None], torch.tensor([len(one)])) for one in (image, text)
-            ]
-            with torch.inference_mode():
-                expected = float(model.network.eval().scores(*pair))
-            assert found[row, column] == pytest.approx(expected, abs=1e-5)
+def test_l2_of_zero_is_zero() -> None:
+    assert l2(torch.zeros(1, 3)).tolist() == [[0.0, 0.0, 0.0]]
+    torch.testing.assert_close(
+        cosine_scores(l2(torch.ones(1, 4)), l2(torch.ones(1, 4))), torch.ones(1, 1)
+    )

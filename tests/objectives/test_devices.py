@@ -14,7 +14,7 @@ from polyglance.objectives import (
     sum_of_hinges,
 )
 from polyglance.objectives.objective import objectives
-from polyglance.recipes.schema import LossRecipe
+from polyglance.recipes.schema import AnyLossRecipe, TripletsRecipe, variants_of
 
 
 @pytest.mark.parametrize("loss", [sum_of_hinges, max_of_hinges, mixed_hinges])
@@ -29,7 +29,7 @@ def test_hinges(loss, masked: bool) -> None:
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("warming_up", [False, True])
 def test_objectives(name: str, masked: bool, warming_up: bool) -> None:
-    objective = build_objective(LossRecipe(name=name, mask_same_image=masked))
+    objective = build_objective(variants_of(AnyLossRecipe)[name](mask_same_image=masked))
     image = torch.zeros(4, dtype=torch.int64, device="meta")
     loss = objective(torch.zeros(4, 4, device="meta"), image, warming_up)
     assert loss.device.type == "meta"
@@ -37,7 +37,7 @@ def test_objectives(name: str, masked: bool, warming_up: bool) -> None:
 
 
 def test_tuples() -> None:
-    recipe = LossRecipe(name="triplets")
+    recipe = TripletsRecipe()
     sentences = torch.zeros(3, 4, 2, 5, device="meta")
     has = torch.ones(3, 4, dtype=torch.bool, device="meta")
     loss, cosines = match_images(sentences, torch.zeros(4, 5, device="meta"), has, recipe)

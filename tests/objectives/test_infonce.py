@@ -6,7 +6,7 @@ import torch
 
 from polyglance.objectives import build_objective, info_nce
 from polyglance.objectives.objective import InfoNCE
-from polyglance.recipes.schema import LossRecipe
+from polyglance.recipes.schema import InfoNceRecipe
 
 SCORES = np.array(
     [
@@ -33,7 +33,7 @@ def by_numpy(scores: np.ndarray, temperature: float, ignore: np.ndarray | None =
 
 
 def objective(**changes: object) -> InfoNCE:
-    made = build_objective(LossRecipe(name="infonce").model_copy(update=changes))
+    made = build_objective(InfoNceRecipe().model_copy(update=changes))
     assert isinstance(made, InfoNCE)
     return made
 

@@ -78,6 +78,8 @@ def test_a_checkpoint_resumes_the_step() -> None:
     assert float(again(SCORES, IMAGE)) == float(mixed_hinges(SCORES, step=100))
     again.advance()
     assert int(again.state_dict()["step"]) == 101
+    # A float32 would stop at 2²⁴ updates.
+    assert again.state_dict()["step"].dtype == torch.int64
 
 
 def test_captions_have_a_count_and_an_epsilon_of_their_own() -> None:

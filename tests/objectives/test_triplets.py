@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polyglance.models.similarity import l2
 from polyglance.objectives import across_languages, build_objective, match_images, same_language
 from polyglance.objectives.triplets import distance
-from polyglance.recipes.schema import LossRecipe
+from polyglance.recipes.schema import TripletsRecipe
 
 
 def batch(seed: int, languages: int, photos: int, captions: int):
@@ -143,7 +143,7 @@ def test_of_one_matrix_is_that_of_one_language_with_one_caption() -> None:
     assert build_objective(recipe).collapsed_value(8) == pytest.approx(0.3 * 2.5)
 
 
-def matrix_by_loops(scores: torch.Tensor, image: torch.Tensor, recipe: LossRecipe) -> float:
+def matrix_by_loops(scores: torch.Tensor, image: torch.Tensor, recipe: TripletsRecipe) -> float:
     """Rows are images that look for captions, columns captions that look for images."""
     size, total = len(scores), 0.0
     cosines = scores.tolist()
@@ -155,8 +155,8 @@ def matrix_by_loops(scores: torch.Tensor, image: torch.Tensor, recipe: LossRecip
         ]
         far = distance(scores[i, i], recipe.distance).item()
         for weight, row in (
-            (recipe.images, [cosines[i][j] for j in negatives]),
-            (recipe.captions, [cosines[j][i] for j in negatives]),
+            (recipe.image_weight, [cosines[i][j] for j in negatives]),
+            (recipe.caption_weight, [cosines[j][i] for j in negatives]),
         ):
             near = distance(torch.tensor(row, dtype=torch.double), recipe.distance).tolist()
             total += weight * worst(far, near, recipe)
@@ -170,8 +170,8 @@ def test_of_one_matrix_equals_loops(
     generator = torch.Generator().manual_seed(seed)
     scores = 2 * torch.rand(size, size, generator=generator, dtype=torch.double) - 1
     image = torch.randint(0, 3, (size,), generator=generator)
-    recipe = LossRecipe(
-        name="triplets", margin=0.3, top=top, mask_same_image=masked, captions=1.5, images=0.7
+    recipe = TripletsRecipe(
+        margin=0.3, top=top, mask_same_image=masked, caption_weight=1.5, image_weight=0.7
     )
     found = build_objective(recipe)(scores, image, warming_up)
     all_of_them = recipe.model_copy(update={"top": size})

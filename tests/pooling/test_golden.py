@@ -8,6 +8,7 @@ from torch import nn
 
 from polyglance.pooling import GeMPool, KMaxPool, Pooling, build_pooling, poolings
 from polyglance.pooling.base import wide
+from polyglance.pooling.ranks import interpolation
 from polyglance.pooling.sequence import AttentionPool, ReasoningPool
 
 
@@ -46,6 +47,15 @@ def test_a_generalised_mean_starts_with_the_third_power() -> None:
 )
 def test_generalised_means(values: list[float], power: float, golden: float) -> None:
     assert gem(values, power) == pytest.approx(golden, rel=1e-9)
+
+
+def test_a_power_in_single_precision_is_bounded_in_that_of_the_vectors() -> None:
+    pool = GeMPool(1)
+    with torch.no_grad():
+        pool.power.fill_(0.001)
+        vectors = torch.tensor([[[1e-6], [1e30]]], dtype=torch.double)
+        found = float(pool(vectors, torch.tensor([2])))
+    assert found == pytest.approx(((1e-6**0.01 + 1e30**0.01) / 2) ** 100, rel=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +138,27 @@ def test_the_largest_of_every_set(k: int, golden: list[float]) -> None:
     pool = build_pooling(f"kmax{k}", 1)
     assert isinstance(pool, KMaxPool)
     assert pool(vectors, torch.tensor([4, 2]))[:, 0].tolist() == pytest.approx(golden)
+
+
+def test_interpolation_of_knots_to_ranks() -> None:
+    """Rank k of n stands at k / (n − 1) of the way from the first knot to the last."""
+    found = interpolation(torch.tensor([1, 5, 2]), 3, torch.zeros((), dtype=torch.double))
+    assert found.dtype == torch.double
+    nothing = [0.0, 0, 0]
+    first, middle, last = [1.0, 0, 0], [0.0, 1, 0], [0.0, 0, 1]
+    assert found[0].tolist() == [first, *[nothing] * 4]
+    assert found[1].tolist() == [first, [0.5, 0.5, 0], middle, [0, 0.5, 0.5], last]
+    assert found[2].tolist() == [first, last, *[nothing] * 3]
+
+
+@pytest.mark.parametrize("name", ["fspool", "gpo-interpolation"])
+def test_ranks_past_a_length_have_no_coefficient(name: str) -> None:
+    """Also where there are more ranks than knots, so that the next one is near the last knot."""
+    theta = build_pooling(name, 2).coefficients(torch.tensor([1, 30, 60]))
+    assert not theta[0, 1:].any()
+    assert not theta[1, 30:].any()
+    assert theta[1, 29].all()
+    assert theta[2].all()
 
 
 def test_a_pooling_without_forward_says_so() -> None:

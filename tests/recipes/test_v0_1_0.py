@@ -8,14 +8,20 @@ import pytest
 
 from polyglance.documents import parse_yaml
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import check_recipe, load_recipe, recipe_names
+from polyglance.recipes import check_recipe, load_recipe, parse_overrides, recipe_names
+from polyglance.recipes.merge import merge
 from polyglance.recipes.schema import Recipe
 from polyglance.recipes.v0_1_0 import MOVES, is_old, upgrade
+from polyglance.studies.v0_1_0 import _defaults
 
 HERE = Path(__file__).parents[1] / "v0_1_0"
 MODELS = sorted(path.parent.name for path in HERE.glob("models/*/model.json"))
 FILES = sorted(path.stem for path in HERE.glob("recipes/*.yaml"))
 PACKAGE = sorted(path.stem for path in HERE.glob("package/*.yaml"))
+EMBEDDERS = ("table", "liwe", "chargru", "transformer", "universal", "vectors")
+HEADS = ("linear", "mlp", "residual-mlp", "bn-mlp")
+LOSSES = ("max-hinge", "sum-hinge", "mixed-hinge", "infonce", "triplets")
+SCHEDULES, MATCHINGS = ("constant", "step", "cosine"), ("scan", "imram")
 
 
 def flat(name: str) -> dict[str, Any]:
@@ -133,3 +139,38 @@ def test_words_of_a_section_that_another_embedder_has_do_not_count() -> None:
     assert upgrade(old)["text"]["embedder"]["vectors"] == "glove.txt"
     old["text"]["embedder"] = "universal"
     assert upgrade(old)["text"]["embedder"]["vectors"] == "folder"
+
+
+KINDS = [
+    *(({"text": {"embedder": kind}}, f"text.embedder.kind={kind}") for kind in EMBEDDERS),
+    *(({"text": {"encoder": kind}}, f"text.encoder.kind={kind}") for kind in ("gru", "attention")),
+    *(({"image": {"head": kind}}, f"image.head.kind={kind}") for kind in HEADS),
+    *(({"loss": {"name": kind}}, f"loss.kind={kind}") for kind in LOSSES),
+    *(({"tasks": {"sampling": kind}}, f"sampling.kind={kind}") for kind in ("languages", "joint")),
+    *(({"training": {"schedule": kind}}, f"training.schedule.kind={kind}") for kind in SCHEDULES),
+    *(({"attention": {"matching": kind}}, f"joint.similarity.kind={kind}") for kind in MATCHINGS),
+    *(
+        (
+            {"text": {"embedder": "universal"}, "universal": {"rare": kind}},
+            f"text.embedder={{kind: universal, rare: {{kind: {kind}}}}}",
+        )
+        for kind in ("drop", "latent", "dictionary")
+    ),
+    ({"joint": {"similarity": "order"}}, "joint.similarity.kind=order"),
+    ({"joint": {"similarity": "order-squared"}}, "joint.similarity={kind: order, squared: true}"),
+    (
+        {"tasks": {"sampling": "tuples"}, "loss": {"name": "triplets"}},
+        "sampling={kind: tuples}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), KINDS, ids=lambda value: str(value))
+def test_defaults_are_those_of_version_0_1_0(old: dict[str, Any], new: str) -> None:
+    names = {"name": "plain", "paper": "", "summary": ""}
+    grid = {"image": {"feature": "efficientnet-lite2/grid3"}}
+    before = laid({**names, **_defaults()}, laid(grid, old))
+    today = merge(laid(names, grid), parse_overrides([new]))
+    if "tuples" in new:
+        today["loss"] = {"kind": "triplets"}
+    assert check_recipe(before, "old") == check_recipe(today, "new")

@@ -12,13 +12,11 @@ from polyglance import Model
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.recipes.schema import AugmentRecipe
-from polyglance.text import Vocabulary
-from polyglance.text.embedders.base import Substitutes
-from polyglance.text.embedders.table import Vocabularies
+from polyglance.text.embedders import Substitutes, TableEmbedder, Vocabulary
 from polyglance.training.augment import Augmenter, change_words, compact, keep_vectors
 from tests.conftest import write_toy
-from tests.training.test_groups import stop_after
-from tests.training.test_trainer import run, same, weights
+from tests.training.runs import run, same, stop_after, weights
+from tests.training.samplers.planted import data as planted_data
 
 MASK, SIZE = 1000, 1000
 WORDS = Substitutes(MASK, np.arange(500, SIZE), np.array([1, 2]))
@@ -43,7 +41,7 @@ def test_every_fifth_region_goes() -> None:
     assert keep.sum(1).min() < 24 < 33 < keep.sum(1).max()
 
 
-def test_the_grids_rule_drops_a_tenth_and_leaves_a_fifth_of_pictures_whole() -> None:
+def test_the_grids_rule_drops_a_tenth_and_leaves_a_fifth_of_images_whole() -> None:
     keep = keep_vectors(np.full(6000, 81), AugmentRecipe(vector_drop=0.2, varying=True), rng())
     dropped = 1 - keep.mean(1)
     assert dropped.mean() == pytest.approx(0.096, abs=0.002)
@@ -107,9 +105,8 @@ def test_order_is_kept_and_nothing_is_emptied(lengths: list[int], rate: float, s
 
 def test_images_lose_vectors_and_global_ones_stay() -> None:
     recipe = load_recipe("vsepp", parse_overrides(["augment.vector_drop=0.5"]))
-    reader = Vocabularies({"": Vocabulary(["a"])})
-    tokens = reader.encode(recipe.text, ["a"], [["a"]], ["en"]).ids
-    augmenter = Augmenter(recipe, reader, tokens, None)
+    embedder = TableEmbedder(recipe, {"": Vocabulary(["a"])})
+    augmenter = Augmenter(recipe, embedder, planted_data(1, {"en": 1}))
     vectors = torch.arange(24.0).view(4, 6, 1)
     found, lengths = augmenter.images(3, 0, (vectors, torch.tensor([6, 2, 1, 4])))
     assert found.shape == (4, int(lengths.max()), 1)
@@ -125,26 +122,15 @@ def test_images_lose_vectors_and_global_ones_stay() -> None:
 
 
 def test_the_mask_is_behind_the_words_and_only_where_it_is_used() -> None:
-    words = Vocabulary(["a", "dog"])
-    plain = Model(
-        load_recipe("vsepp", parse_overrides(["joint.dim=8", "text.encoder.hidden=8"])),
-        words,
-        4,
-        ["en"],
+    words, small = Vocabulary(["a", "dog"]), {"joint.dim": 8, "text.encoder.hidden": 8}
+    recipes = [load_recipe("vsepp", {**small, "augment.word_drop": rate}) for rate in (0.0, 0.2)]
+    plain, masked = (
+        Model(recipe, TableEmbedder(recipe, {"": words}), 4, ["en"]) for recipe in recipes
     )
-    masked = Model(
-        load_recipe(
-            "vsepp",
-            parse_overrides(["joint.dim=8", "text.encoder.hidden=8", "augment.word_drop=0.2"]),
-        ),
-        words,
-        4,
-        ["en"],
-    )
-    assert plain.network.text.words.num_embeddings == len(words)
-    assert masked.network.text.words.num_embeddings == len(words) + 1
-    assert masked.reader.substitutes("en").mask == len(words)
-    assert masked.reader.substitutes("en").words.tolist() == [4, 5]
+    assert len(plain.network.text.words.weight) == len(words)
+    assert len(masked.network.text.words.weight) == len(words) + 1
+    assert masked.embedder.substitutes("en").mask == len(words)
+    assert masked.embedder.substitutes("en").words.tolist() == [4, 5]
 
 
 def test_evaluation_is_untouched(tmp_path: Path) -> None:
@@ -157,26 +143,22 @@ def test_evaluation_is_untouched(tmp_path: Path) -> None:
         model.encode_text("red dog"), loaded.encode_text("red dog"), atol=1e-6
     )
     tokens = model.tokens(["red dog"], "en")
-    assert tokens.pad(np.array([0]))[1].tolist() == [4]
+    assert tokens.ids.lengths.tolist() == [4]
 
 
-def test_augmented_runs_learn_and_resume_to_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_augmented_runs_learn_and_resume_to_the_same_bits(tmp_path: Path) -> None:
     toy = write_toy(tmp_path / "toy", form="set")
     length = "training.epochs=6"
     whole = run(toy, tmp_path / "whole", *FULL, length)
     assert whole.progress.evaluations[-1]["mr"]["en"] > 45
-    stop_after(monkeypatch, 17)
     with pytest.raises(KeyboardInterrupt):
-        run(toy, tmp_path / "cut", *FULL, length)
-    monkeypatch.undo()
+        run(toy, tmp_path / "cut", *FULL, length, callbacks=stop_after(17))
     run(toy, tmp_path / "cut", *FULL, length, resume=True)
     assert same(tmp_path / "whole", tmp_path / "cut")
 
 
 def test_captions_are_changed_in_all_terms(toy: Path, tmp_path: Path) -> None:
-    """c2c only: photographs are not looked at, and the augmentation still makes a difference."""
+    """c2c only: images are not looked at, and the augmentation still makes a difference."""
     tasks = ("sampling.kind=languages", "sampling.c2c=1", "training.epochs=1")
     run(toy, tmp_path / "plain", *tasks, "augment.word_drop=1e-9")
     run(toy, tmp_path / "augmented", *tasks, "augment.word_drop=0.2")
@@ -190,14 +172,15 @@ def test_separate_towers_have_masks_of_their_own(toy: Path, tmp_path: Path) -> N
     settings = ["sampling.kind=joint", "text.towers=per-language", "training.epochs=1"]
     model = run(toy, tmp_path / "run", *settings, "augment.word_drop=0.2").model
     for code in ("en", "de"):
-        size = len(model.reader.of(code))
-        assert model.reader.substitutes(code).mask == size
-        assert model.network.text.towers[f"language_{code}"].words.num_embeddings == size + 1
+        size = len(model.embedder.vocabulary(code))
+        assert model.embedder.substitutes(code).mask == size
+        assert len(model.network.text.of(code).words.weight) == size + 1
 
 
 def test_shares_beyond_one_are_an_error() -> None:
-    message = r"augment.mask_share and replace_share must not exceed 1"
-    with pytest.raises(PolyglanceError, match=message):
+    with pytest.raises(
+        PolyglanceError, match="augment.mask_share and replace_share must not exceed 1"
+    ):
         load_recipe(
             "vsepp", parse_overrides(["augment.mask_share=0.9", "augment.replace_share=0.5"])
         )

@@ -13,19 +13,19 @@ from polyglance.recipes.schema import DataRecipe
 from polyglance.training.conditions import _count, select_captions
 
 
-def table(photos: int = 40) -> CaptionTable:
-    """Per photograph 5 en and de independent captions, 1 translation in en, de, fr; cs on evens."""
+def table(images: int = 40) -> CaptionTable:
+    """Per image 5 en and de independent captions, 1 translation in en, de, fr; cs on evens."""
     rows = []
-    for photo in range(photos):
+    for image in range(images):
         for code in ("en", "de"):
-            rows += [(photo, code, "independent")] * 5 + [(photo, code, "translation")]
-        rows += [(photo, "fr", "translation")]
-        rows += [(photo, "cs", "translation")] * (photo % 2 == 0)
+            rows += [(image, code, "independent")] * 5 + [(image, code, "translation")]
+        rows += [(image, "fr", "translation")]
+        rows += [(image, "cs", "translation")] * (image % 2 == 0)
     numbers, codes, kinds = zip(*rows, strict=True)
     return CaptionTable([""] * len(rows), np.array(numbers), list(codes), list(kinds))
 
 
-def photos_of(source: CaptionTable, rows: np.ndarray, code: str) -> set[int]:
+def images_of(source: CaptionTable, rows: np.ndarray, code: str) -> set[int]:
     return {int(source.image[row]) for row in rows if source.languages[row] == code}
 
 
@@ -39,19 +39,19 @@ def test_overlap_is_the_same_half_and_disjoint_the_complement(seed: int) -> None
     source = table()
     half = DataRecipe(kinds=["independent"], images=0.5)
     rows = select_captions(source, half, seed)
-    assert photos_of(source, rows, "en") == photos_of(source, rows, "de")
-    assert len(photos_of(source, rows, "en")) == 20
+    assert images_of(source, rows, "en") == images_of(source, rows, "de")
+    assert len(images_of(source, rows, "en")) == 20
     apart = half.model_copy(update={"assignment": "disjoint"})
     rows = select_captions(source, apart, seed)
-    english, german = photos_of(source, rows, "en"), photos_of(source, rows, "de")
+    english, german = images_of(source, rows, "en"), images_of(source, rows, "de")
     assert len(english) == len(german) == 20
     assert not english & german
 
 
 def test_the_authors_halves_are_neither() -> None:
     source, half = table(400), DataRecipe(kinds=["independent"], images=0.5)
-    rows = select_captions(source, half, 0, own_photos=True)
-    shared = len(photos_of(source, rows, "en") & photos_of(source, rows, "de")) / 200
+    rows = select_captions(source, half, 0, own_images=True)
+    shared = len(images_of(source, rows, "en") & images_of(source, rows, "de")) / 200
     assert 0.4 < shared < 0.6
 
 
@@ -65,7 +65,7 @@ def test_a_half_alone_is_the_half_of_both() -> None:
         source.kinds,
     )
     alone = select_captions(english, DataRecipe(kinds=["independent"], images=0.5), 3)
-    assert photos_of(source, both, "en") == photos_of(english, alone, "en")
+    assert images_of(source, both, "en") == images_of(english, alone, "en")
 
 
 def test_kinds_by_language() -> None:
@@ -81,10 +81,10 @@ def test_kinds_by_language() -> None:
     }
 
 
-def test_complete_photographs_have_every_language() -> None:
+def test_complete_images_have_every_language() -> None:
     source = table(10)
     rows = select_captions(source, DataRecipe(complete=["en", "cs"]), 0)
-    assert photos_of(source, rows, "en") == {0, 2, 4, 6, 8}
+    assert images_of(source, rows, "en") == {0, 2, 4, 6, 8}
 
 
 def test_languages_of_complete_are_not_trained_on() -> None:
@@ -92,7 +92,7 @@ def test_languages_of_complete_are_not_trained_on() -> None:
     recipe = DataRecipe(languages=["en"], complete=["en", "cs"], kinds=["translation"])
     rows = select_captions(source, recipe, 0)
     assert [source.languages[row] for row in rows] == ["en"] * 20
-    assert photos_of(source, rows, "en") == set(range(0, 40, 2))
+    assert images_of(source, rows, "en") == set(range(0, 40, 2))
 
 
 @given(st.integers(1, 7), st.integers(0, 20))
@@ -131,18 +131,18 @@ def test_a_share_is_rounded_but_never_more_than_a_part(
 
 
 @given(st.integers(1, 200), st.integers(1, 4), st.integers(1, 300))
-def test_a_number_of_photographs_is_taken_as_it_is(available: int, parts: int, wanted: int) -> None:
+def test_a_number_of_images_is_taken_as_it_is(available: int, parts: int, wanted: int) -> None:
     expected = wanted if wanted * parts <= available else None
     assert count_or_none(wanted, available, parts) == expected
 
 
-@pytest.mark.parametrize("photos", [2, 3, 7, 39, 40, 41])
-def test_disjoint_halves_of_any_number_of_photographs(photos: int) -> None:
-    source = table(photos)
-    recipe = DataRecipe(kinds=["independent"], photos=0.5, assignment="disjoint")
+@pytest.mark.parametrize("images", [2, 3, 7, 39, 40, 41])
+def test_disjoint_halves_of_any_number_of_images(images: int) -> None:
+    source = table(images)
+    recipe = DataRecipe(kinds=["independent"], images=0.5, assignment="disjoint")
     rows = select_captions(source, recipe, 0)
-    english, german = photos_of(source, rows, "en"), photos_of(source, rows, "de")
-    assert len(english) == len(german) == photos // 2
+    english, german = images_of(source, rows, "en"), images_of(source, rows, "de")
+    assert len(english) == len(german) == images // 2
     assert not english & german
 
 
@@ -158,7 +158,7 @@ def test_drawn_captions_depend_on_the_seed() -> None:
     [
         ({"images": 41}, "cannot come from 40"),
         ({"images": 0.6, "assignment": "disjoint"}, "4 parts of 24"),
-        ({"complete": ["en", "ja"]}, "no photograph has captions in en, ja"),
+        ({"complete": ["en", "ja"]}, "no image has captions in en, ja"),
     ],
 )
 def test_impossible_conditions_are_told(fields: dict, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Learning rates of parts, and over a run."""
+"""Learning rates of parts of a network."""
 
 from pathlib import Path
 
@@ -7,11 +7,8 @@ import torch
 from torch import nn
 
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import StepSchedule, TrainingRecipe
-from polyglance.training import trainer
 from polyglance.training.groups import check_multipliers, parameter_groups
-from polyglance.training.schedule import learning_rate
-from tests.training.test_trainer import run, same, weights
+from tests.training.runs import run, same, stop_after, weights
 
 
 def network() -> nn.Module:
@@ -37,12 +34,6 @@ def test_an_unknown_part_is_an_error(prefix: str) -> None:
         check_multipliers(network(), {prefix: 0.1})
 
 
-def test_growth_within_an_epoch_goes_with_every_schedule() -> None:
-    recipe = TrainingRecipe(lr=1.0, warmup_epoch=1, schedule=StepSchedule(every=1, decay=0.5))
-    rates = [learning_rate(recipe, update, 4) for update in range(12)]
-    assert rates == [1.0] * 4 + [0.125, 0.25, 0.375, 0.5] + [0.25] * 4
-
-
 def test_a_part_with_factor_zero_stays_as_it_began(toy: Path, tmp_path: Path) -> None:
     run(toy, tmp_path / "frozen", "training.multipliers={text.words: 0}", "training.epochs=1")
     torch.manual_seed(0)
@@ -52,9 +43,7 @@ def test_a_part_with_factor_zero_stays_as_it_began(toy: Path, tmp_path: Path) ->
     assert float(free["text.words.weight"].abs().max()) > 0.1
 
 
-def test_several_groups_resume_to_the_same_bits(
-    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_several_groups_resume_to_the_same_bits(toy: Path, tmp_path: Path) -> None:
     settings = (
         "training.multipliers={text.gru: 0.1, image: 0.5}",
         "training.warmup_epoch=1",
@@ -62,25 +51,10 @@ def test_several_groups_resume_to_the_same_bits(
         "image.head.hidden=8",
     )
     run(toy, tmp_path / "whole", *settings)
-    stop_after(monkeypatch, 11)
     with pytest.raises(KeyboardInterrupt):
-        run(toy, tmp_path / "cut", *settings)
-    monkeypatch.undo()
+        run(toy, tmp_path / "cut", *settings, callbacks=stop_after(11))
     run(toy, tmp_path / "cut", *settings, resume=True)
     assert same(tmp_path / "whole", tmp_path / "cut")
-
-
-def stop_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
-    """Interrupt a run once `updates` are done and kept."""
-    step = trainer._Trainer._update
-
-    def update(self, terms, bar) -> None:
-        step(self, terms, bar)
-        if self.done.update == updates:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(trainer, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(trainer._Trainer, "_update", update)
 
 
 def test_a_mistake_in_the_multipliers_leaves_nothing(toy: Path, tmp_path: Path) -> None:

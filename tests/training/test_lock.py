@@ -14,8 +14,8 @@ import torch
 from polyglance.cli import demo
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TransferRecipe
-from polyglance.training import extend
-from tests.training.test_trainer import run, same
+from polyglance.transfer.extend import extend_model, extension_recipe
+from tests.training.runs import run, same
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = ("text.word_dropout=0.3", "training.evaluate_every=4")
@@ -23,23 +23,25 @@ SETTINGS = ("text.word_dropout=0.3", "training.evaluate_every=4")
 HELD = """
 import sys
 from pathlib import Path
-from polyglance.training import trainer
-from tests.training.test_trainer import run
-trainer.CHECKPOINT_SECONDS = 0.0
-step, prepare = trainer._Trainer._update, trainer.prepare
-def wait():
-    print("ready", flush=True)
-    sys.stdin.readline()
-def update(self, batch, bar):
-    step(self, batch, bar)
-    if self.done.update == int(sys.argv[3]):
-        wait()
-def prepared(*arguments):
-    if sys.argv[3] == "0":
-        wait()
-    return prepare(*arguments)
-trainer._Trainer._update, trainer.prepare = update, prepared
-run(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[4:])
+from polyglance.data import load_dataset
+from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.training import Callback, WriteCheckpoints, train
+from polyglance.training.start import fresh_model
+from tests.conftest import TOY
+def wait(update):
+    if update == int(sys.argv[3]):
+        print("ready", flush=True)
+        sys.stdin.readline()
+class Wait(Callback):
+    def on_update(self, trainer, outcome, rate, size):
+        wait(trainer.done.update)
+def start(*arguments):
+    wait(0)
+    return fresh_model(*arguments)
+recipe = load_recipe("vsepp", parse_overrides([*TOY, *sys.argv[4:]]))
+data, out = load_dataset(sys.argv[1]), Path(sys.argv[2])
+callbacks = [WriteCheckpoints(seconds=0.0), Wait()]
+train(recipe, data, out, show_progress=False, start=start, callbacks=callbacks)
 """
 
 
@@ -120,14 +122,16 @@ def test_a_language_is_not_added_into_a_folder_that_is_trained_in(
     toy: Path, tmp_path: Path
 ) -> None:
     old = run(toy, tmp_path / "old", "data.languages=[en]").model
-    transfer = TransferRecipe(dictionary=f"captions:{toy}", pivot="en")
-    recipe = extend.extension_recipe(old, tmp_path / "old", "de", transfer, 0, 1, 1e-3)
+    transfer = TransferRecipe(
+        source=str(tmp_path / "old"), dictionary=f"captions:{toy}", pivot="en"
+    )
+    recipe = extension_recipe(old, "de", transfer, 0, 1, 1e-3)
     with (
         training(toy, tmp_path / "run", 0) as first,
         pytest.raises(PolyglanceError, match=rf"another training \(process {first.pid}\)"),
     ):
-        extend.extend_model(recipe, tmp_path / "run")
-    new, _ = extend.extend_model(recipe, tmp_path / "new")
+        extend_model(recipe, tmp_path / "run")
+    new, _ = extend_model(recipe, tmp_path / "new")
     assert new.languages == ["de", "en"]
 
 
@@ -138,14 +142,6 @@ def test_a_refused_recipe_leaves_no_folder_above_the_run(toy: Path, tmp_path: Pa
             run(toy, out, "data.validation_split=dev")
     assert not (tmp_path / "a").exists()
     assert list((tmp_path / "mine").iterdir()) == []
-
-
-def test_a_folder_of_other_things_is_left_as_it_was(toy: Path, tmp_path: Path) -> None:
-    (tmp_path / "letters").mkdir()
-    (tmp_path / "letters" / "letter.txt").write_text("mine")
-    with pytest.raises(PolyglanceError, match="not empty and not a run"):
-        run(toy, tmp_path / "letters")
-    assert [path.name for path in (tmp_path / "letters").iterdir()] == ["letter.txt"]
 
 
 def test_a_demo_does_not_remove_what_another_trains(toy: Path, tmp_path: Path) -> None:

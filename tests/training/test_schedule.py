@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from polyglance.recipes.schema import TrainingRecipe
-from polyglance.training import trainer
+from polyglance.recipes.schema import CosineSchedule, StepSchedule, TrainingRecipe
+from polyglance.training.callbacks import WriteLog
 from polyglance.training.schedule import learning_rate, total_updates
-from tests.training.test_trainer import run
+from tests.training.runs import run
 
 
 def rates(recipe: TrainingRecipe, updates_per_epoch: int, count: int) -> list[float]:
@@ -58,17 +58,22 @@ def test_both_warm_ups_multiply() -> None:
 
 
 def test_steps() -> None:
-    halved = TrainingRecipe(lr=1.0, schedule="step", decay_every=2, decay=0.5)
+    halved = TrainingRecipe(lr=1.0, schedule=StepSchedule(every=2, decay=0.5))
     assert rates(halved, 3, 19) == [1] * 6 + [0.5] * 6 + [0.25] * 6 + [0.125]
-    every = TrainingRecipe(lr=8.0, schedule="step", decay_every=1, decay=0.25)
+    every = TrainingRecipe(lr=8.0, schedule=StepSchedule(every=1, decay=0.25))
     assert rates(every, 2, 7) == [8, 8, 2, 2, 0.5, 0.5, 0.125]
 
 
 def test_steps_and_warm_up() -> None:
-    both = TrainingRecipe(lr=1.0, schedule="step", decay_every=1, decay=0.5, warmup_updates=4)
+    both = TrainingRecipe(lr=1.0, schedule=StepSchedule(every=1, decay=0.5), warmup_updates=4)
     assert rates(both, 2, 6) == [0.25, 0.5, 0.75 / 2, 1 / 2, 1 / 4, 1 / 4]
-    one = TrainingRecipe(lr=1.0, schedule="step", decay_every=1, decay=0.5, warmup_epoch=1)
+    one = TrainingRecipe(lr=1.0, schedule=StepSchedule(every=1, decay=0.5), warmup_epoch=1)
     assert rates(one, 2, 6) == [1, 1, 1 / 4, 1 / 2, 1 / 4, 1 / 4]
+
+
+def test_growth_within_an_epoch_goes_with_every_schedule() -> None:
+    recipe = TrainingRecipe(lr=1.0, warmup_epoch=1, schedule=StepSchedule(every=1, decay=0.5))
+    assert rates(recipe, 4, 12) == [1.0] * 4 + [0.125, 0.25, 0.375, 0.5] + [0.25] * 4
 
 
 ROOT = math.sqrt(0.5)
@@ -77,7 +82,7 @@ ROOT = math.sqrt(0.5)
 def test_cosine_falls_from_the_rate_to_its_floor() -> None:
     """cos of 0, 45, 90 and 135 degrees; the floor is what update 8 of 8 would have."""
     waves = [1, (1 + ROOT) / 2, 1 / 2, (1 - ROOT) / 2, 0]
-    recipe = TrainingRecipe(lr=2.0, schedule="cosine", decay=0.2, epochs=2)
+    recipe = TrainingRecipe(lr=2.0, schedule=CosineSchedule(floor=0.2), epochs=2)
     golden = [2 * (0.2 + 0.8 * wave) for wave in waves]
     assert rates(recipe, 4, 9)[::2] == pytest.approx(golden)
     assert golden[-1] == pytest.approx(0.4)
@@ -86,7 +91,7 @@ def test_cosine_falls_from_the_rate_to_its_floor() -> None:
 
 def test_cosine_over_updates_and_its_warm_up() -> None:
     recipe = TrainingRecipe(
-        lr=1.0, schedule="cosine", decay=0.1, epochs=99, updates=4, warmup_updates=2
+        lr=1.0, schedule=CosineSchedule(floor=0.1), epochs=99, updates=4, warmup_updates=2
     )
     waves = [1, (1 + ROOT) / 2, 1 / 2, (1 - ROOT) / 2]
     factors = [0.5, 1, 1, 1]
@@ -99,12 +104,11 @@ def test_total_updates() -> None:
     assert total_updates(TrainingRecipe(epochs=3, updates=5), 7) == 5
 
 
-def test_a_run_takes_the_rates_of_its_schedule(
-    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trainer, "LOG_EVERY", 1)
-    chosen = ["lr=0.008", "warmup_updates=4", "schedule=step", "decay_every=1", "decay=0.5"]
-    result = run(toy, tmp_path / "run", *[f"training.{one}" for one in chosen], "training.epochs=2")
+def test_a_run_takes_the_rates_of_its_schedule(toy: Path, tmp_path: Path) -> None:
+    chosen = ["lr=0.008", "warmup_updates=4", "epochs=2"]
+    chosen += ["schedule.kind=step", "schedule.every=1", "schedule.decay=0.5"]
+    settings = [f"training.{one}" for one in chosen]
+    result = run(toy, tmp_path / "run", *settings, callbacks=[WriteLog(every=1)])
     lines = (tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()
     logged = {row["update"]: row["lr"] for row in map(json.loads, lines) if "lr" in row}
     one = result.updates_per_epoch

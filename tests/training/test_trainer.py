@@ -5,41 +5,25 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from polyglance import Model
-from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.training import train, trainer
-from polyglance.training.collapse import CollapseDetector
-from tests.conftest import TOY, write_toy
+from polyglance.training import Callback, WatchCollapse
+from tests.conftest import write_toy
+from tests.training.runs import run, same, weights
 
-
-def run(data: Path, out: Path, *overrides: str, recipe: str = "vsepp", resume: bool = False):
-    chosen = load_recipe(recipe, parse_overrides([*TOY, *overrides]), shared=True)
-    return train(chosen, load_dataset(data), out, resume, show_progress=False)
-
-
-def weights(folder: Path) -> dict[str, torch.Tensor]:
-    return load_file(folder / "model.safetensors")
-
-
-def same(a: Path, b: Path) -> bool:
-    first, second = weights(a), weights(b)
-    return first.keys() == second.keys() and all(torch.equal(first[k], second[k]) for k in first)
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("recipe", ["vse0", "vsepp", "order", "nce"])
 def test_every_recipe_learns_in_both_languages(toy: Path, tmp_path: Path, recipe: str) -> None:
     out = tmp_path / "run"
     result = run(toy, out, "training.epochs=12", "training.warmup_updates=0", recipe=recipe)
-    # 20 photographs are judged, and many share their content: chance is about 30.
+    # 20 images are evaluated, and many share their content: chance is about 30.
     assert min(result.progress.evaluations[-1]["mr"].values()) > 60
     assert Model.load(out).languages == ["de", "en"]
     assert (out / "curve.png").stat().st_size > 1000
@@ -56,30 +40,34 @@ def test_one_seed_gives_the_same_bits_and_another_does_not(toy: Path, tmp_path: 
 
 
 KILLED = """
-import sys, os, signal
+import os, signal, sys
 from pathlib import Path
-from polyglance.training import trainer
-from tests.training.test_trainer import run
-trainer.CHECKPOINT_SECONDS = 0.0
-step = trainer._Trainer._update
-def update(self, rows, bar):
-    step(self, rows, bar)
-    if self.done.update == int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGKILL)
-trainer._Trainer._update = update
-run(Path(sys.argv[1]), Path(sys.argv[2]), "text.word_dropout=0.3", "training.evaluate_every=4")
+from polyglance.training import Callback, WriteCheckpoints
+from tests.training.runs import run
+class Kill(Callback):
+    def on_update(self, trainer, outcome, rate, size):
+        if trainer.done.update == int(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+callbacks = [WriteCheckpoints(seconds=float(sys.argv[4])), Kill()]
+run(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[5:], callbacks=callbacks)
 """
 
 
-@pytest.mark.parametrize("update", [3, 15, 16])
-def test_a_killed_run_resumes_to_the_same_bits(toy: Path, tmp_path: Path, update: int) -> None:
+@pytest.mark.parametrize(("update", "seconds"), [(3, 0), (16, 0), (15, 9999), (45, 0)])
+def test_a_killed_run_resumes_to_the_same_bits(
+    toy: Path, tmp_path: Path, update: int, seconds: int
+) -> None:
+    """With a checkpoint of every update, or of every evaluation alone.
+
+    An evaluation is due after update 16, and update 45 is the last: the kill is before.
+    """
     settings = ("text.word_dropout=0.3", "training.evaluate_every=4")
     torch.set_num_threads(1)
     run(toy, tmp_path / "whole", *settings)
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", KILLED, str(toy), str(tmp_path / "killed"), str(update)]
-    root = Path(__file__).parents[2]
-    dead = subprocess.run(command, env=environment, cwd=root, capture_output=True, check=False)
+    words = [str(toy), str(tmp_path / "killed"), str(update), str(seconds), *settings]
+    command = [sys.executable, "-c", KILLED, *words]
+    dead = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, check=False)
     assert dead.returncode == -signal.SIGKILL, dead.stderr.decode()
     resumed = run(toy, tmp_path / "killed", *settings, resume=True)
     assert same(tmp_path / "whole", tmp_path / "killed")
@@ -98,25 +86,6 @@ def test_resuming_a_finished_run_changes_nothing(toy: Path, tmp_path: Path) -> N
     again = run(toy, tmp_path / "run", resume=True)
     assert again.progress.finished
     assert all(torch.equal(before[k], v) for k, v in weights(tmp_path / "run").items())
-
-
-def test_a_run_is_not_overwritten_nor_resumed_with_another_recipe(
-    toy: Path, tmp_path: Path
-) -> None:
-    run(toy, tmp_path / "run")
-    with pytest.raises(PolyglanceError, match="--resume"):
-        run(toy, tmp_path / "run")
-    with pytest.raises(PolyglanceError, match="another recipe"):
-        run(toy, tmp_path / "run", "training.lr=0.02", resume=True)
-    with pytest.raises(PolyglanceError, match="captions have changed"):
-        run(write_toy(tmp_path / "new", photos=80), tmp_path / "run", resume=True)
-    (tmp_path / "run" / "model.json").write_text("[]")
-    with pytest.raises(PolyglanceError, match="not the description of a run"):
-        run(toy, tmp_path / "run", resume=True)
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "letter.txt").write_text("mine")
-    with pytest.raises(PolyglanceError, match="not empty"):
-        run(toy, tmp_path / "other")
 
 
 def test_patience_stops_and_the_best_weights_stay(toy: Path, tmp_path: Path) -> None:
@@ -144,17 +113,24 @@ def test_warm_up_in_updates_is_that_in_epochs(toy: Path, tmp_path: Path) -> None
     assert not same(tmp_path / "epochs", tmp_path / "less")
 
 
-def test_collapse_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures that look alike leave max-of-hinges nothing better than equal scores."""
-    toy = write_toy(tmp_path / "toy", planted=0.0)
-    monkeypatch.setattr(trainer, "CollapseDetector", lambda: CollapseDetector(patience=20))
+def test_collapse_is_told(tmp_path: Path) -> None:
+    """Images that look alike leave max-of-hinges nothing better than equal scores."""
+    toy, early = write_toy(tmp_path / "toy", planted=0.0), [WatchCollapse(patience=20)]
     cold = ("loss.warmup_epochs=0", "training.epochs=50", "training.evaluate_every=9999")
     with pytest.raises(PolyglanceError, match=r"collapsed: for 20 updates .* \(12\.80\)"):
-        run(toy, tmp_path / "run", *cold)
-    warned = run(
-        toy, tmp_path / "warned", *cold[:1], "training.epochs=10", "training.collapse=warn"
-    )
+        run(toy, tmp_path / "run", *cold, callbacks=early)
+    warnings: list[str] = []
+
+    class Listen(Callback):
+        def on_warning(self, trainer, message) -> None:
+            warnings.append(message)
+
+    warn = (cold[0], "training.epochs=10", "training.collapse=warn")
+    warned = run(toy, tmp_path / "warned", *warn, callbacks=[WatchCollapse(20), Listen()])
     assert warned.progress.finished == "all 10 epochs done"
+    assert warnings
+    lines = (tmp_path / "warned" / "metrics.jsonl").read_text().splitlines()
+    assert [row["warning"] for row in map(json.loads, lines) if "warning" in row] == warnings
 
 
 def test_divergence_is_told(toy: Path, tmp_path: Path) -> None:
@@ -165,7 +141,7 @@ def test_divergence_is_told(toy: Path, tmp_path: Path) -> None:
 def test_one_language_of_two(toy: Path, tmp_path: Path) -> None:
     result = run(toy, tmp_path / "run", "data.languages=[de]")
     assert result.model.languages == ["de"]
-    assert "dog" not in result.model.reader.of("de")
+    assert "dog" not in result.model.embedder.known_words("de")
     assert list(result.progress.evaluations[-1]["mr"]) == ["de"]
 
 
@@ -173,21 +149,6 @@ def test_sets_of_vectors_train(tmp_path: Path) -> None:
     toy = write_toy(tmp_path / "sets", form="set")
     result = run(toy, tmp_path / "run", "image.standardise=true", "training.epochs=8")
     assert result.progress.evaluations[-1]["mr"]["en"] > 50
-
-
-def test_statistics_leave_padding_out(tmp_path: Path) -> None:
-    import numpy as np
-
-    toy = write_toy(tmp_path / "sets", form="set")
-    result = run(toy, tmp_path / "run", "image.standardise=true", "training.epochs=1")
-    stored = load_dataset(toy).split("train")
-    from polyglance.vision.extract import load_features
-
-    features = load_features(stored, "imported/toy")
-    vectors = np.concatenate([features.store.get(key) for key in features.keys]).astype(np.float64)
-    tower = result.model.network.image
-    np.testing.assert_allclose(tower.mean.numpy(), vectors.mean(0), atol=1e-4)
-    np.testing.assert_allclose(float(tower.scale), vectors.std(0).mean(), atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -210,31 +171,3 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
         run(toy, tmp_path / "run", *overrides)
     assert "\n" not in str(told.value)
     assert not (tmp_path / "run").exists()
-
-
-def test_pictures_that_are_all_missing_are_told(toy: Path, tmp_path: Path) -> None:
-    (toy / "images").mkdir()
-    with pytest.raises(PolyglanceError, match=r"none of the .* training pictures can be read"):
-        run(toy, tmp_path / "run", "image.feature=efficientnet-lite2/global")
-
-
-def test_a_caption_of_punctuation_is_named_with_its_line(toy: Path, tmp_path: Path) -> None:
-    import gzip
-
-    path = toy / "captions.jsonl.gz"
-    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-    row = json.loads(lines[2])
-    row["captions"]["en"]["independent"].append("?!")
-    lines[2] = json.dumps(row)
-    path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    with pytest.raises(PolyglanceError, match=r"line 3: captions\.en\.independent holds '\?!'"):
-        run(toy, tmp_path / "run")
-
-
-def test_checkpoints_are_written_between_evaluations(
-    toy: Path, tmp_path: Path, monkeypatch
-) -> None:
-    monkeypatch.setattr(trainer, "CHECKPOINT_SECONDS", 0.0)
-    started = time.time()
-    run(toy, tmp_path / "run", "training.epochs=1")
-    assert (tmp_path / "run" / "checkpoint.safetensors").stat().st_mtime >= started - 1

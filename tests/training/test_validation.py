@@ -7,19 +7,21 @@ import pytest
 import torch
 
 from polyglance.data import load_dataset, load_folder, save_folder
-from polyglance.evaluation import evaluate, protocol
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation import captions, evaluate
 from polyglance.models import Model
-from polyglance.recipes import load_recipe
-from polyglance.text import Vocabulary
+from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.text.embedders import TableEmbedder, Vocabulary
 from polyglance.training.validation import Validation
 from tests.conftest import TOY, WORDS
+from tests.training.runs import run
 
 BATCH = 4
 
 
 def repeat_first_captions(toy: Path) -> None:
     """Give every BATCH-th validation caption in English the same text, on different images."""
-    rows = load_folder(toy).photos
+    rows = load_folder(toy).images
     for index, row in enumerate(row for row in rows if row.split == "val"):
         own = row.captions["en"]["independent"][0]
         row.captions["en"]["independent"][:] = ["a dog" if index % BATCH == 0 else own]
@@ -29,7 +31,7 @@ def repeat_first_captions(toy: Path) -> None:
 def test_batches_that_begin_alike_are_not_confused(
     toy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "TEXTS_AT_A_TIME", BATCH)
+    monkeypatch.setattr(captions, "TEXTS_AT_A_TIME", BATCH)
     repeat_first_captions(toy)
     dataset = load_dataset(toy)
     texts = dataset.split("val").captions(["en"], ["independent"]).texts
@@ -37,7 +39,9 @@ def test_batches_that_begin_alike_are_not_confused(
     assert len({tuple(batch) for batch in batches}) > len({batch[0] for batch in batches}) == 1
     torch.manual_seed(0)
     words = [word for groups in WORDS.values() for group in groups for word in group]
-    model = Model(load_recipe("vsepp", TOY), Vocabulary([*words, "a"]), 16, ["de", "en"])
+    recipe = load_recipe("vsepp", parse_overrides(TOY))
+    embedder = TableEmbedder(recipe, {"": Vocabulary([*words, "a"])})
+    model = Model(recipe, embedder, 16, ["de", "en"])
     kept = Validation(model, dataset, "val", None)
     expected = evaluate(model, dataset, "val", bootstrap=0, show_progress=False)
     # Of two reports, the second reads nothing but kept tokens.
@@ -48,3 +52,22 @@ def test_batches_that_begin_alike_are_not_confused(
             np.testing.assert_array_equal(mine.text_to_image, other.text_to_image)
             np.testing.assert_array_equal(mine.image_to_text, other.image_to_text)
             assert ours.metrics == theirs.metrics
+
+
+def test_validation_without_images_is_told_before_training(toy: Path, tmp_path: Path) -> None:
+    rows = load_folder(toy).images
+    unseen = [r if r.split != "val" else type(r)(f"x{r.image}", "val", r.captions) for r in rows]
+    save_folder(toy, unseen)
+    with pytest.raises(PolyglanceError, match="none of the images of split 'val' can be read"):
+        run(toy, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_language_without_validation_images_is_not_evaluated(toy: Path, tmp_path: Path) -> None:
+    rows = load_folder(toy).images
+    for row in rows:
+        if row.split == "val":
+            row.captions["de"]["independent"].clear()
+    save_folder(toy, rows)
+    result = run(toy, tmp_path / "run", "training.updates=2")
+    assert list(result.progress.evaluations[-1]["mr"]) == ["en"]

@@ -1,9 +1,11 @@
 """Heads of the image tower."""
 
+import math
+
 import torch
 
 from polyglance.recipes.schema import ImageRecipe, ResidualMlpHead
-from polyglance.vision.heads import ResidualMLP
+from polyglance.vision.heads import ResidualMLP, xavier_linear
 from polyglance.vision.tower import ImageTower
 
 
@@ -12,9 +14,9 @@ def sets(*lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.randn(len(lengths), max(lengths), 7), torch.tensor(lengths)
 
 
-def residual(**fields: object) -> ImageTower:
+def residual() -> ImageTower:
     torch.manual_seed(1)
-    return ImageTower(ImageRecipe(head=ResidualMlpHead(hidden=4), **fields), 7, 6)
+    return ImageTower(ImageRecipe(head=ResidualMlpHead(hidden=4)), 7, 6)
 
 
 def test_the_residual_head_has_the_papers_shapes() -> None:
@@ -77,3 +79,11 @@ def test_a_single_vector_trains_with_the_running_statistics() -> None:
     training = tower(features)
     torch.testing.assert_close(training, tower.eval()(features))
     assert int(tower.head.mlp[1].num_batches_tracked) == 0
+
+
+def test_image_head_starts_as_the_official_one() -> None:
+    layer = xavier_linear(2048, 1024)
+    bound = math.sqrt(6) / math.sqrt(2048 + 1024)
+    largest = float(layer.weight.detach().abs().max())
+    assert 0.99 * bound < largest <= bound
+    assert not layer.bias.detach().any()

@@ -206,14 +206,14 @@ def test_postscript_is_refused_without_ghostscript(tmp_path, binary):
     program = """if True:
         import sys
         from pathlib import Path
-        from polyglance.data.info import find_broken
+        from polyglance.data.info import find_unreadable
         from polyglance.data.images import ImageProblem, read_image
         path = Path(sys.argv[1])
         try:
             read_image(path)
         except ImageProblem as problem:
             print(problem.reason)
-        print(find_broken({"holiday": path}, 1, False)["holiday"])
+        print(find_unreadable({"holiday": path}, 1, False)["holiday"])
         """
     done = subprocess.run(
         [sys.executable, "-c", program, path],

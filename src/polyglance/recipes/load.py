@@ -1,10 +1,12 @@
 """Reading recipes: by name or file, with changes, every mistake named."""
 
+import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from polyglance.documents import document_names, read_document, validate
+from polyglance.documents import document_names, is_file_name, read_document, validate
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.merge import Mapped, merge, nested
 from polyglance.recipes.schema import Recipe
@@ -37,9 +39,21 @@ def load_recipe(
     >>> load_recipe("vsepp", {"training.lr": 1e-3, "text.encoder": {"kind": "bigru"}}).training.lr
     0.001
     """
-    source, value, old = _read(str(name))
-    for changes in (overrides,) if isinstance(overrides, Mapping) else overrides:
-        changes = nested(changes)
+    every = [overrides] if isinstance(overrides, Mapping) else list(overrides)
+    if is_file_name(str(name)):
+        return _load(str(name), every, shared)
+    return _packaged(str(name), json.dumps(every), shared)
+
+
+@lru_cache(maxsize=4096)
+def _packaged(name: str, overrides: str, shared: bool) -> Recipe:
+    """One of the package's own recipes, which never change; a study asks for one many times."""
+    return _load(name, json.loads(overrides), shared)
+
+
+def _load(name: str, overrides: Iterable[Changes], shared: bool) -> Recipe:
+    source, value, old = _read(name)
+    for changes in map(nested, overrides):
         _check_paths(changes, source)
         value = merge(value, changes)
     return _check_pruned(value, source) if old or shared else check_recipe(value, source)
@@ -83,9 +97,9 @@ def _read(name: str, above: tuple[str, ...] = ()) -> tuple[str, Mapped, bool]:
 
 def _check_paths(changes: Mapped, source: str) -> None:
     """A field's path of version 0.1.0 is an error that tells the new one."""
-    for path, new in MOVES.items():
-        section, _, field = path.partition(".")
-        own = changes.get(section)
-        if isinstance(own, Mapping) and field in own and not isinstance(own[field], Mapping):
-            where = "' or '".join(new or ("joint.similarity.lse",))
-            raise PolyglanceError(f"{source}: '{path}' is now '{where}'")
+    for section, own in changes.items():
+        for field, value in own.items() if isinstance(own, Mapping) else ():
+            path = f"{section}.{field}"
+            if path in MOVES and not isinstance(value, Mapping):
+                where = "' or '".join(MOVES[path] or ("joint.similarity.lse",))
+                raise PolyglanceError(f"{source}: '{path}' is now '{where}'")

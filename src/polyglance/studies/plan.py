@@ -282,8 +282,9 @@ def _add(
         else:
             own = [replaced(one, LANGUAGE, each) for one in changes]
             named = training.recipe or row.recipe or ""
-            seeded = [*own, {"training.seed": seed}]
-            recipe = nameless(load_recipe(named, seeded, shared=True))
+            recipe = nameless(load_recipe(named, own, shared=True))
+            seeded = recipe.training.model_copy(update={"seed": seed})
+            recipe = recipe.model_copy(update={"training": seeded})
             _check_languages(recipe, facts)
             source = _source(plan, row, recipe, overrides, seed, facts)
             if source is not None and recipe.transfer is not None:

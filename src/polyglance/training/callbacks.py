@@ -1,6 +1,8 @@
 """What happens at the events of a training: bars, logs, curves, checkpoints."""
 
+import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from polyglance.progress import Bar
@@ -36,12 +38,20 @@ class Callback:
         """When something looks wrong and the training goes on."""
 
     def on_stop(self, trainer: "Trainer") -> None:
-        """At the end, also when the training failed."""
+        """At the end, also when the training failed; the callback that started last is the first."""
 
 
-def default_callbacks(show_progress: bool | None) -> list[Callback]:
-    """Those of every training."""
-    return [WatchCollapse(), ShowProgress(show_progress), WriteLog(), WriteCheckpoints()]
+def with_defaults(given: Sequence[Callback], show_progress: bool | None = None) -> list[Callback]:
+    """Those of every training, and `given` behind them.
+
+    One of `given` that is of a default's class takes its place: `WriteCheckpoints(seconds=5)`
+    writes a checkpoint every five seconds instead of every minute.
+    """
+    defaults = [WatchCollapse(), ShowProgress(show_progress), WriteLog(), WriteCheckpoints()]
+    found: list[Callback] = []
+    for default in defaults:
+        found += [one for one in given if isinstance(one, type(default))] or [default]
+    return found + [one for one in given if not any(one is other for other in found)]
 
 
 class WatchCollapse(Callback):
@@ -89,11 +99,15 @@ class ShowProgress(Callback):
         self.bar.advance(size, note=note)
 
     def on_stop(self, trainer: "Trainer") -> None:
-        self.bar.__exit__(None, None, None)
+        self.bar.__exit__(*sys.exc_info())
 
 
 class WriteLog(Callback):
     """metrics.jsonl, TensorBoard and curve.png."""
+
+    def __init__(self, every: int = LOG_EVERY) -> None:
+        """`every` are the updates between two lines."""
+        self.every = every
 
     def on_start(self, trainer: "Trainer") -> None:
         self.log = RunLog(trainer.out, trainer.done.update)
@@ -101,7 +115,7 @@ class WriteLog(Callback):
 
     def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
         update = trainer.done.update
-        if update % LOG_EVERY:
+        if update % self.every:
             return
         speed = update * trainer.recipe.batch_size / trainer.seconds
         speeds = {f"{trainer.step.unit}_per_second": round(speed, 1)}

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from polyglance.models import Model
 from polyglance.recipes.schema import Recipe
 from polyglance.registry import nearest
 from polyglance.training.assignment import assign_tokens
-from polyglance.training.callbacks import Callback, default_callbacks
+from polyglance.training.callbacks import Callback, with_defaults
 from polyglance.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
 from polyglance.training.data import prepare
 from polyglance.training.folder import check_folder, lock_run
@@ -64,7 +65,8 @@ def train(
         cache: where features and word vectors are kept; None is the XDG cache.
         show_progress: None shows bars on a terminal where it takes long.
         start: how the model comes about; `polyglance.transfer` has others.
-        callbacks: called at every event, behind those that log and draw.
+        callbacks: called at every event, behind those that log and draw; one of the class of such
+            a default replaces it.
     """
     with lock_run(out):
         return train_locked(recipe, dataset, out, resume, cache, show_progress, start, callbacks)
@@ -102,7 +104,7 @@ def train_locked(
     sampler = samplers.get(kind)(recipe, data)
     step = steps.get(kind)(model, data, sampler)
     model.save_config(out, **facts, parameters=model.parameters())
-    events = [*default_callbacks(show_progress), *callbacks]
+    events = with_defaults(callbacks, show_progress)
     return Trainer(started, step, sampler, validation, out, events).run()
 
 
@@ -166,20 +168,17 @@ class Trainer:
     def run(self) -> Result:
         """Train until the epochs are over or the patience is."""
         self._train_mode()
-        try:
+        with ExitStack() as stopping:
             for callback in self.callbacks:
                 callback.on_start(self)
-            if not self.start.fresh and not self.done.evaluations:
-                self.evaluate()
+                stopping.callback(callback.on_stop, self)
+            # The last run may have been killed between a checkpoint and what was due then.
+            self._settle()
             for batch in self.sampler.batches(self.done.update):
                 if self.done.finished:
                     break
                 self._update(batch)
-                if self.done.update >= self.updates and not self.done.finished:
-                    self._finish(f"all {self._length()} done")
-        finally:
-            for callback in self.callbacks:
-                callback.on_stop(self)
+                self._settle()
         self.model.network.eval()
         self.model.load_weights(self.out)
         return Result(self.model, self.done, self.sampler.updates_per_epoch)
@@ -241,20 +240,32 @@ class Trainer:
         self.done.update += 1
         for callback in self.callbacks:
             callback.on_update(self, outcome, rate, self.step.size(batch))
-        every = self.recipe.evaluate_every or self.sampler.updates_per_epoch
-        if self.done.update % every == 0 and self.step.evaluable(self.done.update):
+
+    def _settle(self) -> None:
+        """Evaluate if it is time, and finish if all updates are done."""
+        if self._due() and not self._evaluated():
             self.evaluate()
+        if self.done.update >= self.updates and not self.done.finished:
+            self.done.finished = f"all {self._length()} done"
+            if not self._evaluated():
+                self.evaluate()
+            self.checkpoint()
+
+    def _due(self) -> bool:
+        update = self.done.update
+        if not update:
+            return not self.start.fresh
+        every = self.recipe.evaluate_every or self.sampler.updates_per_epoch
+        return update % every == 0 and self.step.evaluable(update)
+
+    def _evaluated(self) -> bool:
+        rows = self.done.evaluations
+        return bool(rows) and rows[-1]["update"] == self.done.update
 
     def _length(self) -> str:
         if self.recipe.updates:
             return f"{self.recipe.updates} updates"
         return f"{self.recipe.epochs} epochs"
-
-    def _finish(self, reason: str) -> None:
-        self.done.finished = reason
-        if not self.done.evaluations or self.done.evaluations[-1]["update"] < self.done.update:
-            self.evaluate()
-        self.checkpoint()
 
 
 def mean_rsum(report: Report, languages: Sequence[str] | None) -> float:

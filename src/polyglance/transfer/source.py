@@ -73,7 +73,8 @@ def check_alike(recipe: Recipe, source: Model, feature_dim: int, folder: Path) -
             f"'{recipe.image.feature}' has {feature_dim} here"
         )
     wanted, found = (dict(_fields(one.model_dump())) for one in (recipe, source.recipe))
-    for path in (*wanted, *found):
+    # Kinds first: their fields differ because they do.
+    for path in sorted((*wanted, *found), key=lambda path: not path.endswith(".kind")):
         if path not in FREE and wanted.get(path) != found.get(path):
             raise PolyglanceError(
                 f"{folder}: was trained with {path}={found.get(path)}, and the recipe has "

@@ -14,7 +14,7 @@ from polyglance.evaluation.perturb import Perturbation, make_perturber, perturba
 from polyglance.files import write_json
 from tests.conftest import write_toy
 from tests.evaluation.conftest import FakeModel, make_dataset, make_vectors
-from tests.training.test_trainer import run
+from tests.training.runs import run
 
 LEXICON = """\
 1\ten\tdog|hound

@@ -4,10 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.sections import Variant, by_kind, tagged
+from polyglance.sections import Open, Variant, by_kind, tagged
 
 
-class TableEmbedderRecipe(Variant):
+class EmbedderRecipe(Open, Variant):
+    """How words become vectors; an embedder that is registered adds its own (see Embedder)."""
+
+
+class TableEmbedderRecipe(EmbedderRecipe):
     """A trained vector for every word of a vocabulary."""
 
     kind: Literal["table"] = "table"
@@ -19,7 +23,7 @@ class TableEmbedderRecipe(Variant):
     ends: bool = Field(True, description="put <start> and <end> around a caption")
 
 
-class CharacterEmbedderRecipe(Variant):
+class CharacterEmbedderRecipe(EmbedderRecipe):
     """Word vectors from characters."""
 
     word_dim: int = Field(300, gt=0, description="dimension of a word vector")
@@ -50,13 +54,13 @@ class CharGruEmbedderRecipe(CharacterEmbedderRecipe):
     kind: Literal["chargru"] = "chargru"
 
 
-class PiecesEmbedderRecipe(Variant):
+class PiecesEmbedderRecipe(EmbedderRecipe):
     """Pieces of words, as a transformer encoder's own tokenizer cuts them."""
 
     kind: Literal["pieces"] = "pieces"
 
 
-class TransformerEmbedderRecipe(Variant):
+class TransformerEmbedderRecipe(EmbedderRecipe):
     """Outputs of a frozen pretrained transformer."""
 
     kind: Literal["transformer"] = "transformer"
@@ -65,7 +69,7 @@ class TransformerEmbedderRecipe(Variant):
     )
 
 
-class VectorsEmbedderRecipe(Variant):
+class VectorsEmbedderRecipe(EmbedderRecipe):
     """Fixed word vectors of each language, with translators (Liu et al. 2019)."""
 
     kind: Literal["vectors"] = "vectors"
@@ -118,7 +122,7 @@ RareRecipe = Annotated[
 ]
 
 
-class UniversalEmbedderRecipe(Variant):
+class UniversalEmbedderRecipe(EmbedderRecipe):
     """Words of all languages in one space (Kim et al. 2020, MULE; Burns et al. 2020, SMALR).
 
     Frequent words have vectors of their own and a linear layer of their language to the shared
@@ -155,13 +159,13 @@ class UniversalEmbedderRecipe(Variant):
     )
 
 
-EmbedderRecipe = Annotated[
-    Annotated[TableEmbedderRecipe, tagged(TableEmbedderRecipe)]
-    | Annotated[LiweEmbedderRecipe, tagged(LiweEmbedderRecipe)]
-    | Annotated[CharGruEmbedderRecipe, tagged(CharGruEmbedderRecipe)]
-    | Annotated[PiecesEmbedderRecipe, tagged(PiecesEmbedderRecipe)]
-    | Annotated[TransformerEmbedderRecipe, tagged(TransformerEmbedderRecipe)]
-    | Annotated[UniversalEmbedderRecipe, tagged(UniversalEmbedderRecipe)]
-    | Annotated[VectorsEmbedderRecipe, tagged(VectorsEmbedderRecipe)],
-    by_kind("table"),
-]
+for _variant in (
+    TableEmbedderRecipe,
+    LiweEmbedderRecipe,
+    CharGruEmbedderRecipe,
+    PiecesEmbedderRecipe,
+    TransformerEmbedderRecipe,
+    UniversalEmbedderRecipe,
+    VectorsEmbedderRecipe,
+):
+    EmbedderRecipe.add(_variant)

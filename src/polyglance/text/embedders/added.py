@@ -59,7 +59,7 @@ class AddedEmbedder(Embedder):
     are dropped. Any other text is read as before.
     """
 
-    kinds = ("added",)
+    variants = ()
 
     def __init__(self, base: Embedder, added: Mapping[str, AddedLanguage]) -> None:
         super().__init__(base.recipe)

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import Recipe
+from polyglance.recipes.schema import EmbedderRecipe, Recipe, kind_of
 from polyglance.registry import Registry, nearest
 from polyglance.text.embedders.encoded import EncodedTexts
 
@@ -74,8 +74,8 @@ class Embedder(ABC):
     An embedder never changes: reading is pure, and any number of threads may encode.
     """
 
-    kinds: ClassVar[tuple[str, ...]]
-    """The values of `text.embedder.kind` that mean it."""
+    variants: ClassVar[tuple[type[EmbedderRecipe], ...]]
+    """The variants of `text.embedder` that mean it."""
     empty: ClassVar[int | None] = None
     """The id of a text without any known word, where there is one."""
 
@@ -95,7 +95,8 @@ class Embedder(ABC):
     @classmethod
     def blank(cls, recipe: Recipe, words: int) -> Self:
         """One of so many nameless words (or characters), to count parameters with."""
-        raise PolyglanceError(f"the size of embedder '{cls.kinds[0]}' depends on its files")
+        kind = recipe.text.embedder.kind
+        raise PolyglanceError(f"the size of embedder '{kind}' depends on its files")
 
     @abstractmethod
     def save(self, folder: Path) -> None:
@@ -198,9 +199,10 @@ embedders: Registry[type[Embedder]] = Registry("embedder")
 
 
 def register(embedder: type[Embedder]) -> type[Embedder]:
-    """File an embedder under its kinds."""
-    for kind in embedder.kinds:
-        embedders.register(kind)(embedder)
+    """Make an embedder the one of its variants, and the variants valid in recipes."""
+    for variant in embedder.variants:
+        embedders.register(kind_of(variant))(embedder)
+        EmbedderRecipe.add(variant)
     return embedder
 
 

@@ -44,7 +44,7 @@ class WordTable(WordLayer):
 class TableEmbedder(Embedder):
     """The vocabularies of a model: one under "" for all languages, or one for each language."""
 
-    kinds = ("table",)
+    variants = (TableEmbedderRecipe,)
 
     def __init__(self, recipe: Recipe, vocabularies: Mapping[str, Vocabulary]) -> None:
         super().__init__(recipe)

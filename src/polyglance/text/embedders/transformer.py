@@ -13,7 +13,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
 from polyglance.pooling import valid
 from polyglance.ragged import Ragged
-from polyglance.recipes.schema import Recipe
+from polyglance.recipes.schema import PiecesEmbedderRecipe, Recipe, TransformerEmbedderRecipe
 from polyglance.text.embedders.base import Embedder, Substitutes, TrainingTexts, register
 from polyglance.text.embedders.encoded import EncodedTexts, TextBatch
 from polyglance.text.embedders.layer import AddedRows, WordLayer
@@ -60,7 +60,7 @@ class PieceEmbedder(Embedder):
     the outputs of a frozen one to another encoder.
     """
 
-    kinds = ("pieces", "transformer")
+    variants = (PiecesEmbedderRecipe, TransformerEmbedderRecipe)
 
     def __init__(self, recipe: Recipe, tokenizer: Any, config: Any, folder: Path) -> None:
         super().__init__(recipe)

@@ -16,7 +16,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.files import has_file
 from polyglance.progress import Bar
-from polyglance.text.embedders.vocabulary import Ragged
+from polyglance.ragged import Ragged
 from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE
 
 MAGIC, VERSIONS = 793712314, (11, 12)

@@ -112,6 +112,8 @@ class TupleSampler(Sampler):
         self, run: CaptionRuns, chosen: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
         """Captions [B, k] of the images `chosen` [B] in a language."""
+        if not len(run.rows):
+            return np.full((len(chosen), self.captions), -1)
         counts = run.count[chosen][:, None]
         keys = generator.random((len(chosen), max(int(counts.max()), self.captions)))
         keys[np.arange(keys.shape[1]) >= counts] = 2.0

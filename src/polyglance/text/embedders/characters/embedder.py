@@ -9,7 +9,12 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.ragged import Ragged
-from polyglance.recipes.schema import CharacterEmbedderRecipe, LiweEmbedderRecipe, Recipe
+from polyglance.recipes.schema import (
+    CharacterEmbedderRecipe,
+    CharGruEmbedderRecipe,
+    LiweEmbedderRecipe,
+    Recipe,
+)
 from polyglance.text.embedders.base import (
     Embedder,
     Substitutes,
@@ -38,7 +43,7 @@ class CharacterEmbedder(Embedder):
     trained on; `vectors` are pretrained ones beside those from characters.
     """
 
-    kinds = ("liwe", "chargru")
+    variants = (LiweEmbedderRecipe, CharGruEmbedderRecipe)
 
     def __init__(
         self, recipe: Recipe, tables: Mapping[str, FormTable], vectors: WordVectors | None = None

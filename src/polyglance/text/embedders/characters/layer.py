@@ -20,7 +20,9 @@ class CharacterLayer(WordLayer):
     """Ids of forms → vectors from their characters, with pretrained ones beside if there are any.
 
     In training every distinct word of a batch is embedded once. Without gradients a word is
-    embedded when it is first met, and then looked up; training and new weights empty that cache.
+    embedded when it is first met, and then looked up; new weights and another mode empty that
+    cache. A fused optimizer changes weights without a trace, so after a pass with gradients
+    nothing is kept until the mode changes.
     """
 
     forms: Tensor
@@ -39,6 +41,7 @@ class CharacterLayer(WordLayer):
         self.embedder = network
         self.cache: LRU[Tensor] = LRU(CACHED_WORDS)
         self._weights: tuple[tuple[int, int], ...] = ()
+        self._moving = False
         self.register_buffer("forms", torch.from_numpy(forms), persistent=False)
         self.pretrained = vectors is not None
         if vectors is not None and rows is not None:
@@ -50,6 +53,13 @@ class CharacterLayer(WordLayer):
     @property
     def fixed(self) -> int:
         return self.table.numel() if self.pretrained else 0
+
+    def train(self, mode: bool = True) -> "CharacterLayer":
+        """As every module's."""
+        if mode != self.training:
+            self.cache.clear()
+            self._moving = False
+        return super().train(mode)
 
     def forward(
         self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
@@ -64,9 +74,10 @@ class CharacterLayer(WordLayer):
         return torch.cat([vectors, self.table[rows]], 1)
 
     def _embed(self, characters: Tensor, counts: Tensor | None) -> Tensor:
-        if self.training or torch.is_grad_enabled():
-            # A fused optimizer changes weights without a trace.
+        if torch.is_grad_enabled():
             self.cache.clear()
+            self._moving = True
+        if self.training or self._moving:
             return self.embedder(characters, counts)
         weights = tuple((p.data_ptr(), _version(p)) for p in self.embedder.state())
         if weights != self._weights:

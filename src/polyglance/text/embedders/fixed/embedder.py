@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, read_json, write_json
+from polyglance.files import atomic, read_json, refuse_pipe, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, VectorsEmbedderRecipe
 from polyglance.text.embedders.base import (
@@ -40,7 +40,7 @@ class VectorsEmbedder(Embedder):
     vector from n-grams travel with the call.
     """
 
-    kinds = ("vectors",)
+    variants = (VectorsEmbedderRecipe,)
     empty = NOTHING
 
     def __init__(self, recipe: Recipe, languages: Mapping[str, LanguageWords]) -> None:
@@ -82,6 +82,7 @@ class VectorsEmbedder(Embedder):
 
         where = folder / FILE
         value: Any = read_json(where)
+        refuse_pipe(folder / VECTORS)
         try:
             tensors = load_file(folder / VECTORS)
             languages = {}

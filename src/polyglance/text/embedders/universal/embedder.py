@@ -34,7 +34,7 @@ class UniversalEmbedder(Embedder):
     translated to. `first` is known while training only.
     """
 
-    kinds = ("universal",)
+    variants = (UniversalEmbedderRecipe,)
     empty = NOTHING
 
     def __init__(

@@ -1,0 +1,120 @@
+import json
+
+import pytest
+from PIL import Image
+
+from polyglance.cli import search as command
+from polyglance.data import load_dataset
+from polyglance.errors import PolyglanceError
+from polyglance.gallery.sheet import sheet_size
+from polyglance.models import Model
+from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.text.embedders import TableEmbedder, Vocabulary
+from tests.conftest import TOY
+
+pytestmark = pytest.mark.usefixtures("thumbnails")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Five pictures, one of them broken, in nested folders."""
+    for number, colour in enumerate(["red", "green", "blue", "white"]):
+        path = tmp_path / "pictures" / "deep" / f"{number}.PNG"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (30, 20), colour).save(path)
+    (tmp_path / "pictures" / "broken.jpg").write_bytes(b"no picture")
+    return tmp_path / "pictures"
+
+
+def save_model(folder, feature="x/global", dim=48):
+    changes = [
+        f"image.feature={feature}",
+        "text.embedder.word_dim=4",
+        "text.encoder.hidden=4",
+        "joint.dim=4",
+    ]
+    recipe = load_recipe("nce", parse_overrides(changes))
+    words = TableEmbedder(recipe, {"": Vocabulary(["dog", "hund", "red", "[bold]"])})
+    Model(recipe, words, dim, ["de", "en"]).save(folder)
+    return folder
+
+
+@pytest.fixture
+def model(tmp_path):
+    return save_model(tmp_path / "model")
+
+
+def test_lines_of_score_and_path_on_a_pipe(run, model, folder):
+    result = run("search", model, folder, "red dog", "--top", "2")
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert [len(line) for line in lines] == [2, 2]
+    assert float(lines[0][0]) >= float(lines[1][0])
+    assert all(path.startswith(str(folder / "deep")) for _, path in lines)
+    assert f"skipped 1:\n  {folder / 'broken.jpg'}: not an image" in result.stderr
+
+
+def test_several_queries_name_themselves(run, model, folder):
+    result = run("search", model, folder, "dog", "hund", "--top", "1")
+    assert [line.split("\t")[2] for line in result.stdout.splitlines()] == ["dog", "hund"]
+
+
+def test_a_table_on_a_terminal(run, model, folder, monkeypatch, capsys):
+    monkeypatch.setattr(command.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "300")
+    command.search_command(model, str(folder), ["red [bold]dog"], top=2)
+    shown = capsys.readouterr().out
+    assert "red [bold]dog" in shown
+    assert "rank" in shown
+    assert shown.count(str(folder / "deep")) == 2
+
+
+def test_json_and_sheet(run, model, folder, tmp_path):
+    out, sheet = tmp_path / "new" / "found.json", tmp_path / "new" / "sheet.png"
+    run("search", model, folder, "dog", "cat dog", "--top", "3", "--json", out, "--sheet", sheet)
+    value = json.loads(out.read_text())
+    assert value["pictures"] == 4
+    assert [one["path"] for one in value["skipped"]] == [str(folder / "broken.jpg")]
+    assert [one["query"] for one in value["queries"]] == ["dog", "cat dog"]
+    assert [one["unknown_words"] for one in value["queries"]] == [[], ["cat"]]
+    assert [hit["rank"] for hit in value["queries"][0]["hits"]] == [1, 2, 3]
+    with Image.open(sheet) as image:
+        assert image.size == sheet_size(2, 3, False)
+
+
+def test_json_on_stdout_is_all_there_is(run, model, folder):
+    result = run("search", model, folder, "dog", "--json", "-")
+    assert len(json.loads(result.stdout)["queries"][0]["hits"]) == 4
+
+
+def test_unknown_words_are_noted(run, model, folder):
+    result = run("search", model, folder, "red qux")
+    assert "note: the model does not know 1 of the 2 words of 'red qux': qux" in result.stderr
+
+
+def test_a_dataset_folder_with_imported_features(run, toy, tmp_path):
+    model = save_model(tmp_path / "other", TOY[0].partition("=")[2], 16)
+    result = run("search", model, toy, "red dog", "--top", "3")
+    names = {photo.image for photo in load_dataset(toy).images}
+    assert {line.split("\t")[1] for line in result.stdout.splitlines()} <= names
+    assert len(result.stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["empty", "dog"], "empty: there are no images"),
+        (["nowhere", "dog"], "nowhere: no such dataset"),
+        (["pictures", "qux"], "knows none of the words of 'qux'"),
+        (["pictures", "!!"], "has no words"),
+        (["pictures", "dog", "--language", "fr"], "not trained on language 'fr'"),
+        (["pictures", "dog", "--sheet", "empty"], "is a folder; name a file"),
+        (["pictures", "dog", "--json", "model/model.json/x"], "cannot be made"),
+        (["pictures", "dog", "--sheet", "s.png", "--font", "no.ttf"], "no such font file"),
+    ],
+)
+def test_mistakes(run, model, folder, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(PolyglanceError, match=message):
+        run("search", model, *arguments)
+    assert not (tmp_path / "s.png").exists()

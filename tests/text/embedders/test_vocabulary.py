@@ -1,0 +1,113 @@
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyglance.errors import PolyglanceError
+from polyglance.text.embedders.vocabulary import PAD, SPECIALS, UNKNOWN, Vocabulary, jaccard
+
+CAPTIONS = {
+    "en": [["a", "dog"], ["a", "hand"], ["a", "cat", "hand"]],
+    "de": [["ein", "hund"], ["eine", "hand"], ["a", "hund"]],
+}
+sentences = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6), max_size=8)
+
+
+def test_pooled_counts_over_all_languages():
+    assert Vocabulary.build(CAPTIONS, 3, "pooled").words == (*SPECIALS, "a", "hand")
+
+
+def test_per_language_wants_one_language_to_reach_the_threshold():
+    assert Vocabulary.build(CAPTIONS, 3, "per-language").words == (*SPECIALS, "a")
+    assert Vocabulary.build(CAPTIONS, 2, "per-language").words[4:] == ("a", "hand", "hund")
+
+
+def test_tables_are_separate():
+    tables = Vocabulary.build_tables(CAPTIONS, 2)
+    assert tables["en"].words[4:] == ("a", "hand")
+    assert tables["de"].words[4:] == ("hund",)
+
+
+def test_order_is_by_count_then_word_whatever_the_input_order():
+    back = {code: CAPTIONS[code][::-1] for code in reversed(CAPTIONS)}
+    assert Vocabulary.build(back, 1) == Vocabulary.build(CAPTIONS, 1)
+    assert Vocabulary.build(CAPTIONS, 1).words[4:] == (
+        "a", "hand", "hund", "cat", "dog", "ein", "eine",
+    )  # fmt: skip
+
+
+def test_encode_and_decode():
+    words = Vocabulary(["a", "dog"])
+    assert words.encode(["a", "dog", "cat"]) == [1, 4, 5, 3, 2]
+    assert words.encode(["a", "dog", "cat"], ends=False) == [4, 5, 3]
+    assert words.encode(["a", "dog", "a", "a"], max_length=4) == [1, 4, 5, 2]
+    assert words.decode([1, 4, 5, 3, 2, 0]) == ["a", "dog", "<unk>"]
+    assert words.decode([1, 4, 2], specials=True) == ["<start>", "a", "<end>"]
+
+
+def test_a_caption_cannot_write_specials():
+    built = Vocabulary.build({"en": [["<pad>", "<end>", "dog"]]}, 1)
+    assert built.words == (*SPECIALS, "dog")
+    assert built.encode(["<pad>", "dog"], ends=False) == [UNKNOWN, 4]
+    assert "<pad>" not in built
+    assert built.id("<pad>") == UNKNOWN != PAD
+
+
+@given(sentences, st.none() | st.integers(3, 6), st.booleans())
+def test_encode_many_is_encode_of_each(tokens, longest, ends):
+    words = Vocabulary("abcd")
+    found = words.encode_many(tokens, longest, ends)
+    flat, offsets = found.flat, found.offsets
+    parts = [flat[a:b].tolist() for a, b in pairwise(offsets)]
+    assert parts == [words.encode(one, longest, ends) for one in tokens]
+    assert (flat.dtype, offsets.dtype) == (np.int32, np.int64)
+    assert words.encode_many(tokens, longest, ends).lengths.tolist() == [len(p) for p in parts]
+
+
+@given(sentences.filter(any))
+def test_known_words_survive_the_round_trip(tokens):
+    words = Vocabulary.build({"en": tokens}, 1)
+    assert [words.decode(words.encode(one)) for one in tokens] == tokens
+    assert words.unknown_rate(tokens) == 0
+
+
+def test_unknown_rate():
+    words = Vocabulary(["a"])
+    assert words.unknown_rate([["a", "b"], ["c", "a"], []]) == 0.5
+    assert words.unknown_rate([]) == 0
+
+
+def test_json_round_trip():
+    words = Vocabulary(["ключ", "犬", "a"])
+    assert Vocabulary.from_json(json.loads(json.dumps(words.to_json()))) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([], "v.json: field 'words'"),
+        ({"words": [1]}, "v.json: field 'words'"),
+        ({"words": ["a"], "specials": ["<s>"]}, "v.json: field 'specials'"),
+        ({"words": ["a"], "specials": 3}, "v.json: field 'specials'"),
+        ({"words": ["a", "a"]}, "the word 'a' twice"),
+        ({"words": ["<pad>"]}, "the word '<pad>' twice"),
+    ],
+)
+def test_bad_json_is_named(value, message):
+    with pytest.raises(PolyglanceError, match=message):
+        Vocabulary.from_json(value, "v.json")
+
+
+def test_mistakes_are_told():
+    with pytest.raises(PolyglanceError, match="no word occurs 4 times"):
+        Vocabulary.build({"en": [["a"]]})
+    with pytest.raises(PolyglanceError, match="leaves no room"):
+        Vocabulary(["a"]).encode(["a"], max_length=2)
+
+
+def test_jaccard():
+    assert jaccard({"a", "b", "c"}, {"b", "c", "d"}) == 0.5
+    assert jaccard([], []) == 0
