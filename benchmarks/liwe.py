@@ -16,15 +16,18 @@ from pathlib import Path
 import numpy as np
 import torch
 from timing import median_seconds
-from torch import Tensor, nn
 
 from polyglance.data import load_dataset
+from polyglance.recipes import load_recipe
 from polyglance.recurrent import PackedGRU
-from polyglance.text import Vocabulary, tokenize_many
+from polyglance.text.embedders import CharacterEmbedder, Embedder, TableEmbedder, TextBatch
 from polyglance.text.embedders.characters.alphabet import Alphabet
-from polyglance.text.embedders.characters.layer import SpeltWords
-from polyglance.text.embedders.characters.networks import LARGE, CharGRU, Liwe, WordEmbedder
-from polyglance.text.lexicon import Lexicon
+from polyglance.text.embedders.characters.forms import FormTable, forms_of
+from polyglance.text.embedders.characters.layer import CharacterLayer
+from polyglance.text.embedders.characters.networks import LARGE, CharacterNetwork, CharGRU, Liwe
+from polyglance.text.embedders.layer import WordLayer
+from polyglance.text.embedders.vocabulary import Vocabulary
+from polyglance.text.tokenizers import tokenize_many
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "flickr8k-ml"
 Captions = list[list[str]]
@@ -54,20 +57,21 @@ def milliseconds(functions: dict[str, Callable[[], object]], rounds: int) -> dic
     return {name: 1000 * value for name, value in spent.items()}
 
 
-def batches(words: Vocabulary | Lexicon, captions: Captions, size: int) -> Iterator[list[Tensor]]:
-    """ids [B, T] and lengths [B] of captions in their order."""
-    ragged = words.encode_many(captions, ends=False)
+def batches(embedder: Embedder, captions: Captions, size: int) -> Iterator[TextBatch]:
+    """Batches of captions in their order."""
     for start in range(0, len(captions), size):
-        rows = np.arange(start, min(start + size, len(captions)))
-        yield [torch.from_numpy(part) for part in ragged.pad(rows)]
+        part = captions[start : start + size]
+        found = embedder.encode([""] * len(part), part, [None] * len(part))
+        ids, lengths = (torch.from_numpy(array) for array in found.ids.pad())
+        yield TextBatch(ids, lengths, found.unseen)
 
 
 def compare_training(
-    name: str, embedder: WordEmbedder, lexicon: Lexicon, captions: Captions, rounds: int
+    name: str, network: CharacterNetwork, table: FormTable, captions: Captions, rounds: int
 ) -> None:
     """Word vectors of one batch and their gradients: once a distinct word, or every occurrence."""
-    words = SpeltWords(embedder, lexicon).train()
-    ids, lengths = next(batches(lexicon, captions, len(captions)))
+    words = CharacterLayer(network, table.characters).train()
+    ids, lengths, _ = next(batches(spelling(table), captions, len(captions)))
     real = ids[torch.arange(ids.shape[1]) < lengths[:, None]]
     distinct, index, counts = torch.unique(real, return_inverse=True, return_counts=True)
 
@@ -84,34 +88,45 @@ def compare_training(
     )
 
 
+def spelling(table: FormTable) -> CharacterEmbedder:
+    """An embedder of characters over a table of forms."""
+    return CharacterEmbedder(load_recipe("liwe", {"text.embedder.ends": False}), {"": table})
+
+
 @torch.inference_mode()
 def encode(
-    words: Vocabulary | Lexicon,
-    vectors: Callable[[Tensor], Tensor],
+    embedder: Embedder,
+    layer: WordLayer,
     gru: PackedGRU | None,
     captions: Captions,
     size: int,
+    forget: bool = False,
 ) -> None:
-    """Words → ids → vectors → states, in batches of `size`."""
-    for ids, lengths in batches(words, captions, size):
-        distinct, index = torch.unique(ids, return_inverse=True)
-        found = vectors(distinct)
+    """Words → ids → vectors → states, in batches of `size`; perhaps without a cache."""
+    for batch in batches(embedder, captions, size):
+        if forget and isinstance(layer, CharacterLayer):
+            layer.cache.clear()
+        found, index = layer.look_up(batch, None)
         if gru is not None:
-            gru.encode(found, index, lengths)
+            gru.encode(found, index, batch.lengths)
 
 
-def compare_inference(embedder: WordEmbedder, lexicon: Lexicon, captions: Captions) -> None:
+def compare_inference(network: CharacterNetwork, alphabet: Alphabet, captions: Captions) -> None:
     """Vectors kept, against a word table and against spelling every word again."""
-    vocabulary = Vocabulary.build({"": captions}, threshold=1)
-    spelt = SpeltWords(embedder, lexicon).eval()
-    table = nn.Embedding(len(vocabulary), embedder.size)
-    for size, gru in product((1, 128), (None, PackedGRU(embedder.size, 512))):
+    settings = {"text.embedder.ends": False, "text.embedder.word_dim": network.dim}
+    table = TableEmbedder(
+        load_recipe("vsepp", settings), {"": Vocabulary.build({"": captions}, min_count=1)}
+    )
+    words = spelling(FormTable(alphabet, network.word_length))
+    spelt = CharacterLayer(network, words.tables[""].characters).eval()
+    rows = table.layer().eval()
+    for size, gru in product((1, 128), (None, PackedGRU(network.dim, 512))):
         rest = (gru, captions[: max(32, size)], size)
         spent = milliseconds(
             {
-                "table": partial(encode, vocabulary, table, *rest),
-                "kept": partial(encode, lexicon, spelt, *rest),
-                "anew": partial(encode, lexicon, spelt.embed, *rest),
+                "table": partial(encode, table, rows, *rest),
+                "kept": partial(encode, words, spelt, *rest),
+                "anew": partial(encode, words, spelt, *rest, True),
             },
             10,
         )
@@ -131,20 +146,21 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     parts = read_captions(options.data, options.batch)
-    alphabet = Alphabet.build(parts, threshold=1)
-    lexicon = Lexicon(alphabet)
-    embedders = {
+    alphabet = Alphabet.build(parts, min_count=1)
+    every = (form for own in parts.values() for one in own for form in forms_of(one, ends=False))
+    table = FormTable(alphabet, 26, every)
+    networks = {
         "LIWE(384,448)": Liwe(len(alphabet)),
-        "L-LIWE": Liwe(len(alphabet), dimension=LARGE),
+        "L-LIWE": Liwe(len(alphabet), char_dim=LARGE),
         "charGRU": CharGRU(len(alphabet)),
     }
     for label, captions in parts.items():
         print(f"training, {len(captions)} captions ({label}), forward and backward, one thread:")
-        for name, embedder in embedders.items():
-            compare_training(name, embedder, lexicon, captions, options.rounds)
+        for name, network in networks.items():
+            compare_training(name, network, table, captions, options.rounds)
     label, captions = next(iter(parts.items()))
     print(f"inference, LIWE(384,448), {label}:")
-    compare_inference(embedders["LIWE(384,448)"], lexicon, captions)
+    compare_inference(networks["LIWE(384,448)"], alphabet, captions)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Vocabulary sizes of Multi30K task 1 as far as the captions at hand reach (spec §2.2).
+"""Vocabulary sizes of Multi30K task 1 as far as the captions at hand reach (Kádár et al. 2018, §4).
 
 Draws 29,000 of the images that have translations in en, de, fr and cs, as many as Multi30K trains
 on, from a dataset folder and its text-only tuples, and counts words as the papers' code does.
@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.files import read_jsonl
-from polyglance.text import SPECIALS, Vocabulary, jaccard, tokenize_many
+from polyglance.text.embedders.vocabulary import SPECIALS, Vocabulary, jaccard
+from polyglance.text.tokenizers import tokenize_many
 
 LANGUAGES = ("en", "de", "fr", "cs")
 TRAIN = 29_000

@@ -2,7 +2,7 @@
 
 python benchmarks/smalr.py [--data DIR] [--batch 100] [--latent 4000] [--rounds 5]
 
-A batch of photographs with two captions in every language, of DIR or ../shared/data/flickr8k-ml.
+A batch of images with two captions in every language, of DIR or ../shared/data/flickr8k-ml.
 Every way is checked to give the same loss. Forward and backward, processor time, one thread.
 """
 
@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from polyglance.training.tuples import Captioned, Tuples, TuplesFeed
 from timing import median_seconds, show
 from torch import Tensor
 
@@ -22,14 +21,16 @@ from polyglance.data import load_dataset
 from polyglance.models.similarity import l2
 from polyglance.objectives.neighbourhood import across_languages
 from polyglance.objectives.triplets import violations
-from polyglance.recipes import Recipe, load_recipe, parse_overrides
-from polyglance.text import Ragged, tokenize_many
-from polyglance.training.assignment import TokenScores
+from polyglance.ragged import Ragged
+from polyglance.recipes import Recipe, load_recipe
+from polyglance.text.tokenizers import tokenize_many
+from polyglance.training.assignment import NumberedWords, TokenScores
+from polyglance.training.samplers import TupleBatch, TupleSampler
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "flickr8k-ml"
 
 
-def read_batch(data: str, recipe: Recipe) -> tuple[Tuples, Captioned, dict[str, int]]:
+def read_batch(data: str, recipe: Recipe) -> tuple[TupleBatch, NumberedWords, dict[str, int]]:
     """The first batch, the captions, and the number of words of each language."""
     table = load_dataset(data).split("train").captions()
     words = tokenize_many(table.texts, table.languages)
@@ -44,8 +45,8 @@ def read_batch(data: str, recipe: Recipe) -> tuple[Tuples, Captioned, dict[str, 
         [numbers[code, word] for word in one] or [0]
         for one, code in zip(words, table.languages, strict=True)
     ]
-    captioned = Captioned(Ragged.join(ids), table.image, table.languages)
-    return next(iter(TuplesFeed(recipe, captioned).steps(0))), captioned, counts
+    numbered = NumberedWords(Ragged.join(ids), table.image, table.languages)
+    return next(iter(TupleSampler(recipe, numbered).batches(0))), numbered, counts
 
 
 def pair_by_pair(sentences: Tensor, has: Tensor, recipe: Recipe) -> Tensor:
@@ -61,13 +62,13 @@ def sentence_by_sentence(sentences: Tensor, has: Tensor, recipe: Recipe) -> Tens
     """`across_languages`, an anchor at a time."""
     totals = []
     for one, two in combinations(range(len(sentences)), 2):
-        photos = torch.nonzero(has[one] & has[two])[:, 0].tolist()
+        images = torch.nonzero(has[one] & has[two])[:, 0].tolist()
         values = []
-        for photo in photos:
+        for image in images:
             other = has[two].clone()
-            other[photo] = False
-            for anchor in sentences[one, photo]:
-                positive = (sentences[two, photo] @ anchor).min()
+            other[image] = False
+            for anchor in sentences[one, image]:
+                positive = (sentences[two, image] @ anchor).min()
                 negatives = sentences[two][other].flatten(0, 1) @ anchor
                 near = negatives.topk(min(recipe.loss.top, len(negatives))).values
                 values.append(violations(positive, near, recipe.loss))
@@ -93,8 +94,8 @@ def compare_losses(has: np.ndarray, recipe: Recipe, dim: int, rounds: int) -> No
         return lambda: way(leaf, there, recipe).backward()
 
     steps = {name: step(way) for name, way in ways.items()}
-    languages, photos = has.shape
-    title = f"neighbours across {languages} languages, {photos} photographs, at a time:"
+    languages, images = has.shape
+    title = f"neighbours across {languages} languages, {images} images, at a time:"
     show(title, median_seconds(steps, rounds, time.process_time))
 
 
@@ -131,15 +132,15 @@ def main() -> None:
     """Both comparisons on one batch."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=str(SHARED), help="dataset folder or table")
-    parser.add_argument("--batch", type=int, default=100, help="photographs")
+    parser.add_argument("--batch", type=int, default=100, help="images")
     parser.add_argument("--latent", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     torch.set_num_threads(1)
-    recipe = load_recipe("smalr", parse_overrides([f"training.batch_size={given.batch}"]))
+    recipe = load_recipe("smalr", {"training.batch_size": given.batch})
     batch, data, counts = read_batch(given.data, recipe)
     compare_losses(batch.has, recipe, 128, given.rounds)
-    captions = batch.distinct(data.tokens)
+    captions = batch.distinct(data.ids)
     inside = np.arange(captions.ids.shape[1]) < captions.lengths[:, None]
     compare_scores(captions.ids[inside], counts, given.latent, 100, given.rounds)
 

@@ -43,20 +43,22 @@ def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) 
     from polyglance.data import load_dataset
     from polyglance.models.model import to_tensors
     from polyglance.objectives import build_objective
-    from polyglance.recipes import load_recipe
-    from polyglance.text import bucketed_batches
+    from polyglance.recipes import load_recipe, parse_overrides
+    from polyglance.text.embedders import TextBatch
     from polyglance.training.data import prepare
+    from polyglance.training.samplers.batches import bucketed_batches
+    from polyglance.training.start import fresh_model
 
     chosen = load_recipe(recipe, parse_overrides(overrides))
     started = time.perf_counter()
-    model, rows = prepare(chosen, load_dataset(data), None, True)
+    start, rows = prepare(chosen, load_dataset(data), fresh_model)
     print(f"data ready in {time.perf_counter() - started:.1f} s: {len(rows)} captions")
     objective = build_objective(chosen.loss)
-    network = model.network.train()
+    network = start.model.network.train()
     weights = [*network.parameters(), *objective.parameters()]
     optimizer = torch.optim.AdamW(weights, lr=1e-4, fused=True)
     size = chosen.training.batch_size
-    batches = bucketed_batches(rows.tokens.lengths, size, np.random.default_rng(0))
+    batches = bucketed_batches(rows.lengths, size, np.random.default_rng(0))
     spent: dict[str, float] = {}
     captions = 0
     for batch in batches[:updates]:
@@ -68,14 +70,14 @@ def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) 
             spent[name] = spent.get(name, 0.0) + now - clock
             clock = now
 
-        ids, lengths = (torch.from_numpy(part) for part in rows.tokens.pad(batch))
-        features = to_tensors(rows.features, rows.photo[batch])
+        ids, lengths = (torch.from_numpy(part) for part in rows.ids.pad(batch))
+        features = to_tensors(rows.features, rows.image[batch])
         lap("gather")
         images = network.embed_images(*features)
         lap("image tower")
-        texts = network.embed_text(ids, lengths)
+        texts = network.embed_text(TextBatch(ids, lengths))
         lap("text tower")
-        loss = objective(network.scores(images, texts), torch.from_numpy(rows.photo[batch]), 1)
+        loss = objective(network.scores(images, texts), torch.from_numpy(rows.image[batch]))
         lap("scores and loss")
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -83,7 +85,7 @@ def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) 
         torch.nn.utils.clip_grad_norm_(weights, chosen.training.clip)
         lap("clipping")
         optimizer.step()
-        lap("optimiser")
+        lap("optimizer")
         captions += len(batch)
     total = sum(spent.values())
     for name, value in spent.items():

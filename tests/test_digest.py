@@ -5,14 +5,13 @@ import hashlib
 import numpy as np
 import pytest
 import torch
-from polyglance.training.tuples import Captioned
 
-from polyglance.data import Dataset, Photo, load_folder, save_folder
+from polyglance.data import CaptionedImage, Dataset, load_folder, save_folder
 from polyglance.data.convert.clips import hold_out
 from polyglance.data.convert.table import _inside
 from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.data.images import content_key
-from polyglance.data.info import find_copies
+from polyglance.data.info import find_duplicates
 from polyglance.data.table import _unit_hash, hash_splits
 from polyglance.digest import (
     CHUNK,
@@ -24,13 +23,14 @@ from polyglance.digest import (
     short_digest,
 )
 from polyglance.evaluation.perturb import Perturbation, perturbation_tag
+from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
 from polyglance.studies.fingerprint import run_key
 from polyglance.studies.measured import make_trial, trial_key
 from polyglance.studies.needs import Need
 from polyglance.studies.store import RunFolder
-from polyglance.text import Ragged
-from polyglance.training import assignment, language_vectors
+from polyglance.text.vectors import trained
+from polyglance.training import assignment
 from polyglance.translation import make_translator
 from polyglance.vision.external import fingerprint
 from polyglance.vision.preprocess import Preprocessing
@@ -46,8 +46,12 @@ def recipe(**sections):
 @pytest.fixture
 def dataset(tmp_path):
     captions = {"en": {"independent": ["A dog.", "Two dogs"]}, "zh": {"machine": ["一只狗"]}}
-    photos = [Photo("a.jpg", "train", captions), Photo("ü.jpg", "test", {"de": {"x": ["Hund"]}})]
-    save_folder(tmp_path / "data", photos)
+    german = {"de": {"x": ["Hund"]}}
+    images = [
+        CaptionedImage("a.jpg", "train", captions),
+        CaptionedImage("ü.jpg", "test", german),
+    ]
+    save_folder(tmp_path / "data", images)
     return load_folder(tmp_path / "data")
 
 
@@ -87,7 +91,7 @@ def test_runs_of_studies(tmp_path, dataset):
         store.append_many(zip(["a.jpg", "ü.jpg"], vectors[:, None], strict=True))
     imported = recipe(image={"feature": "imported/f"})
     assert run_key(imported, "data", dataset) == "31b9337d0884bbdd97e8bba4"
-    trial = make_trial("word-alignment", ["pair=fr-cs", "seed=2"], None)
+    trial = make_trial("word-alignment", [{"pair": "fr-cs"}, {"seed": 2}], None)
     assert trial_key(trial) == "99c165c5792bb8efde4321e1"
     view = '{"perturb": "typos:0.2@abc"}'
     result = RunFolder(tmp_path).result("test", Need(None, "de", view))
@@ -95,18 +99,17 @@ def test_runs_of_studies(tmp_path, dataset):
 
 
 def test_vectors_and_assignments(dataset, lexicon):
-    universal = recipe(
-        text={"embedder": "universal", "ends": False},
-        universal={"corpus": "lexicon", "lexicon": str(lexicon)},
-    )
-    corpus = language_vectors.Corpus(universal, dataset, ["en"])
+    embedder = {"kind": "universal", "corpus": "lexicon", "lexicon": str(lexicon)}
+    embedder["rare"] = {"kind": "latent"}
+    universal = recipe(text={"embedder": embedder})
+    corpus = trained.Corpus(universal, dataset, ["en"])
     assert corpus.key == ("8aa0e2466a7fdd7cbb5130283076c582443c80d8ea030a8cca09488e68393f59")
     captions = [["a", "dog"], ["zwei", "hünde"], []]
-    assert language_vectors._key("en", captions, corpus, 30) == "d6776c8df6c85a280b6ecca6"
+    assert trained._key("en", captions, corpus, 30) == "d6776c8df6c85a280b6ecca6"
     tokens = Ragged.join([[1, 2], [3], [0]])
-    data = Captioned(tokens, np.array([0, 0, 1]), ["en", "de", "en"])
+    data = assignment.NumberedWords(tokens, np.array([0, 0, 1]), ["en", "de", "en"])
     matrices = [torch.arange(6.0).view(2, 3), torch.ones(3, 2).t()]
-    assert assignment._key(universal, data, matrices) == "b5780c13c8194db988a582e4"
+    assert assignment._key(universal, data, matrices) == "8111aefb673fb38547110530"
 
 
 def test_perturbations(lexicon):
@@ -143,7 +146,7 @@ def test_names(tmp_path):
     assert hold_out(map(str, range(20)), 5) == ["1", "13", "18", "9", "14"]
     for name, content in {"a": b"x", "b": b"y", "c": b"x"}.items():
         (tmp_path / name).write_bytes(content)
-    assert find_copies({name: tmp_path / name for name in "abc"}) == [["a", "c"]]
+    assert find_duplicates({name: tmp_path / name for name in "abc"}) == [["a", "c"]]
 
 
 def test_parts_are_laid_end_to_end():

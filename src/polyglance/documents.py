@@ -129,7 +129,7 @@ def _parse(text: str, source: str, noun: str, loader: Any = _Loader) -> dict[str
 
 
 def validate(schema: type[T], value: Any, source: str) -> T:
-    """Check a value; the first mistake is told with its field and the nearest valid one."""
+    """Check a value; the error names the first mistake's field and the nearest valid one."""
     try:
         return schema.model_validate(value)
     except ValidationError as error:

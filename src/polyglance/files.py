@@ -23,7 +23,7 @@ def refuse_pipe(path: Path) -> None:
     """Raise for a named pipe, a socket or a device: opening one may wait for ever."""
     try:
         mode = path.stat().st_mode
-    except (OSError, ValueError):  # whoever opens it tells
+    except (OSError, ValueError):  # whoever opens it reports it
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = "a named pipe" if stat.S_ISFIFO(mode) else "a device or socket"
@@ -153,7 +153,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
         except (ValueError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else error
             raise PolyglanceError(
-                f"{path}, line {number}: not valid JSON ({reason}); mend or remove the line"
+                f"{path}, line {number}: not valid JSON ({reason}); correct or remove the line"
             ) from None
         yield number, value
 

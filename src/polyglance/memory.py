@@ -16,7 +16,7 @@ def forget_peak() -> None:
 
 
 def peak_memory() -> int | None:
-    """Bytes of memory at the peak, files mapped from disk included; None where it is not told."""
+    """Bytes of memory at the peak, mapped files included; None where the system does not say."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))

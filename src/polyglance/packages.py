@@ -9,7 +9,7 @@ from polyglance.errors import PolyglanceError
 
 
 def import_package(name: str, module: str | None = None) -> Any:
-    """A package, or a module of it; its absence is told with the remedy."""
+    """A package, or a module of it; if it is missing, the error says what to install."""
     try:
         return importlib.import_module(module or name)
     except ImportError as error:

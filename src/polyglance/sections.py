@@ -1,4 +1,4 @@
-"""Sections of documents such as recipes, and their variants, which are told apart by `kind`."""
+"""Sections of documents such as recipes, and their variants, which `kind` distinguishes."""
 
 from functools import cache, reduce
 from operator import or_
@@ -24,13 +24,13 @@ class Section(BaseModel):
 
 
 class Variant(Section):
-    """One of several forms of a section, told apart by its field `kind`."""
+    """One of several forms of a section, distinguished by its field `kind`."""
 
     kind: Any
 
     @model_serializer(mode="wrap")
     def _with_kind(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The kind is always told, also where defaults are left out."""
+        """The kind is always written, also where defaults are left out."""
         return {"kind": self.kind, **serialise(self)}
 
 

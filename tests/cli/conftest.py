@@ -57,9 +57,9 @@ def shell(tmp_path):
     def start(*arguments, **environment):
         variables = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
         code = "from polyglance.cli import main; main()"
-        command = [sys.executable, "-c", code, *map(str, arguments)]
+        words = [sys.executable, "-c", code, *map(str, arguments)]
         return subprocess.run(
-            command, capture_output=True, encoding="utf-8", cwd=tmp_path, env=variables
+            words, capture_output=True, encoding="utf-8", cwd=tmp_path, env=variables
         )
 
     return start

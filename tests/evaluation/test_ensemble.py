@@ -12,7 +12,7 @@ from polyglance.evaluation.export import write_trec
 
 from .conftest import FakeModel, make_dataset, make_vectors
 from .test_ranks import brute_force
-from .test_sets import SetModel, total
+from .test_ranks_sets import SetModel, total
 
 
 @pytest.fixture

@@ -68,8 +68,8 @@ def test_holes_shrink_the_gallery_of_that_language_only():
     for photo in dataset.images[::2]:
         del photo.captions["de"]
     report = evaluate(FakeModel(make_vectors(dataset), noise=0.5), dataset, bootstrap=0)
-    assert report["de"].outcome.photo.tolist() == [1, 3, 5, 7, 9]
-    assert len(report["en"].outcome.photo) == 10
+    assert report["de"].outcome.image.tolist() == [1, 3, 5, 7, 9]
+    assert len(report["en"].outcome.image) == 10
 
 
 def test_unreadable_pictures_are_left_out_and_named(toy):
@@ -77,7 +77,7 @@ def test_unreadable_pictures_are_left_out_and_named(toy):
     model.images["3.jpg"] = np.full(6, np.nan, np.float32)
     report = evaluate(model, dataset, bootstrap=10)
     assert report.unreadable == ["3.jpg"]
-    assert 3 not in report["en"].outcome.photo
+    assert 3 not in report["en"].outcome.image
     assert len(report["en"].outcome.caption_image) == 55
     assert "left out, unreadable: 1 (3.jpg)" in report_rows(report).notes
 

@@ -1,30 +1,14 @@
 import re
 
-import numpy as np
 import pytest
-import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from polyglance.models.build import build_network
-from polyglance.recipes.parameters import (
-    CHARACTERS,
-    FEATURES,
-    VECTORS,
-    WORDS,
-    count_parameters,
-    pooling_parameters,
-)
 from typer.testing import CliRunner
 
 from polyglance.cli import app
 from polyglance.cli.recipes import field_rows
 from polyglance.errors import PolyglanceError
-from polyglance.pooling import build_pooling, pooling_names
-from polyglance.recipes import check_recipe, load_recipe, parse_overrides, recipe_names
+from polyglance.models.parameters import count_parameters
+from polyglance.recipes import Recipe, check_recipe, load_recipe, parse_overrides, recipe_names
 from polyglance.recipes.merge import merge, nested
-from polyglance.text.embedders.characters.alphabet import SPECIALS, Alphabet
-from polyglance.text.embedders.characters.embedder import Spellings
-from polyglance.text.lexicon import Lexicon
 
 
 def run(*arguments):
@@ -40,99 +24,21 @@ def rows(*arguments):
     return [line.split("\t") for line in lines[1:] if not line.startswith("#")]
 
 
-def built(recipe, words, features):
-    code = "en" if recipe.text.towers == "per-language" else ""
-    sizes = {code: words}
-    embedder = recipe.text.embedder
-    if isinstance(embedder, CharacterEmbedderRecipe):
-        alphabet = Alphabet(chr(0x4E00 + i) for i in range(words - len(SPECIALS)))
-        lexicon, vectors = Lexicon(alphabet, recipe.text.word_length), None
-        if recipe.text.vectors:
-            from polyglance.text.vectors.word_vectors import WordVectors
-
-            vectors = WordVectors(["dog"], np.zeros((1, VECTORS), np.float32))
-        sizes = Spellings({code: lexicon}, vectors)
-    if recipe.text.embedder == "vectors":
-        from polyglance.text.embedders.fixed.embedder import VectorReader
-        from polyglance.text.embedders.fixed.words import LanguageWords
-
-        vectors = np.zeros((1, embedder.word_dim), np.float32)
-        sizes = VectorReader({"en": LanguageWords(["dog"], vectors)})
-    if embedder.kind == "universal":
-        sizes = closed(embedder, words)
-    with torch.device("meta"):
-        network = build_network(recipe, features, sizes)
-    return sum(parameter.numel() for parameter in network.parameters())
-
-
-def closed(universal, words):
-    """One language's words: the most frequent with vectors of their own, the others latent."""
-    from polyglance.text.embedders.universal.embedder import ClosedVocabularies, Layout
-
-    own = words if universal.frequent is None else min(universal.frequent, words)
-    rare = universal.rare
-    latent = min(rare.tokens, words - own) if rare.kind == "latent" else 0
-    return ClosedVocabularies({"en": {}}, Layout(latent, {"en": own}))
-
-
-COUNTED = [name for name in recipe_names() if count_parameters(load_recipe(name)) is not None]
-
-
-@pytest.mark.parametrize("name", COUNTED)
-def test_parameters_are_those_of_the_network(name):
-    recipe = load_recipe(name)
-    spelt = isinstance(recipe.text.embedder, CharacterEmbedderRecipe)
-    words = CHARACTERS if spelt else WORDS
-    assert count_parameters(recipe) == built(recipe, words, FEATURES)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    st.sampled_from(["linear", "mlp", "residual-mlp"]),
-    st.sampled_from(["gru", "bigru"]),
-    st.sampled_from(["average", "concatenate"]),
-    st.sampled_from(["shared", "per-language"]),
-    st.sampled_from(["table", "liwe", "chargru"]),
-    st.lists(st.integers(5, 20), min_size=8, max_size=8),
-)
-def test_parameters_of_any_sizes(head, encoder, directions, towers, embedder, sizes):
-    changes = [
-        f"text.embedder.kind={embedder}",
-        f"text.embedder.layers={sizes[6:]}",
-        f"text.embedder.word_length={sizes[6]}",
-        f"text.embedder.char_dim={sizes[7]}",
-        f"text.towers={towers}",
-        "sampling.kind=languages",
-        f"image.head.kind={head}",
-        f"text.encoder.kind={encoder}",
-        f"text.encoder.directions={directions}",
-    ]
-    paths = ["image.head.hidden", "text.embedder.word_dim", "text.encoder.hidden", "joint.dim"]
-    changes += [f"{path}={size}" for path, size in zip(paths, sizes, strict=False)]
-    recipe = load_recipe("vsepp", parse_overrides([*changes, "text.projection=true"]), shared=True)
-    assert count_parameters(recipe, *sizes[4:6]) == built(recipe, *sizes[4:6])
-
-
-@pytest.mark.parametrize("name", pooling_names())
-def test_parameters_of_poolings(name):
-    for dim in (8, 24):
-        built = sum(parameter.numel() for parameter in build_pooling(name, dim).parameters())
-        assert pooling_parameters(name, dim) == built
-
-
 def test_a_pretrained_encoder_decides_on_the_parameters():
-    assert set(recipe_names()) - set(COUNTED) == {"vse-infinity-bert"}
-    assert rows("vse-infinity-bert")[0][1] == "by encoder"
+    assert rows("vse-infinity-bert", "--parameters")[0][1] == "by encoder"
 
 
 def test_list_names_all_recipes_with_paper_and_summary():
-    listed = rows()
-    assert [row[0] for row in listed] == recipe_names()
-    vsepp = next(row for row in listed if row[0] == "vsepp")
+    assert [row[0] for row in rows()] == recipe_names()
+    recipe = load_recipe("vsepp")
+    assert rows("vsepp") == [["vsepp", recipe.summary, recipe.paper]]
+
+
+def test_list_with_parameters():
     recipe = load_recipe("vsepp")
     millions = f"{count_parameters(recipe) / 1e6:.1f} M"
-    assert vsepp == ["vsepp", millions, recipe.summary, recipe.paper]
-    assert "# parameters: trainable numbers with a vocabulary of 10,000 words" in run()
+    assert rows("vsepp", "--parameters") == [["vsepp", millions, recipe.summary, recipe.paper]]
+    assert "# parameters: with a vocabulary of 10,000 words" in run("vsepp", "--parameters")
 
 
 def test_wildcards():

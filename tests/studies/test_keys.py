@@ -8,14 +8,14 @@ import pytest
 
 from polyglance.recipes import load_recipe
 from polyglance.studies import load_study, make_plan
-from polyglance.studies.fingerprint import kin_key, run_key
-from polyglance.studies.measured import Trial, make_trial, trial_key, trial_kin
+from polyglance.studies.fingerprint import group_key, run_key
+from polyglance.studies.measured import Trial, make_trial, trial_group, trial_key
 
 REPORTS = Path(__file__).parents[2] / "docs" / "studies"
 
 
 @pytest.mark.parametrize(
-    ("recipe", "overrides", "key", "kin"),
+    ("recipe", "overrides", "key", "group"),
     [
         ("vsepp", [], "040632b43d31a40fde99ea13", "040632b43d31a40fde99ea13"),
         ("nce", ["training.seed=2"], "b6dfbd9228ae980674b1d185", "552f8def41c3c4d9f50120d0"),
@@ -24,13 +24,13 @@ REPORTS = Path(__file__).parents[2] / "docs" / "studies"
         ("kadar-bilingual", [], "834f65f6e6db90a1d25489b4", "834f65f6e6db90a1d25489b4"),
     ],
 )
-def test_keys_of_trainings(recipe: str, overrides: list[str], key: str, kin: str) -> None:
+def test_keys_of_trainings(recipe: str, overrides: list[str], key: str, group: str) -> None:
     loaded = load_recipe(recipe, overrides)
-    assert (run_key(loaded, "data"), kin_key(loaded, "data")) == (key, kin)
+    assert (run_key(loaded, "data"), group_key(loaded, "data")) == (key, group)
 
 
 @pytest.mark.parametrize(
-    ("experiment", "changes", "key", "kin"),
+    ("experiment", "changes", "key", "group"),
     [
         (
             "pooling-patterns",
@@ -46,9 +46,9 @@ def test_keys_of_trainings(recipe: str, overrides: list[str], key: str, kin: str
         ),
     ],
 )
-def test_keys_of_trials(experiment: str, changes: list[str], key: str, kin: str) -> None:
+def test_keys_of_trials(experiment: str, changes: list[str], key: str, group: str) -> None:
     trial = make_trial(experiment, changes, "en-de")
-    assert (trial_key(trial), trial_kin(trial)) == (key, kin)
+    assert (trial_key(trial), trial_group(trial)) == (key, group)
 
 
 @pytest.mark.parametrize("name", ["gpo-speed", "gpo-synthetic", "translator-alignment"])

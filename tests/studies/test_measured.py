@@ -103,7 +103,7 @@ def test_each_value_is_a_run_that_fills_its_columns() -> None:
     assert run.labels == ["one, b, seed 1", "same, b, seed 1"]
     assert run.trial is not None
     assert run.trial.settings == PlantedSettings(part="b", seed=1)
-    assert len({run.kin for run in plan.runs.values()}) == 4
+    assert len({run.group for run in plan.runs.values()}) == 4
 
 
 def test_the_key_follows_settings_and_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.studies import Study, make_plan
-from polyglance.studies.fingerprint import kin_key, run_key
+from polyglance.studies.fingerprint import group_key, run_key
 from polyglance.studies.needs import Need
 from polyglance.studies.plan import Facts
 from tests.conftest import write_toy
@@ -77,14 +77,14 @@ def test_rows_in_languages_that_the_data_lacks_are_left_out() -> None:
 
 
 def test_a_profile_may_give_rows_fewer_seeds() -> None:
-    profiles = {"standard": {"seeds": 3, "few": {"al*": 1}}}
+    profiles = {"standard": {"seeds": 3, "fewer_seeds": {"al*": 1}}}
     small = study(ROW, ALONE, profiles=profiles)
     plan = make_plan(small, facts=facts(20, ("de", "en")))
     assert {line.row.name: len(line.sources) for line in plan.lines} == {"union": 3, "alone": 1}
     assert (plan.seeds, len(plan.runs)) == (3, 3 + 2)
     assert len(make_plan(small, facts=facts(20, ("de", "en")), seeds=2).runs) == 2 + 4
     with pytest.raises(ValueError, match="a row needs a seed"):
-        study(ROW, profiles={"standard": {"few": {"union": 0}}})
+        study(ROW, profiles={"standard": {"fewer_seeds": {"union": 0}}})
 
 
 def test_the_key_is_stable_and_blind_to_names() -> None:
@@ -102,7 +102,7 @@ def test_the_key_changes_with_seed_override_and_data() -> None:
     )
     keys = {run_key(base, "a"), run_key(seed, "a"), run_key(other, "a"), run_key(base, "b")}
     assert len(keys) == 4
-    assert kin_key(base, "a") == kin_key(seed, "a") != kin_key(other, "a")
+    assert group_key(base, "a") == group_key(seed, "a") != group_key(other, "a")
 
 
 def test_the_fingerprint_follows_the_captions() -> None:

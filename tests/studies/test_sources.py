@@ -75,7 +75,7 @@ def test_every_seed_has_one_source_for_all_rows_and_x(data: Path) -> None:
         assert run.source == own.key
         assert run.recipe.transfer.source == f"{RUN}{own.key}"
         assert own.rows == {"T1", "T2"}
-    assert len({run.kin for run in others}) == 4
+    assert len({run.group for run in others}) == 4
     assert [set(map(id, stage)) for stage in _stages(list(made.runs.values()))] == [
         set(map(id, sources)),
         set(map(id, others)),

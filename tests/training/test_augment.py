@@ -179,7 +179,7 @@ def test_separate_towers_have_masks_of_their_own(toy: Path, tmp_path: Path) -> N
 
 def test_shares_beyond_one_are_an_error() -> None:
     with pytest.raises(
-        PolyglanceError, match="augment.mask_share and replace_share must not exceed 1"
+        PolyglanceError, match=r"augment\.mask_share and replace_share must not exceed 1"
     ):
         load_recipe(
             "vsepp", parse_overrides(["augment.mask_share=0.9", "augment.replace_share=0.5"])

@@ -112,7 +112,7 @@ def test_the_pivot_is_named_or_english_or_the_first(trained: Trained) -> None:
     assert pivot_of(TransferRecipe(source="x", pivot="fr"), source) == "fr"
     source.languages = ["de", "fr"]
     assert pivot_of(TransferRecipe(source="x"), source) == "de"
-    with pytest.raises(PolyglanceError, match="transfer.pivot 'en' is not the source's"):
+    with pytest.raises(PolyglanceError, match=r"transfer\.pivot 'en' is not the source's"):
         pivot_of(named, source)
 
 

@@ -94,11 +94,11 @@ class _Words:
     """Which words each image has: `flat` word ids, image by image from `offsets` on."""
 
     def __init__(
-        self, tokens: Sequence[Sequence[str]], photo: np.ndarray, common: np.ndarray, least: int
+        self, tokens: Sequence[Sequence[str]], image: np.ndarray, common: np.ndarray, least: int
     ) -> None:
         place = {int(number): index for index, number in enumerate(common)}
         groups: list[set[str]] = [set() for _ in common]
-        for number, words in zip(photo.tolist(), tokens, strict=True):
+        for number, words in zip(image.tolist(), tokens, strict=True):
             if number in place:
                 groups[place[number]].update(words)
         counted = Counter(word for group in groups for word in group)
@@ -117,14 +117,14 @@ def _count_pairs(source: _Words, target: _Words) -> tuple[np.ndarray, np.ndarray
     chunk_of = np.cumsum(sizes) // _PAIRS_AT_A_TIME
     keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
     for chunk in np.unique(chunk_of):
-        photos = np.flatnonzero(chunk_of == chunk)
-        photo = np.repeat(photos, sizes[photos])
-        inner = np.arange(len(photo)) - np.repeat(
-            np.cumsum(sizes[photos]) - sizes[photos], sizes[photos]
+        images = np.flatnonzero(chunk_of == chunk)
+        image = np.repeat(images, sizes[images])
+        inner = np.arange(len(image)) - np.repeat(
+            np.cumsum(sizes[images]) - sizes[images], sizes[images]
         )
-        left, right = np.divmod(inner, np.maximum(target.lengths[photo], 1))
-        found = source.flat[source.offsets[photo] + left] * len(target.words)
-        found += target.flat[target.offsets[photo] + right]
+        left, right = np.divmod(inner, np.maximum(target.lengths[image], 1))
+        found = source.flat[source.offsets[image] + left] * len(target.words)
+        found += target.flat[target.offsets[image] + right]
         new_keys, new_counts = np.unique(found, return_counts=True)
         merged, inverse = np.unique(np.concatenate([keys, new_keys]), return_inverse=True)
         weights = np.concatenate([counts, new_counts])

@@ -31,7 +31,7 @@ def sentence_translations(
 
     Args:
         source: sentences of the source language.
-        target: sentences of the target language; those of the same `photo` are translations.
+        target: sentences of the target language; those of the same `image` are translations.
         known: target words that may be a translation.
         tokenizer: name of the tokenizer.
     """

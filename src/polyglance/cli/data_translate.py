@@ -121,7 +121,7 @@ def _refuse(filled: "list[Filled]", source: str, kinds: list[str]) -> None:
 
 
 def _line(one: "Filled") -> str:
-    parts = [f"{one.captions} captions made for {one.photos} photographs"]
+    parts = [f"{one.captions} captions made for {one.images} images"]
     parts += [f"{one.kept} had captions"] if one.kept else []
     parts += [f"{one.lacking} without a translation"] if one.lacking else []
     return f"{one.language}: {', '.join(parts)}"

@@ -26,7 +26,7 @@ def search_command(
     top: Annotated[int, typer.Option(min=1, help="Images per query.")] = 10,
     language: Annotated[
         str | None,
-        typer.Option(help="Language of the queries, such as de; by default the script tells."),
+        typer.Option(help="Language of the queries, such as de; by default the script decides."),
     ] = None,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet as PNG.")] = None,
     json: Annotated[

@@ -187,7 +187,7 @@ def _print_plan(plan: "Plan", options: "Options") -> None:
             state = "to evaluate"
         else:
             state = "to go on" if folder.model.exists() else "to run"
-        seconds = known.of(run.kin) if run.key in keys and not folder.done else None
+        seconds = known.of(run.group) if run.key in keys and not folder.done else None
         typer.echo("\t".join([state, run.label, "" if seconds is None else duration(seconds)]))
     total = known.total([run for run in todo if not options.folder(run).done], options.jobs)
     when = "no estimate before a run has ended" if total is None else f"about {duration(total)}"

@@ -29,13 +29,13 @@ DRAWS_AT_A_TIME = 1 << 22
 class Outcome:
     """What an evaluation observed: ranks, and where they belong.
 
-    `photo` [N] is the index in the split of each image of the gallery, `caption_image` [M] the row
-    in `photo` of each caption's image.
+    `image` [N] is the index in the split of each image of the gallery, `caption_image` [M] the row
+    in `image` of each caption's image.
     """
 
     ranks: Ranks
     caption_image: np.ndarray
-    photo: np.ndarray
+    image: np.ndarray
     folds: int = 1
 
     def metrics(self) -> Metrics:
@@ -62,15 +62,15 @@ def headline(metrics: Metrics) -> np.ndarray:
 
 
 def bootstrap(
-    outcomes: Sequence[Outcome], photos: int, rounds: int = 1000, seed: int = 0
+    outcomes: Sequence[Outcome], images: int, rounds: int = 1000, seed: int = 0
 ) -> np.ndarray:
-    """Headline numbers [outcome, round, 8] of `rounds` resamples of `photos` images.
+    """Headline numbers [outcome, round, 8] of `rounds` resamples of `images` images.
 
     Where a resample holds none of a (tiny) fold's images, the observed number stands in.
     """
     folds = [list(_hits_per_image(outcome)) for outcome in outcomes]
     parts = []
-    for weights in _resamples(photos, rounds, seed):
+    for weights in _resamples(images, rounds, seed):
         parts.append([np.mean([_recalls(weights, *f) for f in fold], axis=0) for fold in folds])
     recalls = np.concatenate(parts, axis=1)  # [outcome, round, 6]
     rsum = recalls.sum(axis=2, keepdims=True)
@@ -99,19 +99,19 @@ def paired(first: np.ndarray, second: np.ndarray, observed: float) -> Difference
     return Difference(float(observed), float(low), float(high), p)
 
 
-def _resamples(photos: int, rounds: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks [r, photos] of how often each image was drawn."""
+def _resamples(images: int, rounds: int, seed: int) -> Iterator[np.ndarray]:
+    """Blocks [r, images] of how often each image was drawn."""
     generator = np.random.default_rng(seed)
-    block = max(1, DRAWS_AT_A_TIME // photos)
+    block = max(1, DRAWS_AT_A_TIME // images)
     for start in range(0, rounds, block):
         r = min(block, rounds - start)
-        draws = generator.integers(photos, size=(r, photos)) + photos * np.arange(r)[:, None]
-        counts = np.bincount(draws.ravel(), minlength=r * photos)
-        yield counts.reshape(r, photos).astype(np.float32)
+        draws = generator.integers(images, size=(r, images)) + images * np.arange(r)[:, None]
+        counts = np.bincount(draws.ravel(), minlength=r * images)
+        yield counts.reshape(r, images).astype(np.float32)
 
 
 def _hits_per_image(outcome: Outcome) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """(photo, hits, queries) of each fold; hits and queries are [n, 6], by recall."""
+    """(image, hits, queries) of each fold; hits and queries are [n, 6], by recall."""
     image_ranks, text_ranks = outcome.ranks.image_to_text, outcome.ranks.text_to_image
     size = len(image_ranks)
     captions = np.bincount(outcome.caption_image, minlength=size)
@@ -119,14 +119,14 @@ def _hits_per_image(outcome: Outcome) -> Iterator[tuple[np.ndarray, np.ndarray, 
     hits = np.stack([*(image_ranks < k for k in KS), *by_caption], axis=1)
     queries = np.stack([np.ones(size)] * 3 + [captions] * 3, axis=1)
     for fold in fold_slices(size, outcome.folds):
-        yield outcome.photo[fold], hits[fold], queries[fold]
+        yield outcome.image[fold], hits[fold], queries[fold]
 
 
 def _recalls(
-    weights: np.ndarray, photo: np.ndarray, hits: np.ndarray, queries: np.ndarray
+    weights: np.ndarray, image: np.ndarray, hits: np.ndarray, queries: np.ndarray
 ) -> np.ndarray:
     """Recalls in percent [r, 6] of weighted images."""
-    drawn = weights[:, photo]
+    drawn = weights[:, image]
     found, asked = drawn @ hits.astype(np.float32), drawn @ queries.astype(np.float32)
     observed = hits.sum(axis=0) / queries.sum(axis=0)
     return 100.0 * np.where(asked > 0, found / np.maximum(asked, 1), observed)

@@ -123,7 +123,7 @@ def _check_same_queries(
     same = first.images == second.images and first.folds == second.folds
     for a, b in zip(mine, theirs, strict=True):
         same = same and a.kinds == b.kinds
-        same = same and np.array_equal(a.outcome.photo, b.outcome.photo)
+        same = same and np.array_equal(a.outcome.image, b.outcome.image)
         same = same and np.array_equal(a.outcome.caption_image, b.outcome.caption_image)
     if not same:
         raise PolyglanceError(

@@ -25,7 +25,7 @@ class Encoder(Protocol):
     ) -> Embeddings:
         """Vectors [n, D] or sets; `language` is None for one that the model does not know.
 
-        A text without any word may raise `NoWords`, which is then told with file and line.
+        A text without any word may raise `NoWords`, reported with file and line.
         """
 
     def encode_dataset(

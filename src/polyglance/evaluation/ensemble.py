@@ -78,9 +78,9 @@ class Ensemble:
         """Each member's embeddings of the texts."""
         parts = []
         for model, known, prepare in zip(self.models, self._known, self._prepare, strict=True):
-            told = language if known is None or language in known else None
+            given = language if known is None or language in known else None
             parts.append(
-                prepare(as_embeddings(model.encode_text(texts, told, show_progress=False)))
+                prepare(as_embeddings(model.encode_text(texts, given, show_progress=False)))
             )
         return Bundle(parts)
 

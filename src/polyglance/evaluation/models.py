@@ -43,7 +43,7 @@ class Evaluation:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be told of any of the reports, once."""
+        """Notes of all the reports, each once."""
         return list(dict.fromkeys(note for report in self.reports for note in report.notes))
 
     def tables(self) -> list["Rows"]:

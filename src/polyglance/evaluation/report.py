@@ -55,7 +55,7 @@ class LanguageResult:
         value: dict[str, Any] = {
             "kinds": list(self.kinds),
             "known": self.known,
-            "images": len(outcome.photo),
+            "images": len(outcome.image),
             "captions": len(outcome.caption_image),
             "copies_left_out": self.duplicates,
             **self.metrics.as_dict(),
@@ -69,7 +69,7 @@ class LanguageResult:
             value["image_to_text_strict"] = {f"r{k}": v for k, v in self.strict.items()}
         if ranks:
             value["ranks"] = {
-                "photo": outcome.photo.tolist(),
+                "photo": outcome.image.tolist(),
                 "caption_image": outcome.caption_image.tolist(),
                 "image_to_text": outcome.ranks.image_to_text.tolist(),
                 "text_to_image": outcome.ranks.text_to_image.tolist(),

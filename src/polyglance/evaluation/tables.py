@@ -60,7 +60,7 @@ def report_rows(report: Report) -> Rows:
     for result in report.results:
         name = result.language + ("" if result.known else "†")
         outcome = result.outcome
-        counts = [str(len(outcome.photo)), str(len(outcome.caption_image))]
+        counts = [str(len(outcome.image)), str(len(outcome.caption_image))]
         numbers = _numbers(result.metrics, result.intervals)
         rows.append([name, "+".join(result.kinds), *counts, *numbers])
     for name, average in report.averages.items():
@@ -125,7 +125,7 @@ def _numbers(metrics: Metrics, intervals: Intervals) -> list[str]:
 
 def _notes(report: Report) -> list[str]:
     notes = []
-    smallest = min(len(result.outcome.photo) for result in report.results)
+    smallest = min(len(result.outcome.image) for result in report.results)
     if smallest < SMALL_GALLERY:
         notes.append(f"in a gallery of {smallest} images much is found by chance: evaluate on more")
     if report.rounds:

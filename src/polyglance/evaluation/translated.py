@@ -128,10 +128,10 @@ class Translated:
     ) -> Views:
         """The texts' embeddings in every target language."""
         if language is None:
-            raise PolyglanceError("a text can be translated only if its language is told")
-        told = language if self.known is None or language in self.known else None
+            raise PolyglanceError("a text can be translated only if its language is given")
+        given = language if self.known is None or language in self.known else None
         plain = self._prepare(
-            as_embeddings(self.model.encode_text(texts, told, show_progress=False))
+            as_embeddings(self.model.encode_text(texts, given, show_progress=False))
         )
         parts, present = [], []
         for target in self.targets:

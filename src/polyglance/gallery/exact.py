@@ -61,7 +61,7 @@ def search(
     checked = check_queries(loaded, queries, language)
     gallery = open_gallery(loaded, images, cache, show_progress)
     notes += [query.warning for query in checked if query.warning]
-    unreadable = () if gallery is images else gallery.unreadable  # told when it was made
+    unreadable = () if gallery is images else gallery.unreadable  # reported when it was made
     for message in [*notes, *(f"{path}: skipped, {why}" for path, why in unreadable)]:
         warnings.warn(message, PolyglanceWarning, stacklevel=2)
     places = [str(x) if isinstance(x, str | Path) else None for x in (model, images)]

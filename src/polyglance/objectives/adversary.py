@@ -1,4 +1,4 @@
-"""A language classifier whose gradient is reversed: languages shall not be told apart."""
+"""A language classifier whose gradient is reversed: languages shall be indistinguishable."""
 
 import math
 from typing import Any

@@ -10,8 +10,8 @@ from polyglance.recipes.schema import TripletsRecipe
 def same_language(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Tensor:
     """Mean over languages of sentences [L, B, k, D] against those of their own language.
 
-    `has` [L, B] says which photographs have a language. An anchor's positive is the farthest
-    sentence of its photograph.
+    `has` [L, B] says which images have a language. An anchor's positive is the farthest
+    sentence of its image.
     """
     parts = [
         _against(sentences[one], sentences[one : one + 1], has[one], has[one : one + 1], recipe)
@@ -23,7 +23,7 @@ def same_language(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Ten
 def across_languages(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Tensor:
     """Mean over unordered pairs of languages of sentences [L, B, k, D] of one against the other.
 
-    The first of the pair has the anchors; photographs without one of the two do not count.
+    The first of the pair has the anchors; images without one of the two do not count.
     """
     parts = [
         _against(sentences[one], sentences[one + 1 :], has[one], has[one + 1 :], recipe)
@@ -39,11 +39,11 @@ def _against(
 
     A language at a time takes half the work of all with all, and a fraction of the memory.
     """
-    photos, captions, _ = anchors.shape
+    images, captions, _ = anchors.shape
     cosines = anchors @ others.flatten(0, 2).t()
-    cosines = cosines.view(photos, captions, -1, photos, captions).permute(2, 0, 1, 3, 4)
+    cosines = cosines.view(images, captions, -1, images, captions).permute(2, 0, 1, 3, 4)
     positive = cosines.diagonal(dim1=1, dim2=3).amin(2).transpose(1, 2)  # [R, B, k]
-    other = ~torch.eye(photos, dtype=torch.bool, device=anchors.device)
+    other = ~torch.eye(images, dtype=torch.bool, device=anchors.device)
     negative = (other & others_have.unsqueeze(1)).repeat_interleave(captions, 2)  # [R, B, B·k]
     near = nearest_negatives(cosines.flatten(3), negative.unsqueeze(2), recipe.top)
     both = has & others_have

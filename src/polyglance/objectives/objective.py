@@ -55,7 +55,7 @@ def build_objective(recipe: LossRecipe) -> Objective:
 
 
 def same_image(image: Tensor) -> Tensor:
-    """[B, B] bool: rows and columns that belong to one photograph."""
+    """[B, B] bool: rows and columns that belong to one image."""
     return image[:, None] == image[None, :]
 
 

@@ -39,9 +39,9 @@ def violations(positive: Tensor, negatives: Tensor, recipe: TripletsRecipe) -> T
 
 
 def mean_by_language(values: Tensor, has: Tensor) -> Tensor:
-    """Values [L, B, k] of photographs that have a language [L, B] → mean over L of the means.
+    """Values [L, B, k] of images that have a language [L, B] → mean over L of the means.
 
-    A language that no photograph has does not count.
+    A language that no image has does not count.
     """
     count = has.sum(1)
     sums = (values * has.unsqueeze(2)).sum((1, 2)) / values.shape[2]
@@ -54,9 +54,9 @@ def match_images(
     """Sentences of every language against images, in both directions.
 
     Args:
-        sentences: [L, B, k, D], k of each photograph in every language, normalised.
-        images: [B, D], normalised; no photograph is there twice.
-        has: [L, B] bool, which photographs have sentences of a language.
+        sentences: [L, B, k, D], k of each image in every language, normalised.
+        images: [B, D], normalised; no image is there twice.
+        has: [L, B] bool, which images have sentences of a language.
 
     Returns:
         the loss, a mean over languages, and the cosines [L, B, k, B].

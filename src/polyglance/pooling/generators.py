@@ -66,7 +66,7 @@ class Scorer(nn.Module):
         self.score = nn.Linear(WIDTH, outputs, bias=False)
 
     def codes(self, count: int) -> Tensor:
-        """[count, 32], what the sequence model is told of ranks 0…count−1."""
+        """[count, 32], the sequence model's input of ranks 0…count−1."""
         return position_code(count).to(self.score.weight)
 
     def forward(self, lengths: Tensor) -> Tensor:
@@ -91,7 +91,7 @@ class IndexScorer(Scorer):
 
 
 class FeatureScorer(Scorer):
-    """Also told of the values: [code of rank k; projection of the k-th largest values]."""
+    """The values are input, too: [code of rank k; projection of the k-th largest values]."""
 
     def __init__(self, dim: int) -> None:
         super().__init__(BiGRU(2 * WIDTH))

@@ -1,4 +1,4 @@
-"""A picture and a table of learned pooling coefficients."""
+"""A plot and a table of learned pooling coefficients."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ def _load(name: str, overrides: Iterable[Changes], shared: bool) -> Recipe:
 def check_recipe(value: Any, source: str) -> Recipe:
     """Validate a recipe's fields, also those of version 0.1.0.
 
-    The first mistake is told with its field and the nearest valid one; `source` names the file.
+    The error names the first mistake's field and the nearest valid one; `source` names the file.
     """
     if is_old(value):
         return _check_pruned(upgrade(value), source)
@@ -96,7 +96,7 @@ def _read(name: str, above: tuple[str, ...] = ()) -> tuple[str, Mapped, bool]:
 
 
 def _check_paths(changes: Mapped, source: str) -> None:
-    """A field's path of version 0.1.0 is an error that tells the new one."""
+    """A field's path of version 0.1.0 is an error that names the new one."""
     for section, own in changes.items():
         for field, value in own.items() if isinstance(own, Mapping) else ():
             path = f"{section}.{field}"

@@ -38,11 +38,10 @@ def check_references(study: Study, source: str) -> None:
     for name, profile in study.profiles.items():
         if profile.x is not None and study.curve is None:
             raise PolyglanceError(f"{source}: profile '{name}' has 'x', but there is no 'curve'")
-        for pattern in (*profile.rows, *profile.few):
+        for pattern in (*profile.rows, *profile.fewer_seeds):
             if not any(fnmatch(row, pattern) for row in study.runnable):
-                where = (
-                    f"{source}: profile '{name}', {'rows' if pattern in profile.rows else 'few'}"
-                )
+                field = "rows" if pattern in profile.rows else "fewer_seeds"
+                where = f"{source}: profile '{name}', {field}"
                 raise PolyglanceError(
                     f"{where}: no row matches '{pattern}'{nearest(pattern, study.runnable)}"
                 )

@@ -69,7 +69,7 @@ def estimate(plan: Plan, options: Options) -> Estimate:
     known = Estimate()
     for run in plan.runs.values():
         if (ended := options.folder(run).ended()) is not None:
-            known.add(run.kin, ended.seconds)
+            known.add(run.group, ended.seconds)
     return known
 
 

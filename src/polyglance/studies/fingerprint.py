@@ -37,7 +37,7 @@ def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
     return json_digest(value)[:24]
 
 
-def kin_key(recipe: Recipe, data: str) -> str:
+def group_key(recipe: Recipe, data: str) -> str:
     """The same for all seeds of a run: what its duration is estimated from."""
     changes: dict[str, Section] = {"training": recipe.training.model_copy(update={"seed": 0})}
     if recipe.transfer is not None:

@@ -26,21 +26,21 @@ def load_study(name: str) -> Study:
     source, value = read_document(name, PACKAGE, "study", "polyglance study --list")
     if isinstance(value.get("profiles"), str):
         value["profiles"] = read_document(value["profiles"], PROFILES, "set of profiles")[1]
-        study = _without_strangers(validate(Study, value, source))
+        study = _without_unused_rows(validate(Study, value, source))
     else:
         study = validate(Study, value, source)
     check_references(study, source)
     return study
 
 
-def _without_strangers(study: Study) -> Study:
+def _without_unused_rows(study: Study) -> Study:
     """Profiles that several studies share may name rows that this one does not have."""
     names = study.runnable
     profiles = {}
     for name, profile in study.profiles.items():
         known = {
             field: {p: own for p, own in by.items() if any(fnmatch(n, p) for n in names)}
-            for field, by in (("rows", profile.rows), ("few", profile.few))
+            for field, by in (("rows", profile.rows), ("fewer_seeds", profile.fewer_seeds))
         }
         profiles[name] = profile.model_copy(update=known)
     return study.model_copy(update={"profiles": profiles})

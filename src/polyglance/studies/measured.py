@@ -63,7 +63,7 @@ def trial_key(trial: Trial) -> str:
     return json_digest(value)[:24]
 
 
-def trial_kin(trial: Trial) -> str:
+def trial_group(trial: Trial) -> str:
     """The same for all seeds."""
     return trial_key(Trial(trial.experiment, trial.settings.model_copy(update={"seed": 0})))
 

@@ -13,14 +13,14 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation.report import HUMAN_KINDS
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.registry import nearest
-from polyglance.studies.fingerprint import kin_key, nameless, run_key
+from polyglance.studies.fingerprint import group_key, nameless, run_key
 from polyglance.studies.measured import (
     Trial,
     check_measures,
     make_trial,
     measure_of,
+    trial_group,
     trial_key,
-    trial_kin,
 )
 from polyglance.studies.needs import Need, kinds_of, needs_of, translation_of
 from polyglance.studies.overrides import LANGUAGE, Changes, read_changes, renewed, replaced
@@ -49,11 +49,11 @@ class Run:
     """The data's fingerprint."""
 
     @cached_property
-    def kin(self) -> str:
+    def group(self) -> str:
         """The same for all seeds: what its duration is estimated from."""
         if self.trial is not None:
-            return trial_kin(self.trial)
-        return self.key if self.recipe is None else kin_key(self.recipe, self.data)
+            return trial_group(self.trial)
+        return self.key if self.recipe is None else group_key(self.recipe, self.data)
 
     @property
     def label(self) -> str:
@@ -229,7 +229,7 @@ def _xs(study: Study, profile: Profile, row: Row) -> list[X]:
 
 
 def _seeds(profile: Profile, row: Row) -> int:
-    few = [count for name, count in profile.few.items() if fnmatch(row.name, name)]
+    few = [count for name, count in profile.fewer_seeds.items() if fnmatch(row.name, name)]
     return min([profile.seeds, *few])
 
 

@@ -274,12 +274,12 @@ class Profile(Changes):
     rows: dict[str, dict[str, Any]] = Field(
         {}, description="further overrides by wildcard of row names"
     )
-    few: dict[str, int] = Field(
+    fewer_seeds: dict[str, int] = Field(
         {}, description="fewer seeds by wildcard of row names, where a run is long"
     )
     x: list[int | float | str] | None = Field(None, description="the curve's values here")
 
-    @field_validator("few")
+    @field_validator("fewer_seeds")
     @classmethod
     def _at_least_one(cls, value: dict[str, int]) -> dict[str, int]:
         if any(count < 1 for count in value.values()):

@@ -59,12 +59,12 @@ class Sizes:
         return None if count is None else count / MILLION
 
     def _count(self, run: Run) -> dict[str, int]:
-        if run.kin not in self._counted:
+        if run.group not in self._counted:
             from polyglance.models import Model
 
             try:
                 model = Model.from_config(self.options.folder(run).model)
-                self._counted[run.kin] = model.parameters()
+                self._counted[run.group] = model.parameters()
             except (PolyglanceError, RuntimeError):  # files that were deleted or are too old
-                self._counted[run.kin] = {}
-        return self._counted[run.kin]
+                self._counted[run.group] = {}
+        return self._counted[run.group]

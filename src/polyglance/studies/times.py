@@ -1,4 +1,4 @@
-"""How long runs take, from those that have ended, and the bar that tells it."""
+"""How long runs take, from those that have ended, and the progress bar."""
 
 import sys
 import time
@@ -19,16 +19,16 @@ class Estimate:
     def __init__(self) -> None:
         self._seconds: dict[str, list[float]] = {}
 
-    def add(self, kin: str, seconds: float) -> None:
-        self._seconds.setdefault(kin, []).append(seconds)
+    def add(self, group: str, seconds: float) -> None:
+        self._seconds.setdefault(group, []).append(seconds)
 
-    def of(self, kin: str) -> float | None:
-        known = self._seconds.get(kin) or [s for own in self._seconds.values() for s in own]
+    def of(self, group: str) -> float | None:
+        known = self._seconds.get(group) or [s for own in self._seconds.values() for s in own]
         return sum(known) / len(known) + RESTART_SECONDS if known else None
 
     def total(self, runs: Iterable[Run], jobs: int) -> float | None:
         """Wall-clock seconds of `runs`; None before the first has ended."""
-        parts = [self.of(run.kin) for run in runs]
+        parts = [self.of(run.group) for run in runs]
         return None if None in parts else sum(p for p in parts if p is not None) / jobs
 
 
@@ -94,7 +94,7 @@ class StudyBar:
         """Count a run as ended; its reason where it failed."""
         seconds = time.monotonic() - self._running.pop(run.key)
         if not reason:
-            self.estimate.add(run.kin, max(0.0, seconds - RESTART_SECONDS))
+            self.estimate.add(run.group, max(0.0, seconds - RESTART_SECONDS))
         del self._left[run.key]
         self.ended += 1
         how = f"FAILED: {reason}" if reason else f"done in {duration(seconds)}"

@@ -38,7 +38,7 @@ class Callback:
         """When something looks wrong and the training goes on."""
 
     def on_stop(self, trainer: "Trainer") -> None:
-        """At the end, also when the training failed; the callback that started last is the first."""
+        """At the end, also when the training failed: the last one started stops first."""
 
 
 def with_defaults(given: Sequence[Callback], show_progress: bool | None = None) -> list[Callback]:

@@ -1,4 +1,4 @@
-"""Metrics of a run: JSON lines, TensorBoard, and a picture of the curves."""
+"""Metrics of a run: JSON lines, TensorBoard, and a plot of the curves."""
 
 import importlib.util
 import json

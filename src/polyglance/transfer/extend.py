@@ -246,7 +246,7 @@ def evaluate_gain(
     outcome = found[0].outcome
     level = chance(outcome.caption_image)
     return Gain(
-        len(outcome.photo),
+        len(outcome.image),
         _read(trained or start, language, dataset.split(split)),
         level,
         before,

@@ -43,7 +43,7 @@ def make_translator(text: str) -> Translator:
 
 
 def needed(argument: str, name: str, what: str) -> Path:
-    """The path behind the colon; its absence is told with the form."""
+    """The path behind the colon; without one, the error shows the form."""
     if not argument.strip():
         raise PolyglanceError(f"translator '{name}' needs {what}: write {name}:PATH")
     return Path(argument.strip()).expanduser()

@@ -21,10 +21,10 @@ class Filled:
     language: str
     captions: int
     """Captions made."""
-    photos: int
-    """Photographs that got them."""
+    images: int
+    """Images that got them."""
     kept: int
-    """Photographs that had captions, which stay as they are."""
+    """Images that had captions, which stay as they are."""
     lacking: int
     """Captions of which the translator has no translation."""
 
@@ -40,21 +40,21 @@ def fill_languages(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> tuple[list[CaptionedImage], list[Filled]]:
-    """The photographs, with translations of their `source` captions into every target.
+    """The images, with translations of their `source` captions into every target.
 
-    Only photographs without any caption in a language get some, of kind `machine`; with
+    Only images without any caption in a language get some, of kind `machine`; with
     `beside`, those with people's captions only, too, which stay. `kinds` are the captions
-    translated, `most` how many of a photograph, its first.
+    translated, `most` how many of a image, its first.
     """
     if source not in dataset.languages:
         hint = nearest(source, dataset.languages)
         raise PolyglanceError(f"{dataset.label}: no captions in language '{source}'{hint}")
-    photos, results = list(dataset.images), []
+    entries, results = list(dataset.images), []
     for target in dict.fromkeys(targets):
         if target == source:
             raise PolyglanceError(f"'{source}' cannot be translated to itself; leave it out")
-        rows = [row for row, photo in enumerate(photos) if not _has(photo, target, beside)]
-        texts = {row: _texts(photos[row], source, kinds)[:most] for row in rows}
+        rows = [row for row, entry in enumerate(entries) if not _has(entry, target, beside)]
+        texts = {row: _texts(entries[row], source, kinds)[:most] for row in rows}
         flat = list(dict.fromkeys(text for own in texts.values() for text in own))
         new = translate(translator, flat, source, target, cache, show_progress)
         translations = {text: own for text, own in zip(flat, new, strict=True) if own is not None}
@@ -62,29 +62,30 @@ def fill_languages(
         made = []
         for row, own in texts.items():
             if pairs := [(text, translations[text]) for text in own if text in translations]:
-                photos[row] = _with(photos[row], target, pairs, origin)
+                entries[row] = _with(entries[row], target, pairs, origin)
                 made.append(len(pairs))
         lacking = sum(map(len, texts.values())) - sum(made)
-        results.append(Filled(target, sum(made), len(made), len(photos) - len(rows), lacking))
-    return photos, results
+        results.append(Filled(target, sum(made), len(made), len(entries) - len(rows), lacking))
+    return entries, results
 
 
-def _has(photo: CaptionedImage, language: str, beside: bool) -> bool:
-    found = photo.captions.get(language, {})
+def _has(entry: CaptionedImage, language: str, beside: bool) -> bool:
+    found = entry.captions.get(language, {})
     return any(texts for kind, texts in found.items() if not (beside and kind in PEOPLE))
 
 
-def _texts(photo: CaptionedImage, language: str, kinds: Sequence[str]) -> list[str]:
+def _texts(entry: CaptionedImage, language: str, kinds: Sequence[str]) -> list[str]:
     """Distinct captions of the kinds, in their order."""
-    found = photo.captions.get(language, {})
+    found = entry.captions.get(language, {})
     return list(dict.fromkeys(text for kind in kinds for text in found.get(kind, ())))
 
 
 def _with(
-    photo: CaptionedImage, language: str, pairs: Sequence[tuple[str, str]], origin: dict[str, str]
+    entry: CaptionedImage, language: str, pairs: Sequence[tuple[str, str]], origin: dict[str, str]
 ) -> CaptionedImage:
-    """The photograph with (source, translation) pairs as captions, and where they come from."""
-    texts = {**photo.captions.get(language, {}), MACHINE: [new for _, new in pairs]}
-    told = {**photo.origins.get(language, {}), MACHINE: [{**origin, "of": old} for old, _ in pairs]}
-    captions, origins = {**photo.captions, language: texts}, {**photo.origins, language: told}
-    return replace(photo, captions=captions, origins=origins)
+    """The image with (source, translation) pairs as captions, and where they come from."""
+    texts = {**entry.captions.get(language, {}), MACHINE: [new for _, new in pairs]}
+    made = [{**origin, "of": old} for old, _ in pairs]
+    known = {**entry.origins.get(language, {}), MACHINE: made}
+    captions, origins = {**entry.captions, language: texts}, {**entry.origins, language: known}
+    return replace(entry, captions=captions, origins=origins)

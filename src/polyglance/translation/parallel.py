@@ -96,9 +96,9 @@ def _tsv_rows(path: Path) -> Iterator[Row]:
 def caption_translator(argument: str) -> ParallelTexts:
     """`captions:DATASET`: people's translations among a dataset's own captions.
 
-    A query that is a photograph's caption of kind `translation` becomes that photograph's
+    A query that is a image's caption of kind `translation` becomes that image's
     `translation` in the other language. Independent captions are no translations of each other:
-    to use one as such would show the model a second description of the photograph.
+    to use one as such would show the model a second description of the image.
     """
     if not argument:
         raise PolyglanceError("translator 'captions' needs a dataset: write captions:DATASET")
@@ -107,15 +107,15 @@ def caption_translator(argument: str) -> ParallelTexts:
     translator = ParallelTexts(f"captions:{dataset.name}", identity, _caption_rows(dataset))
     if not translator._rows:
         raise PolyglanceError(
-            f"{dataset.label}: no photograph has captions of kind 'translation' in two languages"
+            f"{dataset.label}: no image has captions of kind 'translation' in two languages"
         )
     return translator
 
 
 def _caption_rows(dataset: Dataset) -> Iterator[Row]:
-    """The first translations of each photograph, the second ones, and so on."""
-    for photo in dataset.images:
-        texts = {code: kinds.get("translation", []) for code, kinds in photo.captions.items()}
+    """The first translations of each image, the second ones, and so on."""
+    for entry in dataset.images:
+        texts = {code: kinds.get("translation", []) for code, kinds in entry.captions.items()}
         for place in range(max(map(len, texts.values()), default=0)):
             row = {code: found[place] for code, found in texts.items() if place < len(found)}
             if len(row) > 1:

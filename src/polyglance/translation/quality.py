@@ -44,8 +44,8 @@ def judge_translator(
     Where that has none of this kind, a machine's translations are the reference.
     """
     rows = []
-    for photo in dataset.split(split).images:
-        own, others = photo.captions.get(source, {}), photo.captions.get(target, {})
+    for entry in dataset.split(split).images:
+        own, others = entry.captions.get(source, {}), entry.captions.get(target, {})
         reference = others.get("translation") or others.get("machine")
         if own.get("translation") and reference:
             rows.append((own["translation"][0], reference[0]))

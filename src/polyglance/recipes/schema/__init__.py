@@ -1,4 +1,4 @@
-"""What a recipe may say: nested sections, whose variants are told apart by `kind`."""
+"""What a recipe may say: nested sections, whose variants `kind` distinguishes."""
 
 from polyglance.recipes.schema.data import DataRecipe
 from polyglance.recipes.schema.embedders import (

@@ -11,7 +11,7 @@ from polyglance.sections import Section
 
 
 class Settings(Section):
-    """What an experiment can be told; defaults are not part of a run's identity."""
+    """Settings of an experiment; defaults are not part of a run's identity."""
 
     seed: int = 0
 
@@ -43,7 +43,7 @@ class Sample:
 class Experiment:
     """A function from settings to numbers, with what a plan must know before it runs.
 
-    `measures` tells the names of the numbers; `version` is raised when a change makes old
+    `measures` gives the names of the measures; `version` is raised when a change makes old
     numbers wrong; one that measures time runs `alone`, whatever --jobs says. With `data` it needs
     a dataset, and its settings are `DataSettings`.
     """

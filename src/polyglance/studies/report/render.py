@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 MOST = 8
-"""Comparisons of a claim that are told one by one."""
+"""Comparisons of a claim that are listed one by one."""
 LOOKS = {HOLDS: ("✔", "holds"), FAILS: ("✘", "fails"), PARTLY: ("◐", "partly")}
 """Verdict → mark in Markdown, class in HTML."""
 

@@ -110,7 +110,7 @@ class PieceEmbedder(Embedder):
         words: Sequence[Sequence[str]],
         languages: Sequence[str | None],
     ) -> EncodedTexts:
-        """Ids of the texts; which go on with a word is told where pieces are WordPiece's.
+        """Ids of the texts; `continues` is known where pieces are WordPiece's.
 
         Other tokenizers take a whole sentence without spaces for one word.
         """

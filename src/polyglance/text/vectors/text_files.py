@@ -130,7 +130,7 @@ class _Reader:
         if found != self.dim:
             raise self._error(
                 number,
-                f"{found} numbers where {self.dim} are expected; mend or remove the line",
+                f"{found} numbers where {self.dim} are expected; correct or remove the line",
             )
         return parts[0], parts[1:]
 
@@ -147,7 +147,7 @@ class _Reader:
             return None
         if word:
             wrong = f"the word '{word}' is already on line {self.line_of[word]}"
-        raise self._error(number, f"{wrong}; mend the file, or read it leniently")
+        raise self._error(number, f"{wrong}; correct the file, or read it leniently")
 
     def _numbers(self, number: int, parts: list[bytes]) -> np.ndarray:
         try:
@@ -156,12 +156,12 @@ class _Reader:
             bad = next((part for part in parts if not _is_number(part)), b"")
             text = bad.decode("utf-8", "replace")
             raise self._error(
-                number, f"'{text}' is not a number; mend or remove the line"
+                number, f"'{text}' is not a number; correct or remove the line"
             ) from None
         if not np.isfinite(row).all():
             bad = parts[int(np.flatnonzero(~np.isfinite(row))[0])]
             text = bad.decode("utf-8", "replace")
-            raise self._error(number, f"'{text}' is no finite number; mend or remove the line")
+            raise self._error(number, f"'{text}' is no finite number; correct or remove the line")
         return row
 
     def _error(self, number: int, text: str) -> PolyglanceError:

@@ -1,5 +1,6 @@
 """Vectors of a language's words: from a user's files, or trained on sentences and kept."""
 
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -153,7 +154,7 @@ def load_array(path: Path) -> np.ndarray | None:
     """What `np.save` or `np.savez` wrote; None if it is not there or damaged."""
     try:
         return np.load(path, allow_pickle=False) if path.is_file() else None
-    except (OSError, ValueError, EOFError):
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         return None
 
 

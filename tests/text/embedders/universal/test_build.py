@@ -1,109 +1,113 @@
-"""Which words have vectors of their own, where these come from, and what becomes of the others."""
+"""Which words have vectors of their own, and what becomes of the others."""
 
 import gzip
-import json
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from polyglance.data import CaptionedImage, load_dataset
+from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.text.embedders import UniversalEmbedder
-from polyglance.text.vectors.read import read_vectors
-from polyglance.text.vectors.word_vectors import save_vectors, skipgram
-from polyglance.training.samplers import TupleSampler
-from tests.training.test_trainer_universal import prepared
+from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.text.embedders import TrainingTexts
+from polyglance.text.embedders.base import TokenAssignment
+from polyglance.text.embedders.universal.build import build_tokens
+from polyglance.text.vectors.word_vectors import save_vectors
+from tests.conftest import write_toy
+from tests.text.embedders.texts import training_texts
+
+CAPTIONS = {"de": ["hund hund hund", "rot rot", "köter"], "en": ["dog dog", "cat", "red red red"]}
+ORDER = {"de": ["hund", "rot", "köter"], "en": ["red", "dog", "cat"]}
 
 
-def test_dictionary_and_threshold_and_pca(toy: Path, tmp_path: Path) -> None:
-    lexicon = tmp_path / "lexicon.tsv.gz"
-    with gzip.open(lexicon, "wt", encoding="utf-8") as handle:
-        handle.write("1-n\ten\tdog\n1-n\tde\thund\n2-n\ten\tcar\n2-n\tde\tauto\n")
-    changes = [
-        f"text.embedder.lexicon={lexicon}",
-        "text.embedder.frequent_count=65",
-        "text.embedder.own_dim=4",
+@pytest.fixture
+def made(tmp_path: Path):
+    """Vectors of all words in files, and a function that builds tokens from them."""
+    vectors = {}
+    for number, (code, words) in enumerate(ORDER.items()):
+        matrix = np.random.default_rng(number).normal(size=(3, 6)).astype(np.float32)
+        save_vectors(tmp_path / "vectors" / f"{code}.vec", words, matrix, digits=9)
+        vectors[code] = matrix
+    dataset = load_dataset(write_toy(tmp_path / "toy", 8))
+    small = [
+        "text.embedder.word_dim=5",
+        "text.embedder.own_dim=6",
+        "text.embedder.min_count=1",
+        f"text.embedder.vectors={tmp_path / 'vectors'}",
     ]
-    model, _ = prepared(toy, "dictionary", *changes)
-    tables, layout = model.embedder.tables, model.embedder.layout
-    counts = Counter(w for p in load_dataset(toy).split("train").images for w in words_of(p, "de"))
-    rare = {word for word, n in counts.items() if n < 65}
-    assert rare
-    for word, english in (("hund", "dog"), ("auto", "car")):
-        expected = tables["en"][english] if word in rare else tables["de"].get(word)
-        assert tables["de"].get(word) == expected
-    kept = {
-        word for word, token in tables["de"].items() if token in range(*layout.own_ranges["de"])
+
+    def build(name: str, *changes: str, assign=None):
+        recipe = load_recipe(name, parse_overrides([*small, *changes]))
+        texts = training_texts(CAPTIONS, dataset)
+        texts = TrainingTexts(texts.captions, texts.words, dataset, None, False, assign)
+        return build_tokens(recipe, texts)
+
+    return build, vectors
+
+
+def test_all_words_keep_their_own_vectors(made) -> None:
+    build, vectors = made
+    tables, layout, first = build("mule")
+    assert tables == {
+        "de": {"hund": 1, "rot": 2, "köter": 3},
+        "en": {"red": 4, "dog": 5, "cat": 6},
     }
-    assert kept == set(counts) - rare
-    assert model.network.text.words.own_tables()[0].shape[1] == 4
+    assert (layout.latent, dict(layout.own)) == (0, {"de": 3, "en": 3})
+    for code, matrix in vectors.items():
+        np.testing.assert_array_equal(first.own[code], matrix)
+    assert first.latent is None
 
 
-def words_of(image: CaptionedImage, code: str) -> list[str]:
-    return [word for texts in image.captions[code].values() for t in texts for word in t.split()]
+def test_rare_words_are_dropped_or_reduced(made) -> None:
+    build, _ = made
+    tables, _, first = build("mule", "text.embedder.frequent_count=2", "text.embedder.own_dim=2")
+    assert tables == {"de": {"hund": 1, "rot": 2}, "en": {"red": 3, "dog": 4}}
+    assert first.own["de"].shape == (2, 2)
+    kept = build("mule", "text.embedder.frequent=1")[0]
+    assert kept == {"de": {"hund": 1}, "en": {"red": 2}}
+    assert build("mule", "text.embedder.min_count=3")[0] == {"de": {"hund": 1}, "en": {"red": 2}}
 
 
-def trained_vectors(toy: Path, *overrides: str) -> np.ndarray:
-    """Of German words, as the model starts."""
-    model, _ = prepared(toy, "mule", *overrides)
-    assert isinstance(model.embedder, UniversalEmbedder)
-    assert model.embedder.first is not None
-    return model.embedder.first.own["de"]
+def test_rare_words_share_latent_tokens_and_unused_ones_go(made) -> None:
+    build, vectors = made
+    latent = np.arange(45, dtype=np.float32).reshape(9, 5)
+
+    def assign(recipe, given, texts) -> TokenAssignment:
+        assert {code: own.words for code, own in given.items()} == ORDER
+        return TokenAssignment({"de": np.array([0, 7, 3]), "en": np.array([0, 3, 7])}, latent)
+
+    tables, layout, first = build("smalr", "text.embedder.frequent=1", assign=assign)
+    assert tables == {
+        "de": {"hund": 3, "rot": 2, "köter": 1},
+        "en": {"red": 4, "dog": 1, "cat": 2},
+    }
+    assert (layout.latent, dict(layout.own)) == (2, {"de": 1, "en": 1})
+    np.testing.assert_array_equal(first.latent, latent[[3, 7]])
+    np.testing.assert_array_equal(first.own["en"], vectors["en"][:1])
+    with pytest.raises(ValueError, match="give assign_tokens"):
+        build("smalr", "text.embedder.frequent=1")
 
 
-def test_vectors_are_trained_on_the_texts_at_hand(
-    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
-    read: list[list[list[str]]] = []
-    real = skipgram.train_vectors
-
-    def watched(sentences: Any, *more: Any, **settings: Any) -> Any:
-        read.append([list(words) for words in sentences])
-        return real(sentences, *more, **settings)
-
-    monkeypatch.setattr(skipgram, "train_vectors", watched)
-    captions = "text.embedder.corpus=captions"
-    alone = trained_vectors(toy, captions)
-    assert np.array_equal(trained_vectors(toy), alone)  # there are no other texts
-    assert len(read) == 2
-    assert ["ein", "roter", "hund"] not in read[0]
-    line = json.dumps({"captions": {"de": {"independent": ["Ein roter Hund"]}}})
-    (toy / "text-only.jsonl.gz").write_bytes(gzip.compress(line.encode()))
-    assert np.array_equal(trained_vectors(toy, captions), alone)
-    more = trained_vectors(toy)
-    assert read[2] == [*read[0], ["ein", "roter", "hund"]]
-    assert not np.array_equal(more, alone)
+def test_rare_words_become_words_of_the_pivot(made, tmp_path: Path) -> None:
+    build, _ = made
     lexicon = tmp_path / "lexicon.tsv.gz"
-    with pytest.raises(PolyglanceError, match="corpus=lexicon needs a lexicon"):
-        trained_vectors(toy, "text.embedder.corpus=lexicon")
-    monkeypatch.setenv("POLYGLANCE_LEXICON", str(lexicon))
-    with pytest.raises(PolyglanceError, match=r"lexicon.tsv.gz: "):
-        trained_vectors(toy, "text.embedder.corpus=lexicon")
-    lexicon.write_bytes(gzip.compress("1\tde\thund|köter\n".encode()))
-    trained_vectors(toy, "text.embedder.corpus=lexicon")
-    count = len(read)
-    assert [*read[2], ["hund", "köter"]] in read
-    # Fewer words, and a second model, take the vectors that are there.
-    few = trained_vectors(toy, "text.embedder.min_count=60")
-    assert len(read) == count
-    assert 0 < len(few) < len(more)
-    assert all(any(np.array_equal(one, other) for other in more) for one in few)
+    lines = "1-n\ten\tdog\n1-n\tde\tköter|hund\n2-n\ten\tunread\n2-n\tde\trot\n"
+    lexicon.write_bytes(gzip.compress(lines.encode()))
+    changes = [f"text.embedder.lexicon={lexicon}", "text.embedder.frequent_count=3"]
+    tables, layout, _ = build("dictionary", *changes)
+    # English, the pivot, keeps all of its words; of the rare German ones one has a translation.
+    assert tables == {"de": {"hund": 1, "köter": 3}, "en": {"red": 2, "dog": 3, "cat": 4}}
+    assert dict(layout.own) == {"de": 1, "en": 3}
+    with pytest.raises(PolyglanceError, match="'fr' is not among the languages trained on, de, en"):
+        build("dictionary", *changes, "text.embedder.rare.pivot=fr")
 
 
-def test_vectors_come_from_a_users_files(toy: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "vectors"
-    for code, words in (("en", ["dog", "cat", "runs"]), ("de", ["hund", "katze"])):
-        matrix = np.random.default_rng(0).normal(size=(len(words), 8)).astype(np.float32)
-        save_vectors(folder / f"{code}.vec", words, matrix, digits=9)
-    model, data = prepared(toy, "mule", f"text.embedder.vectors={folder}")
-    assert set(model.embedder.tables["de"]) == {"hund", "katze"}
-    german = read_vectors(folder / "de.vec")
-    order = [german.index[word] for word in model.embedder.tables["de"]]
-    found = model.network.text.words.own_tables()[0].detach().numpy()
-    np.testing.assert_array_equal(found, german.matrix[order])
-    sampler = TupleSampler(model.recipe, data)  # captions without a known word are left out
-    assert len(sampler.images) < len(set(data.image.tolist()))
+def test_mistakes_are_told(made, monkeypatch: pytest.MonkeyPatch) -> None:
+    build, _ = made
+    monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
+    with pytest.raises(PolyglanceError, match=r"own_dim is 9, and the vectors of 'de' have dimen"):
+        build("mule", "text.embedder.own_dim=9")
+    with pytest.raises(PolyglanceError, match="'polyglance compact' wrote"):
+        build("mule", "text.embedder.stored=true")
+    with pytest.raises(PolyglanceError, match="needs a lexicon"):
+        build("dictionary", "text.embedder.frequent_count=3")

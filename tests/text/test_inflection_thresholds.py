@@ -1,7 +1,12 @@
 """Inflections at and just below every threshold: 0.6 of both words, forms of 4 characters."""
 
 import pytest
-from polyglance.text.beginnings import closest, common_beginning
+
+from polyglance.text.inflection import InflectionIndex
+
+
+def closest(word: str, known: list[str]) -> str | None:
+    return InflectionIndex(known).closest(word)
 
 
 @pytest.mark.parametrize(
@@ -83,11 +88,3 @@ def test_the_longest_beginning_then_the_shortest_word(
     word: str, known: list[str], found: str | None
 ) -> None:
     assert closest(word, known) == found
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "count"),
-    [("", "", 0), ("a", "", 0), ("a", "b", 0), ("ab", "ac", 1), ("ab", "abc", 2), ("ab", "ab", 2)],
-)
-def test_common_beginnings(one: str, other: str, count: int) -> None:
-    assert common_beginning(one, other) == common_beginning(other, one) == count

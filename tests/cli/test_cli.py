@@ -1,0 +1,110 @@
+"""The command line as a whole: help, version, exit codes, start-up, interrupts, bad options."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from polyglance.version import __version__
+
+COMMANDS = ["data", "features", "train", "evaluate", "search", "recipes", "demo"]
+HEAVY = ["torch", "onnxruntime", "onnx", "pyarrow", "matplotlib", "jieba", "PIL", "pandas"]
+
+
+def test_help_lists_the_commands(shell):
+    finished = shell("--help")
+    assert finished.returncode == 0
+    assert [name for name in COMMANDS if name not in finished.stdout] == []
+
+
+def test_version(shell):
+    assert shell("--version").stdout == f"{__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["recipes"], ["search", "--help"]])
+def test_light_commands_import_nothing_heavy(arguments):
+    code = (
+        "import sys\nfrom polyglance.cli import main\n"
+        f"sys.argv = ['polyglance', *{arguments}]\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stderr == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["recipes", "show", "vsep"], ["unknown recipe 'vsep'", "did you mean 'vsepp'?"]),
+        (["recipes", "show", "nce", "--set", "text.hiden=3"], ["text.hiden", "'hidden'"]),
+        (["demo", "--out", "run", "--data", "nowhere"], ["nowhere: no such dataset"]),
+        (["search", "nowhere", "pictures", "a dog"], ["nowhere: not a model"]),
+        (["train", "nce", "--data", "x", "--out", "run", "--set", "loss.name"], ["path=value"]),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(shell, tmp_path, arguments, parts):
+    finished = shell(*arguments)
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    assert finished.stderr.startswith("error: ")
+    assert finished.stderr.count("\n") == 1
+    assert [part for part in parts if part not in finished.stderr] == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_an_unknown_command_and_a_missing_argument_have_exit_code_2(shell):
+    assert shell("serch").returncode == 2
+    assert "Missing argument" in shell("search").stderr
+
+
+MAIN = "from polyglance.cli import main; main()"
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"), [(signal.SIGINT, 130, "interrupted\n"), (signal.SIGTERM, 143, "")]
+)
+def test_an_interrupt_leaves_nothing(tmp_path: Path, number: int, code: int, said: str) -> None:
+    command = [sys.executable, "-c", MAIN, "data", "generate", "world", "--photos", "50000"]
+    with subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        cwd=tmp_path,
+        # A shell's background jobs ignore Ctrl-C, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        while not list(tmp_path.glob(".world.*/images/*")) and process.poll() is None:
+            time.sleep(0.01)
+        os.kill(process.pid, number)
+        assert process.stderr is not None
+        assert (process.wait(), process.stderr.read()) == (code, said)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "vsepp", "--data", "x", "--out", "file"], "file: is a file, not a folder"),
+        (["train", "vsepp", "--data", "x", "--out", "file/run"], "file: is a file, not a folder"),
+        (["train", "vsepp", "--data", "x", "--out", "run", "--languages", ","], "data.languages"),
+        (["evaluate", "m", "--data", "x", "--languages", ","], "--languages ',': names nothing"),
+        (["evaluate", "m", "--data", "x", "--kinds", ""], "--kinds '': names nothing"),
+        (["data", "generate", "file/world"], "file: cannot be read or written (File exists)"),
+        (["data", "convert", "table", "t.csv", "file/out"], "file: cannot be read or written"),
+    ],
+)
+def test_one_sentence_and_nothing_written(shell, tmp_path, arguments, message):
+    (tmp_path / "file").touch()
+    (tmp_path / "t.csv").write_text("path,caption,language\na.jpg,a dog,en\n")
+    finished = shell(*arguments)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert finished.stderr.startswith("error: ")
+    assert finished.stderr.count("\n") == 1
+    assert message in finished.stderr
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "t.csv"]
