@@ -1,10 +1,11 @@
-# Both commands do their own set-up in .venv; nothing but Python 3.11+ and make is needed.
+# All commands do their own set-up in .venv; nothing but Python 3.11+ and make is needed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+DOCS_STAMP := $(VENV)/.ready-docs
 
-.PHONY: demo test setup lint types clean
+.PHONY: demo test docs setup clean
 
 setup: $(STAMP)
 
@@ -24,5 +25,13 @@ test: $(STAMP)
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
+$(DOCS_STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
+	touch $(DOCS_STAMP)
+
+docs: $(DOCS_STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache

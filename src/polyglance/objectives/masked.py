@@ -17,7 +17,8 @@ class PairPredictor(nn.Linear):
         """Sum over pairs of languages of ‖ℓ2(Sᵐ + S') − ℓ2(S)‖ of both, a mean over captions.
 
         Args:
-            whole, masked: [L, B, k, D], captions and the same with masked words.
+            whole: [L, B, k, D], captions.
+            masked: [L, B, k, D], the same with masked words.
             has: [L, B] bool, which images have a language; a pair needs both.
             detach: no gradient to the whole captions.
         """

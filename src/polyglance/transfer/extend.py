@@ -76,7 +76,7 @@ class PairTraining:
 def add_language(
     source: str | Path,
     language: str,
-    out: Path,
+    out: str | Path,
     transfer: Mapping[str, Any] | None = None,
     pairs: PairTraining | None = None,
     evaluate_on: Dataset | None = None,
@@ -106,7 +106,7 @@ def add_language(
     epochs, lr = (1, 1e-3) if pairs is None else (pairs.epochs, pairs.lr)
     recipe = extension_recipe(old, language, settings, count, epochs, lr)
     captions = None if pairs is None else pairs.dataset
-    new, start = extend_model(recipe, out, captions, evaluate_on, cache)
+    new, start = extend_model(recipe, Path(out), captions, evaluate_on, cache)
     if evaluate_on is None and captions is not None:
         evaluate_on, split = hold_out(captions), "val"
     gain = None

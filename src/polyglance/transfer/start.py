@@ -60,7 +60,7 @@ def transferred(
 def train_recipe(
     recipe: Recipe,
     dataset: Dataset,
-    out: Path,
+    out: str | Path,
     resume: bool = False,
     cache: Path | None = None,
     show_progress: bool | None = None,
@@ -77,6 +77,7 @@ def train_recipe(
         show_progress: None shows bars on a terminal where it takes long.
         callbacks: called at every event of the training.
     """
+    out = Path(out)
     start: StartModel = fresh_model
     if recipe.transfer is not None:
         start = start_from(source_folder(recipe.transfer.source, out))

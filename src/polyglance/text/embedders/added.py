@@ -18,7 +18,6 @@ from polyglance.text.embedders.base import (
     Substitutes,
     TrainingTexts,
     embedders,
-    register,
 )
 from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.embedders.layer import FIRST_ADDED, AddedRows, WordLayer
@@ -51,7 +50,7 @@ class AddedLanguage:
         return None if found is None else self._index[found]
 
 
-@register
+@embedders.register("added")
 class AddedEmbedder(Embedder):
     """A model's embedder, and the vocabularies of languages added later.
 

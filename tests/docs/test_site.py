@@ -1,0 +1,57 @@
+"""The site's pages are there, and the reference names all that is public."""
+
+import re
+from pathlib import Path
+from pkgutil import resolve_name
+
+import pytest
+import yaml
+
+import polyglance
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+CONFIG = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+
+
+def pages(nav):
+    """The files that a navigation names, at any depth."""
+    for entry in nav:
+        for place in entry.values():
+            yield from [place] if isinstance(place, str) else pages(place)
+
+
+def identifiers():
+    """What the reference's pages show, by its dotted name."""
+    texts = [path.read_text(encoding="utf-8") for path in (DOCS / "reference").glob("*.md")]
+    return {name for text in texts for name in re.findall(r"^::: ([\w.]+)$", text, re.M)}
+
+
+def test_every_page_of_the_navigation_exists_once():
+    named = list(pages(CONFIG["nav"]))
+    assert [page for page in named if not (DOCS / page).is_file()] == []
+    assert len(set(named)) == len(named) > 20
+
+
+def test_every_page_is_in_the_navigation():
+    written = {path.relative_to(DOCS).as_posix() for path in DOCS.glob("*.md")}
+    written |= {path.relative_to(DOCS).as_posix() for path in (DOCS / "reference").glob("*.md")}
+    assert written - set(pages(CONFIG["nav"])) == set()
+
+
+@pytest.mark.parametrize("name", polyglance.__all__)
+def test_public_names_are_on_a_reference_page(name):
+    overview = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+    assert f"`polyglance.{name}`" in overview
+    if name not in ("load", "__version__"):  # a method of Model, and a text
+        assert f"polyglance.{name}" in identifiers()
+
+
+@pytest.mark.parametrize("name", sorted(identifiers()))
+def test_what_the_reference_shows_exists_and_has_a_docstring(name):
+    assert resolve_name(name).__doc__
+
+
+def test_nothing_is_loaded_from_another_host():
+    assert CONFIG["theme"]["font"] is False
+    assert not {"extra_css", "extra_javascript", "repo_url"} & set(CONFIG)
