@@ -1,5 +1,6 @@
 """An embedder of one's own: a variant of recipes, a layer and an embedder, in one file."""
 
+import inspect
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -136,7 +137,7 @@ def test_trained_saved_loaded_and_asked(toy: Path, tmp_path: Path, recipe: Recip
 
 
 def test_its_fields_are_checked_like_all_others(tmp_path: Path) -> None:
-    def told(changes: dict[str, object], message: str) -> None:
+    def refused(changes: dict[str, object], message: str) -> None:
         with pytest.raises(PolyglanceError, match=message):
             load_recipe("vsepp", {"text.embedder": changes})
 
@@ -147,11 +148,13 @@ def test_its_fields_are_checked_like_all_others(tmp_path: Path) -> None:
         "word_dim": 300,
         "buckets": 5,
     }
-    told({"kind": "hashd"}, r"unknown kind 'hashd' of text\.embedder \(did you mean 'hashed'")
-    told({"kind": "hashed", "bucket": 5}, r"unknown field 'text\.embedder\.bucket' .*'buckets'")
-    told({"kind": "hashed", "ends": True}, r"of kind hashed has no field 'ends' \(table, liwe and")
-    told({"kind": "hashed", "buckets": 0}, r"field 'text\.embedder\.buckets': .*greater than 0")
-    told({"buckets": 5}, r"of kind table has no field 'buckets' \(hashed has\)")
+    refused({"kind": "hashd"}, r"unknown kind 'hashd' of text\.embedder \(did you mean 'hashed'")
+    refused({"kind": "hashed", "bucket": 5}, r"unknown field 'text\.embedder\.bucket' .*'buckets'")
+    refused(
+        {"kind": "hashed", "ends": True}, r"of kind hashed has no field 'ends' \(table, liwe and"
+    )
+    refused({"kind": "hashed", "buckets": 0}, r"field 'text\.embedder\.buckets': .*greater than 0")
+    refused({"buckets": 5}, r"of kind table has no field 'buckets' \(hashed has\)")
 
 
 def test_two_embedders_of_one_kind_are_refused() -> None:
@@ -173,3 +176,10 @@ def test_without_its_module_a_model_says_what_is_missing(
     EmbedderRecipe._union = None
     with pytest.raises(PolyglanceError, match=r"unknown kind 'hashed' of text\.embedder"):
         Model.load(tmp_path / "model")
+
+
+def test_the_documentation_shows_this_embedder() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for shown in (HashedEmbedderRecipe, HashedLayer, HashedEmbedder):
+        assert inspect.getsource(shown) in page
+    assert RECIPE.strip() in page

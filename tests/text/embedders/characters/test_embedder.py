@@ -15,6 +15,7 @@ from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import CharacterEmbedder, load_embedder
 from polyglance.text.embedders.cache import LRU
 from polyglance.text.embedders.characters.forms import FIRST, LAST, Form, forms_of
+from polyglance.text.embedders.encoded import FIRST_UNSEEN
 from tests.text.embedders.texts import encode, training_texts
 from tests.text.threads import THREADS, at_once
 
