@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from polyglance.data import load_dataset
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training import Callback, Result, Trainer, WriteCheckpoints, train
-from polyglance.training.step import Outcome
+from polyglance.training.steps import Outcome
 from tests.conftest import TOY
 
 

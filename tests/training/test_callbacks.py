@@ -10,7 +10,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.training import Callback, Trainer, WatchCollapse, WriteCheckpoints
 from polyglance.training.callbacks import ShowProgress, WriteLog, with_defaults
 from polyglance.training.checkpoint import FILE
-from polyglance.training.step import Outcome
+from polyglance.training.steps import Outcome
 from tests.training.runs import StopAfter, run, same, stop_after
 
 SHORT = ("training.updates=5", "training.evaluate_every=2")

@@ -10,7 +10,7 @@ from polyglance.training.collapse import CollapseDetector, collapse_error
 from polyglance.training.log import RunLog, draw_curve
 
 if TYPE_CHECKING:
-    from polyglance.training.step import Outcome
+    from polyglance.training.steps import Outcome
     from polyglance.training.trainer import Trainer
 
 CHECKPOINT_SECONDS, DRAW_SECONDS, LOG_EVERY = 60.0, 20.0, 50

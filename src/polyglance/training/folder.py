@@ -1,6 +1,7 @@
 """The folder of a run: one training at a time, new or one that can be resumed."""
 
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,8 @@ from polyglance.files import atomic, has_file, read_json
 from polyglance.models.model import CONFIG
 from polyglance.recipes import Recipe, check_recipe
 
+_HELD = threading.local()
+"""Run folders that this thread has locked."""
 PREFIX = ".training."
 LOCK, OWNER = f"{PREFIX}lock", f"{PREFIX}pid"
 # The process is not named in the lock itself, which Windows lets nobody else read.
@@ -23,8 +26,13 @@ def lock_run(out: Path) -> Iterator[None]:
 
     The operating system frees the lock when its process dies, however that happens. The lock
     file stays in a run: a file that is unlinked while others open it can be locked twice. From a
-    folder without a model it is removed, and so are empty folders made for it.
+    folder without a model it is removed, and so are empty folders made for it. Who holds the lock
+    may take it again.
     """
+    held: set[Path] = _HELD.__dict__.setdefault("folders", set())
+    if out.absolute() in held:
+        yield
+        return
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
     lock = FileLock(out / LOCK)
     try:
@@ -39,10 +47,12 @@ def lock_run(out: Path) -> Iterator[None]:
         _remove(made)
         raise PolyglanceError(f"{out}: cannot be written ({error.strerror or error})") from None
     try:
+        held.add(out.absolute())
         with atomic(out / OWNER, "w") as handle:
             handle.write(str(os.getpid()))
         yield
     finally:
+        held.discard(out.absolute())
         with suppress(OSError):
             (out / OWNER).unlink()
         if not (out / CONFIG).is_file():

@@ -27,11 +27,8 @@ from polyglance.training.log import RunLog
 from polyglance.training.samplers import Sampler, samplers
 from polyglance.training.schedule import learning_rate, total_updates
 from polyglance.training.start import Start, StartModel, fresh_model
-from polyglance.training.step import Step, steps
-from polyglance.training.tuples_step import TuplesStep
+from polyglance.training.steps import Step, steps
 from polyglance.training.validation import Validation
-
-__all__ = ["Result", "Trainer", "TuplesStep", "train", "train_locked"]
 
 
 @dataclass(frozen=True)
@@ -69,43 +66,25 @@ def train(
             a default replaces it.
     """
     with lock_run(out):
-        return train_locked(recipe, dataset, out, resume, cache, show_progress, start, callbacks)
-
-
-def train_locked(
-    recipe: Recipe,
-    dataset: Dataset,
-    out: Path,
-    resume: bool = False,
-    cache: Path | None = None,
-    show_progress: bool | None = None,
-    start: StartModel = fresh_model,
-    callbacks: Sequence[Callback] = (),
-) -> Result:
-    """`train` for a caller that holds the `lock_run` of `out`.
-
-    Args:
-        recipe, dataset, out, resume, cache, show_progress, start, callbacks: as of `train`.
-    """
-    fingerprint = dataset_fingerprint(dataset)
-    check_folder(out, recipe, fingerprint, resume)
-    dataset.split(recipe.data.validation_split)
-    torch.manual_seed(recipe.training.seed)
-    started, data = prepare(recipe, dataset, start, assign_tokens, cache, show_progress)
-    model = started.model
-    validation = Validation(model, dataset, recipe.data.validation_split, cache, started.trains)
-    _check_validation(recipe, dataset, model, validation)
-    check_multipliers(model.network, recipe.training.multipliers)
-    facts = {"data": dataset.name, "fingerprint": fingerprint, "captions": len(data)}
-    if not len(data):
+        fingerprint = dataset_fingerprint(dataset)
+        check_folder(out, recipe, fingerprint, resume)
+        dataset.split(recipe.data.validation_split)
+        torch.manual_seed(recipe.training.seed)
+        started, data = prepare(recipe, dataset, start, assign_tokens, cache, show_progress)
+        model = started.model
+        validation = Validation(model, dataset, recipe.data.validation_split, cache, started.trains)
+        _check_validation(recipe, dataset, model, validation)
+        check_multipliers(model.network, recipe.training.multipliers)
+        facts = {"data": dataset.name, "fingerprint": fingerprint, "captions": len(data)}
+        if not len(data):
+            model.save_config(out, **facts, parameters=model.parameters())
+            return _untrained(model, validation, out)
+        kind = recipe.sampling.kind
+        sampler = samplers.get(kind)(recipe, data)
+        step = steps.get(kind)(model, data, sampler)
         model.save_config(out, **facts, parameters=model.parameters())
-        return _untrained(model, validation, out)
-    kind = recipe.sampling.kind
-    sampler = samplers.get(kind)(recipe, data)
-    step = steps.get(kind)(model, data, sampler)
-    model.save_config(out, **facts, parameters=model.parameters())
-    events = with_defaults(callbacks, show_progress)
-    return Trainer(started, step, sampler, validation, out, events).run()
+        events = with_defaults(callbacks, show_progress)
+        return Trainer(started, step, sampler, validation, out, events).run()
 
 
 def _check_validation(

@@ -24,7 +24,7 @@ from polyglance.recipes.schema import (
 from polyglance.text.embedders import TrainingTexts
 from polyglance.text.tokenizers import read_words
 from polyglance.training.folder import check_folder, lock_run
-from polyglance.training.trainer import train_locked
+from polyglance.training.trainer import train
 from polyglance.transfer.start import start_from, transferred
 
 
@@ -192,7 +192,7 @@ def extend_model(
             model = Model.load(out)
         else:
             begin = start_from(source)
-            model = train_locked(recipe, hold_out(pairs), out, cache=cache, start=begin).model
+            model = train(recipe, hold_out(pairs), out, cache=cache, start=begin).model
     check_unchanged(old, model)
     return model, start
 

@@ -12,7 +12,7 @@ from polyglance import Model
 from polyglance.data import load_dataset
 from polyglance.text.embedders import TextBatch
 from polyglance.training import Callback, Result, Trainer, WriteCheckpoints, train
-from polyglance.training.step import Outcome
+from polyglance.training.steps import Outcome
 from tests.text.pieces import TEXTS, piece_model, piece_recipe
 
 

@@ -15,11 +15,11 @@ from polyglance.pooling import valid
 from polyglance.recipes.schema import TripletsRecipe, TupleSampling
 from polyglance.text.embedders import TextBatch, WordLayer
 from polyglance.training.augment import Augmenter
-from polyglance.training.constraints import Constraints, Texts
 from polyglance.training.data import TrainingData
 from polyglance.training.samplers import TupleBatch, TupleSampler
 from polyglance.training.schedule import total_updates
-from polyglance.training.step import Outcome, Step, steps
+from polyglance.training.steps.base import Outcome, Step, steps
+from polyglance.training.steps.constraints import Constraints, Texts
 
 MASKS = 608
 """A stream of random numbers beside those of the samplers."""

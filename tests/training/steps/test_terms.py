@@ -15,7 +15,7 @@ from polyglance.text.embedders import TextBatch
 from polyglance.training.data import prepare
 from polyglance.training.samplers import Term, UnionSampler
 from polyglance.training.start import fresh_model
-from polyglance.training.step import TermsStep
+from polyglance.training.steps import TermsStep
 from tests.conftest import TOY
 
 BATCH = 40

@@ -13,7 +13,7 @@ from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training.data import TrainingData, prepare
 from polyglance.training.samplers import TupleSampler
 from polyglance.training.start import fresh_model
-from polyglance.training.tuples_step import TuplesStep
+from polyglance.training.steps import TuplesStep
 from tests.conftest import TOY
 
 SMALL = [

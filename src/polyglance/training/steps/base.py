@@ -1,0 +1,42 @@
+"""How a batch becomes a loss: the part of training that differs between families of systems."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from polyglance.models import Model
+from polyglance.registry import Registry
+from polyglance.training.data import TrainingData
+
+
+class Outcome(NamedTuple):
+    """A loss, what it would be of a collapsed model, and the deviation of the scores."""
+
+    loss: Tensor
+    collapsed: float
+    deviation: float
+
+
+class Step(ABC):
+    """Losses of a sampler's batches; `modules` are saved and trained."""
+
+    unit: str
+    modules: dict[str, nn.Module]
+
+    @abstractmethod
+    def outcome(self, update: int, batch: Any) -> Outcome:
+        """The loss of what the sampler gives for update number `update`."""
+
+    @abstractmethod
+    def size(self, batch: Any) -> int:
+        """How many `unit` a batch has."""
+
+    def evaluable(self, update: int) -> bool:
+        """Whether the model means anything after `update` updates."""
+        return True
+
+
+steps: Registry[Callable[[Model, TrainingData, Any], Step]] = Registry("step")
+"""By `sampling.kind`."""
