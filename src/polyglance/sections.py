@@ -78,7 +78,6 @@ def kind_of(variant: type[Variant]) -> str:
     return str(get_args(variant.model_fields["kind"].annotation)[0])
 
 
-@cache
 def variants_of(annotation: Any) -> dict[str, type[Variant]]:
     """Kind → variant of a field's annotation; empty where it has no variants.
 
