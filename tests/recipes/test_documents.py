@@ -62,10 +62,10 @@ def test_a_users_recipe_and_its_base_are_read_anew(tmp_path: Path) -> None:
 
 def test_overrides_stay_with_the_recipe_that_they_were_given_for() -> None:
     before = load_recipe("vsepp")
-    changed = load_recipe("vsepp", ["data.languages=[en, de]", "training.lr=0.125"])
+    changed = load_recipe("vsepp", {"data.languages": ["en", "de"], "training.lr": 0.125})
     assert (changed.data.languages, changed.training.lr) == (["en", "de"], 0.125)
     assert load_recipe("vsepp") == before != changed
-    assert load_recipe("vsepp", ["data.languages=[en, de]"]).data.languages == ["en", "de"]
+    assert load_recipe("vsepp", {"data.languages": ["en", "de"]}).data.languages == ["en", "de"]
 
 
 @pytest.mark.parametrize("package", [PACKAGE, STUDIES])

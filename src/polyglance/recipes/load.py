@@ -40,6 +40,11 @@ def load_recipe(
     0.001
     """
     every = [overrides] if isinstance(overrides, Mapping) else list(overrides)
+    if not all(isinstance(one, Mapping) for one in every):
+        raise PolyglanceError(
+            "overrides are mappings, such as {'training.lr': 1e-3}; parse_overrides makes one of "
+            "texts"
+        )
     if is_file_name(str(name)):
         return _load(str(name), every, shared)
     return _packaged(str(name), json.dumps(every), shared)
