@@ -1,4 +1,4 @@
-"""What GPO keeps at inference, and for how long; types of vectors and of coefficients."""
+"""GPO's coefficients: kept at inference, for how long, of which shape and type."""
 
 import math
 
@@ -102,6 +102,21 @@ def test_autocast_leaves_scores_in_full_precision(name: str) -> None:
     with torch.autocast("cpu", torch.bfloat16):
         pool(torch.randn(2, 5, 4), torch.tensor([5, 2]))
     assert kinds == [torch.float32]
+
+
+@pytest.mark.parametrize("name", sorted(set(GPOS) - {"gpo-features"}))
+def test_every_rank_has_one_coefficient_unless_every_dimension_has_its_own(name: str) -> None:
+    pool = build_pooling(name, 4)
+    assert isinstance(pool, GPO)
+    shape = pool.coefficients(torch.tensor([3, 7])).shape
+    assert shape == ((2, 7, 4) if name == "gpo-per-dimension" else (2, 7))
+
+
+def test_the_last_index_embedding_serves_all_ranks_from_its_own_on() -> None:
+    generator = build_pooling("gpo-index", 4).generator
+    codes, weight = generator.codes(258), generator.positions.weight
+    assert torch.equal(codes[:256], weight)
+    assert torch.equal(codes[256:], weight[[255, 255]])
 
 
 def test_position_codes_of_large_ranks() -> None:
