@@ -76,3 +76,12 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("../shared/data is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a random BERT, or a skip."""
+    pytest.importorskip("transformers")
+    from tests.text.tiny_bert import write_bert
+
+    return write_bert(tmp_path_factory.mktemp("bert") / "tiny")

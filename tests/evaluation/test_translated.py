@@ -128,7 +128,7 @@ def test_a_translator_that_knows_nothing_is_refused(noisy):
         translated.translate_captions(choose_captions(dataset, ["en"]))
     with pytest.raises(PolyglanceError, match="was not trained on language 'pt'"):
         Translated(model, Swap(), ["pt"])
-    with pytest.raises(PolyglanceError, match="only if its language is told"):
+    with pytest.raises(PolyglanceError, match="only if its language is given"):
         translated.encode_text(["x"])
 
 

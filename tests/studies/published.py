@@ -66,9 +66,7 @@ def rebuild(name: str, folder: Path) -> Document:
 
 
 def _plan(study: Study, value: dict[str, Any]) -> Plan:
-    runs = {
-        key: Run(key, "", run.get("recipe"), run["labels"]) for key, run in value["runs"].items()
-    }
+    runs = {key: Run(key, run.get("recipe"), run["labels"]) for key, run in value["runs"].items()}
     columns = [_column(study, title) for title in value["rows"][0]["cells"]]
     seeds = len(value["about"]["seeds"].split(", "))
     lines = []

@@ -108,7 +108,7 @@ def test_what_a_kill_in_the_first_second_leaves_is_cleared(data: Path, tmp_path:
 
 def test_features_are_extracted_once_before_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["a/global", "imported/x", "a/global", "broken/grid"]
-    runs = [Run("", load_recipe("vsepp", [f"image.feature={name}"])) for name in names]
+    runs = [Run("", load_recipe("vsepp", {"image.feature": name})) for name in names]
     asked = []
 
     def load(dataset: object, name: str, *_: object, **__: object) -> None:

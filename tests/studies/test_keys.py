@@ -1,8 +1,12 @@
-"""Keys of version 0.1.0: were one to change, finished runs would be trained again."""
+"""Golden keys: were one to change, finished runs would be trained again.
+
+Runs of version 0.1.0 are found under their new keys: tests/studies/test_migrate.py.
+"""
 
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,14 +21,19 @@ REPORTS = Path(__file__).parents[2] / "docs" / "studies"
 @pytest.mark.parametrize(
     ("recipe", "overrides", "key", "group"),
     [
-        ("vsepp", [], "040632b43d31a40fde99ea13", "040632b43d31a40fde99ea13"),
-        ("nce", ["training.seed=2"], "b6dfbd9228ae980674b1d185", "552f8def41c3c4d9f50120d0"),
-        ("smalr", [], "4af5f193bbf40adc3ad9b61c", "4af5f193bbf40adc3ad9b61c"),
-        ("liwe", ["text.words=7"], "8adc659714e5daa2219368c2", "8adc659714e5daa2219368c2"),
-        ("kadar-bilingual", [], "834f65f6e6db90a1d25489b4", "834f65f6e6db90a1d25489b4"),
+        ("vsepp", {}, "05f7864910a7d5878a1b94bc", "05f7864910a7d5878a1b94bc"),
+        ("nce", {"training.seed": 2}, "1f854fcf3a0ee30dc62b12d0", "0c4c58e362b738376446ff2f"),
+        ("smalr", {}, "25147ddb3e17d0b08f8afe0b", "25147ddb3e17d0b08f8afe0b"),
+        (
+            "liwe",
+            {"text.embedder.word_dim": 7},
+            "2b7b21211a70fb5f2b6a61d3",
+            "2b7b21211a70fb5f2b6a61d3",
+        ),
+        ("kadar-bilingual", {}, "28ae2452e78d403d12cdb627", "28ae2452e78d403d12cdb627"),
     ],
 )
-def test_keys_of_trainings(recipe: str, overrides: list[str], key: str, group: str) -> None:
+def test_keys_of_trainings(recipe: str, overrides: dict[str, Any], key: str, group: str) -> None:
     loaded = load_recipe(recipe, overrides)
     assert (run_key(loaded, "data"), group_key(loaded, "data")) == (key, group)
 
@@ -34,19 +43,21 @@ def test_keys_of_trainings(recipe: str, overrides: list[str], key: str, group: s
     [
         (
             "pooling-patterns",
-            ["pattern=L", "seed=1"],
+            [{"pattern": "L"}, {"seed": 1}],
             "5ab2f110fd6043b984413fc3",
             "206cbd76696d67e0a4f43b62",
         ),
         (
             "word-alignment",
-            ["pair=$each", "fingerprint=abc"],
+            [{"pair": "$each"}, {"fingerprint": "abc"}],
             "c24d14540d70200729844b87",
             "c24d14540d70200729844b87",
         ),
     ],
 )
-def test_keys_of_trials(experiment: str, changes: list[str], key: str, group: str) -> None:
+def test_keys_of_trials(
+    experiment: str, changes: list[dict[str, Any]], key: str, group: str
+) -> None:
     trial = make_trial(experiment, changes, "en-de")
     assert (trial_key(trial), trial_group(trial)) == (key, group)
 
@@ -61,7 +72,7 @@ def test_trials_of_the_published_reports_keep_their_keys(name: str) -> None:
     ("study", "profile", "count", "digest"),
     [
         ("gpo-synthetic", "quick", 40, "f7aed7a3fee4a1de"),
-        ("kadar-table2", "standard", 27, "c316481227c8c714"),
+        ("kadar-table2", "standard", 27, "5abf336fba2b296e"),
     ],
 )
 def test_keys_of_whole_studies(study: str, profile: str, count: int, digest: str) -> None:

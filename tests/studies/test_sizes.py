@@ -114,14 +114,14 @@ def test_runs_of_former_versions_are_counted_or_left_out(tmp_path: Path) -> None
     assert done.parts["all"] == done.parameters
     words = done.parts["words"]
     folder.finish(replace(done, parts={}))
-    run, options = Run("key", "group", None), Options("", tmp_path / "runs")
+    run, options = Run("key", None), Options("", tmp_path / "runs")
     assert Sizes(options).of(run, "all") == done.parameters
     assert Sizes(options).of(run, "words") == words
     assert Sizes(options).of(run, "deployed") == done.parameters - words
     (folder.model / "model.json").unlink()
     assert Sizes(options).of(run, "words") is None
     assert Sizes(options).of(run, "all") == done.parameters
-    assert Sizes(options).of(Run("new", "new", None), "all") is None
+    assert Sizes(options).of(Run("new", None), "all") is None
 
 
 def test_what_a_training_cost_is_told(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_what_a_training_cost_is_told(tmp_path: Path) -> None:
 def test_a_run_writes_down_what_it_cost(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "key"
     assert perform(make_task(folder, write_toy(tmp_path / "toy"))) == ""
-    run, sizes = Run("key", "group", None), Sizes(Options("", tmp_path / "runs"))
+    run, sizes = Run("key", None), Sizes(Options("", tmp_path / "runs"))
     facts = RunFolder(folder).ended()
     epochs = facts.updates / facts.updates_per_epoch
     assert sizes.cost(run, "epoch") == pytest.approx(facts.seconds / epochs)

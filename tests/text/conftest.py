@@ -1,6 +1,5 @@
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,12 +11,3 @@ def restless() -> Iterator[None]:
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
-
-
-@pytest.fixture(scope="session")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a random BERT, or a skip."""
-    pytest.importorskip("transformers")
-    from tests.text.tiny_bert import write_bert
-
-    return write_bert(tmp_path_factory.mktemp("bert") / "tiny")

@@ -54,7 +54,7 @@ def test_only_what_is_lacking_is_filled_and_its_origin_kept(folder):
     assert "fr" not in photos[1].origins
     assert photos[2].captions["fr"] == {"machine": []}
     assert photos[3] == PHOTOS[3]
-    made = [(one.language, one.captions, one.photos, one.kept, one.lacking) for one in filled]
+    made = [(one.language, one.captions, one.images, one.kept, one.lacking) for one in filled]
     assert made == [("fr", 2, 1, 1, 1), ("pt", 3, 2, 0, 1)]
 
 
@@ -125,7 +125,7 @@ def options(tmp_path):
 def test_the_command_writes_a_folder_with_links(folder, tmp_path, options):
     out = tmp_path / "out"
     text = run(folder, *options, "--out", out)
-    assert "fr: 2 captions made for 1 photographs, 1 had captions, 1 without a translation" in text
+    assert "fr: 2 captions made for 1 images, 1 had captions, 1 without a translation" in text
     filled = load_dataset(out)
     assert filled.images[0].captions["fr"] == {"machine": ["Un A.", "Un B."]}
     assert filled.images[0].origins["fr"]["machine"][1]["translator"] == "file:t.jsonl"

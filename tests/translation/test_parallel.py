@@ -55,7 +55,7 @@ def test_only_translations_among_captions_are_translations(tmp_path):
 
 def test_captions_without_translations_are_refused(tmp_path):
     save_folder(tmp_path, [CaptionedImage("a.jpg", "train", {"en": {"independent": ["A dog."]}})])
-    with pytest.raises(PolyglanceError, match="no photograph has captions of kind 'translation'"):
+    with pytest.raises(PolyglanceError, match="no image has captions of kind 'translation'"):
         make_translator(f"captions:{tmp_path}")
 
 

@@ -16,7 +16,7 @@ def test_many_takes_one_language_or_one_each():
 
 
 def test_unknown_name_hints():
-    with pytest.raises(PolyglanceError, match=r"unknown tokeniser 'word' .*'words'"):
+    with pytest.raises(PolyglanceError, match=r"unknown tokenizer 'word' .*'words'"):
         get_tokenizer("word")
     assert tokenizers.list("moses*") == ["moses", "moses+treebank"]
 
