@@ -76,8 +76,9 @@ def test_rows_in_languages_that_the_data_lacks_are_left_out() -> None:
         make_plan(study(czech, complete), facts=facts(20, ("de", "en")))
 
 
-def test_a_profile_may_give_rows_fewer_seeds() -> None:
-    profiles = {"standard": {"seeds": 3, "fewer_seeds": {"al*": 1}}}
+@pytest.mark.parametrize("field", ["fewer_seeds", "few"])  # the latter in version 0.1.0
+def test_a_profile_may_give_rows_fewer_seeds(field: str) -> None:
+    profiles = {"standard": {"seeds": 3, field: {"al*": 1}}}
     small = study(ROW, ALONE, profiles=profiles)
     plan = make_plan(small, facts=facts(20, ("de", "en")))
     assert {line.row.name: len(line.sources) for line in plan.lines} == {"union": 3, "alone": 1}

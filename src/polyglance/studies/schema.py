@@ -275,7 +275,10 @@ class Profile(Changes):
         {}, description="further overrides by wildcard of row names"
     )
     fewer_seeds: dict[str, int] = Field(
-        {}, description="fewer seeds by wildcard of row names, where a run is long"
+        {},
+        # Version 0.1.0 called it few.
+        validation_alias=AliasChoices("fewer_seeds", "few"),
+        description="fewer seeds by wildcard of row names, where a run is long",
     )
     x: list[int | float | str] | None = Field(None, description="the curve's values here")
 
