@@ -55,5 +55,8 @@ class Registry(Generic[T]):
         """Registered names that match a wildcard, sorted."""
         return sorted(name for name in self._parts if fnmatch(name, pattern))
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._parts
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.list())

@@ -1,6 +1,6 @@
 """Networks that compare all vectors of an image with all words of a caption (SCAN, IMRAM)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -16,12 +16,16 @@ from polyglance.models.scan import Scan
 from polyglance.models.similarity import l2
 from polyglance.recipes.schema import ImramRecipe, Recipe, ScanRecipe
 from polyglance.recipes.schema.checks import ONE_VECTOR
+from polyglance.registry import Registry
 from polyglance.text.embedders import Embedder, TextBatch
 
 CELLS = 1 << 22
-"""Numbers of a tile of images × captions: 16 MiB of float32 for each intermediate result."""
+"""Scores of a tile of images × captions: 16 MiB of float32 for each intermediate result."""
 
-MATCHINGS: dict[str, Any] = {"scan": Scan, "imram": Imram}
+matchings: Registry[Callable[[Any, int], Scan | Imram]] = Registry("matching")
+"""By `joint.similarity.kind`: (settings, dimension) → what scores queries with contexts."""
+matchings.register("scan")(Scan)
+matchings.register("imram")(Imram)
 
 
 @networks.register("scan")
@@ -37,7 +41,7 @@ class CrossAttention(Network):
         settings, dim = recipe.joint.similarity, recipe.joint.dim
         assert isinstance(settings, ScanRecipe | ImramRecipe)
         names = ["t2i", "i2t"] if settings.direction == "both" else [settings.direction]
-        kind = MATCHINGS[settings.kind]
+        kind = matchings.get(settings.kind)
         self.matching = nn.ModuleDict({name: kind(settings, dim) for name in names})
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Sets:

@@ -1,9 +1,15 @@
 """Scores between images and captions, differentiable."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
+from polyglance.registry import Registry
+
 EPSILON = 1e-8
+tensor_scores: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry("similarity")
+"""(images [N, D], captions [M, D]) → scores [N, M]."""
 
 
 def l2(vectors: Tensor) -> Tensor:
@@ -11,11 +17,13 @@ def l2(vectors: Tensor) -> Tensor:
     return vectors / (vectors.norm(dim=-1, keepdim=True) + EPSILON)
 
 
+@tensor_scores.register("cosine")
 def cosine_scores(images: Tensor, captions: Tensor) -> Tensor:
     """[N, D], [M, D], both normalised → [N, M]."""
     return images @ captions.t()
 
 
+@tensor_scores.register("order")
 def order_scores(images: Tensor, captions: Tensor) -> Tensor:
     """−‖[s − im]+‖₂ of non-negative vectors: [N, D], [M, D] → [N, M].
 
@@ -25,14 +33,8 @@ def order_scores(images: Tensor, captions: Tensor) -> Tensor:
     return -torch.sqrt(EPSILON**2 - squared_order_scores(images, captions))
 
 
+@tensor_scores.register("order-squared")
 def squared_order_scores(images: Tensor, captions: Tensor) -> Tensor:
     """−‖[s − im]+‖², the form of ivendrov's original: [N, D], [M, D] → [N, M]."""
     violation = (captions[None, :, :] - images[:, None, :]).clamp(min=0)  # [N, M, D]
     return -violation.pow(2).sum(2)
-
-
-SCORES = {
-    "cosine": cosine_scores,
-    "order": order_scores,
-    "order-squared": squared_order_scores,
-}

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from polyglance.models.network import Network, networks
-from polyglance.models.similarity import SCORES, l2
+from polyglance.models.similarity import l2, tensor_scores
 from polyglance.recipes.schema import OrderRecipe, Recipe
 from polyglance.text.embedders import Embedder, TextBatch
 
@@ -45,7 +45,7 @@ class TwoTower(Network):
 
     def scores(self, images: Tensor, captions: Tensor) -> Tensor:
         """Embeddings [N, D], [M, D] → scores [N, M], higher is closer."""
-        return SCORES[self.similarity](images, captions)
+        return tensor_scores.get(self.similarity)(images, captions)
 
     def _place(self, vectors: Tensor) -> Tensor:
         placed = l2(vectors)

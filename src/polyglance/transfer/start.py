@@ -1,12 +1,13 @@
 """Trainings that start from a trained model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes.schema import Recipe
+from polyglance.registry import Registry
 from polyglance.text.embedders import TrainingTexts
 from polyglance.training import Callback, Result, train
 from polyglance.training.start import Start, StartModel, fresh_model
@@ -14,8 +15,10 @@ from polyglance.transfer.source import check_alike, freeze, source_folder
 from polyglance.transfer.translator import translate_model
 from polyglance.transfer.words import add_languages
 
-TRANSFERS = {"vectors": translate_model}
-"""How a model is brought to a language, by its embedder; all others get words added."""
+Bring = Callable[[Recipe, Model, Sequence[str], TrainingTexts], Model]
+transfers: Registry[Bring] = Registry("transfer")
+"""How a model is brought to languages, by its embedder's kind; all others get words added."""
+transfers.register("vectors")(translate_model)
 
 
 def start_from(source: Path) -> StartModel:
@@ -48,7 +51,8 @@ def transferred(
         for code in languages:
             if code in source.languages:
                 raise PolyglanceError(f"{folder}: the model knows '{code}' already")
-    bring = TRANSFERS.get(recipe.text.embedder.kind, add_languages)
+    kind = recipe.text.embedder.kind
+    bring = transfers.get(kind) if kind in transfers else add_languages
     model = bring(recipe, source, languages, texts)
     if not recipe.transfer.keep:
         return Start(model, fresh=False)

@@ -99,12 +99,12 @@ def prepare(settings: TimeSettings) -> dict[str, Callable[[], "Tensor"]]:
 
 def matching(name: str, dim: int) -> Any:
     """The attention of a method, from words to images, with the recipes' settings."""
-    from polyglance.models.cross_attention import MATCHINGS
+    from polyglance.models.cross_attention import matchings
     from polyglance.recipes.schema import ImramRecipe, ScanRecipe
 
     kind = name.partition("-")[0]
     recipe = ScanRecipe() if kind == "scan" else ImramRecipe()
-    return MATCHINGS[kind](recipe, dim).eval()
+    return matchings.get(kind)(recipe, dim).eval()
 
 
 def random_sets(count: int, size: int, dim: int) -> "Sets":
