@@ -16,7 +16,7 @@ SMALLEST_RATE = 1e-4
 
 
 @dataclass(frozen=True)
-class Step:
+class RcslsStep:
     """One iteration: the objective it reached, with which rate, and whether it was kept."""
 
     iteration: int
@@ -81,8 +81,8 @@ def rcsls(
     rate: float = 25.0,
     spectral: bool = False,
     advance: Advance | None = None,
-    on_step: Callable[[Step], None] | None = None,
-) -> tuple[np.ndarray, list[Step]]:
+    on_step: Callable[[RcslsStep], None] | None = None,
+) -> tuple[np.ndarray, list[RcslsStep]]:
     """Descend from `start` [d, d]; (the best matrix, all steps, the first that of `start`).
 
     Where the objective rises, the best matrix is restored and the rate halved; it ends after
@@ -93,7 +93,7 @@ def rcsls(
     best = clip_spectrum(start) if spectral else start
     data = (source, target, source_pool, target_pool, k, advance)
     value, gradient = rcsls_objective(best, *data)
-    steps = [Step(0, value, rate, True)]
+    steps = [RcslsStep(0, value, rate, True)]
     if on_step is not None:
         on_step(steps[0])
     for iteration in range(1, iterations + 1):
@@ -101,7 +101,7 @@ def rcsls(
         tried = clip_spectrum(tried) if spectral else tried
         new_value, new_gradient = rcsls_objective(tried, *data)
         kept = new_value < value
-        steps.append(Step(iteration, new_value, rate, kept))
+        steps.append(RcslsStep(iteration, new_value, rate, kept))
         if on_step is not None:
             on_step(steps[-1])
         if kept:

@@ -31,7 +31,7 @@ Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SheetRow:
     """A query with what it found. Images in `correct` get a green frame."""
 
     text: str
@@ -42,7 +42,7 @@ class Row:
 
 
 def write_sheet(
-    path: Path, rows: Sequence[Row], title: str | None = None, fonts: Sequence[Path] = ()
+    path: Path, rows: Sequence[SheetRow], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> None:
     """Draw the rows and write them as PNG, atomically.
 
@@ -63,7 +63,7 @@ def unshown(texts: Sequence[str], fonts: Sequence[Path] = ()) -> list[str]:
 
 
 def draw_sheet(
-    rows: Sequence[Row], title: str | None = None, fonts: Sequence[Path] = ()
+    rows: Sequence[SheetRow], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> Image.Image:
     """The rows below each other; a text that no font can show is named, not drawn as boxes."""
     if not rows:
@@ -97,7 +97,7 @@ def cell_origin(row: int, column: int, titled: bool) -> tuple[int, int]:
 
 
 def _draw_hit(
-    sheet: Image.Image, draw: ImageDraw.ImageDraw, hit: Hit, origin: tuple[int, int], row: Row
+    sheet: Image.Image, draw: ImageDraw.ImageDraw, hit: Hit, origin: tuple[int, int], row: SheetRow
 ) -> None:
     x, y = origin
     right = hit.path in row.correct
@@ -115,7 +115,7 @@ def _draw_hit(
     draw.text(place, f"{hit.score:.3f}", RIGHT if right else FAINT, font, anchor="ma")
 
 
-def _draw_label(draw: ImageDraw.ImageDraw, row: Row, y: int, fonts: Sequence[Path]) -> None:
+def _draw_label(draw: ImageDraw.ImageDraw, row: SheetRow, y: int, fonts: Sequence[Path]) -> None:
     """Language, query and note, from the top of the row downwards."""
     if row.language is not None:
         name = language_name(row.language)

@@ -36,7 +36,7 @@ def word_overlap(found: Sequence[list[str]], references: Sequence[list[str]]) ->
     return Overlap(len(found), 100 * common / sizes[0], 100 * common / sizes[1])
 
 
-def judge_translator(
+def evaluate_translator(
     translator: Translator, dataset: Dataset, source: str, target: str, split: str = "val"
 ) -> Overlap:
     """Translate a split's captions of kind `translation`, and compare with the other language's.
