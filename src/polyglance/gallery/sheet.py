@@ -65,7 +65,13 @@ def unshown(texts: Sequence[str], fonts: Sequence[Path] = ()) -> list[str]:
 def draw_sheet(
     rows: Sequence[SheetRow], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> Image.Image:
-    """The rows below each other; a text that no font can show is named, not drawn as boxes."""
+    """The rows below each other; a text that no font can show is named, not drawn as boxes.
+
+    Args:
+        rows: queries with what they found, one at least.
+        title: a line above all rows.
+        fonts: font files, tried before others.
+    """
     if not rows:
         raise PolyglanceError("a contact sheet needs at least one query")
     columns = max(len(row.hits) for row in rows)
@@ -85,13 +91,25 @@ def draw_sheet(
 
 
 def sheet_size(rows: int, columns: int, titled: bool) -> tuple[int, int]:
-    """Width and height in pixels."""
+    """Width and height in pixels.
+
+    Args:
+        rows: how many.
+        columns: images of the longest row.
+        titled: whether there is a title.
+    """
     width = 2 * MARGIN + LABEL + FRAME + columns * (CELL + GAP)
     return width, 2 * MARGIN + (TITLE_HEIGHT if titled else 0) + rows * ROW
 
 
 def cell_origin(row: int, column: int, titled: bool) -> tuple[int, int]:
-    """Left upper corner of an image's square."""
+    """Left upper corner of an image's square.
+
+    Args:
+        row: from 0.
+        column: from 0.
+        titled: whether the sheet has a title.
+    """
     x = MARGIN + LABEL + GAP + column * (CELL + GAP)
     return x, MARGIN + (TITLE_HEIGHT if titled else 0) + row * ROW + 10
 

@@ -42,6 +42,13 @@ def evaluate_translator(
     """Translate a split's captions of kind `translation`, and compare with the other language's.
 
     Where that has none of this kind, a machine's translations are the reference.
+
+    Args:
+        translator: to evaluate.
+        dataset: with captions in both languages.
+        source: language to translate from.
+        target: language to translate into.
+        split: which of its images.
     """
     rows = []
     for entry in dataset.split(split).images:
