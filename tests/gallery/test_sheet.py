@@ -10,7 +10,7 @@ from polyglance.gallery.sheet import (
     MAT,
     PAPER,
     RIGHT,
-    Row,
+    SheetRow,
     cell_origin,
     draw_sheet,
     sheet_size,
@@ -40,7 +40,11 @@ def centre(sheet, row, column, titled=False):
 
 @pytest.mark.parametrize("title", [None, "Title"])
 def test_rows_of_pictures(hits, title):
-    rows = [Row("a dog", hits, "en"), Row("ein Hund", hits[::-1], "de"), Row("x", hits[:1])]
+    rows = [
+        SheetRow("a dog", hits, "en"),
+        SheetRow("ein Hund", hits[::-1], "de"),
+        SheetRow("x", hits[:1]),
+    ]
     sheet = draw_sheet(rows, title)
     assert sheet.size == sheet_size(3, 3, bool(title))
     shown = [[centre(sheet, row, column, bool(title)) for column in range(3)] for row in range(3)]
@@ -49,7 +53,7 @@ def test_rows_of_pictures(hits, title):
 
 
 def test_pictures_are_whole_on_a_mat(hits):
-    sheet = draw_sheet([Row("x", hits)])
+    sheet = draw_sheet([SheetRow("x", hits)])
     x, y = cell_origin(0, 1, False)
     assert sheet.getpixel((x, y)) == rgb(MAT)
     assert sheet.getpixel((x, y + CELL // 2)) == rgb("lime")
@@ -60,7 +64,7 @@ def test_pictures_are_whole_on_a_mat(hits):
 
 
 def test_only_the_right_picture_is_framed(hits):
-    sheet = draw_sheet([Row("x", hits, correct={hits[1].path})])
+    sheet = draw_sheet([SheetRow("x", hits, correct={hits[1].path})])
     corners = [cell_origin(0, column, False) for column in range(3)]
     frame = [sheet.getpixel((x - FRAME + 1, y - FRAME + 1)) for x, y in corners]
     assert frame == [rgb(PAPER), rgb(RIGHT), rgb(PAPER)]
@@ -68,7 +72,7 @@ def test_only_the_right_picture_is_framed(hits):
 
 def test_label_holds_language_text_and_note(hits):
     def label(*row):
-        sheet = draw_sheet([Row(*row)])
+        sheet = draw_sheet([SheetRow(*row)])
         return sheet.crop((0, 40, cell_origin(0, 0, False)[0] - FRAME, sheet.height))
 
     plain = label("dog", hits)
@@ -78,10 +82,10 @@ def test_label_holds_language_text_and_note(hits):
 
 
 def test_long_texts_stay_left_of_the_pictures(hits):
-    empty = draw_sheet([Row("", hits)])
+    empty = draw_sheet([SheetRow("", hits)])
     for text in ("word " * 100, "w" * 300, "狗" * 200, "كلب أسود " * 40):
         changed = ImageChops.difference(
-            empty, draw_sheet([Row(text, hits, "zh", (), "note " * 40)])
+            empty, draw_sheet([SheetRow(text, hits, "zh", (), "note " * 40)])
         )
         left, top, right, bottom = changed.getbbox()
         assert left >= 0
@@ -92,25 +96,28 @@ def test_long_texts_stay_left_of_the_pictures(hits):
 
 def test_a_text_without_a_font_is_named_not_drawn_as_boxes(hits, monkeypatch):
     monkeypatch.setattr(fonts.choose, "system_fonts", tuple)
-    unshown = [draw_sheet([Row(text, hits, "hi")]) for text in ("कुत्ता", "बिल्ली")]
+    unshown = [draw_sheet([SheetRow(text, hits, "hi")]) for text in ("कुत्ता", "बिल्ली")]
     assert unshown[0].tobytes() == unshown[1].tobytes()
-    assert ImageChops.difference(unshown[0], draw_sheet([Row("", hits, "hi")])).getbbox()
+    assert ImageChops.difference(unshown[0], draw_sheet([SheetRow("", hits, "hi")])).getbbox()
 
 
 def test_a_picture_that_has_gone_leaves_its_place(hits):
     hits[0].path.unlink()
-    sheet = draw_sheet([Row("x", hits)])
+    sheet = draw_sheet([SheetRow("x", hits)])
     assert centre(sheet, 0, 0) == rgb(MAT)
     assert centre(sheet, 0, 1) == rgb("lime")
 
 
 def test_written_as_png_and_nothing_beside_it(hits, tmp_path):
     path = tmp_path / "new" / "sheet.png"
-    write_sheet(path, [Row("x", hits)], "Title")
+    write_sheet(path, [SheetRow("x", hits)], "Title")
     assert [file.name for file in path.parent.iterdir()] == ["sheet.png"]
     with Image.open(path) as image:
         assert (image.format, image.size) == ("PNG", sheet_size(1, 3, True))
-        assert ImageChops.difference(image, draw_sheet([Row("x", hits)], "Title")).getbbox() is None
+        assert (
+            ImageChops.difference(image, draw_sheet([SheetRow("x", hits)], "Title")).getbbox()
+            is None
+        )
 
 
 def test_no_rows():

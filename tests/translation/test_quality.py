@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from polyglance.data import CaptionedImage, load_dataset, save_folder
 from polyglance.errors import PolyglanceError
-from polyglance.translation import Translator, judge_translator, word_overlap
+from polyglance.translation import Translator, evaluate_translator, word_overlap
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abc")), min_size=1, max_size=4)
 
@@ -31,7 +31,7 @@ def test_common_words_are_counted_one_by_one(texts, data):
     assert word_overlap(texts, others).precision == pytest.approx(100 * common / max(1, words))
 
 
-def test_captions_of_kind_translation_are_judged(tmp_path):
+def test_captions_of_kind_translation_are_evaluated(tmp_path):
     class Same(Translator):
         def translate(self, texts, source, target):
             return [None if text == "Nothing." else text for text in texts]
@@ -48,8 +48,8 @@ def test_captions_of_kind_translation_are_judged(tmp_path):
         ),
     ]
     save_folder(tmp_path, photos)
-    found = judge_translator(Same(), load_dataset(tmp_path), "en", "de")
+    found = evaluate_translator(Same(), load_dataset(tmp_path), "en", "de")
     assert (found.texts, found.precision, found.recall) == (2, 50, 25)
     assert found.f1 == pytest.approx(100 / 3)
     with pytest.raises(PolyglanceError, match="no translations from 'de' to 'fr'"):
-        judge_translator(Same(), load_dataset(tmp_path), "de", "fr")
+        evaluate_translator(Same(), load_dataset(tmp_path), "de", "fr")

@@ -11,14 +11,14 @@ from polyglance.alignment.dictionaries import (
 )
 from polyglance.alignment.named import named_pairs
 from polyglance.alignment.procrustes import procrustes
-from polyglance.alignment.rcsls import Step, rcsls, rcsls_objective
+from polyglance.alignment.rcsls import RcslsStep, rcsls, rcsls_objective
 from polyglance.alignment.retrieval import Precision, precision, translation_ranks
 from polyglance.alignment.sentences import sentence_translations
 
 __all__ = [
     "Alignment",
     "Precision",
-    "Step",
+    "RcslsStep",
     "align",
     "best_rows",
     "evaluate_alignment",

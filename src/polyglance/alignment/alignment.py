@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.alignment.procrustes import check_pairs, procrustes
-from polyglance.alignment.rcsls import Step, rcsls
+from polyglance.alignment.rcsls import RcslsStep, rcsls
 from polyglance.alignment.retrieval import (
     Precision,
     group_gold,
@@ -99,9 +99,9 @@ def align(
     iterations: int = 10,
     rate: float = 25.0,
     spectral: bool = False,
-    on_step: Callable[[Step], None] | None = None,
+    on_step: Callable[[RcslsStep], None] | None = None,
     show_progress: bool | None = None,
-) -> tuple[Alignment, list[Step]]:
+) -> tuple[Alignment, list[RcslsStep]]:
     """Fit a map on pairs of rows: Procrustes, and for `rcsls` gradient descent from there.
 
     Args:
@@ -128,12 +128,12 @@ def align(
     means = [mean_row(normalise_rows(v.matrix)) if centre else None for v in (source, target)]
     from_pool, to_pool = prepare(source.matrix, means[0]), prepare(target.matrix, means[1])
     pairs = from_pool[rows[:, 0]], to_pool[rows[:, 1]]
-    matrix, steps = procrustes(*pairs), list[Step]()
+    matrix, steps = procrustes(*pairs), list[RcslsStep]()
     if method == "rcsls":
         work = 2 * len(rows) * (iterations + 1)
         with Bar("rcsls", work, "rows", show_progress) as bar:
 
-            def noted(step: Step) -> None:
+            def noted(step: RcslsStep) -> None:
                 bar.advance(0, note=f"iteration {step.iteration}, f {step.objective:.4f}")
                 if on_step is not None:
                     on_step(step)

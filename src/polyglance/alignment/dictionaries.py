@@ -39,6 +39,11 @@ def identical_pairs(source: WordVectors, target: WordVectors, shortest: int = 2)
     >>> both = [WordVectors(words, np.eye(2)) for words in (["a", "taxi"], ["taxi", "a"])]
     >>> identical_pairs(*both)
     [('taxi', 'taxi')]
+
+    Args:
+        source: vectors of the source language.
+        target: vectors of the target language.
+        shortest: characters that a word needs.
     """
     return [(word, word) for word in source.words if len(word) >= shortest and word in target]
 

@@ -16,7 +16,11 @@ def nearest(
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Yield (rows of queries, scores [c, k], places in the pool [c, k]), in no order within k.
 
-    queries [n, d] and pool [m, d] of one dtype; k is at most m.
+    Args:
+        queries: [n, d].
+        pool: [m, d], of the queries' dtype.
+        k: neighbours of each query, at most m.
+        scores_bytes: memory for a block of scores.
     """
     k = min(k, len(pool))
     for rows, scores in score_blocks(queries, pool, scores_bytes):
@@ -27,7 +31,13 @@ def nearest(
 def score_blocks(
     queries: np.ndarray, pool: np.ndarray, scores_bytes: int = SCORES_BYTES
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield (rows, queries[rows] · pool): every block is overwritten by the next."""
+    """Yield (rows, queries[rows] · pool): every block is overwritten by the next.
+
+    Args:
+        queries: [n, d].
+        pool: [m, d], of the queries' dtype.
+        scores_bytes: memory for a block of scores.
+    """
     size = max(1, min(len(queries), scores_bytes // max(len(pool) * queries.itemsize, 1)))
     block = np.empty((size, len(pool)), queries.dtype)
     for start in range(0, len(queries), size):
@@ -62,7 +72,14 @@ def _partition(scores: np.ndarray, columns: np.ndarray, k: int) -> tuple[np.ndar
 def mean_similarity(
     queries: np.ndarray, pool: np.ndarray, k: int = 10, advance: Advance | None = None
 ) -> np.ndarray:
-    """r(x, Z) [n]: mean of the k largest inner products with the pool (Joulin et al. 2018)."""
+    """r(x, Z) [n]: mean of the k largest inner products with the pool (Joulin et al. 2018).
+
+    Args:
+        queries: x [n, d].
+        pool: Z [m, d], of the queries' dtype.
+        k: neighbours of each query.
+        advance: called with the number of queries done since the last call.
+    """
     means = np.empty(len(queries), queries.dtype)
     for rows, values, _ in nearest(queries, pool, k):
         means[rows] = values.mean(axis=1)

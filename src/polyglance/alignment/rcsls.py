@@ -16,7 +16,7 @@ SMALLEST_RATE = 1e-4
 
 
 @dataclass(frozen=True)
-class Step:
+class RcslsStep:
     """One iteration: the objective it reached, with which rate, and whether it was kept."""
 
     iteration: int
@@ -36,8 +36,17 @@ def rcsls_objective(
 ) -> tuple[float, np.ndarray]:
     """f(M) and its gradient [d, d], the k-NN sets taken as fixed.
 
-    f = (1/n) Σ −2 (Mxᵢ)ᵀyᵢ + r(Mxᵢ, Z_t) + r(yᵢ, Z_s Mᵀ); source, target [n, d] are pairs, the
-    pools [m, d] all vectors. As yᵀ(Mz) = (Mᵀy)ᵀz, no pool is ever mapped or copied.
+    f = (1/n) Σ −2 (Mxᵢ)ᵀyᵢ + r(Mxᵢ, Z_t) + r(yᵢ, Z_s Mᵀ). As yᵀ(Mz) = (Mᵀy)ᵀz, no pool is ever
+    mapped or copied.
+
+    Args:
+        matrix: M [d, d].
+        source: x [n, d].
+        target: y [n, d], the translations of x.
+        source_pool: Z_s [s, d], all source vectors.
+        target_pool: Z_t [t, d], all target vectors.
+        k: neighbours in r.
+        advance: called with the rows done since the last call, 2n in all.
     """
     mapped = source @ matrix.T
     value = -2.0 * float(np.sum(mapped * target, dtype=np.float64))
@@ -81,19 +90,30 @@ def rcsls(
     rate: float = 25.0,
     spectral: bool = False,
     advance: Advance | None = None,
-    on_step: Callable[[Step], None] | None = None,
-) -> tuple[np.ndarray, list[Step]]:
-    """Descend from `start` [d, d]; (the best matrix, all steps, the first that of `start`).
+    on_step: Callable[[RcslsStep], None] | None = None,
+) -> tuple[np.ndarray, list[RcslsStep]]:
+    """Descend from `start`; (the best matrix, all steps, the first that of `start`).
 
-    Where the objective rises, the best matrix is restored and the rate halved; it ends after
-    `iterations`, or when the rate is below 1e-4. `spectral` clips singular values to 1 after
-    every step. Shapes as in `rcsls_objective`; `advance` is called with 2n rows an iteration.
+    Where the objective rises, the best matrix is restored and the rate halved.
+
+    Args:
+        source: [n, d].
+        target: [n, d], the translations of `source`.
+        source_pool: [s, d], all source vectors.
+        target_pool: [t, d], all target vectors.
+        start: [d, d].
+        k: neighbours in the objective.
+        iterations: at most so many; fewer when the rate falls below 1e-4.
+        rate: first learning rate.
+        spectral: whether to clip singular values to 1 after every step.
+        advance: called with the rows done since the last call, 2n an iteration.
+        on_step: called with every step.
     """
     check_pairs(source, target)
     best = clip_spectrum(start) if spectral else start
     data = (source, target, source_pool, target_pool, k, advance)
     value, gradient = rcsls_objective(best, *data)
-    steps = [Step(0, value, rate, True)]
+    steps = [RcslsStep(0, value, rate, True)]
     if on_step is not None:
         on_step(steps[0])
     for iteration in range(1, iterations + 1):
@@ -101,7 +121,7 @@ def rcsls(
         tried = clip_spectrum(tried) if spectral else tried
         new_value, new_gradient = rcsls_objective(tried, *data)
         kept = new_value < value
-        steps.append(Step(iteration, new_value, rate, kept))
+        steps.append(RcslsStep(iteration, new_value, rate, kept))
         if on_step is not None:
             on_step(steps[-1])
         if kept:

@@ -27,9 +27,14 @@ def translation_ranks(
 ) -> np.ndarray:
     """Ranks from 0 [n] of each query's best right translation among all targets.
 
-    queries [n, d] are mapped, targets [m, d], both of length 1; gold[i] holds the rows of right
-    translations. With `hubness` r_s(y) [m] the score is CSLS, 2cos − r_t(x) − r_s(y), of which
-    r_t(x) is the same for all y and left out. A wrong word of equal score ranks before.
+    A wrong word of equal score ranks before.
+
+    Args:
+        queries: [n, d], mapped, of length 1.
+        targets: [m, d], of length 1.
+        gold: for each query, the rows of `targets` that are right.
+        hubness: r_s(y) [m]; with it the score is CSLS, 2cos − r_t(x) − r_s(y), of which r_t(x) is
+            the same for all y and left out.
     """
     ranks = np.empty(len(queries), np.int64)
     for rows, scores in score_blocks(queries, targets):
@@ -46,7 +51,14 @@ def translation_ranks(
 def target_hubness(
     targets: np.ndarray, sources: np.ndarray, k: int = 10, advance: Advance | None = None
 ) -> np.ndarray:
-    """r_s(y) [m] of targets [m, d]: mean cosine of the k nearest mapped source words [s, d]."""
+    """r_s(y) [m]: mean cosine of each target's k nearest mapped source words.
+
+    Args:
+        targets: y [m, d], of length 1.
+        sources: [s, d], mapped, of length 1.
+        k: neighbours of each target.
+        advance: called with the number of targets done since the last call.
+    """
     return mean_similarity(targets, sources, k, advance)
 
 

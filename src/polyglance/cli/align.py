@@ -10,7 +10,7 @@ from polyglance.errors import PolyglanceError
 if TYPE_CHECKING:
     import numpy as np
 
-    from polyglance.alignment import Alignment, Precision, Step
+    from polyglance.alignment import Alignment, Precision, RcslsStep
     from polyglance.text.lexicon import Pairs
     from polyglance.text.vectors.word_vectors import WordVectors
 
@@ -158,7 +158,7 @@ def _held(test: "np.ndarray") -> str:
     return f", {_sizes(test)} held out" if len(test) else ""
 
 
-def _line(step: "Step") -> str:
+def _line(step: "RcslsStep") -> str:
     state = "" if step.kept else "  rose: went back, rate halved"
     return f"iteration {step.iteration:3}  f {step.objective:9.5f}  rate {step.rate:g}{state}"
 

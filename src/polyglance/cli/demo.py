@@ -13,7 +13,7 @@ from polyglance.errors import PolyglanceError
 if TYPE_CHECKING:
     from polyglance.data import CaptionedImage, Dataset
     from polyglance.gallery import Gallery, Query
-    from polyglance.gallery.sheet import Row
+    from polyglance.gallery.sheet import SheetRow
     from polyglance.models import Model
     from polyglance.recipes import Recipe
 
@@ -202,17 +202,17 @@ def _queries(
 
 def find_rows(
     model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
-) -> list["Row"]:
+) -> list["SheetRow"]:
     """A row of the sheet for each query; one that misses the right image says its rank."""
     from polyglance.gallery.exact import find
-    from polyglance.gallery.sheet import Row
+    from polyglance.gallery.sheet import SheetRow
 
     rows = []
     for result in find(model, gallery, queries, len(gallery)):
         query, hits = result.query, result.hits
         rank = next(hit.rank for hit in hits if hit.path == right)
         note = f"the right image has rank {rank}" if rank > SHOWN else None
-        rows.append(Row(query.text, hits[:SHOWN], query.language, {right}, note))
+        rows.append(SheetRow(query.text, hits[:SHOWN], query.language, {right}, note))
     return rows
 
 

@@ -64,9 +64,15 @@ def headline(metrics: Metrics) -> np.ndarray:
 def bootstrap(
     outcomes: Sequence[Outcome], images: int, rounds: int = 1000, seed: int = 0
 ) -> np.ndarray:
-    """Headline numbers [outcome, round, 8] of `rounds` resamples of `images` images.
+    """Headline numbers [outcome, round, 8] of resampled images.
 
     Where a resample holds none of a (tiny) fold's images, the observed number stands in.
+
+    Args:
+        outcomes: of evaluations on one split; all see the same resamples.
+        images: how many the split has.
+        rounds: how many resamples.
+        seed: draws the resamples.
     """
     folds = [list(_hits_per_image(outcome)) for outcome in outcomes]
     parts = []
@@ -84,13 +90,18 @@ def interval(samples: np.ndarray, level: float = 0.95) -> np.ndarray:
 
 
 def paired(first: np.ndarray, second: np.ndarray, observed: float) -> Difference:
-    """Test two runs on the same draws: samples [round] of each, and the observed difference.
+    """Test two runs on the same draws.
 
     p is twice the smaller share of resampled differences on one side of zero, at most 1 and
     never below 2 / (rounds + 1).
 
     >>> paired(np.zeros(99), np.zeros(99), 0.0).p
     1.0
+
+    Args:
+        first: samples [round] of the first run.
+        second: samples [round] of the second run.
+        observed: the second run's number minus the first's.
     """
     differences = second - first
     sides = (np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0))

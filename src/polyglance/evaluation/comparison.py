@@ -53,6 +53,11 @@ def compare(reports: Sequence[Report], rounds: int = 1000, seed: int = 0) -> Com
     """Paired bootstrap of every later report against the first, on the same queries.
 
     Compared are the languages that all reports share, and their averages.
+
+    Args:
+        reports: two or more, with ranks, of models with different names.
+        rounds: how many resamples.
+        seed: draws the resamples.
     """
     if len({report.model for report in reports}) < max(2, len(reports)):
         raise PolyglanceError("a comparison needs two runs or more, each with a name of its own")

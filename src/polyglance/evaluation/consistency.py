@@ -74,10 +74,13 @@ def fit_consistency(
     iterations: int = ITERATIONS,
     rate: float = RATE,
 ) -> Consistency:
-    """Learn CLC-C from scores [L, N, M] of N images with M captions, all of them in every step.
+    """Learn CLC-C from all scores in every step; the weights with the least loss are taken.
 
-    `caption_image` [M] is the image of each caption. Scores of missing translations are filled
-    in before. The weights with the least loss are taken, the start among them.
+    Args:
+        scores: [L, N, M] of N images with M captions, those of missing translations filled in.
+        caption_image: [M], the image of each caption.
+        iterations: of Adam; the start may turn out best, too.
+        rate: learning rate.
     """
     import torch
 

@@ -23,17 +23,25 @@ class Encoder(Protocol):
     def encode_text(
         self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
     ) -> Embeddings:
-        """Vectors [n, D] or sets; `language` is None for one that the model does not know.
+        """Vectors [n, D] or sets.
 
         A text without any word may raise `NoWords`, reported with file and line.
+
+        Args:
+            texts: n sentences.
+            language: of all texts; None for one that the model does not know.
+            show_progress: whether to show a progress bar; None is on a terminal.
         """
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> Embeddings:
-        """Vectors [N, D] of the images; NaN rows for those that cannot be read.
+        """Vectors [N, D] or sets; NaN rows or empty sets for images that cannot be read.
 
-        A set of no vectors is an image that cannot be read.
+        Args:
+            dataset: N images.
+            cache: folder for features; None is the XDG cache.
+            show_progress: whether to show a progress bar; None is on a terminal.
         """
 
 

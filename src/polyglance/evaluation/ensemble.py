@@ -75,7 +75,7 @@ class Ensemble:
     def encode_text(
         self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
     ) -> Bundle:
-        """Each member's embeddings of the texts."""
+        """As `Encoder.encode_text`, of each member."""
         parts = []
         for model, known, prepare in zip(self.models, self._known, self._prepare, strict=True):
             given = language if known is None or language in known else None
@@ -87,7 +87,7 @@ class Ensemble:
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> Bundle:
-        """Each member's embeddings of the images."""
+        """As `Encoder.encode_dataset`, of each member."""
         parts = []
         for model, prepare in zip(self.models, self._prepare, strict=True):
             found = model.encode_dataset(dataset, cache=cache, show_progress=show_progress)

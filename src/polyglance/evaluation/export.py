@@ -64,7 +64,14 @@ def write_trec(
 def top(
     queries: Embeddings, items: Embeddings, score: Score, depth: int = DEPTH
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(indices, scores) of each query's first `depth` items, the lower index first on ties."""
+    """(indices, scores) of each query's best items, the lower index first on ties.
+
+    Args:
+        queries: [Q, D] or sets.
+        items: [N, D] or sets.
+        score: makes scores [q, N] of some queries and the items.
+        depth: items of each query.
+    """
     depth = min(depth, len(items))
     for start in range(0, len(queries), QUERY_BLOCK):
         for line in score(queries[start : start + QUERY_BLOCK], items):
@@ -78,6 +85,11 @@ def clip_benchmark(report: Report, language: str, pretrained: str = "") -> dict[
     """One language under CLIP_benchmark's keys; recalls are fractions.
 
     Its image retrieval is text → image, its text retrieval image → text.
+
+    Args:
+        report: of an evaluation.
+        language: one of the report's.
+        pretrained: name of the weights; the model's name by default.
     """
     metrics = report[language].metrics
     values: dict[str, float] = {}
@@ -95,7 +107,13 @@ def clip_benchmark(report: Report, language: str, pretrained: str = "") -> dict[
 
 
 def write_clip_benchmark(folder: Path, report: Report, pretrained: str = "") -> list[Path]:
-    """One DATASET_MODEL_LANGUAGE.json a language, as `clip_benchmark build` reads them."""
+    """One DATASET_MODEL_LANGUAGE.json a language, as `clip_benchmark build` reads them.
+
+    Args:
+        folder: where to.
+        report: of an evaluation.
+        pretrained: name of the weights; the model's name by default.
+    """
     paths = []
     for result in report.results:
         name = "_".join([report.dataset, report.model, result.language])

@@ -101,7 +101,13 @@ def fold_slices(images: int, folds: int) -> list[slice]:
 def fold_members(
     caption_image: np.ndarray, images: int, folds: int
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Each contiguous fold of the images, and the captions [m] that belong to it."""
+    """Each contiguous fold of the images, and the captions [m] that belong to it.
+
+    Args:
+        caption_image: [M], the image of each caption.
+        images: how many there are.
+        folds: how many to make.
+    """
     for fold in fold_slices(images, folds):
         yield fold, np.flatnonzero((caption_image >= fold.start) & (caption_image < fold.stop))
 
@@ -114,7 +120,16 @@ def rank_folds(
     score: Score = dot,
     progress: Progress | None = None,
 ) -> Ranks:
-    """`rank_both` within each contiguous fold of images; one fold is the full gallery."""
+    """`rank_both` within each contiguous fold of images.
+
+    Args:
+        images: [N, D] or sets.
+        captions: [M, D] or sets.
+        caption_image: [M], the image of each caption.
+        folds: how many; one is the full gallery.
+        score: makes scores [n, m] of some images and captions.
+        progress: called with the number of captions ranked since the last call.
+    """
     if folds == 1:
         return rank_both(images, captions, caption_image, score, progress=progress)
     caption_image = np.asarray(caption_image, np.int64)
@@ -127,7 +142,13 @@ def rank_folds(
 
 
 def fold_metrics(ranks: Ranks, caption_image: np.ndarray, folds: int = 1) -> Metrics:
-    """Metrics of each fold of `rank_folds`, averaged."""
+    """Metrics of each fold, averaged.
+
+    Args:
+        ranks: of `rank_folds`.
+        caption_image: [M], the image of each caption.
+        folds: as many as were ranked.
+    """
     parts = []
     for fold, members in fold_members(caption_image, len(ranks.image_to_text), folds):
         parts.append(metrics(Ranks(ranks.image_to_text[fold], ranks.text_to_image[members])))

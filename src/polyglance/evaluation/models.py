@@ -145,7 +145,15 @@ def check_request(
     seeds: bool = False,
     trec: Path | None = None,
 ) -> None:
-    """What cannot be asked for together is an error; the arguments are `evaluate_models`'s."""
+    """What cannot be asked for together is an error.
+
+    Args:
+        models: as `evaluate_models` takes them, like all that follow.
+        options: what to evaluate on, and how.
+        ensemble: whether to average the models' scores.
+        seeds: whether the models are seeds of one run.
+        trec: folder for TREC runs.
+    """
     stored = next((model for model in models if _is_report(model)), None)
     if not models:
         raise PolyglanceError("there is no model to evaluate; name one")

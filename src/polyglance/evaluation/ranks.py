@@ -43,15 +43,19 @@ def rank_both(
 ) -> Ranks:
     """Rank all captions for every image and all images for every caption.
 
-    `images` [N, D] and `captions` [M, D], or sets that `score` takes; `caption_image` [M] with
-    the image of each caption; any number of captions per image from one up. Every score is
-    computed once, in tiles of `chunk` images × captions; memory above the inputs grows with
-    N + M, not with N · M. `progress` is called with the number of captions ranked since the last
-    call.
+    Every score is computed once; memory above the inputs grows with N + M, not with N · M.
 
     >>> images = np.eye(2, dtype=np.float32)
     >>> rank_both(images, images[[0, 1, 0]], np.array([0, 1, 1])).text_to_image.tolist()
     [0, 0, 1]
+
+    Args:
+        images: [N, D], or sets that `score` takes.
+        captions: [M, D], or sets that `score` takes.
+        caption_image: [M], the image of each caption; every image has one caption or more.
+        score: makes scores [n, m] of some images and captions.
+        chunk: images and captions of a tile of scores.
+        progress: called with the number of captions ranked since the last call.
     """
     images, captions = as_embeddings(images), as_embeddings(captions)
     if chunk is None:
@@ -78,7 +82,13 @@ def rank_both(
 
 
 def check_index(images: int, captions: int, caption_image: np.ndarray) -> np.ndarray:
-    """The index as int64, or a ValueError where it does not fit the vectors."""
+    """The index as int64, or a ValueError where it does not fit the vectors.
+
+    Args:
+        images: how many there are.
+        captions: how many there are.
+        caption_image: [captions], the image of each caption.
+    """
     owner = np.asarray(caption_image, np.int64)
     if owner.shape != (captions,):
         raise ValueError(f"caption_image has shape {owner.shape}, expected ({captions},)")
@@ -100,12 +110,19 @@ def count_before(
     rows: np.ndarray,
     columns: np.ndarray,
 ) -> None:
-    """Add to `rows` [N] and `columns` [m] what a tile [n, m] of scores puts before the positives.
+    """Add to `rows` and `columns` what a tile of scores puts before the positives.
 
-    `first` is the tile's first image, `owner` [m] the sorted images of its captions, `best` [N]
-    the score of each image's best own caption, `own` [m] that of each caption with its image.
     Since `owner` is sorted, ties count in one half of the tile and not in the other; only the
     captions of the tile's own images need the comparison of indices.
+
+    Args:
+        tile: scores [n, m].
+        first: the tile's first image.
+        owner: [m], the sorted images of its captions.
+        best: [N], the score of each image's best own caption.
+        own: [m], the score of each caption with its image.
+        rows: [N], counts of captions, added to.
+        columns: [m], counts of images, added to.
     """
     index = np.arange(first, first + len(tile))[:, None]
     best = best[first : first + len(tile), None]

@@ -47,9 +47,16 @@ def rank_same_text(
 ) -> Ranks:
     """Ranks where every image that has a text is right for it.
 
-    `images` [N, D], `captions` [M, D], `caption_image` [M]. `image_to_text` [N] ranks the U
-    distinct texts, `text_to_image` [U] has an entry for each of them. A rank is that of the best
-    right answer; equal scores are in the order of the index.
+    `image_to_text` [N] ranks the U distinct texts, `text_to_image` [U] has an entry for each of
+    them. A rank is that of the best right answer; equal scores are in the order of the index.
+
+    Args:
+        images: [N, D].
+        captions: [M, D].
+        caption_image: [M], the image of each caption.
+        merged: the captions' distinct texts.
+        score: makes scores [N, u] of the images and some texts.
+        chunk: texts scored at a time.
     """
     owner = np.asarray(caption_image, np.int64)
     pairs = np.unique(np.stack([merged.text, owner], 1), axis=0)  # [P, 2] text, image; by text

@@ -18,6 +18,12 @@ def rank_own_captions(
     """Rank [M] of every caption in its own image's list of all captions, siblings included.
 
     Ties are broken as in `rank_both`, among siblings by their order.
+
+    Args:
+        images: [N, D] or sets.
+        captions: [M, D] or sets.
+        caption_image: [M], the image of each caption.
+        score: makes scores [n, M] of some images and the captions.
     """
     owner = check_index(len(images), len(captions), caption_image)
     order = np.argsort(owner, kind="stable")
@@ -53,7 +59,15 @@ def strict_folds(
     folds: int = 1,
     score: Score = dot,
 ) -> dict[int, float]:
-    """Strict recalls within each contiguous fold of images, averaged."""
+    """Strict recalls within each contiguous fold of images, averaged.
+
+    Args:
+        images: [N, D] or sets.
+        captions: [M, D] or sets.
+        caption_image: [M], the image of each caption.
+        folds: how many; one is the full gallery.
+        score: makes scores [n, m] of some images and captions.
+    """
     parts = []
     for fold, members in fold_members(caption_image, len(images), folds):
         owner = caption_image[members] - fold.start

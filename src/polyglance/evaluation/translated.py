@@ -126,7 +126,7 @@ class Translated:
     def encode_text(
         self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
     ) -> Views:
-        """The texts' embeddings in every target language."""
+        """As `Encoder.encode_text`, in every target language."""
         if language is None:
             raise PolyglanceError("a text can be translated only if its language is given")
         given = language if self.known is None or language in self.known else None
@@ -169,7 +169,7 @@ class Translated:
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> Views:
-        """The images' embeddings."""
+        """As `Encoder.encode_dataset`."""
         found = self.model.encode_dataset(dataset, cache=cache, show_progress=show_progress)
         return Views([self._prepare(as_embeddings(found))], np.ones((len(dataset), 1), bool))
 
@@ -194,7 +194,15 @@ class Translated:
         kinds: Sequence[str] | None = None,
         show_progress: bool | None = None,
     ) -> None:
-        """Learn CLC-C on a split, one set of weights for each language that queries are in."""
+        """Learn CLC-C on a split, one set of weights for each language that queries are in.
+
+        Args:
+            dataset: images with captions.
+            split: which of its images.
+            languages: of the queries; all of the split by default.
+            kinds: kinds of captions, a language's best by default.
+            show_progress: whether to show a progress bar; None is on a terminal.
+        """
         part = dataset.split(split)
         part = replace(part, images=part.images[:MOST_IMAGES])
         wanted = None if languages is None else [c for c in languages if c in part.languages]

@@ -69,7 +69,14 @@ def search(
 
 
 def find(model: "Model", gallery: Gallery, queries: Sequence[Query], top: int) -> list[QueryResult]:
-    """The `top` images of a gallery for each query."""
+    """The best images of a gallery for each query.
+
+    Args:
+        model: encodes the queries.
+        gallery: images that it encoded.
+        queries: sentences, checked.
+        top: images of each query.
+    """
     texts = [model.encode_text(q.text, q.language, show_progress=False)[0] for q in queries]
     scores = model.similarity(gallery.embeddings, np.stack(texts))  # [N, Q]
     return [

@@ -77,7 +77,14 @@ def gallery_of_files(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Gallery:
-    """Encode image files; those that cannot be read are listed in `unreadable`."""
+    """Encode image files; those that cannot be read are listed in `unreadable`.
+
+    Args:
+        model: encodes the images.
+        paths: of the files, in any order.
+        cache: folder for features; the XDG cache by default.
+        show_progress: whether to show a progress bar; None is on a terminal.
+    """
     if model.attends:
         raise PolyglanceError(NO_SINGLE_VECTOR)
     feature = model.recipe.image.feature
@@ -100,7 +107,11 @@ def gallery_of_dataset(
 ) -> Gallery:
     """Encode a dataset's images, from imported features where the model takes those.
 
-    Where the dataset has no image files, as with clips, the paths are bare names.
+    Args:
+        model: encodes the images.
+        dataset: where it has no image files, as with clips, the gallery's paths are bare names.
+        cache: folder for features; the XDG cache by default.
+        show_progress: whether to show a progress bar; None is on a terminal.
     """
     if model.attends:
         raise PolyglanceError(NO_SINGLE_VECTOR)

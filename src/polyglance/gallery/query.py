@@ -35,7 +35,13 @@ class Query:
 
 
 def check_query(model: "Model", text: str, language: str | None = None) -> Query:
-    """Cut a sentence into words; one that the model can make nothing of is an error."""
+    """Cut a sentence into words; one that the model can make nothing of is an error.
+
+    Args:
+        model: that is asked.
+        text: the sentence.
+        language: one of the model's; None if it is not known.
+    """
     known = ", ".join(model.languages)
     if language is not None and language not in model.languages:
         hint = nearest(language, model.languages)

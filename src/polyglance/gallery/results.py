@@ -80,13 +80,13 @@ class SearchResults:
         Returns:
             The queries that no font can show, which the sheet names by their script.
         """
-        from polyglance.gallery.sheet import Row, unshown, write_sheet
+        from polyglance.gallery.sheet import SheetRow, unshown, write_sheet
 
         if not self.gallery.has_files:
             raise PolyglanceError(
                 f"{self.images or 'the dataset'}: has features and no images for a contact sheet; "
                 "leave out --sheet"
             )
-        rows = [Row(one.query.text, one.hits, one.query.language) for one in self.results]
+        rows = [SheetRow(one.query.text, one.hits, one.query.language) for one in self.results]
         write_sheet(Path(path), rows, title, fonts)
         return unshown([row.text for row in rows], fonts)

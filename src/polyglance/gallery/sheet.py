@@ -31,7 +31,7 @@ Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SheetRow:
     """A query with what it found. Images in `correct` get a green frame."""
 
     text: str
@@ -42,7 +42,7 @@ class Row:
 
 
 def write_sheet(
-    path: Path, rows: Sequence[Row], title: str | None = None, fonts: Sequence[Path] = ()
+    path: Path, rows: Sequence[SheetRow], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> None:
     """Draw the rows and write them as PNG, atomically.
 
@@ -63,9 +63,15 @@ def unshown(texts: Sequence[str], fonts: Sequence[Path] = ()) -> list[str]:
 
 
 def draw_sheet(
-    rows: Sequence[Row], title: str | None = None, fonts: Sequence[Path] = ()
+    rows: Sequence[SheetRow], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> Image.Image:
-    """The rows below each other; a text that no font can show is named, not drawn as boxes."""
+    """The rows below each other; a text that no font can show is named, not drawn as boxes.
+
+    Args:
+        rows: queries with what they found, one at least.
+        title: a line above all rows.
+        fonts: font files, tried before others.
+    """
     if not rows:
         raise PolyglanceError("a contact sheet needs at least one query")
     columns = max(len(row.hits) for row in rows)
@@ -85,19 +91,31 @@ def draw_sheet(
 
 
 def sheet_size(rows: int, columns: int, titled: bool) -> tuple[int, int]:
-    """Width and height in pixels."""
+    """Width and height in pixels.
+
+    Args:
+        rows: how many.
+        columns: images of the longest row.
+        titled: whether there is a title.
+    """
     width = 2 * MARGIN + LABEL + FRAME + columns * (CELL + GAP)
     return width, 2 * MARGIN + (TITLE_HEIGHT if titled else 0) + rows * ROW
 
 
 def cell_origin(row: int, column: int, titled: bool) -> tuple[int, int]:
-    """Left upper corner of an image's square."""
+    """Left upper corner of an image's square.
+
+    Args:
+        row: from 0.
+        column: from 0.
+        titled: whether the sheet has a title.
+    """
     x = MARGIN + LABEL + GAP + column * (CELL + GAP)
     return x, MARGIN + (TITLE_HEIGHT if titled else 0) + row * ROW + 10
 
 
 def _draw_hit(
-    sheet: Image.Image, draw: ImageDraw.ImageDraw, hit: Hit, origin: tuple[int, int], row: Row
+    sheet: Image.Image, draw: ImageDraw.ImageDraw, hit: Hit, origin: tuple[int, int], row: SheetRow
 ) -> None:
     x, y = origin
     right = hit.path in row.correct
@@ -115,7 +133,7 @@ def _draw_hit(
     draw.text(place, f"{hit.score:.3f}", RIGHT if right else FAINT, font, anchor="ma")
 
 
-def _draw_label(draw: ImageDraw.ImageDraw, row: Row, y: int, fonts: Sequence[Path]) -> None:
+def _draw_label(draw: ImageDraw.ImageDraw, row: SheetRow, y: int, fonts: Sequence[Path]) -> None:
     """Language, query and note, from the top of the row downwards."""
     if row.language is not None:
         name = language_name(row.language)

@@ -11,10 +11,16 @@ _PIECES = re.compile(
 
 
 def wrap(text: str, width: float, measure: Callable[[str], float], most: int) -> list[str]:
-    """Lines no wider than `width` where words allow; at most `most`, the last cut with "…".
+    """Break a text into lines.
 
     >>> wrap("a dog on a sofa", 6, len, 5)
     ['a dog', 'on a', 'sofa']
+
+    Args:
+        text: of any length.
+        width: that no line exceeds where words allow.
+        measure: the width of a piece of text.
+        most: lines; the last is cut with "…" if there were more.
     """
     lines = [""]
     for piece in _split(" ".join(text.split()), width, measure):

@@ -2,16 +2,16 @@
 
 from polyglance.translation import ctranslate, http, huggingface, lexicon, parallel
 from polyglance.translation.base import Translator, make_translator, translators
-from polyglance.translation.quality import Overlap, judge_translator, word_overlap
+from polyglance.translation.quality import Overlap, evaluate_translator, word_overlap
 from polyglance.translation.translate import translate
 
 __all__ = [
     "Overlap",
     "Translator",
     "ctranslate",
+    "evaluate_translator",
     "http",
     "huggingface",
-    "judge_translator",
     "lexicon",
     "make_translator",
     "parallel",

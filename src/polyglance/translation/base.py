@@ -26,7 +26,13 @@ class Translator:
         return self.name
 
     def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
-        """A translation of each text, or None where the translator has none."""
+        """A translation of each text, or None where the translator has none.
+
+        Args:
+            texts: in the source language.
+            source: language of the texts.
+            target: language of the translations.
+        """
         raise TypeError("a translator defines translate()")
 
 
@@ -43,7 +49,13 @@ def make_translator(text: str) -> Translator:
 
 
 def needed(argument: str, name: str, what: str) -> Path:
-    """The path behind the colon; without one, the error shows the form."""
+    """The path behind the colon; without one, the error shows the form.
+
+    Args:
+        argument: what is behind the colon.
+        name: of the translator, before the colon.
+        what: the path is of, for the message.
+    """
     if not argument.strip():
         raise PolyglanceError(f"translator '{name}' needs {what}: write {name}:PATH")
     return Path(argument.strip()).expanduser()

@@ -42,9 +42,18 @@ def fill_languages(
 ) -> tuple[list[CaptionedImage], list[Filled]]:
     """The images, with translations of their `source` captions into every target.
 
-    Only images without any caption in a language get some, of kind `machine`; with
-    `beside`, those with people's captions only, too, which stay. `kinds` are the captions
-    translated, `most` how many of a image, its first.
+    Only images without any caption in a language get some, of kind `machine`.
+
+    Args:
+        dataset: images with captions.
+        translator: makes the translations.
+        targets: languages to fill.
+        source: language to translate from.
+        kinds: of the captions translated.
+        most: captions translated of an image, its first; None is all.
+        beside: whether images with people's captions only get some, too; theirs stay.
+        cache: folder for translations; None is the XDG cache.
+        show_progress: whether to show a progress bar; None is on a terminal.
     """
     if source not in dataset.languages:
         hint = nearest(source, dataset.languages)

@@ -36,12 +36,19 @@ def word_overlap(found: Sequence[list[str]], references: Sequence[list[str]]) ->
     return Overlap(len(found), 100 * common / sizes[0], 100 * common / sizes[1])
 
 
-def judge_translator(
+def evaluate_translator(
     translator: Translator, dataset: Dataset, source: str, target: str, split: str = "val"
 ) -> Overlap:
     """Translate a split's captions of kind `translation`, and compare with the other language's.
 
     Where that has none of this kind, a machine's translations are the reference.
+
+    Args:
+        translator: to evaluate.
+        dataset: with captions in both languages.
+        source: language to translate from.
+        target: language to translate into.
+        split: which of its images.
     """
     rows = []
     for entry in dataset.split(split).images:

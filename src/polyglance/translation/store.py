@@ -30,7 +30,14 @@ class TranslationStore:
     def get(
         self, translator: str, source: str, target: str, texts: Sequence[str]
     ) -> dict[str, str | None]:
-        """Text → translation, of the texts that are there."""
+        """Text → translation, of the texts that are there.
+
+        Args:
+            translator: its identity.
+            source: language of the texts.
+            target: language of the translations.
+            texts: to look up.
+        """
         found: dict[str, str | None] = {}
         if not self.path.exists():
             return found
@@ -46,7 +53,14 @@ class TranslationStore:
         return found
 
     def put(self, translator: str, source: str, target: str, pairs: dict[str, str | None]) -> None:
-        """Keep translations; all of `pairs` or, after a kill, none."""
+        """Keep translations; all of them or, after a kill, none.
+
+        Args:
+            translator: its identity.
+            source: language of the texts.
+            target: language of the translations.
+            pairs: text → translation, None where there is none.
+        """
         rows = [(translator, source, target, *pair) for pair in pairs.items()]
         with self._connection() as connection, connection:
             connection.executemany("insert or replace into translations values (?,?,?,?,?)", rows)

@@ -19,8 +19,14 @@ def translate(
 ) -> list[str | None]:
     """A translation of every text; None where there is none.
 
-    Translations are kept in the cache folder as they come, so that a run that is killed goes on
-    where it was.
+    Args:
+        translator: makes the translations.
+        texts: in the source language.
+        source: language of the texts.
+        target: language of the translations.
+        cache: folder where translations are kept as they come, so that a run that is killed goes on
+            where it was; None is the XDG cache.
+        show_progress: whether to show a progress bar; None is on a terminal.
     """
     if source == target:
         return list(texts)

@@ -113,7 +113,14 @@ def make_perturber(
     lexicon: Path | None = None,
     seed: int = 0,
 ) -> Perturber:
-    """A perturber of queries to a dataset; one that replaces words by meaning needs a lexicon."""
+    """A perturber of queries to a dataset.
+
+    Args:
+        perturbation: a kind with its rate, or its text.
+        known: the dataset, or the words of its captions.
+        lexicon: the file that replacing words by meaning needs; None is $POLYGLANCE_LEXICON.
+        seed: chooses the words and their changes.
+    """
     if isinstance(perturbation, str):
         perturbation = Perturbation.parse(perturbation)
     if perturbation.needs_lexicon:

@@ -52,6 +52,11 @@ def typo(word: str, chance: Random, letters: Sequence[str] = ()) -> str | None:
 
     >>> [typo("dog", Random(n)) for n in range(4)]
     ['doog', 'ddog', 'ddog', 'odg']
+
+    Args:
+        word: to change.
+        chance: chooses the slip and its place.
+        letters: of the language.
     """
     clusters = _CLUSTER.findall(word)
     place = chance.randrange(len(clusters))

@@ -49,9 +49,16 @@ def words_of(text: str, language: str | None = None) -> list[str]:
 def change_words(
     text: str, places: Sequence[Span], rate: float, change: Change, key: str
 ) -> tuple[str, int]:
-    """`text` with each word changed by chance `rate`, and the number of words changed.
+    """The text with some words changed, and how many.
 
-    All chance comes from `key`. What changes at one rate changes alike at every higher one.
+    What changes at one rate changes alike at every higher one.
+
+    Args:
+        text: a sentence.
+        places: (start, end) of each of its words.
+        rate: the chance of a word to change.
+        change: makes another word of one, or None.
+        key: all chance comes from it.
     """
     chance, parts, done, changed = Random(key), [], 0, 0
     for number, (start, end) in enumerate(places):
