@@ -26,7 +26,14 @@ class Callback:
         """Before the first update, or the first after a resumption."""
 
     def on_update(self, trainer: "Trainer", outcome: "StepOutcome", rate: float, size: int) -> None:
-        """After every update: its outcome, its learning rate, and how large its batch was."""
+        """After every update.
+
+        Args:
+            trainer: what trains.
+            outcome: the update's loss and what belongs to it.
+            rate: the update's learning rate.
+            size: of the update's batch.
+        """
 
     def on_evaluation(self, trainer: "Trainer", row: dict[str, Any]) -> None:
         """After every evaluation: its epoch, rsum, and mR by language."""
