@@ -94,7 +94,7 @@ class FeatureStore:
         Args:
             folder: of the store.
             dim: dimension of the vectors.
-            form: "global", one vector of an image, or "set".
+            form: one vector per key ("global") or several ("set").
             extractor: what they come from.
         """
         if not (folder / META).is_file():

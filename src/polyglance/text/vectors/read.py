@@ -52,7 +52,7 @@ def read_vectors(
         only: of those only these words; of a `.bin`, all of these.
         lenient: whether lines with a word for the second time or not in UTF-8 are passed over; else
             they are errors.
-        show_progress: whether a progress bar is shown; by default where a terminal is.
+        show_progress: whether a progress bar is shown; by default for many words.
     """
     if limit is not None and limit < 1:
         raise PolyglanceError(f"{path}: asked for {limit} words; ask for at least 1")

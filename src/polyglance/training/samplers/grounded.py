@@ -14,7 +14,7 @@ def check_grounded(grounded: Sequence[str] | None, c2c: float, data: TrainingDat
 
     Args:
         grounded: the languages ranked against images; None is all.
-        c2c: chance of a batch of captions against captions.
+        c2c: share or weight of captions ranked against captions; 0 is none.
         data: what is trained on.
     """
     if grounded is None:
