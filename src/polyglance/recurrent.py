@@ -44,6 +44,11 @@ def pack(lengths: Tensor, width: int) -> Packing:
 def mirrored(packing: Packing, lengths: Tensor, width: int) -> Tensor:
     """[total] packed row of the token as far from its sentence's end as this one from the start.
 
+    Args:
+        packing: of the sentences.
+        lengths: [B], of the sentences.
+        width: that they are padded to.
+
     >>> mirrored(pack(torch.tensor([1, 3]), 3), torch.tensor([1, 3]), 3)
     tensor([3, 1, 2, 0])
     """

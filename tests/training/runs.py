@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from polyglance.data import load_dataset
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training import Callback, Result, Trainer, WriteCheckpoints, train
-from polyglance.training.steps import Outcome
+from polyglance.training.steps import StepOutcome
 from tests.conftest import TOY
 
 
@@ -47,7 +47,7 @@ class StopAfter(Callback):
     def __init__(self, updates: int) -> None:
         self.updates = updates
 
-    def on_update(self, trainer: Trainer, outcome: Outcome, rate: float, size: int) -> None:
+    def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
         if trainer.done.update == self.updates:
             raise KeyboardInterrupt
 

@@ -10,7 +10,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.training import Callback, Trainer, WatchCollapse, WriteCheckpoints
 from polyglance.training.callbacks import ShowProgress, WriteLog, with_defaults
 from polyglance.training.checkpoint import FILE
-from polyglance.training.steps import Outcome
+from polyglance.training.steps import StepOutcome
 from tests.training.runs import StopAfter, run, same, stop_after
 
 SHORT = ("training.updates=5", "training.evaluate_every=2")
@@ -30,7 +30,7 @@ class Record(Callback):
     def on_start(self, trainer: Trainer) -> None:
         self._add("start", trainer)
 
-    def on_update(self, trainer: Trainer, outcome: Outcome, rate: float, size: int) -> None:
+    def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
         self._add("update", trainer, size)
         self.rates.append(rate)
         assert float(outcome.loss.detach()) > 0
@@ -165,7 +165,7 @@ def test_collapsed_updates_are_counted_over_an_interruption(tmp_path: Path) -> N
         def __init__(self) -> None:
             self.seen: list[tuple[int, int]] = []
 
-        def on_update(self, trainer: Trainer, outcome: Outcome, rate: float, size: int) -> None:
+        def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
             self.seen.append((trainer.done.update, trainer.done.collapsed))
 
     whole, cut = Count(), Count()

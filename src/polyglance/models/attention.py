@@ -43,9 +43,14 @@ def similarities(queries: Sets, contexts: Sets) -> Tensor:
 
 
 def attention_weights(products: Tensor, contexts: Sets, smooth: float) -> Tensor:
-    """Softmax over the context of clipped, normalised products [C, c, Q, q] (clipped_l2norm).
+    """Softmax over the context of clipped, normalised products, [C, c, Q, q] (clipped_l2norm).
 
-    The norm is over the query's axis, so products with padding must be 0.
+    The norm is over the query's axis.
+
+    Args:
+        products: [C, c, Q, q], of all vectors with all vectors; 0 where one is padding.
+        contexts: what is attended to.
+        smooth: inverse temperature of the softmax.
     """
     clipped = functional.leaky_relu(products, 0.1)
     normed = clipped / (clipped.norm(dim=3, keepdim=True) + EPSILON)
@@ -54,7 +59,14 @@ def attention_weights(products: Tensor, contexts: Sets, smooth: float) -> Tensor
 
 
 def attended_cosines(weights: Tensor, products: Tensor, queries: Sets, contexts: Sets) -> Tensor:
-    """Cosine of every query vector with what it attends to, [C, Q, q]."""
+    """Cosine of every query vector with what it attends to, [C, Q, q].
+
+    Args:
+        weights: [C, c, Q, q], how much each query vector attends to each context vector.
+        products: [C, c, Q, q], of all vectors with all vectors.
+        queries: what attends.
+        contexts: what is attended to.
+    """
     gram = contexts.vectors @ contexts.vectors.transpose(1, 2)  # [C, c, c]
     flat = weights.flatten(2)  # [C, c, Q·q]
     squared = (flat * (gram @ flat)).sum(1).view_as(weights[:, 0])
@@ -69,6 +81,12 @@ def mean_over(values: Tensor, queries: Sets) -> Tensor:
 
 
 def lse_over(values: Tensor, queries: Sets, inverse_temperature: float) -> Tensor:
-    """LogSumExp, a soft maximum that grows with the number of queries: [C, Q, q] → [C, Q]."""
+    """LogSumExp, a soft maximum that grows with the number of queries: [C, Q].
+
+    Args:
+        values: [C, Q, q], one of every query vector.
+        queries: whose padding does not count.
+        inverse_temperature: the larger, the nearer to the maximum.
+    """
     scaled = (inverse_temperature * values).masked_fill(~queries.mask, -torch.inf)
     return scaled.logsumexp(2) / inverse_temperature

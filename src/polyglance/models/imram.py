@@ -23,9 +23,14 @@ class Memory(nn.Module):
         self.gate = nn.Linear(2 * dim, dim)
 
     def forward(self, queries: Tensor, weights: Tensor, contexts: Tensor) -> Tensor:
-        """queries [1 or C, n, D], weights [C, c, n], contexts [C, c, D] → queries [C, n, D].
+        """Refined queries, [C, n, D].
 
         a is linear in the context, so the context is projected instead, once for all queries.
+
+        Args:
+            queries: [1 or C, n, D], as they are now.
+            weights: [C, c, n], how much each query attends to each context vector.
+            contexts: [C, c, D], what is attended to.
         """
         dim = queries.shape[2]
         matrix = torch.cat([self.gate.weight, self.update.weight])
@@ -42,6 +47,13 @@ def imram_scores(
     """Scores [C, Q]: over the steps, the sum of the mean cosines.
 
     The refined query attends; the original one is compared, as in the official code.
+
+    Args:
+        queries: what attends.
+        contexts: what is attended to.
+        memory: refines the queries between steps.
+        smooth: inverse temperature of the attention.
+        steps: how often the queries attend.
     """
     queries, contexts = queries.cleared(), contexts.cleared()
     products = similarities(queries, contexts)

@@ -188,7 +188,13 @@ class Model:
     def encode_features(
         self, features: Features, rows: np.ndarray, batch_size: int = 512
     ) -> Embeddings:
-        """Embeddings of the images `rows` of `features`, float32 [len(rows), D]."""
+        """Embeddings of images, float32 [n, D].
+
+        Args:
+            features: of the images and perhaps others.
+            rows: [n], the images wanted.
+            batch_size: images encoded at a time.
+        """
         self.check_features(features)
         result = self._missing(features.lengths[rows])
         with torch.inference_mode():

@@ -37,7 +37,13 @@ networks: Registry[type[Network]] = Registry("similarity")
 
 
 def build_network(recipe: Recipe, feature_dim: int, embedder: Embedder) -> Network:
-    """The network that a recipe describes."""
+    """The network that a recipe describes.
+
+    Args:
+        recipe: of the model.
+        feature_dim: dimension of an image feature.
+        embedder: gives the text tower its word layers.
+    """
     return networks.get(recipe.joint.similarity.kind)(recipe, feature_dim, embedder)
 
 

@@ -16,9 +16,15 @@ from polyglance.recipes.schema import ScanRecipe
 def scan_scores(
     queries: Sets, contexts: Sets, smooth: float = 9.0, lse: float | None = None
 ) -> Tensor:
-    """Scores [C, Q]: the mean of the cosines, or with `lse` their LogSumExp.
+    """Scores [C, Q]: the mean of the cosines, or their LogSumExp.
 
     Captions as queries to images are SCAN t2i; images as queries to captions are SCAN i2t.
+
+    Args:
+        queries: what attends.
+        contexts: what is attended to.
+        smooth: inverse temperature of the attention.
+        lse: inverse temperature of the LogSumExp; None is the mean.
     """
     queries, contexts = queries.cleared(), contexts.cleared()
     products = similarities(queries, contexts)

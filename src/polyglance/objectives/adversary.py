@@ -20,7 +20,13 @@ class _Reverse(torch.autograd.Function):
 
 
 def reverse_gradient(vectors: Tensor, strength: float) -> Tensor:
-    """The vectors as they are; their gradient times −strength."""
+    """The vectors as they are; their gradient times −strength.
+
+    >>> vectors = torch.ones(2, requires_grad=True)
+    >>> reverse_gradient(vectors, 0.5).sum().backward()
+    >>> vectors.grad
+    tensor([-0.5000, -0.5000])
+    """
     return _Reverse.apply(vectors, strength)
 
 
@@ -39,12 +45,25 @@ class LanguageClassifier(nn.Linear):
     The classifier learns at full weight, and `strength` is that of the reversed gradient alone.
     The authors scale the loss by it, too, so that the features get its square, about 1e-12
     (in MULE's code): `scaled` does the same.
+
+    >>> classifier, texts = LanguageClassifier(3, 4), torch.zeros(2, 3)
+    >>> _ = nn.init.zeros_(classifier.bias)
+    >>> round(classifier.loss(texts, torch.tensor([0, 3]), 0.5, 1.0, False).item(), 4)  # log 4
+    1.3863
     """
 
     def loss(
         self, averages: Tensor, speakers: Tensor, strength: float, progress: float, scaled: bool
     ) -> Tensor:
-        """averages [n, W] of texts in languages number `speakers` [n] → cross-entropy."""
+        """Cross-entropy of the languages.
+
+        Args:
+            averages: [n, W], average word vectors of texts.
+            speakers: [n], the number of each text's language.
+            strength: of the reversed gradient.
+            progress: share of the training that is done, for `ramp`.
+            scaled: whether the loss is scaled by `strength`, too.
+        """
         logits = self(reverse_gradient(averages, strength * ramp(progress)))
         loss = functional.cross_entropy(logits, speakers)
         return strength * loss if scaled else loss

@@ -11,10 +11,15 @@ def hinge_costs(
 
     Args:
         scores: [B, B], S[i, j] = s(image_i, caption_j); positives on the diagonal.
+        margin: α, by how much a positive must win.
         ignore: [B, B] bool, pairs that are not negatives; the diagonal never is.
 
     Returns:
         cost_s [B, B] = [α − S[i,i] + S[i,j]]+ and cost_im [B, B] = [α − S[j,j] + S[i,j]]+.
+
+    >>> captions, images = hinge_costs(torch.tensor([[1.0, 0.5], [0.0, 0.25]]), margin=0.5)
+    >>> captions.tolist(), images.tolist()
+    ([[0.0, 0.0], [0.25, 0.0]], [[0.0, 0.75], [0.0, 0.0]])
     """
     positive = scores.diagonal()
     skip = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
@@ -28,6 +33,11 @@ def hinge_costs(
 def sum_of_hinges(scores: Tensor, margin: float = 0.2, ignore: Tensor | None = None) -> Tensor:
     """VSE0: every negative counts. Summed over the batch, as in all official code.
 
+    Args:
+        scores: [B, B], as in `hinge_costs`.
+        margin: by how much a positive must win.
+        ignore: [B, B] bool, pairs that are not negatives.
+
     >>> float(sum_of_hinges(torch.eye(2), margin=0.2))
     0.0
     """
@@ -37,6 +47,11 @@ def sum_of_hinges(scores: Tensor, margin: float = 0.2, ignore: Tensor | None = N
 
 def max_of_hinges(scores: Tensor, margin: float = 0.2, ignore: Tensor | None = None) -> Tensor:
     """VSE++: only the hardest negative of each query. Summed over the batch.
+
+    Args:
+        scores: [B, B], as in `hinge_costs`.
+        margin: by how much a positive must win.
+        ignore: [B, B] bool, pairs that are not negatives.
 
     A collapsed model, all scores equal, gives 2·α·B:
 

@@ -10,6 +10,7 @@ def info_nce(scores: Tensor, temperature: Tensor | float, ignore: Tensor | None 
 
     Args:
         scores: [B, B], S[i, j] = s(image_i, caption_j); positives on the diagonal.
+        temperature: what the scores are divided by.
         ignore: [B, B] bool, pairs that are not negatives; the diagonal never is.
 
     All scores equal gives log B:

@@ -21,6 +21,14 @@ class PairPredictor(nn.Linear):
             masked: [L, B, k, D], the same with masked words.
             has: [L, B] bool, which images have a language; a pair needs both.
             detach: no gradient to the whole captions.
+
+        Captions without masked words, to which nothing is added, are complete but for `TINY`:
+
+        >>> import torch
+        >>> predictor, captions = PairPredictor(2), torch.ones(2, 1, 1, 2)
+        >>> _ = [nn.init.zeros_(part) for part in predictor.parameters()]
+        >>> round(predictor.loss(captions, captions, torch.ones(2, 1, dtype=torch.bool)).item(), 2)
+        0.0
         """
         target = whole.detach() if detach else whole
         size = whole.shape[3]
@@ -48,7 +56,17 @@ def _apart(predicted: Tensor, whole: Tensor) -> Tensor:
 def hide_words(
     lengths: np.ndarray, width: int, share: float, generator: np.random.Generator
 ) -> np.ndarray:
-    """Which words of texts with `lengths` [n] are masked, [n, width]; at least one word stays."""
+    """Which words of texts are masked, [n, width] bool; at least one word of each stays.
+
+    Args:
+        lengths: [n], words of each text.
+        width: that the texts are padded to.
+        share: chance of a word to be masked.
+        generator: of the draws.
+
+    >>> hide_words(np.array([2, 1]), 3, 1.0, np.random.default_rng(0)).sum(1).tolist()
+    [1, 0]
+    """
     inside = np.arange(width) < lengths[:, None]
     draw = np.where(inside, generator.random(inside.shape), -1.0)
     hidden = inside & (draw < share)

@@ -31,7 +31,9 @@ def mixed_hinges(
 
     Args:
         scores: [B, B], S[i, j] = s(image_i, caption_j); positives on the diagonal.
+        margin: by how much a positive must win.
         step: number t of the update, from 1.
+        epsilon: ε of `hard_weight`.
         ignore: [B, B] bool, pairs that are not negatives; the diagonal never is.
 
     >>> round(float(mixed_hinges(torch.zeros(2, 2), step=7)), 3)
@@ -49,7 +51,12 @@ class MixedHinge(SumHinge):
 
     Captions against captions take another instance, with its own ε and count. The authors' code
     also counts a call for every validation set; this does not, or the loss would depend on how
-    often a run is judged. Updates of a warm-up use all negatives and are not counted.
+    often a run is evaluated. Updates of a warm-up use all negatives and are not counted.
+
+    >>> loss = MixedHinge(MixedHingeRecipe(margin=0.5, epsilon=0.5))
+    >>> loss.advance()
+    >>> float(loss(torch.zeros(3, 3), torch.arange(3)))  # half of 6 and half of 3
+    4.5
     """
 
     recipe: MixedHingeRecipe

@@ -8,10 +8,19 @@ from polyglance.recipes.schema import TripletsRecipe
 
 
 def same_language(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Tensor:
-    """Mean over languages of sentences [L, B, k, D] against those of their own language.
+    """Mean over languages of sentences against those of their own language.
 
-    `has` [L, B] says which images have a language. An anchor's positive is the farthest
-    sentence of its image.
+    An anchor's positive is the farthest sentence of its image.
+
+    Args:
+        sentences: [L, B, k, D], k of each image in every language, normalised.
+        has: [L, B] bool, which images have sentences of a language.
+        recipe: of the triplets.
+
+    >>> apart = torch.eye(2).view(1, 2, 1, 2).expand(1, 2, 2, 2)
+    >>> recipe = TripletsRecipe(margin=1.5, distance="cosine")
+    >>> float(same_language(apart, torch.ones(1, 2, dtype=torch.bool), recipe))
+    0.5
     """
     parts = [
         _against(sentences[one], sentences[one : one + 1], has[one], has[one : one + 1], recipe)
@@ -21,9 +30,19 @@ def same_language(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Ten
 
 
 def across_languages(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Tensor:
-    """Mean over unordered pairs of languages of sentences [L, B, k, D] of one against the other.
+    """Mean over unordered pairs of languages of sentences of one against the other.
 
     The first of the pair has the anchors; images without one of the two do not count.
+
+    Args:
+        sentences: [L, B, k, D], k of each image in every language, normalised.
+        has: [L, B] bool, which images have sentences of a language.
+        recipe: of the triplets.
+
+    >>> swapped = torch.stack([torch.eye(2), torch.eye(2).flip(0)]).unsqueeze(2)
+    >>> recipe = TripletsRecipe(margin=0.5, distance="cosine")
+    >>> float(across_languages(swapped, torch.ones(2, 2, dtype=torch.bool), recipe))
+    1.5
     """
     parts = [
         _against(sentences[one], sentences[one + 1 :], has[one], has[one + 1 :], recipe)

@@ -24,12 +24,24 @@ class Objective(nn.Module):
         self.recipe = recipe
 
     def forward(self, scores: Tensor, image: Tensor, warming_up: bool = False) -> Tensor:
-        """Loss of scores [B, B] whose columns belong to `image` [B]."""
+        """The loss of a batch.
+
+        Args:
+            scores: [B, B], of images (rows) with captions (columns); positives on the diagonal.
+            image: [B], the image of each row and column.
+            warming_up: whether all negatives count, as before the hardest.
+        """
         ignore = same_image(image) if self.recipe.mask_same_image else None
         return self.loss(scores, ignore, warming_up)
 
     def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
-        """The loss itself; `ignore` [B, B] marks pairs that are not negatives."""
+        """The loss itself.
+
+        Args:
+            scores: [B, B], as in `forward`.
+            ignore: [B, B] bool, pairs that are not negatives; None if all are.
+            warming_up: as in `forward`.
+        """
         raise TypeError("an objective defines loss()")
 
     def advance(self) -> None:
@@ -61,7 +73,12 @@ def same_image(image: Tensor) -> Tensor:
 
 @objectives.register("sum-hinge")
 class SumHinge(Objective):
-    """VSE0, and the warm-up of others."""
+    """VSE0, and the warm-up of others.
+
+    >>> from polyglance.recipes.schema import SumHingeRecipe
+    >>> float(SumHinge(SumHingeRecipe(margin=0.5))(torch.zeros(3, 3), torch.arange(3)))
+    6.0
+    """
 
     recipe: HingeRecipe
 
@@ -74,7 +91,13 @@ class SumHinge(Objective):
 
 @objectives.register("max-hinge")
 class MaxHinge(SumHinge):
-    """VSE++; uses all negatives while warming up."""
+    """VSE++; uses all negatives while warming up.
+
+    >>> from polyglance.recipes.schema import MaxHingeRecipe
+    >>> loss, batch = MaxHinge(MaxHingeRecipe(margin=0.5)), (torch.zeros(3, 3), torch.arange(3))
+    >>> float(loss(*batch)), float(loss(*batch, warming_up=True))
+    (3.0, 6.0)
+    """
 
     def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
         if warming_up:
@@ -84,7 +107,12 @@ class MaxHinge(SumHinge):
 
 @objectives.register("infonce")
 class InfoNCE(Objective):
-    """Symmetric softmax with a learned temperature."""
+    """Symmetric softmax with a learned temperature.
+
+    >>> loss = InfoNCE(InfoNceRecipe(temperature=0.5))
+    >>> round(loss(torch.eye(2), torch.arange(2)).item(), 4)  # log(1 + e^-2)
+    0.1269
+    """
 
     def __init__(self, recipe: InfoNceRecipe) -> None:
         super().__init__(recipe)

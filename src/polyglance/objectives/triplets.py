@@ -23,15 +23,33 @@ def distance(cosines: Tensor, kind: str = "euclidean") -> Tensor:
 
 
 def nearest_negatives(cosines: Tensor, negative: Tensor, top: int) -> Tensor:
-    """The largest cosines [..., N] among those [..., C] that are `negative`, `NONE` behind them."""
+    """The largest cosines of negatives, [..., N], and `NONE` where there are too few.
+
+    Args:
+        cosines: [..., C], of anchors with everything.
+        negative: [..., C] bool, which of them are of negatives.
+        top: N at most.
+
+    >>> nearest_negatives(torch.tensor([0.5, 1.0, 0.25]), torch.tensor([True, False, True]), 1)
+    tensor([0.5000])
+    """
     masked = cosines.masked_fill(~negative, NONE)
     return masked.topk(min(top, cosines.shape[-1]), dim=-1, sorted=False).values
 
 
 def violations(positive: Tensor, negatives: Tensor, recipe: TripletsRecipe) -> Tensor:
-    """Mean hinge of each anchor: cosines [...] with its positive, [..., N] with negatives → [...].
+    """Mean hinge of each anchor, [...].
 
     Hinges of 0 count; an anchor with fewer than N negatives has the mean of those.
+
+    Args:
+        positive: [...], cosines of anchors with their positives.
+        negatives: [..., N], with their negatives; `NONE` where there is none.
+        recipe: gives the distance and the margin.
+
+    >>> recipe = TripletsRecipe(margin=0.5, distance="cosine")
+    >>> violations(torch.tensor([0.5]), torch.tensor([[0.5, -1.0]]), recipe)
+    tensor([0.2500])
     """
     far, near = distance(positive, recipe.distance), distance(negatives, recipe.distance)
     hinges = (recipe.margin + far.unsqueeze(-1) - near).clamp(min=0)
@@ -57,9 +75,15 @@ def match_images(
         sentences: [L, B, k, D], k of each image in every language, normalised.
         images: [B, D], normalised; no image is there twice.
         has: [L, B] bool, which images have sentences of a language.
+        recipe: of the triplets.
 
     Returns:
         the loss, a mean over languages, and the cosines [L, B, k, B].
+
+    >>> recipe = TripletsRecipe(margin=1.5, distance="cosine")
+    >>> sentences, has = torch.eye(2).view(1, 2, 1, 2), torch.ones(1, 2, dtype=torch.bool)
+    >>> float(match_images(sentences, torch.eye(2), has, recipe)[0])  # 0.5 · (1.5 + 1)
+    1.25
     """
     cosines = sentences @ images.t()
     other = ~torch.eye(len(images), dtype=torch.bool, device=images.device)
@@ -76,7 +100,12 @@ def match_images(
 
 @objectives.register("triplets")
 class Triplets(Objective):
-    """EmbN's loss on one score matrix; a warm-up takes all negatives."""
+    """EmbN's loss on one score matrix; a warm-up takes all negatives.
+
+    >>> loss = Triplets(TripletsRecipe(margin=1.5, distance="cosine"))
+    >>> float(loss(torch.eye(2), torch.arange(2)))  # 0.5 · (1.5 + 1)
+    1.25
+    """
 
     recipe: TripletsRecipe
 

@@ -15,6 +15,10 @@ class GeMPool(Pooling):
 
     Values below 1e-6 count as 1e-6, so it suits non-negative features. Computed with
     logarithms, since x^p leaves float32 already for moderate p.
+
+    >>> pooled = GeMPool(1)(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([2]))
+    >>> round(pooled.item(), 4)  # the cube root of 14
+    2.4101
     """
 
     def __init__(self, dim: int) -> None:

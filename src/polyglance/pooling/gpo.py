@@ -46,6 +46,13 @@ class GPO(Pooling):
 
     θ is generated once per distinct size of a batch. Without gradients, in evaluation mode, it is
     kept per size for as long as the weights stay the same, and pooling is a sort and a product.
+
+    A generator of equal scores gives the mean:
+
+    >>> pool = GPO(1, Scorer(BiGRU()))
+    >>> _ = [nn.init.zeros_(part) for part in pool.parameters()]
+    >>> pool(torch.tensor([[[3.0], [1.0], [9.0]]]), torch.tensor([2])).tolist()
+    [[2.0]]
     """
 
     def __init__(self, dim: int, generator: nn.Module) -> None:
@@ -94,7 +101,13 @@ def _same(one: Tensor, other: Tensor) -> bool:
 
 
 class FeatureGPO(Pooling):
-    """GPO whose coefficients also depend on the sorted values (VSE∞ supplement, Table 8)."""
+    """GPO whose coefficients also depend on the sorted values (VSE∞ supplement, Table 8).
+
+    >>> pool = FeatureGPO(1)
+    >>> _ = [nn.init.zeros_(part) for part in pool.parameters()]  # equal scores
+    >>> pool(torch.tensor([[[3.0], [1.0], [9.0]]]), torch.tensor([2])).tolist()
+    [[2.0]]
+    """
 
     def __init__(self, dim: int) -> None:
         super().__init__(dim)
@@ -112,35 +125,59 @@ poolings.register("gpo-features")(FeatureGPO)
 
 @poolings.register("gpo")
 def gpo(dim: int) -> GPO:
-    """The paper's: position code, BiGRU, 12,704 parameters."""
+    """The paper's: position code, BiGRU, 12,704 parameters.
+
+    >>> sum(part.numel() for part in gpo(1024).parameters())
+    12704
+    """
     return GPO(dim, Scorer(BiGRU()))
 
 
 @poolings.register("gpo-transformer")
 def gpo_transformer(dim: int) -> GPO:
-    """A transformer encoder layer in place of the BiGRU (supplement, Table 3)."""
+    """A transformer encoder layer in place of the BiGRU (supplement, Table 3).
+
+    >>> gpo_transformer(2).coefficients(torch.tensor([1, 3])).shape
+    torch.Size([2, 3])
+    """
     return GPO(dim, Scorer(Transformer()))
 
 
 @poolings.register("gpo-per-dimension")
 def gpo_per_dimension(dim: int) -> GPO:
-    """Coefficients of its own for every dimension (supplement, Table 7)."""
+    """Coefficients of its own for every dimension (supplement, Table 7).
+
+    >>> gpo_per_dimension(2).coefficients(torch.tensor([3])).shape
+    torch.Size([1, 3, 2])
+    """
     return GPO(dim, Scorer(BiGRU(), dim))
 
 
 @poolings.register("gpo-index")
 def gpo_index(dim: int) -> GPO:
-    """Learned embeddings in place of the position code (supplement, Table 6)."""
+    """Learned embeddings in place of the position code (supplement, Table 6).
+
+    >>> gpo_index(2)(torch.tensor([[[3.0, 4.0]]]), torch.tensor([1])).tolist()
+    [[3.0, 4.0]]
+    """
     return GPO(dim, IndexScorer(BiGRU()))
 
 
 @poolings.register("gpo-mlp")
 def gpo_mlp(dim: int) -> GPO:
-    """A perceptron on every rank's code in place of the BiGRU (supplement, Table 6)."""
+    """A perceptron on every rank's code in place of the BiGRU (supplement, Table 6).
+
+    >>> gpo_mlp(2)(torch.tensor([[[3.0, 4.0]]]), torch.tensor([1])).tolist()
+    [[3.0, 4.0]]
+    """
     return GPO(dim, Scorer(Perceptron()))
 
 
 @poolings.register("gpo-interpolation")
 def gpo_interpolation(dim: int) -> GPO:
-    """Scores interpolated from 20 learned ones (supplement, Table 6)."""
+    """Scores interpolated from 20 learned ones (supplement, Table 6).
+
+    >>> sum(part.numel() for part in gpo_interpolation(2).parameters())
+    20
+    """
     return GPO(dim, Interpolated())

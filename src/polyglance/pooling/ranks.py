@@ -12,9 +12,14 @@ KNOTS = 21
 
 
 def interpolation(lengths: Tensor, knots: int, like: Tensor) -> Tensor:
-    """lengths [L] → [L, M, knots] typed as `like`: linear interpolation of knots to n ranks.
+    """Linear interpolation of knots to n ranks, [L, M, knots].
 
     Rank k = 0…n−1 stands at k / (n − 1) of the way; rows past a length are 0.
+
+    Args:
+        lengths: [L], n of each; M is the largest.
+        knots: how many there are.
+        like: a tensor of the type wanted.
 
     >>> interpolation(torch.tensor([3]), 2, torch.zeros(()))[0]
     tensor([[1.0000, 0.0000],
@@ -29,7 +34,12 @@ def interpolation(lengths: Tensor, knots: int, like: Tensor) -> Tensor:
 
 
 class KMaxPool(Pooling):
-    """Mean of the min(K, n) largest values of every dimension."""
+    """Mean of the min(K, n) largest values of every dimension.
+
+    >>> sets = torch.tensor([[[3.0], [1.0], [2.0]], [[4.0], [9.0], [9.0]]])
+    >>> KMaxPool(1, 2)(sets, torch.tensor([3, 1])).tolist()
+    [[2.5], [4.0]]
+    """
 
     def __init__(self, dim: int, k: int) -> None:
         super().__init__(dim)
@@ -51,6 +61,11 @@ class FSPool(Pooling):
     """Featurewise sort pooling (Zhang et al. 2020): Σ_k w_d(k / (n−1)) · (k-th largest of d).
 
     w_d is piecewise linear with knots drawn from N(0, 1), without a softmax.
+
+    >>> pool = FSPool(1)
+    >>> _ = nn.init.ones_(pool.weight)  # a sum
+    >>> pool(torch.tensor([[[3.0], [1.0], [9.0]]]), torch.tensor([2])).tolist()
+    [[4.0]]
     """
 
     def __init__(self, dim: int) -> None:

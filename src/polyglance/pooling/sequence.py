@@ -16,6 +16,15 @@ class AttentionPool(Pooling):
     """A transformer encoder layer over the set, then the mean: "SelfAttn" of VSE∞, Table 2.
 
     The paper does not give its size: here up to 8 heads, a hidden layer of D and no dropout.
+
+    The layer ends with a norm, so that two dimensions become −1 and 1:
+
+    >>> import torch
+    >>> pool = AttentionPool(2)
+    >>> _ = [nn.init.zeros_(part) for part in pool.layer.self_attn.parameters()]
+    >>> _ = [nn.init.zeros_(part) for part in pool.layer.linear2.parameters()]
+    >>> pool(torch.tensor([[[3.0, 5.0], [9.0, 0.0]]]), torch.tensor([1])).round(decimals=3).tolist()
+    [[-1.0, 1.0]]
     """
 
     def __init__(self, dim: int) -> None:
@@ -32,7 +41,14 @@ class AttentionPool(Pooling):
 
 @poolings.register("seq2seq")
 class Seq2SeqPool(Pooling):
-    """The last state of a GRU that reads the vectors in the order given."""
+    """The last state of a GRU that reads the vectors in the order given.
+
+    >>> import torch
+    >>> pool = Seq2SeqPool(1)
+    >>> _ = [nn.init.zeros_(part) for part in pool.parameters()]
+    >>> pool(torch.tensor([[[3.0], [1.0]]]), torch.tensor([2])).tolist()
+    [[0.0]]
+    """
 
     def __init__(self, dim: int) -> None:
         super().__init__(dim)
@@ -78,6 +94,13 @@ class ReasoningPool(Pooling):
     """Four layers of graph reasoning, ℓ2 over every vector, then another pooling (VSRN).
 
     The official helper takes the ℓ2 norm across regions; that is not repeated.
+
+    New layers change nothing:
+
+    >>> import torch
+    >>> pool = ReasoningPool(2, MeanPool(2))
+    >>> pool(torch.tensor([[[3.0, 0.0], [0.0, 5.0], [9.0, 9.0]]]), torch.tensor([2])).tolist()
+    [[0.5, 0.5]]
     """
 
     def __init__(self, dim: int, pooling: Pooling) -> None:
@@ -96,13 +119,21 @@ class ReasoningPool(Pooling):
 
 @poolings.register("gcn-mean")
 def gcn_mean(dim: int) -> ReasoningPool:
-    """Graph reasoning, then the mean."""
+    """Graph reasoning, then the mean.
+
+    >>> gcn_mean(2).pooling
+    MeanPool()
+    """
     return ReasoningPool(dim, MeanPool(dim))
 
 
 @poolings.register("gcn-seq2seq")
 def gcn_seq2seq(dim: int) -> ReasoningPool:
-    """Graph reasoning, then the last state of a GRU, as in VSRN."""
+    """Graph reasoning, then the last state of a GRU, as in VSRN.
+
+    >>> type(gcn_seq2seq(2).pooling).__name__
+    'Seq2SeqPool'
+    """
     return ReasoningPool(dim, Seq2SeqPool(dim))
 
 

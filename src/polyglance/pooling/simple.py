@@ -8,7 +8,11 @@ from polyglance.pooling.base import Pooling, poolings, valid, wide
 
 @poolings.register("mean")
 class MeanPool(Pooling):
-    """Average of the valid vectors."""
+    """Average of the valid vectors.
+
+    >>> MeanPool(1)(torch.tensor([[[3.0], [1.0], [9.0]]]), torch.tensor([2])).tolist()
+    [[2.0]]
+    """
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         mask = valid(vectors, lengths).unsqueeze(2)
@@ -19,7 +23,11 @@ class MeanPool(Pooling):
 
 @poolings.register("max")
 class MaxPool(Pooling):
-    """Largest value of every dimension over the valid vectors."""
+    """Largest value of every dimension over the valid vectors.
+
+    >>> MaxPool(2)(torch.tensor([[[3.0, 0.0], [1.0, 2.0], [9.0, 9.0]]]), torch.tensor([2])).tolist()
+    [[3.0, 2.0]]
+    """
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         mask = valid(vectors, lengths).unsqueeze(2)
@@ -28,7 +36,11 @@ class MaxPool(Pooling):
 
 @poolings.register("last")
 class LastPool(Pooling):
-    """The last valid vector: a GRU's final state."""
+    """The last valid vector: a GRU's final state.
+
+    >>> LastPool(1)(torch.tensor([[[3.0], [1.0], [9.0]]]), torch.tensor([2])).tolist()
+    [[1.0]]
+    """
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         return vectors[torch.arange(len(vectors), device=vectors.device), lengths - 1]
@@ -36,7 +48,11 @@ class LastPool(Pooling):
 
 @poolings.register("first")
 class FirstPool(Pooling):
-    """The first vector: a transformer's CLS, or a BiGRU's first state."""
+    """The first vector: a transformer's CLS, or a BiGRU's first state.
+
+    >>> FirstPool(1)(torch.tensor([[[3.0], [1.0], [9.0]]]), torch.tensor([2])).tolist()
+    [[3.0]]
+    """
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         return vectors[:, 0]

@@ -35,7 +35,13 @@ class InflectionRule:
     only decides between common beginnings of one length."""
 
     def fits(self, form: int, entry: int, common: int) -> bool:
-        """Whether a form and an indexed word of these lengths have enough in common."""
+        """Whether a form and an indexed word have enough in common.
+
+        Args:
+            form: length of the word that is looked for.
+            entry: length of the indexed word.
+            common: length of their common beginning.
+        """
         return (
             common >= max(SHORTEST_STEM, SHARE * form, self.shared_of_entry * entry)
             and (self.longest_ending is None or form - common <= self.longest_ending)

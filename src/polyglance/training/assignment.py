@@ -61,7 +61,13 @@ class TokenScores(nn.Module):
         self.vectors = uniform(0.1, tokens, size)
 
     def best(self, language: int, words: Tensor, count: int) -> Tensor:
-        """The best tokens of words [u, dim], best first: [u, count]."""
+        """The best tokens of words, best first: [u, count].
+
+        Args:
+            language: number of the language.
+            words: [u, dim], word vectors.
+            count: tokens of each word.
+        """
         with torch.no_grad():
             scores = torch.addmm(self.bias[language], words, self.weight[language].t())
             return scores.topk(min(count, scores.shape[1]), dim=1).indices
@@ -69,11 +75,18 @@ class TokenScores(nn.Module):
     def embed(
         self, language: int, words: Tensor, explore: float, count: int, generator: torch.Generator
     ) -> Tensor:
-        """Vectors [u, size] of the tokens of words [u, dim], straight through (SMALR, §3.1).
+        """Vectors [u, size] of the tokens of words, straight through (SMALR, §3.1).
 
-        With the chance `explore` the token is any of the best `count`. The gradient reaches the
-        layer through the token's share π of a softmax over these: e = E[a] (1 + π_a − |π_a|),
-        where |π_a| is a constant. Only their scores are computed with a gradient.
+        The gradient reaches the layer through the token's share π of a softmax over the best:
+        e = E[a] (1 + π_a − |π_a|), where |π_a| is a constant. Only their scores are computed with a
+        gradient.
+
+        Args:
+            language: number of the language.
+            words: [u, dim], word vectors.
+            explore: chance that the token is any of the best instead of the first.
+            count: how many the best are.
+            generator: of the draws.
         """
         best = self.best(language, words, count)
         scores = (self.weight[language][best] @ words.unsqueeze(2)).squeeze(2)

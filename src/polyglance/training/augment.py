@@ -19,10 +19,15 @@ STREAM = 1000
 def keep_vectors(
     lengths: np.ndarray, recipe: AugmentRecipe, generator: np.random.Generator
 ) -> np.ndarray:
-    """Which vectors of sets with `lengths` [B] ≥ 1 stay: [B, K] bool, at least one of each.
+    """Which vectors of sets stay: [B, K] bool, at least one of each.
 
     Each goes with the chance `vector_drop`; with `varying` that is scaled by an r ~ U(0, 1) of the
     image, and 0 for r ≤ 0.2, so that ∫ 0.2 r dr = 9.6 % go on average.
+
+    Args:
+        lengths: [B] ≥ 1, of the sets.
+        recipe: of the augmentation.
+        generator: of the draws.
     """
     inside = np.arange(int(lengths.max())) < lengths[:, None]
     rate = np.full((len(lengths), 1), recipe.vector_drop)
@@ -40,12 +45,20 @@ def change_words(
     generator: np.random.Generator,
     continues: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Ids [B, T] with lengths [B] ≥ 1 → ids with words masked, replaced and deleted, lengths.
+    """Ids with words masked, replaced and deleted, [B, T'], and their lengths [B].
 
     A word is selected with the chance `word_drop`; of the selected the share `mask_share` becomes
     the mask, the share `replace_share` any word, and the rest is deleted, but never a whole
-    caption. Ids where `continues` [B, T] is true share the fate of the ids before them: pieces of
-    a word are all masked, each replaced, or all deleted.
+    caption.
+
+    Args:
+        ids: [B, T], of captions.
+        lengths: [B] ≥ 1, of the captions.
+        recipe: of the augmentation.
+        substitutes: the mask, the words that may replace others, and the ends.
+        generator: of the draws.
+        continues: [B, T] bool, ids that share the fate of those before them: pieces of a word are
+            all masked, each replaced, or all deleted.
     """
     inside = np.arange(ids.shape[1]) < lengths[:, None]
     draw = generator.random(ids.shape)
@@ -88,7 +101,13 @@ class Augmenter:
         self.embedder, self.data = embedder, data
 
     def images(self, update: int, stream: int, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """([B, F],) as it is; ([B, K, F], lengths [B]) → ([B, K', F], lengths)."""
+        """Images without some of their vectors, ([B, K', F], lengths [B]).
+
+        Args:
+            update: number of the update.
+            stream: part of the update that draws on its own.
+            parts: ([B, K, F], lengths [B]); ([B, F],) is given back as it is.
+        """
         if not self.recipe.vector_drop or len(parts) == 1:
             return parts
         vectors, lengths = parts
@@ -101,7 +120,14 @@ class Augmenter:
     def captions(
         self, update: int, stream: int, rows: np.ndarray, language: str | None
     ) -> TextBatch:
-        """The captions `rows` [B] of a language."""
+        """Captions of a language, with some of their words changed.
+
+        Args:
+            update: number of the update.
+            stream: part of the update that draws on its own.
+            rows: [B], the captions.
+            language: whose words replace others.
+        """
         ids, lengths = self.data.ids.pad(rows)
         if self.recipe.word_drop:
             substitutes, continues = self.embedder.substitutes(language), None

@@ -10,7 +10,7 @@ from polyglance.training.collapse import CollapseDetector, collapse_error
 from polyglance.training.log import RunLog, draw_curve
 
 if TYPE_CHECKING:
-    from polyglance.training.steps import Outcome
+    from polyglance.training.steps import StepOutcome
     from polyglance.training.trainer import Trainer
 
 CHECKPOINT_SECONDS, DRAW_SECONDS, LOG_EVERY = 60.0, 20.0, 50
@@ -25,8 +25,15 @@ class Callback:
     def on_start(self, trainer: "Trainer") -> None:
         """Before the first update, or the first after a resumption."""
 
-    def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
-        """After every update: its outcome, its learning rate, and how large its batch was."""
+    def on_update(self, trainer: "Trainer", outcome: "StepOutcome", rate: float, size: int) -> None:
+        """After every update.
+
+        Args:
+            trainer: what trains.
+            outcome: the update's loss and what belongs to it.
+            rate: the update's learning rate.
+            size: of the update's batch.
+        """
 
     def on_evaluation(self, trainer: "Trainer", row: dict[str, Any]) -> None:
         """After every evaluation: its epoch, rsum, and mR by language."""
@@ -64,7 +71,7 @@ class WatchCollapse(Callback):
     def on_start(self, trainer: "Trainer") -> None:
         self.detector.count = trainer.done.collapsed
 
-    def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
+    def on_update(self, trainer: "Trainer", outcome: "StepOutcome", rate: float, size: int) -> None:
         loss = float(outcome.loss.detach())
         stuck = self.detector.update(loss, outcome.collapsed, outcome.deviation)
         trainer.done.collapsed = self.detector.count
@@ -90,7 +97,7 @@ class ShowProgress(Callback):
         self.bar.__enter__()
         self.bar.advance(trainer.done.update * trainer.recipe.batch_size)
 
-    def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
+    def on_update(self, trainer: "Trainer", outcome: "StepOutcome", rate: float, size: int) -> None:
         of = "" if trainer.recipe.updates else f"/{trainer.recipe.epochs}"
         note = f"epoch {trainer.epoch + 1}{of} loss {float(outcome.loss.detach()):.3f}"
         if trainer.done.evaluations:
@@ -113,7 +120,7 @@ class WriteLog(Callback):
         self.log = RunLog(trainer.out, trainer.done.update)
         self.drawn = time.monotonic()
 
-    def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
+    def on_update(self, trainer: "Trainer", outcome: "StepOutcome", rate: float, size: int) -> None:
         update = trainer.done.update
         if update % self.every:
             return
@@ -145,7 +152,7 @@ class WriteCheckpoints(Callback):
         self.seconds = seconds
         self.saved = time.monotonic()
 
-    def on_update(self, trainer: "Trainer", outcome: "Outcome", rate: float, size: int) -> None:
+    def on_update(self, trainer: "Trainer", outcome: "StepOutcome", rate: float, size: int) -> None:
         if time.monotonic() - self.saved > self.seconds:
             trainer.checkpoint()
 

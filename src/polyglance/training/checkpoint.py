@@ -32,7 +32,14 @@ class Progress:
 def save_checkpoint(
     folder: Path, modules: dict[str, nn.Module], optimizer: torch.optim.Optimizer, done: Progress
 ) -> None:
-    """Write everything that the next update depends on."""
+    """Write everything that the next update depends on.
+
+    Args:
+        folder: of the run.
+        modules: what is trained, by name.
+        optimizer: of their parameters.
+        done: how far the training is.
+    """
     from safetensors.torch import save
 
     tensors: dict[str, Tensor] = {GENERATOR: torch.get_rng_state()}
@@ -48,7 +55,13 @@ def save_checkpoint(
 def load_checkpoint(
     folder: Path, modules: dict[str, nn.Module], optimizer: torch.optim.Optimizer
 ) -> Progress:
-    """Restore what `save_checkpoint` wrote into the given objects and torch's generator."""
+    """Restore what `save_checkpoint` wrote, torch's generator included.
+
+    Args:
+        folder: of the run.
+        modules: what the weights are copied into, by name.
+        optimizer: what the optimizer's state is copied into.
+    """
     from safetensors import SafetensorError, safe_open
 
     path = folder / FILE

@@ -21,7 +21,13 @@ class CollapseDetector:
         self.count = 0
 
     def update(self, loss: float, collapsed: float, deviation: float) -> bool:
-        """Whether the last `patience` updates, this one included, were all collapsed."""
+        """Whether the last `patience` updates, this one included, were all collapsed.
+
+        Args:
+            loss: of the update.
+            collapsed: what it would be if all scores were equal.
+            deviation: of the update's scores.
+        """
         flat = deviation < FLAT and abs(loss - collapsed) <= NEAR * max(abs(collapsed), 1e-12)
         self.count = self.count + 1 if flat else 0
         return self.count >= self.patience
@@ -30,7 +36,14 @@ class CollapseDetector:
 def collapse_error(
     loss: float, collapsed: float, updates: int, recipe: LossRecipe
 ) -> PolyglanceError:
-    """What to tell the user; more of the warm-up that the recipe has is the first remedy."""
+    """What to tell the user; more of the warm-up that the recipe has is the first remedy.
+
+    Args:
+        loss: of the last update.
+        collapsed: what it would be if all scores were equal.
+        updates: for how many updates it has been so.
+        recipe: of the loss.
+    """
     remedy = ""
     if isinstance(recipe, WarmedRecipe):
         longer = f"warmup_epochs={max(1, 4 * recipe.warmup_epochs)}"

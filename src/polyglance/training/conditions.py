@@ -10,10 +10,14 @@ from polyglance.recipes.schema import DataRecipe
 def select_captions(
     table: CaptionTable, recipe: DataRecipe, seed: int, own_images: bool = False
 ) -> np.ndarray:
-    """Rows of `table` [m], ascending, that the recipe's conditions keep.
+    """Rows of a table [m], ascending, that the recipe's conditions keep.
 
-    `own_images` is the compat switch `halves`: every language draws its images on its own,
-    so that neither overlap nor disjointness holds (a fault of Kádár et al. 2018's code).
+    Args:
+        table: the captions.
+        recipe: of the data.
+        seed: of the draws.
+        own_images: the compat switch `halves`: every language draws its images on its own, so that
+            neither overlap nor disjointness holds (a fault of Kádár et al. 2018's code).
     """
     language = np.array(table.languages)
     keep = _of_kinds(table, language, recipe)

@@ -81,7 +81,14 @@ def _remove(folders: Sequence[Path]) -> None:
 
 
 def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> None:
-    """Refuse to write over something, or to go on with another recipe or other data."""
+    """Refuse to write over something, or to go on with another recipe or other data.
+
+    Args:
+        out: the run's folder.
+        recipe: of the run.
+        fingerprint: of the data.
+        resume: whether a run that is there goes on.
+    """
     if holds_nothing(out):
         return
     path = out / CONFIG

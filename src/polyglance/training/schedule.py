@@ -11,7 +11,12 @@ def total_updates(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
 
 
 def learning_rate(recipe: TrainingRecipe, update: int, updates_per_epoch: int) -> float:
-    """The rate of update `update`, counted from 0.
+    """The learning rate of an update.
+
+    Args:
+        recipe: of the training.
+        update: number of the update, from 0.
+        updates_per_epoch: updates of an epoch.
 
     >>> step = TrainingRecipe(lr=1.0, schedule=StepSchedule(every=2, decay=0.1))
     >>> [round(learning_rate(step, u, 10), 3) for u in (0, 19, 20, 40)]

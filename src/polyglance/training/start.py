@@ -28,7 +28,13 @@ StartModel = Callable[[Recipe, TrainingTexts, int], Start]
 
 
 def fresh_model(recipe: Recipe, texts: TrainingTexts, feature_dim: int) -> Start:
-    """A model with random weights."""
+    """A model with random weights.
+
+    Args:
+        recipe: of the model.
+        texts: the training captions.
+        feature_dim: dimension of an image feature.
+    """
     embedder = build_embedder(recipe, texts)
     languages = sorted(set(texts.captions.languages)) or list(recipe.data.languages or ())
     return Start(Model(recipe, embedder, feature_dim, languages))

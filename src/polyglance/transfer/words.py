@@ -181,7 +181,13 @@ def _by_frequency(dataset: Dataset, language: str, tokenizer: str) -> list[str]:
 
 
 def word_vectors(model: Model, words: Sequence[str], language: str) -> np.ndarray:
-    """What the model's encoder sees of its own words, [n, places, D]."""
+    """What the model's encoder sees of its own words, [n, places, D].
+
+    Args:
+        model: whose words.
+        words: the n words.
+        language: of the words.
+    """
     embedder = model.embedder
     if not words:
         return np.empty((0, embedder.places, 0), np.float32)

@@ -60,7 +60,13 @@ def extract_many(
 ) -> list[Features]:
     """Several features of the same images, with one pass for each extractor.
 
-    The other arguments are those of `extract`.
+    Args:
+        paths: the n image files.
+        features: the features wanted, each EXTRACTOR/FORM.
+        cache: as in `extract`, like all that follow.
+        batch_size: images of one pass through the network.
+        show_progress: whether a progress bar is shown.
+        skip_unreadable: whether unreadable images are listed; else the first is raised.
     """
     if batch_size < 1:
         raise PolyglanceError(f"batch size {batch_size}: must be at least 1")

@@ -89,7 +89,14 @@ class FeatureStore:
 
     @classmethod
     def open_or_create(cls, folder: Path, dim: int, form: Form, extractor: str) -> "FeatureStore":
-        """Open the store, or `create` it; one that holds something else is an error."""
+        """Open the store, or `create` it; one that holds something else is an error.
+
+        Args:
+            folder: of the store.
+            dim: dimension of the vectors.
+            form: one vector per key ("global") or several ("set").
+            extractor: what they come from.
+        """
         if not (folder / META).is_file():
             return cls.create(folder, dim, form, extractor)
         store = cls.open(folder)

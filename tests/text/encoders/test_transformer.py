@@ -12,7 +12,7 @@ from polyglance import Model
 from polyglance.data import load_dataset
 from polyglance.text.embedders import TextBatch
 from polyglance.training import Callback, Result, Trainer, WriteCheckpoints, train
-from polyglance.training.steps import Outcome
+from polyglance.training.steps import StepOutcome
 from tests.text.pieces import TEXTS, piece_model, piece_recipe
 
 
@@ -62,7 +62,7 @@ class StopAfter(Callback):
     def __init__(self, updates: int) -> None:
         self.updates = updates
 
-    def on_update(self, trainer: Trainer, outcome: Outcome, rate: float, size: int) -> None:
+    def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
         if trainer.done.update == self.updates:
             raise KeyboardInterrupt
 

@@ -174,7 +174,14 @@ class Embedder(ABC):
 
     @classmethod
     def wrap(cls, base: "Embedder", language: str, words: Sequence[str], pivot: str) -> "Embedder":
-        """An embedder around another, with the words of a new language; see `add_words`."""
+        """An embedder around another, with the words of a new language.
+
+        Args:
+            base: the embedder of the other languages.
+            language: the new language.
+            words: its words.
+            pivot: the model's language whose tower reads them.
+        """
         raise TypeError("only AddedEmbedder wraps others")
 
     @property

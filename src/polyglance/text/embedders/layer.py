@@ -20,7 +20,13 @@ class WordLayer(nn.Module):
     def forward(
         self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
     ) -> Tensor:
-        """Distinct ids [U], ascending, which occur counts [U] times → [U, dim]."""
+        """Vectors of words, [U, dim].
+
+        Args:
+            ids: [U], distinct and ascending.
+            counts: [U], how often each occurs in the batch.
+            unseen: words of this call that were never trained on.
+        """
         raise TypeError("a word layer defines forward()")
 
     def look_up(self, batch: TextBatch, added: "AddedRows | None") -> tuple[Tensor, Tensor]:
@@ -31,7 +37,13 @@ class WordLayer(nn.Module):
         return self(distinct, counts, batch.unseen), index
 
     def pad_averages(self, averages: Tensor, counts: Tensor, languages: Tensor) -> Tensor:
-        """Averages [B, dim] of counts [B] words of texts in `languages` [B], as the layer pads."""
+        """Averages [B, dim] of the words of texts, as the layer pads.
+
+        Args:
+            averages: [B, dim], without padding.
+            counts: [B], words of each text.
+            languages: [B], the number of each text's language.
+        """
         return averages
 
     def own_tables(self) -> list[Tensor]:
@@ -72,9 +84,15 @@ class AddedRows(nn.Module):
     def look_up(
         self, words: WordLayer, ids: Tensor, counts: Tensor, unseen: Unseen | None
     ) -> Tensor:
-        """Distinct ids [U], of `words` or of these tables → [U, dim].
+        """Vectors of words, of a layer or of these tables, [U, dim].
 
-        Where no added word is among them, `words` is asked as if there were none at all.
+        Where no added word is among them, the layer is asked as if there were none at all.
+
+        Args:
+            words: the layer of the words that were there before.
+            ids: [U], distinct and ascending.
+            counts: [U], how often each occurs in the batch.
+            unseen: words of this call that were never trained on.
         """
         if not bool((ids >= FIRST_ADDED).any()):
             return words(ids, counts, unseen)

@@ -38,10 +38,13 @@ class Vocabulary:
         min_count: int = 4,
         scope: Scope = "pooled",
     ) -> "Vocabulary":
-        """Words seen at least `min_count` times, by falling count, then alphabetically.
+        """The frequent words, by falling count, then alphabetically.
 
-        `pooled` counts a word over all languages (mulisera's training code); `per-language`
-        keeps a word that reaches it in at least one language (the paper's count).
+        Args:
+            tokens_by_language: the tokens of every text of each language.
+            min_count: how often a word must be seen.
+            scope: `pooled` counts a word over all languages (mulisera's training code);
+                `per-language` keeps a word that reaches it in at least one (the paper's count).
         """
         counts = {code: count(tokens) for code, tokens in tokens_by_language.items()}
         pooled: Counter[str] = Counter()
@@ -82,9 +85,12 @@ class Vocabulary:
     def encode(
         self, tokens: Sequence[str], max_length: int | None = None, ends: bool = True
     ) -> list[int]:
-        """Ids of the tokens, between `<start>` and `<end>` if `ends`.
+        """Ids of the tokens of a text.
 
-        `max_length` bounds the whole result; tokens are cut from the back, the ends are kept.
+        Args:
+            tokens: of the text.
+            max_length: bounds the whole result; tokens are cut from the back, the ends are kept.
+            ends: whether they stand between `<start>` and `<end>`.
         """
         room = _room(max_length, ends)
         ids = [self._ids.get(token, UNKNOWN) for token in tokens[:room]]
@@ -93,7 +99,13 @@ class Vocabulary:
     def encode_many(
         self, tokens: Sequence[Sequence[str]], max_length: int | None = None, ends: bool = True
     ) -> Ragged:
-        """`encode` of every token list, laid end to end."""
+        """`encode` of many texts, laid end to end.
+
+        Args:
+            tokens: of every text.
+            max_length: of each, as in `encode`.
+            ends: as in `encode`.
+        """
         room, extra = _room(max_length, ends), 2 if ends else 0
         get = self._ids.get
         cut = tokens if room is None else [one[:room] for one in tokens]

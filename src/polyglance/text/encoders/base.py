@@ -16,7 +16,13 @@ class TextEncoder(Protocol):
     """What the tower calls it; part of the names of its weights."""
 
     def __call__(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Word vectors [U, W], which stand at index [B, T] → states [B, T, D], lengths [B]."""
+        """States [B, T, D] and their lengths [B].
+
+        Args:
+            words: [U, W], vectors of distinct words.
+            index: [B, T], which of them stands where.
+            lengths: [B], words of each text.
+        """
         ...
 
 

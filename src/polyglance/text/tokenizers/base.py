@@ -46,7 +46,14 @@ def tokenize_many(
     tokenizer: str = "words",
     show_progress: bool | None = None,
 ) -> list[list[str]]:
-    """Tokens of every text; `languages` is one code for all, one per text, or None."""
+    """Tokens of every text.
+
+    Args:
+        texts: what is cut up.
+        languages: one code for all, one per text, or None.
+        tokenizer: its name.
+        show_progress: whether a progress bar is shown; by default for many texts.
+    """
     get_tokenizer(tokenizer)
     codes = _codes(languages, len(texts))
     show = len(texts) >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
@@ -76,7 +83,14 @@ def read_words(
     languages: Languages = None,
     show_progress: bool | None = None,
 ) -> tuple[Sequence[str], list[list[str]]]:
-    """The texts, romanised where the recipe asks for it, and the words of each."""
+    """The texts, romanised where the recipe asks for it, and the words of each.
+
+    Args:
+        recipe: names the tokenizer and says whether to romanise.
+        texts: as they are written.
+        languages: one code for all, one per text, or None.
+        show_progress: whether a progress bar is shown; by default for many texts.
+    """
     if recipe.romanise:
         texts = _romanised(texts, languages, show_progress)
     return texts, tokenize_many(texts, languages, recipe.tokenizer, show_progress)

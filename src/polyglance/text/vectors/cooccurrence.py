@@ -22,11 +22,17 @@ _PAIRS = 1 << 22
 def cooccurrence_vectors(
     sentences: Sequence[Sequence[str]], dim: int = 300, least: int = 3, most: int = 20_000
 ) -> WordVectors:
-    """Vectors [n, dim] of words that occur `least` times, the `most` frequent at most.
+    """Vectors [n, dim] of the words of sentences.
 
     Rows are left singular vectors, times the root of the singular values, of the positive
     pointwise mutual information of words that share a sentence. The same sentences always give
     the same vectors.
+
+    Args:
+        sentences: the words of each.
+        dim: dimension of the vectors.
+        least: how often a word must occur.
+        most: words at most, the most frequent.
     """
     counts = Counter(word for words in sentences for word in words)
     kept = sorted((w for w, n in counts.items() if n >= least), key=lambda w: (-counts[w], w))

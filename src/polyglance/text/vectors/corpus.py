@@ -16,7 +16,14 @@ Sentences = list[list[str]]
 def caption_sentences(
     dataset: Dataset, languages: Collection[str], split: str = "train", tokenizer: str = "words"
 ) -> dict[str, Sentences]:
-    """The captions of a split and the folder's text-only tuples, by language."""
+    """The captions of a split and the folder's text-only tuples, by language.
+
+    Args:
+        dataset: whose captions.
+        languages: the languages wanted.
+        split: the split's name.
+        tokenizer: how captions are cut into words.
+    """
     table = dataset.split(split).captions(sorted(languages))
     others = text_only_sentences(dataset, languages, tokenizer)
     return {code: _sentences(table, code, tokenizer) + others[code] for code in sorted(languages)}
@@ -25,7 +32,13 @@ def caption_sentences(
 def text_only_sentences(
     dataset: Dataset, languages: Collection[str], tokenizer: str = "words"
 ) -> dict[str, Sentences]:
-    """The folder's text-only tuples, by language; none without such a file."""
+    """The folder's text-only tuples, by language; none without such a file.
+
+    Args:
+        dataset: whose folder.
+        languages: the languages wanted.
+        tokenizer: how texts are cut into words.
+    """
     if dataset.root is None or not (dataset.root / FILE).is_file():
         return {code: [] for code in languages}
     table = text_only_captions(dataset, languages, 0)
@@ -38,7 +51,13 @@ def _sentences(table: CaptionTable, code: str, tokenizer: str) -> Sentences:
 
 
 def text_sentences(path: Path, language: str, tokenizer: str = "words") -> Sentences:
-    """A plain text file, a sentence a line."""
+    """The sentences of a plain text file.
+
+    Args:
+        path: the file, a sentence a line.
+        language: of the file.
+        tokenizer: how sentences are cut into words.
+    """
     lines = [line for _, line in read_lines(path) if line.strip()]
     if not lines:
         raise PolyglanceError(f"{path}: the file is empty")

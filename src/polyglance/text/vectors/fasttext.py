@@ -29,10 +29,15 @@ _PRIME, _BASIS = np.uint32(16777619), np.uint32(2166136261)
 
 
 def subword_hashes(words: Sequence[str], shortest: int, longest: int) -> Ragged:
-    """FNV-1a hashes (uint32) of the n-grams of `<word>`, n characters from shortest to longest.
+    """FNV-1a hashes (uint32) of the n-grams of `<word>`.
 
     As in fastText, bytes are signed, `<` and `>` alone are no n-grams, and the order is that of
     the first character, then of the length.
+
+    Args:
+        words: without `<` and `>`.
+        shortest: characters of an n-gram at least.
+        longest: characters of an n-gram at most.
 
     >>> hashes = subword_hashes(["ab"], 3, 3)  # <ab, ab>
     >>> hashes[0].tolist()

@@ -12,7 +12,13 @@ SUFFIXES = (".bin", ".vec", ".vec.gz", ".txt", ".txt.gz")
 
 
 def vector_file(folder: Path, code: str, field: str) -> Path:
-    """The file of a language's vectors, such as de.bin, in a folder that a recipe's field names."""
+    """The file of a language's vectors, such as de.bin.
+
+    Args:
+        folder: where it is looked for, or the file itself.
+        code: the language.
+        field: the recipe's field that names the folder, for messages.
+    """
     if folder.is_file():
         return folder
     if not folder.is_dir():
@@ -35,11 +41,18 @@ def read_vectors(
     lenient: bool = False,
     show_progress: bool | None = None,
 ) -> WordVectors:
-    """Vectors of the first `limit` words of a file, or of those of them that are in `only`.
+    """Vectors of the words of a file.
 
     Reads the text formats of fastText and word2vec (`.vec`) and GloVe (`.txt`), also gzipped,
-    and fastText's `.bin`, which has a vector for any word: there, `only` gives all its words.
-    A text file with a word twice or not in UTF-8 is an error; `lenient` passes over such lines.
+    and fastText's `.bin`, which has a vector for any word.
+
+    Args:
+        path: the file.
+        limit: only its first words, this many.
+        only: of those only these words; of a `.bin`, all of these.
+        lenient: whether lines with a word for the second time or not in UTF-8 are passed over; else
+            they are errors.
+        show_progress: whether a progress bar is shown; by default for many words.
     """
     if limit is not None and limit < 1:
         raise PolyglanceError(f"{path}: asked for {limit} words; ask for at least 1")

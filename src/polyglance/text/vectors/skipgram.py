@@ -72,11 +72,15 @@ def train_vectors(
     settings: VectorSettings | None = None,
     show_progress: bool = False,
 ) -> TrainedVectors:
-    """Skip-gram vectors of the words of `sentences`, the same for the same sentences and seed.
+    """Skip-gram vectors of the words of sentences, the same for the same sentences and seed.
 
     Every word that occurs `threshold` times gets a vector, and any other one from its n-grams.
-    One thread: more would train them without locks, never twice the same. `show_progress` is the
-    library's own line on stderr, for a terminal.
+    One thread: more would train them without locks, never twice the same.
+
+    Args:
+        sentences: the words of each.
+        settings: of the training; None is the default.
+        show_progress: whether the library shows its own line on stderr, for a terminal.
     """
     settings = settings or VectorSettings()
     floret = import_package("floret")

@@ -23,7 +23,15 @@ def read_lines_of(
     lenient: bool,
     show_progress: bool | None,
 ) -> WordVectors:
-    """See `polyglance.text.vectors.read_vectors`."""
+    """Vectors of the words of a text file; see `polyglance.text.vectors.read_vectors`.
+
+    Args:
+        path: the file, perhaps gzipped.
+        limit: only its first words, this many.
+        only: of those only these words.
+        lenient: whether damaged lines are passed over.
+        show_progress: whether a progress bar is shown.
+    """
     lines = _lines(path)
     first = next(lines, None)
     if first is None:

@@ -107,7 +107,15 @@ def language_vectors(
     corpus: Corpus,
     cache: Path | None,
 ) -> WordVectors:
-    """Vectors of those of `words` that have one, in their order; `captions` have them all."""
+    """Vectors of those words of a language that have one, in their order.
+
+    Args:
+        code: the language.
+        words: the words wanted, all of which are in the captions.
+        captions: the words of each training caption.
+        corpus: what vectors are trained on beside the captions.
+        cache: where trained vectors are kept.
+    """
     folder = corpus.settings.vectors
     if folder is not None:
         return _read(code, words, folder)

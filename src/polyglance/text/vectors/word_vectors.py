@@ -75,9 +75,14 @@ def save_vectors(
     digits: int = 6,
     show_progress: bool | None = None,
 ) -> None:
-    """Write fastText's text format, atomically; gzipped where the name ends in `.gz`.
+    """Write fastText's text format, atomically.
 
-    Nine digits give every float32 back as it was.
+    Args:
+        path: the file, gzipped where its name ends in `.gz`.
+        words: the n words.
+        matrix: [n, D], their vectors.
+        digits: of every number; nine give every float32 back as it was.
+        show_progress: whether a progress bar is shown; by default for many words.
     """
     if len(words) != len(matrix):
         raise ValueError(f"{len(words)} words for {len(matrix)} vectors")

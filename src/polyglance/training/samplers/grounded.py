@@ -10,7 +10,13 @@ from polyglance.training.data import TrainingData
 
 
 def check_grounded(grounded: Sequence[str] | None, c2c: float, data: TrainingData) -> None:
-    """Languages that are not trained on, or would not be trained at all, are errors."""
+    """Languages that are not trained on, or would not be trained at all, are errors.
+
+    Args:
+        grounded: the languages ranked against images; None is all.
+        c2c: share or weight of captions ranked against captions; 0 is none.
+        data: what is trained on.
+    """
     if grounded is None:
         return
     codes = sorted(set(data.languages))

@@ -11,7 +11,7 @@ from polyglance.registry import Registry
 from polyglance.training.data import TrainingData
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """A loss, what it would be of a collapsed model, and the deviation of the scores."""
 
     loss: Tensor
@@ -26,7 +26,7 @@ class Step(ABC):
     modules: dict[str, nn.Module]
 
     @abstractmethod
-    def outcome(self, update: int, batch: Any) -> Outcome:
+    def outcome(self, update: int, batch: Any) -> StepOutcome:
         """The loss of what the sampler gives for update number `update`."""
 
     @abstractmethod

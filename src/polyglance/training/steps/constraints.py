@@ -66,7 +66,14 @@ class Constraints(nn.Module):
         self.anchors = Anchors(layers) if anchored else None
 
     def masked_loss(self, whole: Texts, masked: Texts, has: Tensor, detach: bool) -> Tensor:
-        """Of both representations."""
+        """Sum of the predictors' losses on embeddings and on averages.
+
+        Args:
+            whole: captions of L languages and B images.
+            masked: the same with masked words.
+            has: [L, B] bool, which images have a language.
+            detach: no gradient to the whole captions.
+        """
         losses = [
             predictor.loss(getattr(whole, name), getattr(masked, name), has, detach)
             for name, predictor in self.predictors.items()

@@ -11,7 +11,7 @@ from polyglance.objectives.objective import Objective
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
 from polyglance.training.samplers import Sampler, Term
-from polyglance.training.steps.base import Outcome, Step, steps
+from polyglance.training.steps.base import Step, StepOutcome, steps
 
 
 @steps.register("union")
@@ -35,7 +35,7 @@ class TermsStep(Step):
     def size(self, batch: list[Term]) -> int:
         return len(batch[0].captions)
 
-    def outcome(self, update: int, batch: list[Term]) -> Outcome:
+    def outcome(self, update: int, batch: list[Term]) -> StepOutcome:
         warming_up = update < self.warmup
         if not warming_up:
             for used in {id(one): one for one in map(self._objective, batch)}.values():
@@ -48,7 +48,7 @@ class TermsStep(Step):
             collapsed += term.weight * equal
             deviation = max(deviation, float(scores.detach().std(correction=0)))
         total = torch.stack(losses).sum() if len(losses) > 1 else losses[0]
-        return Outcome(total, collapsed, deviation)
+        return StepOutcome(total, collapsed, deviation)
 
     def _loss(
         self, term: Term, update: int, stream: int, warming_up: bool

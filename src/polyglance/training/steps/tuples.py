@@ -18,7 +18,7 @@ from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
 from polyglance.training.samplers import TupleBatch, TupleSampler
 from polyglance.training.schedule import total_updates
-from polyglance.training.steps.base import Outcome, Step, steps
+from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.constraints import Constraints, Texts
 
 MASKS = 608
@@ -61,7 +61,7 @@ class TuplesStep(Step):
     def evaluable(self, update: int) -> bool:
         return update > self.pretraining
 
-    def outcome(self, update: int, batch: TupleBatch) -> Outcome:
+    def outcome(self, update: int, batch: TupleBatch) -> StepOutcome:
         self._prepare(update)
         found = batch.distinct(self.data.ids)
         has, places = torch.from_numpy(batch.has), torch.from_numpy(found.places)
@@ -74,7 +74,7 @@ class TuplesStep(Step):
         embeddings, averages = self.network.embed_with_averages(captions, languages)
         texts = Texts(_lay(embeddings, places), _lay(averages, places))
         if update < self.pretraining:
-            return Outcome(across_languages(texts.averages, has, loss), 0.0, np.inf)
+            return StepOutcome(across_languages(texts.averages, has, loss), 0.0, np.inf)
         parts = to_tensors(self.data.features, batch.images)
         images = self.network.embed_images(*self.augmenter.images(update, 0, parts))
         matching, cosines = match_images(texts.embeddings, images, has, loss)
@@ -88,7 +88,7 @@ class TuplesStep(Step):
         # Where all scores are alike, every hinge is the margin.
         hinges = loss.margin * (loss.caption_weight + loss.image_weight)
         collapsed = float(added.detach()) + hinges
-        return Outcome(matching + added, collapsed, float(cosines.detach().std(correction=0)))
+        return StepOutcome(matching + added, collapsed, float(cosines.detach().std(correction=0)))
 
     def _prepare(self, update: int) -> None:
         for layer in self.words:

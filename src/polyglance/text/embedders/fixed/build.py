@@ -42,7 +42,13 @@ class VectorSource:
     def of(
         cls, recipe: TextRecipe, dataset: Dataset | None, cache: Path | None = None
     ) -> "VectorSource":
-        """The source of a recipe of fixed vectors."""
+        """The source of a recipe of fixed vectors.
+
+        Args:
+            recipe: of the text, with an embedder of fixed vectors.
+            dataset: whose captions, where vectors are made from captions.
+            cache: where vectors that were made are kept.
+        """
         assert isinstance(recipe.embedder, VectorsEmbedderRecipe)
         return cls(recipe.embedder, recipe.tokenizer, dataset, cache)
 

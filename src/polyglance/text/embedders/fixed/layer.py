@@ -54,7 +54,13 @@ class TranslatedWords(WordLayer):
         return vectors
 
     def begin(self, code: str, matrix: Tensor, bias: bool = False) -> None:
-        """Start a language's translator from `matrix` [D, D]; its bias at 0 unless `bias` (T2)."""
+        """Start a language's translator from a matrix.
+
+        Args:
+            code: the language.
+            matrix: [D, D], the translator's first weight.
+            bias: whether the bias stays as drawn (T2) instead of 0.
+        """
         translator = self.translators[f"language_{code}"]
         assert isinstance(translator, nn.Linear)
         with torch.no_grad():

@@ -24,7 +24,7 @@ Tables = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True)
-class LanguageWords:
+class UniversalLanguage:
     """The words of a language, most frequent first, with vectors; which keep theirs [n] bool."""
 
     vectors: WordVectors
@@ -63,7 +63,7 @@ def build_tokens(recipe: Recipe, texts: TrainingTexts) -> tuple[Tables, Layout, 
 
 def _words(
     corpus: Corpus, code: str, captions: Sequence[Sequence[str]], texts: TrainingTexts
-) -> LanguageWords:
+) -> UniversalLanguage:
     settings = corpus.settings
     known = Vocabulary.build({code: captions}, settings.min_count).words[len(SPECIALS) :]
     vectors = language_vectors(code, known, captions, corpus, texts.cache)
@@ -78,11 +78,11 @@ def _words(
         own[settings.frequent :] = False
     if isinstance(settings.rare, DictionaryRare) and code == settings.rare.pivot:
         own[:] = True
-    return LanguageWords(vectors, own)
+    return UniversalLanguage(vectors, own)
 
 
 def _own(
-    settings: UniversalEmbedderRecipe, words: Mapping[str, LanguageWords], latent: int = 0
+    settings: UniversalEmbedderRecipe, words: Mapping[str, UniversalLanguage], latent: int = 0
 ) -> tuple[Layout, FirstVectors]:
     """The numbering of own words behind `latent` tokens, and their vectors, reduced where asked."""
     layout = Layout(latent, {code: int(own.own.sum()) for code, own in words.items()})
@@ -92,7 +92,7 @@ def _own(
 
 
 def _with_latent(
-    recipe: Recipe, words: Mapping[str, LanguageWords], found: TokenAssignment
+    recipe: Recipe, words: Mapping[str, UniversalLanguage], found: TokenAssignment
 ) -> tuple[Tables, Layout, FirstVectors]:
     """Rare words become their tokens; tokens without any word are deleted."""
     settings = recipe.text.embedder
@@ -107,14 +107,14 @@ def _with_latent(
     return tables, layout, FirstVectors(first.own, found.vectors[used])
 
 
-def _own_tokens(words: LanguageWords, layout: Layout, code: str) -> dict[str, int]:
+def _own_tokens(words: UniversalLanguage, layout: Layout, code: str) -> dict[str, int]:
     return dict(zip(words.words(own=True), range(*layout.own_ranges[code]), strict=True))
 
 
 def _translate(
     settings: UniversalEmbedderRecipe,
     pivot: str,
-    words: Mapping[str, LanguageWords],
+    words: Mapping[str, UniversalLanguage],
     tables: Tables,
 ) -> None:
     """Rare words become the pivot's; those without a known translation are dropped."""
