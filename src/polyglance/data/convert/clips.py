@@ -56,7 +56,14 @@ class Clips:
         return list(self._captions.get(clip, ()))
 
     def keep_only(self, clip: str, language: str, text: str, where: str) -> None:
-        """Replace a clip's captions by a single one; the arguments are those of `add`."""
+        """Replace a clip's captions by a single independent one.
+
+        Args:
+            clip: the clip's name.
+            language: of the caption.
+            text: the caption.
+            where: its place, for an error.
+        """
         self._captions.pop(clip, None)
         self.add(clip, language, "independent", text, where)
 
