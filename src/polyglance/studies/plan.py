@@ -175,7 +175,7 @@ def make_plan(
         profile: the name of one of its profiles.
         facts: of the data; without them only the number of a retrieval study's runs is
             meaningful. A measured study has no data.
-        seeds: of every row; None is as the profile or the row says.
+        seeds: of every row; None is as the profile says.
         overrides: changes as `read_changes` takes them, over all others.
         only: pattern of the names of the rows that `overrides` are for.
     """
