@@ -129,7 +129,13 @@ def _parse(text: str, source: str, noun: str, loader: Any = _Loader) -> dict[str
 
 
 def validate(schema: type[T], value: Any, source: str) -> T:
-    """Check a value; the error names the first mistake's field and the nearest valid one."""
+    """Check a value; the error names the first mistake's field and the nearest valid one.
+
+    Args:
+        schema: the model that the value must fit.
+        value: as read from YAML or JSON.
+        source: the file or whatever else the value is from, for the error.
+    """
     try:
         return schema.model_validate(value)
     except ValidationError as error:

@@ -93,7 +93,15 @@ class Bar:
 def track(
     items: Iterable[T], description: str, total: int, unit: str = "it", show: bool | None = None
 ) -> Iterator[T]:
-    """Yield from `items` while showing a `Bar`."""
+    """Yield from `items` while showing a `Bar`.
+
+    Args:
+        items: what to yield.
+        description: the text before the bar.
+        total: how many items there are.
+        unit: what the rate counts a second.
+        show: False shows nothing.
+    """
     with Bar(description, total, unit, show) as bar:
         for item in items:
             yield item

@@ -14,10 +14,15 @@ Mapped = dict[str, Any]
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any], schema: Any = Recipe) -> Mapped:
-    """Both mappings; in sections, too, what is `above` wins.
+    """Both mappings as one, section by section.
 
-    Where `above` changes a section's kind, the fields that the new kind lacks are left out. A
-    mapping that is a value, such as training.multipliers, is replaced as a whole.
+    A mapping that is a value, such as training.multipliers, is replaced as a whole.
+
+    Args:
+        below: the fields that stay where `above` has none.
+        above: the fields that win; where they change a section's kind, the fields of `below` that
+            the new kind lacks are left out.
+        schema: the model that both are written for.
 
     >>> merge({"image": {"head": {"kind": "mlp", "hidden": 8}, "unit": True}},
     ...       {"image": {"head": {"kind": "linear"}}})

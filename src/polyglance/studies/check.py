@@ -65,7 +65,12 @@ def _check_claim(
 
 
 def column_pairs(first: str, second: str, columns: Sequence[str]) -> list[tuple[str, str]]:
-    """Titles that `first` and `second` mean, `*` being the same words in both.
+    """The pairs of titles that two patterns mean.
+
+    Args:
+        first: a column's title, with or without `*`.
+        second: the title to pair it with; its `*` is the same words as that of `first`.
+        columns: the titles there are; pairs with another title are left out.
 
     >>> column_pairs("* small", "* large", ["A small", "A large", "B small", "C large"])
     [('A small', 'A large')]

@@ -23,9 +23,13 @@ def nameless(recipe: Recipe) -> Recipe:
 
 
 def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
-    """The identity of a run: recipe, its seed, and the data's fingerprint.
+    """The identity of a run.
 
-    Defaults are left out, so that a field that later versions add leaves old runs valid.
+    Args:
+        recipe: the system, with its seed; defaults are left out, so that a field that later
+            versions add leaves old runs valid.
+        data: the data's fingerprint.
+        dataset: the data itself, for the digest of features that were imported.
     """
     value = {
         "format": RUN_FORMAT,

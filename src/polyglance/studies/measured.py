@@ -44,7 +44,13 @@ class Trial:
 
 
 def make_trial(experiment: str, changes: Iterable[Changes], each: str | None) -> Trial:
-    """The experiment's settings with changes, the later over the former, `$each` replaced."""
+    """An experiment with its settings.
+
+    Args:
+        experiment: its name.
+        changes: of the default settings, the later over the former.
+        each: what replaces `$each`; None leaves it.
+    """
     settings: dict[str, Any] = {}
     for change in changes:
         settings = merge(
@@ -74,7 +80,13 @@ def measure_of(column: Column, row: Row) -> str:
 
 
 def check_measures(study: Study, row: Row, sources: Iterable[Mapping[str, str]]) -> None:
-    """Raise for a row that fills no column at any x: a misspelt measure."""
+    """Raise for a row that fills no column at any x: a misspelt measure.
+
+    Args:
+        study: whose columns are filled.
+        row: the row.
+        sources: measure → key of the run, for each x.
+    """
     given = list(dict.fromkeys(name for source in sources for name in source))
     wanted = [measure_of(column, row) for column in study.columns]
     if not set(wanted) & set(given):

@@ -36,7 +36,13 @@ class View(Section):
 
 
 def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
-    """The kinds a cell is evaluated on: the column's, the row's or the study's."""
+    """The kinds of captions a cell is evaluated on; None is each language's best.
+
+    Args:
+        study: asked last.
+        row: asked where the column names none.
+        column: asked first; with machine captions, only these.
+    """
     if column.machine is not None:
         return ("machine",)
     kinds = column.kinds or row.evaluation.kinds or study.evaluation.kinds
@@ -56,7 +62,13 @@ def _recipe_translation(recipe: str) -> TranslationRecipe | None:
 
 
 def view_of(row: Row, column: Column, perturb: str | None = None) -> str:
-    """What is done before a cell's evaluation, as `Need` has it."""
+    """What is done before a cell's evaluation, as `Need` has it.
+
+    Args:
+        row: says how its models are asked.
+        column: says whether captions are made by a translator.
+        perturb: how the queries are changed; None leaves them.
+    """
     view = View(perturb=perturb, translation=translation_of(row), machine=column.machine)
     found = {k: v for k, v in view.model_dump(mode="json").items() if v is not None}
     return json.dumps(found, sort_keys=True) if found else ""

@@ -29,7 +29,12 @@ def renewed(changes: Changes) -> Changes:
 
 
 def replaced(value: Any, mark: str, text: str | None) -> Any:
-    """Put `text`, unless it is None, in the place of `mark` in all texts of a value.
+    """Replace a mark in all texts of a value, keys included.
+
+    Args:
+        value: mappings and lists of texts, or one text.
+        mark: such as `$language`.
+        text: what replaces it; None leaves the value as it is.
 
     >>> replaced({"data": {"languages": ["en", "$language"]}}, "$language", "de")
     {'data': {'languages': ['en', 'de']}}

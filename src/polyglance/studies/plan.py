@@ -96,6 +96,13 @@ class Facts:
 
     @classmethod
     def of(cls, dataset: Dataset, split: str, lexicon: Path | None = None) -> "Facts":
+        """The facts of a dataset.
+
+        Args:
+            dataset: images with captions.
+            split: what is evaluated.
+            lexicon: the file, for perturbations that replace words by their meaning.
+        """
         part = dataset.split(split)
         human = [code for code in part.languages if part.best_kind(code) in HUMAN_KINDS]
         fingerprint, every = dataset_fingerprint(dataset), dataset.languages
@@ -119,7 +126,13 @@ class Plan:
     """Rows that train on languages which the data lacks."""
 
     def members(self, column: Column, row: Row, facts: Facts | None) -> list[str]:
-        """The languages that a column averages over, or its measure."""
+        """The languages that a column averages over, or its measure.
+
+        Args:
+            column: a column of the study.
+            row: a row of the study.
+            facts: of the data; None in a measured study.
+        """
         if column.measure is not None:
             return [measure_of(column, row)]
         if column.language is not None:
@@ -155,10 +168,16 @@ def make_plan(
     overrides: Mapping[str, Any] = NOTHING,
     only: str = "*",
 ) -> Plan:
-    """All runs of a study, with `overrides` in the rows that match `only`.
+    """All runs of a study.
 
-    Without `facts` of the data, only the number of a retrieval study's runs is meaningful; a
-    measured study has no data.
+    Args:
+        study: what to run.
+        profile: the name of one of its profiles.
+        facts: of the data; without them only the number of a retrieval study's runs is
+            meaningful. A measured study has no data.
+        seeds: of every row; None is as the profile says.
+        overrides: changes as `read_changes` takes them, over all others.
+        only: pattern of the names of the rows that `overrides` are for.
     """
     chosen = pick_profile(study, profile)
     columns, missing = _columns(study, facts)

@@ -199,7 +199,13 @@ def _series(outcome: Outcome, samples: np.ndarray, column: Column) -> Series:
 
 
 def figure(plan: Plan, line: Line, column: Column) -> float | None:
-    """The paper's number."""
+    """The paper's number in a cell; None where it has none.
+
+    Args:
+        plan: of the study, for the order of its columns.
+        line: the row and its x.
+        column: a column of the study.
+    """
     paper = line.row.paper
     if isinstance(paper, list):
         return paper[[c.title for c in plan.study.columns].index(column.title)]

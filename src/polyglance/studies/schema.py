@@ -11,7 +11,7 @@ from pydantic import AliasChoices, Field, field_validator, model_validator
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.recipes.schema import TranslationRecipe
-from polyglance.sections import Section as Part
+from polyglance.sections import Section
 from polyglance.studies.overrides import read_changes
 
 COUNTED = {
@@ -26,7 +26,7 @@ Figure = float | dict[str, float]
 """The paper's number in a column, or by x-value of the curve."""
 
 
-class Evaluation(Part):
+class EvaluationSettings(Section):
     """What to evaluate on."""
 
     split: str = "test"
@@ -34,7 +34,7 @@ class Evaluation(Part):
     languages: list[str] | None = Field(None, description="null is those of the columns")
 
 
-class RowEvaluation(Part):
+class RowEvaluation(Section):
     """What a row is evaluated on where it differs from the study."""
 
     kinds: list[str] | None = None
@@ -44,7 +44,7 @@ class RowEvaluation(Part):
     )
 
 
-class MachineCaptions(Part):
+class MachineCaptions(Section):
     """Captions that a translator makes of an image's, to evaluate on instead of people's."""
 
     translator: str = Field(description="as for 'data translate'; $data is the study's dataset")
@@ -59,7 +59,7 @@ def _read(value: Any) -> Any:
         raise ValueError(str(error)) from None
 
 
-class Changes(Part):
+class Changes(Section):
     """Something with overrides: a mapping, dotted or nested, or `[path=value, …]`.
 
     They change a recipe, or an experiment's settings; `settings` is another word for them.
@@ -116,7 +116,7 @@ class Row(Changes):
         return bool(self.recipe or (self.runs and all(run.recipe for run in self.runs)))
 
 
-class Section(Part):
+class TableSection(Section):
     """Rows under a heading of their own."""
 
     title: str
@@ -124,7 +124,7 @@ class Section(Part):
     rows: list[Row] = Field(min_length=1)
 
 
-class Column(Part):
+class Column(Section):
     """A number per row. `language: "*"` stands for every language that no other column names.
 
     In a measured study it is a `measure` of the experiment, in which `$row` is the row's name.
@@ -214,7 +214,7 @@ class Column(Part):
         return f"{text} with {self.perturb}{', change' if self.change else ''}"
 
 
-class Curve(Part):
+class CurveSettings(Section):
     """Every row is trained at each x: a figure's curves."""
 
     path: str = Field(description="the recipe's field that x is")
@@ -224,7 +224,7 @@ class Curve(Part):
     log_y: bool = False
 
 
-class Scatter(Part):
+class Scatter(Section):
     """A point for every row: a column against another, such as recall against parameters."""
 
     x: str = Field(description="title of a column")
@@ -233,14 +233,14 @@ class Scatter(Part):
     paper: bool = Field(False, description="the paper's points on the same axes, as diamonds")
 
 
-class Lines(Part):
+class Lines(Section):
     """A line for every section, through rows with the labels that all sections have."""
 
     label: str = Field(description="what changes from row to row")
     y: list[str] = Field(min_length=1, description="titles of columns; each is a panel")
 
 
-class Claim(Part):
+class Claim(Section):
     """A statement of the paper, and the comparisons that it means, such as `a > b`.
 
     They are between rows, over some columns, or between columns, over some rows. In names of
@@ -303,11 +303,11 @@ class Study(Changes):
     paper: str
     note: str = ""
     profiles: dict[str, Profile] = Field(min_length=1)
-    evaluation: Evaluation = Evaluation()
+    evaluation: EvaluationSettings = EvaluationSettings()
     columns: list[Column] = Field(min_length=1)
     rows: list[Row] = Field([])
-    sections: list[Section] = Field([])
-    curve: Curve | None = None
+    sections: list[TableSection] = Field([])
+    curve: CurveSettings | None = None
     scatter: Scatter | None = None
     lines: Lines | None = None
     claims: list[Claim] = Field([])
@@ -337,9 +337,9 @@ class Study(Changes):
         return self
 
     @property
-    def parts(self) -> list[Section]:
+    def parts(self) -> list[TableSection]:
         """The sections; one without a title where the study has plain rows."""
-        return self.sections or [Section(title="", rows=self.rows)]
+        return self.sections or [TableSection(title="", rows=self.rows)]
 
     @property
     def all_rows(self) -> list[Row]:

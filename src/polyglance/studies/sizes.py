@@ -42,7 +42,13 @@ class Sizes:
         return ended.seconds / ended.updates * ended.updates_per_epoch
 
     def line(self, plan: Plan, line: Line, column: Column) -> dict[int, float]:
-        """What a column counts, by seed: of a row's trainings the sum, of memory the most."""
+        """What a column counts, by seed: of a row's trainings the sum, of memory the most.
+
+        Args:
+            plan: which has the runs.
+            line: the row at one x.
+            column: one that counts parameters or a cost.
+        """
         found = {}
         for seed, source in enumerate(line.sources):
             runs = [plan.runs[key] for key in dict.fromkeys(source.values())]

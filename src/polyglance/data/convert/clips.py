@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.data.convert.common import Conversion, add_to_split, caption, image_list
+from polyglance.data.convert.common import Conversion, add_to_split, caption, image_list, one_of
 from polyglance.data.convert.frames import import_frames
 from polyglance.data.dataset import CaptionedImage
 from polyglance.digest import short_digest
@@ -56,7 +56,14 @@ class Clips:
         return list(self._captions.get(clip, ()))
 
     def keep_only(self, clip: str, language: str, text: str, where: str) -> None:
-        """Replace a clip's captions by a single one; the arguments are those of `add`."""
+        """Replace a clip's captions by a single independent one.
+
+        Args:
+            clip: the clip's name.
+            language: of the caption.
+            text: the caption.
+            where: its place, for an error.
+        """
         self._captions.pop(clip, None)
         self.add(clip, language, "independent", text, where)
 
@@ -143,12 +150,36 @@ def _listed(path: Path) -> list[str]:
     return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
 
 
-def refuse_images(images: Path | None) -> None:
-    """Clips come as arrays; a folder of image files is a mistake."""
+def check_options(images: Path | None, lists: str, split: str, *splits: str) -> None:
+    """Refuse options that a video layout does not take, or not together.
+
+    Args:
+        images: must not be given: clips come as arrays.
+        lists: folder of lists of clips; only with the default split.
+        split: the user's choice.
+        splits: what there is to choose from, the default first.
+    """
     if images is not None:
         raise PolyglanceError(
             f"{images}: clips come as arrays, without image files; leave out --pictures"
         )
+    one_of("split", split, *splits)
+    if lists and split != splits[0]:
+        raise PolyglanceError("give -o lists= or -o split=, not both")
+
+
+def text_field(entry: Any, field: str, where: str) -> str:
+    """A field that must hold a text.
+
+    Args:
+        entry: an entry of a JSON list.
+        field: the field's name.
+        where: the entry's place, for an error.
+    """
+    value = entry.get(field) if isinstance(entry, dict) else None
+    if not isinstance(value, str) or not value.strip():
+        raise PolyglanceError(f"{where}: field '{field}' must be a text")
+    return value
 
 
 def json_files(source: Path, *patterns: str) -> list[Path]:

@@ -5,9 +5,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, caption, one_of, steps
+from polyglance.data.convert.common import (
+    CONVERTERS,
+    Builder,
+    Conversion,
+    caption,
+    one_of,
+    read_listing,
+    steps,
+)
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
 
 FILES = ("captions_*.json", "stair_captions_*.json", "yjcaptions*.json")
 
@@ -38,9 +45,7 @@ def convert_coco(
     field = {"raw": "caption", "tok": "tokenized_caption"}[one_of("text", text, "raw", "tok")]
     builder, notes = Builder(), []
     for path in _files(source, text):
-        value = read_json(path)
-        if not isinstance(value, dict) or not isinstance(value.get("annotations"), list):
-            raise PolyglanceError(f"{path}: not COCO's layout, it has no list 'annotations'")
+        value = read_listing(path, "annotations", "COCO")
         files = _image_names(value.get("images") or [], path)
         code = language or ("ja" if re.match("stair|yj", path.name) else "en")
         used = Counter[str]()

@@ -5,13 +5,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from polyglance.data.dataset import CaptionedImage
 from polyglance.errors import PolyglanceError
-from polyglance.files import bounded, open_text
+from polyglance.files import bounded, open_text, read_json
 from polyglance.progress import Bar
 from polyglance.registry import Registry
 
@@ -119,6 +119,20 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     except (UnicodeDecodeError, EOFError, OSError) as error:
         where = f"{path}, after line {number}"
         raise PolyglanceError(f"{where}: the file is damaged or not UTF-8 ({error})") from None
+
+
+def read_listing(path: Path, field: str, layout: str) -> dict[str, Any]:
+    """A JSON file whose entries are in a list.
+
+    Args:
+        path: the file.
+        field: the list's name; a file without it is an error.
+        layout: whose it is, for the error.
+    """
+    value = read_json(path)
+    if not isinstance(value, dict) or not isinstance(value.get(field), list):
+        raise PolyglanceError(f"{path}: not {layout}'s layout, it has no list '{field}'")
+    return value
 
 
 def caption(text: str, where: str) -> str:

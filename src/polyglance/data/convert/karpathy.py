@@ -2,10 +2,17 @@
 
 from pathlib import Path
 
-from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, caption, one_of, steps
+from polyglance.data.convert.common import (
+    CONVERTERS,
+    Builder,
+    Conversion,
+    caption,
+    one_of,
+    read_listing,
+    steps,
+)
 from polyglance.data.table import split_name
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
 
 
 @CONVERTERS.register("karpathy")
@@ -30,10 +37,7 @@ def convert_karpathy(
     one_of("restval", restval, "train", "val", "keep", "drop")
     one_of("text", text, "raw", "tok")
     path = _file(source)
-    value = read_json(path)
-    entries = value.get("images") if isinstance(value, dict) else None
-    if not isinstance(entries, list):
-        raise PolyglanceError(f"{path}: not Karpathy's layout, it has no list 'images'")
+    entries = read_listing(path, "images", "Karpathy")["images"]
     builder = Builder()
     for number, entry in enumerate(steps(entries, "images")):
         where = f"{path}, images[{number}]"

@@ -3,13 +3,11 @@
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from polyglance.data.convert.clips import Clips, json_files, read_lists, refuse_images
-from polyglance.data.convert.common import CONVERTERS, Conversion, lines, one_of, steps
+from polyglance.data.convert.clips import Clips, check_options, json_files, read_lists, text_field
+from polyglance.data.convert.common import CONVERTERS, Conversion, lines, read_listing, steps
 from polyglance.data.table import split_name
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
 
 JSON = ("*videodatainfo*.json", "MSRVTT_data*.json", "msrvtt_data*.json")
 CSV = "MSRVTT_JSFUSION_test.csv"
@@ -40,10 +38,7 @@ def convert_msrvtt(
         max_frames: at most so many of a clip, evenly spread; 0 takes all.
         lists: folder of lists of clips, instead of `split`.
     """
-    refuse_images(images)
-    one_of("split", split, "full", "1k-a", "1k-a-7k")
-    if lists and split != "full":
-        raise PolyglanceError("give -o lists= or -o split=, not both")
+    check_options(images, lists, split, "full", "1k-a", "1k-a-7k")
     clips = Clips()
     for path in json_files(source, *JSON):
         _read(path, clips)
@@ -56,29 +51,19 @@ def convert_msrvtt(
 
 
 def _read(path: Path, clips: Clips) -> None:
-    value = read_json(path)
-    videos = value.get("videos") if isinstance(value, dict) else None
-    if not isinstance(videos, list):
-        raise PolyglanceError(f"{path}: not MSR-VTT's layout, it has no list 'videos'")
-    for number, entry in enumerate(videos):
+    value = read_listing(path, "videos", "MSR-VTT")
+    for number, entry in enumerate(value["videos"]):
         where = f"{path}, videos[{number}]"
-        clip = _text(entry, "video_id", where)
-        name = _text(entry, "split", where).lower()
+        clip = text_field(entry, "video_id", where).strip()
+        name = text_field(entry, "split", where).strip().lower()
         clips.splits[clip] = {"validate": "val"}.get(name, split_name(name))
     sentences = value.get("sentences") or []
     if not isinstance(sentences, list):
         raise PolyglanceError(f"{path}: field 'sentences' must be a list")
     for number, entry in enumerate(steps(sentences, "captions")):
         where = f"{path}, sentences[{number}]"
-        clip = _text(entry, "video_id", where)
+        clip = text_field(entry, "video_id", where).strip()
         clips.add(clip, "en", "independent", entry.get("caption"), where)
-
-
-def _text(entry: Any, key: str, where: str) -> str:
-    value = entry.get(key) if isinstance(entry, dict) else None
-    if not isinstance(value, str) or not value.strip():
-        raise PolyglanceError(f"{where}: field '{key}' must be a text")
-    return value.strip()
 
 
 def _one_thousand(source: Path, clips: Clips, keep_rest: bool) -> None:

@@ -3,8 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.convert.clips import Clips, hold_out, json_files, read_lists, refuse_images
-from polyglance.data.convert.common import CONVERTERS, Conversion, one_of, steps
+from polyglance.data.convert.clips import (
+    Clips,
+    check_options,
+    hold_out,
+    json_files,
+    read_lists,
+    text_field,
+)
+from polyglance.data.convert.common import CONVERTERS, Conversion, steps
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json
 
@@ -38,10 +45,7 @@ def convert_vatex(
         max_frames: at most so many of a clip, evenly spread; 0 takes all.
         lists: folder of lists of clips, instead of `split`.
     """
-    refuse_images(images)
-    one_of("split", split, "official", "halves")
-    if lists and split != "official":
-        raise PolyglanceError("give -o lists= or -o split=, not both")
+    check_options(images, lists, split, "official", "halves")
     clips = Clips()
     for path in json_files(source, "*vatex*.json"):
         part = _part(path)
@@ -80,9 +84,7 @@ def _read(path: Path, part: str, clips: Clips) -> None:
         raise PolyglanceError(f"{path}: not VATEX's layout, it is no list of clips")
     for number, entry in enumerate(steps(value, "clips")):
         where = f"{path}, [{number}]"
-        clip = entry.get("videoID") if isinstance(entry, dict) else None
-        if not isinstance(clip, str) or not clip.strip():
-            raise PolyglanceError(f"{where}: field 'videoID' must be a text")
+        clip = text_field(entry, "videoID", where)
         if clips.splits.setdefault(clip, part) != part:
             raise PolyglanceError(f"{where}: clip '{clip}' is also in split '{clips.splits[clip]}'")
         _add(clip, entry, where, clips)

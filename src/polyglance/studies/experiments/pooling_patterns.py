@@ -42,7 +42,12 @@ class PatternSettings(Settings):
 
 
 def true_coefficients(pattern: str, lengths: "Tensor", size: int) -> "Tensor":
-    """The pattern's coefficients [L, size] for lengths [L]; zero past each length.
+    """The pattern's coefficients [L, size]; zero past each length.
+
+    Args:
+        pattern: A, M-1, M-10, T-50% or L.
+        lengths: of the sets [L].
+        size: the columns of the result, at least the longest length.
 
     >>> import torch
     >>> true_coefficients("L", torch.tensor([2, 3]), 3)
@@ -119,6 +124,11 @@ def sorted_sets(lengths: "Tensor", size: int, dim: int) -> "Tensor":
 
     NumPy sorts twenty times faster than PyTorch here; ascending, of values whose opposites are
     just as normal.
+
+    Args:
+        lengths: of the sets [B].
+        size: the places of a set, at least the longest length.
+        dim: the features' dimension.
     """
     import numpy as np
     import torch

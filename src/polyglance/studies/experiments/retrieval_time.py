@@ -108,7 +108,13 @@ def matching(name: str, dim: int) -> Any:
 
 
 def random_sets(count: int, size: int, dim: int) -> "Sets":
-    """Sets of normalised vectors."""
+    """Sets of normalised random vectors [count, size, dim].
+
+    Args:
+        count: how many sets.
+        size: vectors of a set.
+        dim: their dimension.
+    """
     import torch
     from torch.nn.functional import normalize
 

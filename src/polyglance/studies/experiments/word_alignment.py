@@ -44,7 +44,13 @@ def measures(settings: AlignmentSettings) -> list[str]:
 
 
 def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> Measured:
-    """Make vectors, align, translate."""
+    """Make vectors, align, translate.
+
+    Args:
+        settings: the pair of languages and how to align it.
+        dataset: the captions that the vectors and the dictionary are made of.
+        cache: where word vectors are kept; None is the XDG cache.
+    """
     import numpy as np
 
     from polyglance.alignment import (

@@ -51,7 +51,13 @@ def colours_of(results: Results) -> dict[str, str]:
 def filled_columns(
     results: Results, titles: Iterable[str], find: Callable[[Column], T]
 ) -> list[tuple[Column, T]]:
-    """Columns with what `find` has for them; without those that are missing or have nothing."""
+    """Columns with what is to be drawn of them.
+
+    Args:
+        results: their plan has the columns.
+        titles: of the columns wanted; those that are missing are left out.
+        find: column → what to draw of it; columns without anything are left out.
+    """
     columns = {column.title: column for column in results.plan.columns}
     found = [(columns[title], find(columns[title])) for title in titles if title in columns]
     return [(column, values) for column, values in found if values]
@@ -80,19 +86,40 @@ def make_panels(
 
 
 def name_axes(axes: Any, title: str, x_label: str) -> None:
-    """Title, name of x and grid of a panel."""
+    """Set the title, the name of x and the grid of a panel.
+
+    Args:
+        axes: Matplotlib's, of one panel.
+        title: above the panel.
+        x_label: the name of x.
+    """
     axes.set(title=title, xlabel=x_label)
     axes.title.set_fontsize(10)
     axes.grid(color=GRID, linewidth=0.7)
 
 
 def plot_paper(axes: Any, x: Any, y: Any, edge: str = INK, size: float = 4.5, **more: Any) -> None:
-    """The paper's figure, a diamond."""
+    """Draw the paper's numbers as diamonds.
+
+    Args:
+        axes: Matplotlib's.
+        x: where; a number or several.
+        y: the paper's numbers, as many.
+        edge: colour of the outline.
+        size: of the diamond, in points.
+        more: passed on to `axes.plot`.
+    """
     axes.plot(x, y, "D", color="white", markeredgecolor=edge, markersize=size, **more)
 
 
 def add_legend(figure: Any, axes: Any, results: Results | None = None) -> None:
-    """Below the panels, in as many columns as fit; the paper, if `results` have it, goes last."""
+    """Add a legend below the panels, in as many columns as fit.
+
+    Args:
+        figure: Matplotlib's.
+        axes: the panel whose labels are shown.
+        results: where they have numbers of the paper, its diamond is added as the last label.
+    """
     if results is not None and results.has_paper:
         plot_paper(axes, [], [], label=PAPER)
     keys = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda k: k[1] == PAPER)

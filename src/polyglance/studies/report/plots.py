@@ -27,7 +27,7 @@ from polyglance.studies.report.drawing import (
 from polyglance.studies.report.scatter import draw_scatter
 from polyglance.studies.report.tables import heading
 from polyglance.studies.results import Cell, Results, read_measures
-from polyglance.studies.schema import Column, Curve, Row
+from polyglance.studies.schema import Column, CurveSettings, Row
 from polyglance.studies.statistics import Series
 
 BARS_PER_INCH = 5.0
@@ -127,7 +127,7 @@ def _tick(column: Column, columns: list[Column]) -> str:
     return heading(column).replace(" ", "\n", 1)
 
 
-def _curves(results: Results, curve: Curve) -> Plot:
+def _curves(results: Results, curve: CurveSettings) -> Plot:
     plan = results.plan
     columns = [column for column in plan.columns if not column.counted]
     across = 2 if len(columns) == 4 else min(3, len(columns))
@@ -150,7 +150,7 @@ def _curves(results: Results, curve: Curve) -> Plot:
     return Plot("curves", f"Mean over seeds against x, bands {SPREAD}", to_svg(figure))
 
 
-def _set_scales(axes: Any, curve: Curve, places: list[float]) -> None:
+def _set_scales(axes: Any, curve: CurveSettings, places: list[float]) -> None:
     if curve.log and min(places) > 0:
         axes.set_xscale("log")
     elif curve.log:

@@ -68,7 +68,13 @@ def table_line(cells: list[str]) -> str:
 
 
 def cell_class(table: Table, cell: str, place: int) -> str:
-    """How a page shows a cell: significant differences are coloured."""
+    """The CSS class of a cell: significant differences are coloured.
+
+    Args:
+        table: which the cell is in.
+        cell: its text.
+        place: the number of its column, from 0.
+    """
     if cell in (NONE, "failed"):
         return "none" if cell == NONE else "failed"
     if table.header[place] == "paper":

@@ -1,15 +1,16 @@
 """Words as numbers. Build from training captions only, or the evaluation leaks."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.ragged import Ragged
 
+T = TypeVar("T")
 PAD, START, END, UNKNOWN = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<start>", "<end>", "<unk>")
 Scope = Literal["pooled", "per-language"]
@@ -137,15 +138,35 @@ class Vocabulary:
     @classmethod
     def from_json(cls, value: Any, where: str = "vocabulary") -> "Vocabulary":
         """The inverse of `to_json`; `where` names the file in the error."""
-        words = value.get("words") if isinstance(value, dict) else None
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise PolyglanceError(f"{where}: field 'words' must be a list of words")
-        if value.get("specials", list(SPECIALS)) != list(SPECIALS):
-            raise PolyglanceError(f"{where}: field 'specials' must be {list(SPECIALS)}")
-        try:
-            return cls(words)
-        except PolyglanceError as error:
-            raise PolyglanceError(f"{where}: {error}") from None
+        return restore(cls, value, ("words", "words"), SPECIALS, where)
+
+
+def restore(
+    make: Callable[[list[str]], T],
+    value: Any,
+    field: tuple[str, str],
+    specials: Sequence[str],
+    where: str,
+) -> T:
+    """What numbers texts, made of its JSON value.
+
+    Args:
+        make: texts → the object; its errors are given `where`.
+        value: a mapping with a list of texts and, unless they are left out, the specials.
+        field: the list's name, and what it holds, for the error.
+        specials: those that the value must have.
+        where: names the file in the error.
+    """
+    name, noun = field
+    texts = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise PolyglanceError(f"{where}: field '{name}' must be a list of {noun}")
+    if value.get("specials", list(specials)) != list(specials):
+        raise PolyglanceError(f"{where}: field 'specials' must be {list(specials)}")
+    try:
+        return make(texts)
+    except PolyglanceError as error:
+        raise PolyglanceError(f"{where}: {error}") from None
 
 
 def count(tokens: Iterable[Sequence[str]]) -> Counter[str]:

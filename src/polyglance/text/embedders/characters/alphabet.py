@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.text.embedders.vocabulary import count
+from polyglance.text.embedders.vocabulary import count, restore
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<start>", "<end>")
@@ -94,15 +94,7 @@ class Alphabet:
     @classmethod
     def from_json(cls, value: Any, where: str = "alphabet") -> "Alphabet":
         """The inverse of `to_json`; `where` names the file in the error."""
-        symbols = value.get("symbols") if isinstance(value, dict) else None
-        if not isinstance(symbols, list) or not all(isinstance(one, str) for one in symbols):
-            raise PolyglanceError(f"{where}: field 'symbols' must be a list of characters")
-        if value.get("specials", list(SPECIALS)) != list(SPECIALS):
-            raise PolyglanceError(f"{where}: field 'specials' must be {list(SPECIALS)}")
-        try:
-            return cls(symbols)
-        except PolyglanceError as error:
-            raise PolyglanceError(f"{where}: {error}") from None
+        return restore(cls, value, ("symbols", "characters"), SPECIALS, where)
 
 
 def nfc(text: str) -> str:
