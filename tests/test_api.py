@@ -18,7 +18,7 @@ def test_train_evaluate_search_and_add_a_language(tmp_path, monkeypatch):
     assert report.folds == 2
     assert report["de"].metrics.mr > 30
 
-    found = polyglance.gallery(model, dataset, ["red dog", "blau katze"], top=3, language="en")
+    found = polyglance.search(model, dataset, ["red dog", "blau katze"], top=3, language="en")
     assert [len(one.hits) for one in found] == [3, 3]
 
     (tmp_path / "fr-en.txt").write_text("rouge red\nchien dog\n", encoding="utf-8")
