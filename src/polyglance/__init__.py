@@ -6,7 +6,7 @@
     polyglance.train(polyglance.load_recipe("nce"), dataset, "runs/mine")
     model = polyglance.load("runs/mine")
     polyglance.evaluate(model, dataset, "test")
-    polyglance.gallery(model, "~/Pictures", ["ein Hund am Strand"])
+    polyglance.search(model, "~/Pictures", ["ein Hund am Strand"])
 
 Names are looked up when they are first used: importing the package takes no time.
 """
