@@ -1,6 +1,6 @@
 """How large the package is: files, lines, lines of code without docstrings and comments.
 
-    python benchmarks/sizes.py [FOLDER ...]
+python benchmarks/sizes.py [FOLDER ...]
 """
 
 import ast
