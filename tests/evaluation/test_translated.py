@@ -11,6 +11,7 @@ from polyglance.evaluation import evaluate
 from polyglance.evaluation.captions import choose_captions
 from polyglance.evaluation.translated import Translated, Views
 from polyglance.evaluation.translation import Translation
+from polyglance.recipes import load_recipe
 from polyglance.sets import VectorSets
 from polyglance.translation import Translator
 
@@ -174,6 +175,23 @@ def test_what_a_translation_may_be():
         Translation("argos", ("en", "de"))
     with pytest.raises(PolyglanceError, match="expected average"):
         Translation("argos", None, "mean")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "translator", ["http://127.0.0.1:1/translate", "file:/etc/passwd", "argos"]
+)
+def test_a_models_recipe_names_no_server_and_no_file(translator):
+    class Foreign:
+        recipe = load_recipe("trans-to-en", {"translation.translator": translator})
+
+    with pytest.raises(PolyglanceError, match="neither contacted nor read"):
+        Translation().resolve(Foreign())
+    own = Translation(translator).resolve(Foreign())
+    assert own == Translation(translator, ["en"])
+    Foreign.recipe = load_recipe("trans-to-en")
+    assert Translation().resolve(Foreign()) == Translation("captions:$data", ["en"])
+    Foreign.recipe = load_recipe("trans-to-en", {"translation.translator": "file:$data/x.tsv"})
+    assert Translation().resolve(Foreign()) == Translation("file:$data/x.tsv", ["en"])
 
 
 def parallel(tmp_path):

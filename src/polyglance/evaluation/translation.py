@@ -1,5 +1,6 @@
 """How an evaluation translates queries, as options, recipes and study files say it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,7 +55,7 @@ class Translation:
         if default is not None:
             if self.targets is None and self.consistency is None:
                 found = replace(found, targets=default.to, consistency=default.consistency)
-            found = replace(found, translator=self.translator or default.translator)
+            found = replace(found, translator=self.translator or _harmless(default.translator))
         if found.translator is None:
             if found.targets or found.consistency:
                 option = "--translate-to" if found.targets else "--consistency"
@@ -102,6 +103,19 @@ class Translation:
             translated.learn(dataset, self.learn_on, sources, kinds, show_progress)
             notes += translated.weight_notes()
         return translated, notes
+
+
+def _harmless(translator: str) -> str:
+    """A translator that a model's recipe may name: the data at hand, or a file in its folder.
+
+    Any other would let a model from elsewhere send captions to a server, or read files.
+    """
+    if not re.fullmatch(r"(captions|file):\$data(/\w[\w.-]*)*", translator):
+        raise PolyglanceError(
+            f"the model's recipe translates by '{translator}'; what a model's files name is "
+            "neither contacted nor read: if you trust it, give it yourself with --translator"
+        )
+    return translator
 
 
 def _located(translator: str, dataset: Dataset) -> str:
