@@ -42,7 +42,10 @@ def test_light_commands_import_nothing_heavy(arguments):
     ("arguments", "parts"),
     [
         (["recipes", "show", "vsep"], ["unknown recipe 'vsep'", "did you mean 'vsepp'?"]),
-        (["recipes", "show", "nce", "--set", "text.hiden=3"], ["text.hiden", "'hidden'"]),
+        (
+            ["recipes", "show", "nce", "--set", "text.encoder.hiden=3"],
+            ["text.encoder.hiden", "'hidden'"],
+        ),
         (["demo", "--out", "run", "--data", "nowhere"], ["nowhere: no such dataset"]),
         (["search", "nowhere", "pictures", "a dog"], ["nowhere: not a model"]),
         (["train", "nce", "--data", "x", "--out", "run", "--set", "loss.name"], ["path=value"]),
