@@ -40,8 +40,8 @@ OPTIONS = ["-x", "--hypothesis-profile=mutation", *(f"-pno:{plugin}" for plugin 
 # A failure is enough: the smallest one is not looked for.
 PHASES = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
 FACTS = "facts.json"
-# Codes of pytest: all passed, and no such test, where a mutant changes the tests' names.
-NOTHING_FAILS = (0, 4, 5)
+NO_TESTS = (4, 5)
+"""Codes of pytest where there is no such test: a mutant may change the names of tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,8 @@ def _run_module(copy: Path, path: Path, tests: list[str]) -> Score:
     own = [p.relative_to(ROOT) for t in tests for p in (ROOT / t).glob(f"test_{path.stem}*.py")]
     run = _Run(copy, path, [*map(str, own), *tests, str(path)])
     known = _equivalent(path)
+    for where, change in known - {(mutant.where, mutant.change) for mutant in found}:
+        print(f"not a mutant any more {path}: {where}: {change}", flush=True)
     for mutant in found:
         if (mutant.where, mutant.change) in known:
             score.equivalent += 1
@@ -180,9 +182,12 @@ class _Run:
         calling = [
             test for test, lines in self.calls.items() if any(line in mutant.span for line in lines)
         ]
-        if 0 < len(calling) < len(self.calls) and self._code(calling) not in NOTHING_FAILS:
+        if 0 < len(calling) < len(self.calls) and self._code(calling) not in (0, *NO_TESTS):
             return True
-        return self._code(self.arguments) not in NOTHING_FAILS
+        code = self._code(self.arguments)
+        if code in NO_TESTS:
+            sys.exit(f"{self.path}: pytest {' '.join(self.arguments)} finds no tests")
+        return code != 0
 
     def write(self, source: str) -> None:
         """Put a source into the place of the module."""

@@ -7,6 +7,7 @@ import pytest
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 from torch import Tensor, nn
 
@@ -74,6 +75,7 @@ def test_the_figure(tmp_path: Path, drawn: list[Figure]) -> None:
     (figure,) = drawn
     with Image.open(tmp_path / "c.png") as image:
         assert (image.format, image.size) == ("PNG", (900, 360))
+    assert isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine)
     first, second = figure.axes
     assert [axis.get_title() for axis in figure.axes] == ["image: a", "text: b"]
     for axis in figure.axes:
