@@ -124,6 +124,7 @@ def _is_open(annotation: Any) -> bool:
     return isinstance(annotation, type) and Open in annotation.__bases__
 
 
+@cache
 def field_of(schema: Any, name: str) -> Any:
     """The annotation of a field, or None where a schema has no fields or not this one."""
     if isinstance(schema, type) and issubclass(schema, BaseModel) and name in schema.model_fields:

@@ -9,10 +9,10 @@ from polyglance.data import CaptionedImage, load_dataset
 from polyglance.data.fingerprint import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
-from polyglance.studies import Study, make_plan
+from polyglance.studies import Study, load_study, make_plan
 from polyglance.studies.fingerprint import group_key, run_key
 from polyglance.studies.needs import Need
-from polyglance.studies.plan import Facts
+from polyglance.studies.plan import Facts, count_runs
 from tests.conftest import write_toy
 from tests.studies.planted import dataset, facts
 
@@ -190,3 +190,10 @@ def test_kinds_come_from_column_row_and_study() -> None:
     plan = make_plan(study(row, columns=columns), facts=Facts.of(dataset(5), "test"), seeds=1)
     (run,) = plan.runs.values()
     assert run.needs == {Need(("translation",), "en"), Need(("independent",), "en")}
+
+
+@pytest.mark.parametrize("name", ["gpo-comparators", "liwe-robustness", "translator-curve"])
+@pytest.mark.parametrize("profile", ["quick", "standard", "paper"])
+def test_runs_are_counted_without_planning_every_seed(name: str, profile: str) -> None:
+    named = load_study(name)
+    assert count_runs(named, profile) == len(make_plan(named, profile).runs)

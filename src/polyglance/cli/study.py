@@ -158,13 +158,14 @@ def _list_studies(pattern: str | None) -> None:
     from fnmatch import fnmatch
 
     from polyglance.cli.recipes import _print_table
-    from polyglance.studies import load_study, make_plan, study_names
+    from polyglance.studies import load_study, study_names
+    from polyglance.studies.plan import count_runs
 
     rows = []
     for name in study_names():
         if pattern is None or fnmatch(name, pattern):
             study = load_study(name)
-            counts = [f"{p} {len(make_plan(study, p).runs)}" for p in study.profiles]
+            counts = [f"{p} {count_runs(study, p)}" for p in study.profiles]
             rows.append([name, study.title, ", ".join(counts), study.paper])
     if not rows:
         raise PolyglanceError(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +57,11 @@ def _packaged(name: str, overrides: str, shared: bool) -> Recipe:
 
 
 def _load(name: str, overrides: Iterable[Changes], shared: bool) -> Recipe:
-    source, value, old = _read(name)
+    source, value, old = _read(name) if is_file_name(name) else _read_packaged(name)
     for changes in map(nested, overrides):
         _check_paths(changes, source)
         value = merge(value, changes)
-    return _check_pruned(value, source) if old or shared else check_recipe(value, source)
+    return _check_pruned(value, source) if old or shared else validate(Recipe, value, source)
 
 
 def check_recipe(value: Any, source: str) -> Recipe:
@@ -78,7 +78,7 @@ def _check_pruned(value: Mapped, source: str) -> Recipe:
     """Validate a recipe without what does nothing in it."""
     value = prune(value)
     compat = value.pop("compat", {})
-    if isinstance(compat, dict):
+    if compat and isinstance(compat, dict):
         idle = idle_switches(validate(Recipe, value, source))
         compat = {name: switch for name, switch in compat.items() if name not in idle}
     return validate(Recipe, {**value, "compat": compat}, source)
@@ -88,7 +88,7 @@ def _read(name: str, above: tuple[str, ...] = ()) -> tuple[str, Mapped, bool]:
     """A recipe's source and fields, those of its `base` where it has none; whether any is old."""
     source, value = read_document(name, PACKAGE, "recipe", "polyglance recipes")
     base = value.pop("base", None)
-    old = is_old(value)
+    old = is_file_name(name) and is_old(value)
     value = upgrade(value) if old else value
     if base is None:
         return source, value, old
@@ -98,6 +98,10 @@ def _read(name: str, above: tuple[str, ...] = ()) -> tuple[str, Mapped, bool]:
         raise PolyglanceError(f"{source}: base '{base}' leads back to this recipe")
     _, below, below_old = _read(base, (*above, name))
     return source, merge(below, value), old or below_old
+
+
+_read_packaged = cache(_read)
+"""Of the package's own recipes, which nothing changes: `merge` and `prune` copy."""
 
 
 def _check_paths(changes: Mapped, source: str) -> None:

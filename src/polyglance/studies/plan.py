@@ -212,6 +212,14 @@ def make_plan(
     return plan
 
 
+def count_runs(study: Study, profile: str) -> int:
+    """How many runs a profile has, from those of one seed: a run has as many as a row asks for."""
+    chosen = pick_profile(study, profile)
+    seeds = {row.name: _seeds(chosen, row) for row in study.all_rows}
+    runs = make_plan(study, profile, seeds=1).runs.values()
+    return sum(max(seeds[name] for name in run.rows) for run in runs)
+
+
 def _columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]]:
     if facts is None:
         return list(study.columns), []
