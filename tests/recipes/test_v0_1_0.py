@@ -39,9 +39,18 @@ def laid(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return both
 
 
+CHANGED: dict[str, dict[str, Any]] = {"nce": {"training.epochs": 3}}
+"""Recipe → fields that are others since, with their old values."""
+
+
 def meaning(recipe: Recipe) -> Recipe:
     """Without the summary, whose words may change."""
     return recipe.model_copy(update={"summary": ""})
+
+
+def before(name: str) -> Recipe:
+    """Today's recipe with what has changed on purpose taken back."""
+    return meaning(load_recipe(name, CHANGED.get(name, {})))
 
 
 def test_all_recipes_of_the_package_were_in_version_0_1_0() -> None:
@@ -51,13 +60,13 @@ def test_all_recipes_of_the_package_were_in_version_0_1_0() -> None:
 @pytest.mark.parametrize("name", PACKAGE)
 def test_a_recipe_of_the_package_is_what_it_was(name: str) -> None:
     found = check_recipe(flat(name), f"{name}.yaml")
-    assert meaning(found) == meaning(load_recipe(name))
+    assert meaning(found) == before(name)
 
 
 @pytest.mark.parametrize("name", PACKAGE)
 def test_a_part_laid_over_todays_base_is_what_it_was(name: str) -> None:
     found = load_recipe(HERE / "package" / f"{name}.yaml")
-    assert meaning(found) == meaning(load_recipe(name))
+    assert meaning(found) == before(name)
 
 
 @pytest.mark.parametrize("name", MODELS)

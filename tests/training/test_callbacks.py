@@ -180,3 +180,20 @@ def test_collapsed_updates_are_counted_over_an_interruption(tmp_path: Path) -> N
     with pytest.raises(PolyglanceError, match="collapsed: for 20 updates"):
         run(toy, tmp_path / "cut", *cold, callbacks=[WatchCollapse(20), cut], resume=True)
     assert cut.seen[-1] == (last, 19)
+
+
+def test_the_loss_shown_is_a_mean(toy: Path, tmp_path: Path) -> None:
+    """One batch's loss goes up and down, and looks like a fault."""
+    notes: list[str] = []
+    losses: list[float] = []
+
+    class Listen(ShowProgress):
+        def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
+            super().on_update(trainer, outcome, rate, size)
+            notes.append(self.bar._note)
+            losses.append(float(outcome.loss.detach()))
+
+    run(toy, tmp_path / "run", *SHORT, callbacks=[Listen(False)])
+    means = [sum(losses[:n]) / n for n in range(1, 6)]
+    shown = [float(note.split("mean loss ")[1].split()[0]) for note in notes]
+    assert shown == pytest.approx(means, abs=1e-3)

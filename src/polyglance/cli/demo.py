@@ -106,9 +106,9 @@ def _train(
     if not resume:
         _remove(out)
     write_json(out / MARK, {**mark, "trained": False})
-    epochs = recipe.training.epochs
+    epochs = str(recipe.training.epochs)
     again = ", going on with the run that is there" if resume else ""
-    _headline(3, f"Training: recipe nce, made small, {epochs} epoch{'s' * (epochs > 1)}{again}")
+    _headline(3, f"Training: recipe nce, made small, {epochs} epoch{'s' * (epochs != '1')}{again}")
     result = train(recipe, dataset, out / RUN, resume, cache)
     done, size = result.progress, result.model.parameters()["all"]
     typer.echo(

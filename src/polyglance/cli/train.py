@@ -2,11 +2,14 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.training import Result
 
 
 def train_command(
@@ -18,7 +21,12 @@ def train_command(
     ] = None,
     languages: Annotated[str | None, typer.Option(help="only these, such as en,de")] = None,
     seed: Annotated[int | None, typer.Option(help="short for --set training.seed=…")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="go on with a killed run")] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="go on with a killed run, or with more training.epochs in a finished"
+        ),
+    ] = False,
     cache: Annotated[Path | None, typer.Option(help="where features are kept")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads")] = None,
 ) -> None:
@@ -48,7 +56,21 @@ def train_command(
     typer.echo(f"{done.finished}; {done.update} updates in {done.seconds:.0f} s")
     recalls = " ".join(f"{code} {value:.1f}" for code, value in best["mr"].items())
     typer.echo(f"best at update {done.best_update}: mean rsum {done.best:.1f}, mR {recalls}")
+    if result.still_improving:
+        typer.echo(_more(result), err=True)
     typer.echo(f"model: {out}")
+
+
+def _more(result: "Result") -> str:
+    """What to do when the last evaluation was the best."""
+    training, done = result.model.recipe.training, result.progress
+    longer = f"training.updates={2 * done.update}"
+    if not training.updates:
+        longer = f"training.epochs={2 * (done.update // result.updates_per_epoch)}"
+    return (
+        "note: the last evaluation was the best, so more training may help; the same command with "
+        f"--resume --set {longer} goes on"
+    )
 
 
 def _check_out(out: Path) -> None:

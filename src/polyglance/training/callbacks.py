@@ -2,7 +2,9 @@
 
 import sys
 import time
+from collections import deque
 from collections.abc import Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from polyglance.progress import Bar
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from polyglance.training.trainer import Trainer
 
 CHECKPOINT_SECONDS, DRAW_SECONDS, LOG_EVERY = 60.0, 20.0, 50
+MEAN_OVER = 50
+"""Updates of which the mean loss is shown."""
 
 
 class Callback:
@@ -85,11 +89,15 @@ class WatchCollapse(Callback):
 
 
 class ShowProgress(Callback):
-    """A bar with the epoch, the loss and the last recalls."""
+    """A bar with the epoch, the mean loss of the last updates and the last recalls.
+
+    The loss of one update says little: batches differ in difficulty, and an epoch's last in size.
+    """
 
     def __init__(self, show: bool | None = None) -> None:
         """`show` None shows it on a terminal."""
         self.show = show
+        self.losses: deque[float] = deque(maxlen=MEAN_OVER)
 
     def on_start(self, trainer: "Trainer") -> None:
         total = trainer.updates * trainer.recipe.batch_size
@@ -98,8 +106,9 @@ class ShowProgress(Callback):
         self.bar.advance(trainer.done.update * trainer.recipe.batch_size)
 
     def on_update(self, trainer: "Trainer", outcome: "StepOutcome", rate: float, size: int) -> None:
-        of = "" if trainer.recipe.updates else f"/{trainer.recipe.epochs}"
-        note = f"epoch {trainer.epoch + 1}{of} loss {float(outcome.loss.detach()):.3f}"
+        of = "" if trainer.recipe.updates else f"/{trainer.epochs}"
+        self.losses.append(float(outcome.loss.detach()))
+        note = f"epoch {trainer.epoch + 1}{of} mean loss {fmean(self.losses):.3f}"
         if trainer.done.evaluations:
             mr = trainer.done.evaluations[-1]["mr"]
             note += " mR " + " ".join(f"{code} {value:.1f}" for code, value in mr.items())

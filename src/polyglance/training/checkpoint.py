@@ -17,7 +17,7 @@ GENERATOR = "generator"
 
 @dataclass
 class Progress:
-    """How far a run has come."""
+    """How far a run has come; `planned` are all its updates, 0 where an old run does not say."""
 
     update: int = 0
     best: float = float("-inf")
@@ -27,6 +27,7 @@ class Progress:
     seconds: float = 0.0
     finished: str = ""
     evaluations: list[dict[str, Any]] = field(default_factory=list)
+    planned: int = 0
 
 
 def save_checkpoint(

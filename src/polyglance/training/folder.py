@@ -101,13 +101,19 @@ def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> N
     saved = read_json(path)
     if not isinstance(saved, dict) or not isinstance(saved.get("recipe"), dict):
         raise PolyglanceError(f"{path}: not the description of a run; choose another --out")
-    if check_recipe(saved["recipe"], str(path)) != recipe:
+    if not _same_but_length(check_recipe(saved["recipe"], str(path)), recipe):
         raise PolyglanceError(
             f"{out}: the run there has another recipe; --resume needs the same one with the same "
-            f"--set (see 'recipe' in {path})"
+            f"--set, but for training.epochs (see 'recipe' in {path})"
         )
     if saved.get("fingerprint") != fingerprint:
         raise PolyglanceError(
             f"{out}: the captions have changed since the run there was started on "
             f"'{saved.get('data')}'; start anew with another --out"
         )
+
+
+def _same_but_length(one: Recipe, other: Recipe) -> bool:
+    """Whether two recipes are the same but for the length of the training."""
+    length = {"epochs": one.training.epochs, "updates": one.training.updates}
+    return one == other.model_copy(update={"training": other.training.model_copy(update=length)})

@@ -4,10 +4,45 @@ import math
 
 from polyglance.recipes.schema import CosineSchedule, StepSchedule, TrainingRecipe
 
+ENOUGH_UPDATES, FEWEST_EPOCHS = 700, 3
+"""With `training.epochs=auto`, the least of both: docs/recipes.md says where they come from."""
+EVALUATIONS = 20
+"""With `training.epochs=auto`, so many at most where epochs are short."""
+
+
+def epochs_of(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
+    """Passes over the captions; with `auto`, as many as give a small dataset enough updates.
+
+    >>> sized = TrainingRecipe(epochs="auto")
+    >>> [epochs_of(sized, updates) for updates in (1, 16, 118, 705)]
+    [700, 44, 6, 3]
+    """
+    if recipe.epochs != "auto":
+        return recipe.epochs
+    return max(FEWEST_EPOCHS, math.ceil(ENOUGH_UPDATES / updates_per_epoch))
+
 
 def total_updates(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
     """Updates of a run that no lack of progress stops."""
-    return recipe.updates or recipe.epochs * updates_per_epoch
+    return recipe.updates or epochs_of(recipe, updates_per_epoch) * updates_per_epoch
+
+
+def evaluation_interval(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
+    """Updates between two evaluations.
+
+    With `training.epochs=auto` short epochs are put together: patience counts evaluations, and
+    ten of them must not pass before the model can have learned anything.
+
+    >>> sized = TrainingRecipe(epochs="auto")
+    >>> [evaluation_interval(sized, updates) for updates in (1, 16, 118)]
+    [35, 48, 118]
+    """
+    if recipe.evaluate_every:
+        return recipe.evaluate_every
+    if recipe.epochs != "auto":
+        return updates_per_epoch
+    least = total_updates(recipe, updates_per_epoch) / EVALUATIONS
+    return math.ceil(least / updates_per_epoch) * updates_per_epoch
 
 
 def learning_rate(recipe: TrainingRecipe, update: int, updates_per_epoch: int) -> float:

@@ -25,7 +25,12 @@ from polyglance.training.folder import check_folder, lock_run
 from polyglance.training.groups import check_multipliers, parameter_groups
 from polyglance.training.log import RunLog
 from polyglance.training.samplers import Sampler, samplers
-from polyglance.training.schedule import learning_rate, total_updates
+from polyglance.training.schedule import (
+    epochs_of,
+    evaluation_interval,
+    learning_rate,
+    total_updates,
+)
 from polyglance.training.start import Start, StartModel, fresh_model
 from polyglance.training.steps import Step, steps
 from polyglance.training.validation import Validation
@@ -38,6 +43,12 @@ class Result:
     model: Model
     progress: Progress
     updates_per_epoch: int = 0
+
+    @property
+    def still_improving(self) -> bool:
+        """Whether the last of several evaluations was the best: more epochs may help."""
+        done = self.progress
+        return len(done.evaluations) > 1 and done.best_update == done.update
 
 
 def train(
@@ -58,7 +69,8 @@ def train(
         recipe: the system.
         dataset: images with captions.
         out: the run's folder, made here.
-        resume: go on with a killed run, to the same result as an uninterrupted one.
+        resume: go on with a killed run, to the same result as an uninterrupted one; or with a
+            finished one, of whose recipe only `training.epochs` or `updates` is another.
         cache: where features and word vectors are kept; None is the XDG cache.
         show_progress: None shows bars on a terminal where it takes long.
         start: how the model comes about; `polyglance.transfer` has others.
@@ -82,9 +94,10 @@ def train(
         kind = recipe.sampling.kind
         sampler = samplers.get(kind)(recipe, data)
         step = steps.get(kind)(model, data, sampler)
-        model.save_config(out, **facts, parameters=model.parameters())
         events = with_defaults(callbacks, show_progress)
-        return Trainer(started, step, sampler, validation, out, events).run()
+        trainer = Trainer(started, step, sampler, validation, out, events)
+        model.save_config(out, **facts, parameters=model.parameters())
+        return trainer.run()
 
 
 def _check_validation(
@@ -141,7 +154,9 @@ class Trainer:
         self.done = Progress()
         if (out / FILE).is_file():
             self.done = load_checkpoint(out, step.modules, self.optimizer)
+        self.epochs = epochs_of(self.recipe, sampler.updates_per_epoch)
         self.updates = total_updates(self.recipe, sampler.updates_per_epoch)
+        self._plan()
         self.started = time.monotonic() - self.done.seconds
 
     def run(self) -> Result:
@@ -161,6 +176,20 @@ class Trainer:
         self.model.network.eval()
         self.model.load_weights(self.out)
         return Result(self.model, self.done, self.sampler.updates_per_epoch)
+
+    def _plan(self) -> None:
+        """Let a run that was finished go on if it has been given more updates."""
+        done = self.done
+        if self.updates < done.update:
+            raise PolyglanceError(
+                f"{self.out}: the run there has made {done.update} updates, and now shall have "
+                f"{self.updates} in all; give it more with --set training.epochs=…"
+            )
+        # Runs of older versions do not say what they planned, but what they ended with.
+        planned = done.planned or (done.update if done.finished.startswith("all ") else 0)
+        if 0 < planned < self.updates:
+            done.finished, done.stale = "", 0
+        done.planned = self.updates
 
     @property
     def seconds(self) -> float:
@@ -234,7 +263,7 @@ class Trainer:
         update = self.done.update
         if not update:
             return not self.start.fresh
-        every = self.recipe.evaluate_every or self.sampler.updates_per_epoch
+        every = evaluation_interval(self.recipe, self.sampler.updates_per_epoch)
         return update % every == 0 and self.step.evaluable(update)
 
     def _evaluated(self) -> bool:
@@ -244,7 +273,7 @@ class Trainer:
     def _length(self) -> str:
         if self.recipe.updates:
             return f"{self.recipe.updates} updates"
-        return f"{self.recipe.epochs} epochs"
+        return f"{self.epochs} epochs"
 
 
 def mean_rsum(report: Report, languages: Sequence[str] | None) -> float:

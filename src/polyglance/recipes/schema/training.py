@@ -39,7 +39,9 @@ ScheduleRecipe = Annotated[
 class TrainingRecipe(Section):
     """Optimisation and early stopping."""
 
-    epochs: int = Field(30, ge=1, description="passes over the captions at most")
+    epochs: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        30, description="passes over the captions at most; auto has as many as the data needs"
+    )
     updates: int | None = Field(None, ge=1, description="updates at most, instead of epochs")
     batch_size: int = Field(128, ge=2, description="captions of an update")
     optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or with decoupled decay")
@@ -54,7 +56,9 @@ class TrainingRecipe(Section):
     multipliers: dict[str, Annotated[float, Field(ge=0)]] = Field(
         {}, description="factors of lr by beginning of parameter names, such as text.encoder"
     )
-    evaluate_every: int | None = Field(None, ge=1, description="updates; null is every epoch")
+    evaluate_every: int | None = Field(
+        None, ge=1, description="updates; null is every epoch, or few short ones with epochs auto"
+    )
     patience: int = Field(10, ge=1, description="evaluations without a better rsum before stopping")
     primary: list[str] | None = Field(None, description="languages that rsum is taken over")
     buckets: int = Field(50, ge=1, description="batches sorted by length together; 1 is none")
