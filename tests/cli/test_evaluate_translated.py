@@ -30,6 +30,7 @@ def asked(tmp_path_factory, run):
         run("evaluate", model, "--data", data, "--languages", "de", "--json", result, *options)
         return json.loads(result.read_text())["similarity"]
 
+    evaluate.model = model
     return evaluate
 
 
@@ -43,3 +44,17 @@ def test_perturbed_queries_are_not_translated(asked):
     with pytest.raises(PolyglanceError, match="add --consistency none"):
         asked("--perturb", "typos:0.5")
     assert asked("--perturb", "typos:0.5", "--consistency", "none") == "cosine"
+
+
+def test_learned_weights_are_kept_with_the_model(asked):
+    learned = asked("--consistency", "learned", "--keep-weights")
+    assert learned == "cosine, translated to de, en, weighted on val"
+    kept = json.loads((asked.model / "consistency.json").read_text())
+    assert kept["targets"] == ["de", "en"]
+    assert [len(kept["weights"]["de"]["first"]), list(kept["weights"])] == [2, ["de"]]
+    literal = asked("--consistency", "literal", "--keep-weights")
+    assert literal == "cosine, translated to de, en, literally weighted on val"
+    kept = json.loads((asked.model / "consistency.json").read_text())
+    assert [len(kept["weights"]["de"][name]) for name in ("first", "second")] == [32, 32]
+    with pytest.raises(PolyglanceError, match="--keep-weights needs --consistency learned"):
+        asked("--consistency", "average", "--keep-weights")

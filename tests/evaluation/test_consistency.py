@@ -15,6 +15,7 @@ from polyglance.evaluation.consistency import (
     fit_consistency,
     matching_loss,
 )
+from polyglance.evaluation.literal_consistency import LiteralConsistency, fit_literal
 
 SHAPES = st.tuples(*(st.integers(1, 4) for _ in range(3)))
 
@@ -121,3 +122,44 @@ def test_scores_that_often_violate_the_margin_do_not_make_all_equal():
     assert losses[1] < losses[0]
     assert learnt.combine(scores, present).std() > 0.5 * scores.mean(0).std()
     assert learnt.shares[0] > learnt.shares[1] > 0
+
+
+def test_the_literal_form_has_352_parameters_and_starts_as_the_mean():
+    assert LiteralConsistency.uniform(10).parameters == 352
+    scores = np.random.default_rng(0).random((5, 6, 7)).astype(np.float32)
+    present = np.ones((7, 5), bool)
+    found = LiteralConsistency.uniform(5).combine(scores, present)
+    np.testing.assert_allclose(found, average_scores(scores, present), rtol=1e-4, atol=1e-5)
+
+
+def test_the_literal_units_stay_equal_and_follow_the_plain_gradient():
+    """Against Adam on a network of torch's own layers, without any of our shortcuts."""
+    scores, owner = noisy(20, (0.2, 1.0, 3.0, 0.5, 0.5))
+    found = fit_literal(scores, owner, 7)
+    shift = torch.tensor(max(0.0, -float(scores.min())))
+    net = torch.nn.Sequential(
+        torch.nn.Linear(5, 32, bias=False), torch.nn.ReLU(), torch.nn.Linear(32, 1, bias=False)
+    )
+    torch.nn.init.constant_(net[0].weight, 1 / 5)
+    torch.nn.init.constant_(net[2].weight, 1 / 32)
+    optimiser = torch.optim.Adam(net.parameters(), lr=0.01)
+    inputs = torch.from_numpy(scores).permute(1, 2, 0) + shift
+    for _ in range(7):
+        loss = matching_loss(net(inputs)[..., 0], torch.from_numpy(owner))
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    np.testing.assert_allclose(found.first, net[0].weight.detach(), atol=1e-5)
+    np.testing.assert_allclose(found.second, net[2].weight.detach()[0], atol=1e-5)
+    np.testing.assert_allclose(found.first, np.tile(found.first[:1], (32, 1)), atol=1e-6)
+    with torch.inference_mode():
+        wanted = net(inputs)[..., 0].numpy()
+    present = np.ones((len(owner), 5), bool)
+    np.testing.assert_allclose(found.combine(scores, present), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_scaled_literal_weights_rank_much_as_the_reduced_ones():
+    scores, owner = noisy()
+    literal = fit_literal(scores, owner, scaled=True)
+    reduced = fit_consistency(scores, owner)
+    np.testing.assert_allclose(literal.shares, reduced.shares, atol=0.05)

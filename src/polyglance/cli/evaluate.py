@@ -74,10 +74,17 @@ def evaluate_command(
     consistency: Annotated[
         str | None,
         typer.Option(
-            help="Join the scores of all translations: average, or learned on val; none where the "
-            "recipe translates and this evaluation shall not."
+            help="Join the scores of all translations: average, or learned on val (literal: with "
+            "all 352 parameters of the paper); none where the recipe translates and this "
+            "evaluation shall not."
         ),
     ] = None,
+    keep_weights: Annotated[
+        bool,
+        typer.Option(
+            "--keep-weights", help="Keep learned weights with the model, for search --consistency."
+        ),
+    ] = False,
     perturb: Annotated[
         str | None,
         typer.Option(
@@ -103,6 +110,7 @@ def evaluate_command(
 
     how: Any = consistency
     targets = _list(translate_to, "--translate-to")
+    keep = _model_folder(models) if keep_weights else None
     options = EvaluateOptions(
         languages=_list(languages, "--languages"),
         kinds=_list(kinds, "--kinds"),
@@ -114,7 +122,7 @@ def evaluate_command(
         same_text=same_text,
         perturb=perturb,
         lexicon=lexicon,
-        translation=None if how == NONE else Translation(translator, targets, how),
+        translation=None if how == NONE else Translation(translator, targets, how, keep=keep),
     )
     asked: dict[str, Any] = {"ensemble": ensemble, "seeds": seeds, "trec": trec}
     check_request(models, options, **asked)  # before folders are made
@@ -129,6 +137,12 @@ def evaluate_command(
         found.write_markdown(markdown)
     if clip_benchmark is not None:
         found.write_clip_benchmark(clip_benchmark)
+
+
+def _model_folder(models: list[str]) -> Path:
+    if len(models) > 1 or not Path(models[0]).is_dir():
+        raise PolyglanceError("--keep-weights goes with one model, in a folder")
+    return Path(models[0])
 
 
 def _list(text: str | None, option: str) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""`polyglance search`: rank images for sentences."""
+"""`polyglance search`: rank images for sentences, or captions for images."""
 
 import json as json_module
 import sys
@@ -9,24 +9,51 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.outputs import check_outputs
+from polyglance.cli.search_captions import (
+    Outputs,
+    print_captions,
+    print_unreadable,
+    print_unshown,
+)
 from polyglance.cli.translation import TRANSLATOR
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.files import has_file
 
 if TYPE_CHECKING:
-    from polyglance.gallery import Gallery, QueryResult, SearchResults
+    from polyglance.gallery import QueryResult, SearchResults
 
 
 def search_command(
     model: Annotated[Path, typer.Argument(help="A run of 'polyglance train'.")],
     images: Annotated[
-        str, typer.Argument(help="Folder of images, dataset folder, or 'generated'.")
+        str,
+        typer.Argument(
+            help="Folder of images, dataset folder, or 'generated'; with --captions an image."
+        ),
     ],
-    queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to look for.")],
-    top: Annotated[int, typer.Option(min=1, help="Images per query.")] = 10,
+    queries: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="QUERY...", help="What to look for; with --captions further images."
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Images per query, or captions.")] = 10,
     language: Annotated[
         str | None,
-        typer.Option(help="Language of the queries, such as de; by default the script decides."),
+        typer.Option(
+            help="Language of the queries or captions, such as de; by default the script decides."
+        ),
+    ] = None,
+    captions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rank these captions for images instead: a text file with a caption a line, a "
+            "CSV/TSV/Parquet with a column 'caption', or a dataset folder.",
+        ),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="With a dataset in --captions: only those of this split.")
     ] = None,
     sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet as PNG.")] = None,
     json: Annotated[
@@ -39,17 +66,43 @@ def search_command(
         str | None, typer.Option(help=f"Translate the queries first: {TRANSLATOR}.")
     ] = None,
     translate_to: Annotated[
-        str | None, typer.Option(help="To this language (default: en if the model knows it).")
+        str | None,
+        typer.Option(
+            help="To this language (default: en if the model knows it), or with --consistency to "
+            "these (default: all of the model)."
+        ),
     ] = None,
+    consistency: Annotated[
+        bool,
+        typer.Option(
+            "--consistency",
+            help="Ask in all languages of the model and join the scores: by weights that "
+            "'evaluate --keep-weights' kept, else by their mean.",
+        ),
+    ] = False,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
 ) -> None:
-    """Rank images for a sentence in any language the model knows, or that can be translated."""
+    """Rank images for a sentence in any language the model knows, or that can be translated.
+
+    With --captions FILE it is the other way round: captions are ranked for images.
+    """
     check_outputs([sheet, Path(json) if json not in (None, "-") else None])
     for file in font or []:
         if not has_file(file):
             raise PolyglanceError(f"{file}: no such font file")
+    if captions is not None:
+        if translator or translate_to or consistency:
+            raise PolyglanceError("--captions goes without --translator and --consistency")
+        output = Outputs(json, sheet, font or [])
+        places = [images, *(queries or [])]
+        print_captions(model, places, captions, top, language, split, cache, output)
+        return
+    if split is not None:
+        raise PolyglanceError("--split goes with --captions DATASET")
+    if not queries:
+        raise PolyglanceError("there is no query; give at least one sentence, or --captions FILE")
     from polyglance.gallery import search
 
     with warnings.catch_warnings():
@@ -62,11 +115,12 @@ def search_command(
             language=language,
             translator=translator,
             translate_to=translate_to,
+            consistency=consistency,
             cache=cache,
         )
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
-    _print_unreadable(found.gallery)
+    print_unreadable(found.gallery)
     if sheet is not None:
         _write_sheet(found, sheet, font or [])
     if json == "-":
@@ -75,15 +129,6 @@ def search_command(
     _print_hits(found)
     if json is not None:
         found.write_json(Path(json))
-
-
-def _print_unreadable(gallery: "Gallery") -> None:
-    from polyglance.gallery.hit import path_text
-
-    if gallery.unreadable:
-        typer.echo(f"skipped {len(gallery.unreadable)}:", err=True)
-    for path, reason in gallery.unreadable:
-        typer.echo(f"  {path_text(path)}: {reason}", err=True)
 
 
 def _print_hits(found: "SearchResults") -> None:
@@ -115,10 +160,5 @@ def _print_table(result: "QueryResult") -> None:
 
 
 def _write_sheet(found: "SearchResults", path: Path, fonts: list[Path]) -> None:
-    for text in found.write_sheet(path, fonts=fonts):
-        typer.echo(
-            f"note: no font here shows '{text}' on the sheet; install one, such as Noto Sans, or "
-            "name it with --font",
-            err=True,
-        )
+    print_unshown(found.write_sheet(path, fonts=fonts))
     typer.echo(f"contact sheet: {path}", err=True)

@@ -32,6 +32,8 @@ COLUMNS = {
 
 SPLITS = {"dev": "val", "valid": "val", "validation": "val", "training": "train", "testing": "test"}
 DELIMITERS = ",\t;|"
+REQUIRED = ("path", "caption")
+"""Columns without which a table is no dataset."""
 
 Row = tuple[int, dict[str, Any]]
 """Line (CSV) or row (Parquet) from 1, and its cells by column."""
@@ -51,11 +53,23 @@ def load_table(path: Path, language: str | None = None) -> Dataset:
     return Dataset(entries, path.parent, path.stem, path.parent, path, partial(_locate, path))
 
 
-def _rows(path: Path) -> tuple[Iterator[Row], str]:
+def caption_rows(path: Path) -> Iterator[tuple[str, str | None, Path | None]]:
+    """Yield (caption, language, image) of a table that may have no column but `caption`."""
+    rows, noun = _rows(path, ("caption",))
+    for number, cells in rows:
+        where = f"{path}, {noun} {number}"
+        code = cells.get("language")
+        language = primary_subtag(_text(code, "language", where)) if "language" in cells else None
+        image = path.parent / _image(cells["path"], where) if "path" in cells else None
+        for text in _texts(cells["caption"], where):
+            yield text, language, image
+
+
+def _rows(path: Path, required: Sequence[str] = REQUIRED) -> tuple[Iterator[Row], str]:
     """The rows, and what errors call one."""
     if path.suffix.lower() == ".parquet":
-        return _parquet_rows(path), "row"
-    return _csv_rows(path), "line"
+        return _parquet_rows(path, required), "row"
+    return _csv_rows(path, required), "line"
 
 
 def _locate(path: Path, entry: CaptionedImage, text: str) -> str:
@@ -114,8 +128,10 @@ def find_columns(header: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _check_columns(path: Path, columns: dict[str, int], header: Sequence[str]) -> None:
-    for column in ("path", "caption"):
+def _check_columns(
+    path: Path, columns: dict[str, int], header: Sequence[str], required: Sequence[str]
+) -> None:
+    for column in required:
         if column not in columns:
             others = ", ".join(COLUMNS[column][1:5])
             raise PolyglanceError(
@@ -124,7 +140,7 @@ def _check_columns(path: Path, columns: dict[str, int], header: Sequence[str]) -
             )
 
 
-def _csv_rows(path: Path) -> Iterator[Row]:
+def _csv_rows(path: Path, required: Sequence[str]) -> Iterator[Row]:
     with path.open("rb") as raw:
         start = raw.read(2)
     reader: Any = None
@@ -138,7 +154,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
             reader = csv.reader(handle, delimiter=_delimiter(first), strict=True)
             header = next(reader)
             columns = find_columns(header)
-            _check_columns(path, columns, header)
+            _check_columns(path, columns, header, required)
             number = reader.line_num + 1
             for cells in reader:
                 if cells:
@@ -166,7 +182,7 @@ def _delimiter(header: str) -> str:
     return max(DELIMITERS, key=known)
 
 
-def _parquet_rows(path: Path) -> Iterator[Row]:
+def _parquet_rows(path: Path, required: Sequence[str]) -> Iterator[Row]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -178,7 +194,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         with pq.ParquetFile(path) as file:
             header = file.schema_arrow.names
             columns = find_columns(header)
-            _check_columns(path, columns, header)
+            _check_columns(path, columns, header, required)
             names = {name: header[i] for name, i in columns.items()}
             number = 0
             for batch in file.iter_batches(columns=list(names.values())):

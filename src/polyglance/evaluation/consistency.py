@@ -1,6 +1,7 @@
 """Cross-lingual consistency, one score from those of a query's translations (SMALR, §3.4).
 
-CLC-A is their mean; CLC-C a small network over them, learnt on the validation split.
+CLC-A is their mean; CLC-C a small network over them, learnt on the validation split. The network
+with all its parameters, as the paper words it: `literal_consistency`.
 """
 
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ def fit_consistency(
     """
     import torch
 
-    shift = max(0.0, -float(scores.min()))
+    shift = positive_shift(scores)
     inputs = torch.from_numpy(np.asarray(scores, np.float32)) + shift
     owner = torch.from_numpy(np.asarray(caption_image, np.int64))
     first = torch.from_numpy(Consistency.uniform(len(scores)).first).requires_grad_()
@@ -101,6 +102,11 @@ def fit_consistency(
             loss.backward()
             optimiser.step()
     return Consistency(best.numpy(), shift)
+
+
+def positive_shift(scores: np.ndarray) -> float:
+    """What to add to scores so that none is negative."""
+    return max(0.0, -float(scores.min()))
 
 
 def matching_loss(scores: "Tensor", owner: "Tensor") -> "Tensor":

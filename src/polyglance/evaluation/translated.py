@@ -11,13 +11,14 @@ from polyglance.data.dataset import Dataset
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.evaluation.captions import EvaluatedCaptions, choose_captions, readable_captions
 from polyglance.evaluation.consistency import (
-    Consistency,
     average_scores,
     fill_missing,
     fit_consistency,
 )
+from polyglance.evaluation.consistency_file import Weights
 from polyglance.evaluation.embeddings import as_embeddings, concatenate, dim_of, finite
 from polyglance.evaluation.encoder import Encoder, similarity_of
+from polyglance.evaluation.literal_consistency import fit_literal
 from polyglance.sets import Embeddings
 from polyglance.translation import Translator, translate
 
@@ -83,7 +84,7 @@ class Translated:
         self.known: Sequence[str] | None = getattr(model, "languages", None)
         _check_targets(self.targets, self.known)
         self.cache = cache
-        self.weights: dict[str, Consistency] = {}
+        self.weights: dict[str, Weights] = {}
         name, self._prepare, self._score = similarity_of(model)
         self._texts: dict[tuple[str, str], dict[str, str | None]] = {}
         self.similarity_name = f"{name}, translated to {', '.join(self.targets)}"
@@ -193,6 +194,7 @@ class Translated:
         languages: Sequence[str] | None = None,
         kinds: Sequence[str] | None = None,
         show_progress: bool | None = None,
+        literal: bool = False,
     ) -> None:
         """Learn CLC-C on a split, one set of weights for each language that queries are in.
 
@@ -202,6 +204,7 @@ class Translated:
             languages: of the queries; all of the split by default.
             kinds: kinds of captions, a language's best by default.
             show_progress: whether to show a progress bar; None is on a terminal.
+            literal: whether to learn all parameters as the paper words it, not the reduced form.
         """
         part = dataset.split(split)
         part = replace(part, images=part.images[:MOST_IMAGES])
@@ -217,8 +220,10 @@ class Translated:
             views = self.encode_text(source.texts, source.language)
             gallery, owner = np.unique(source.image, return_inverse=True)
             scores = fill_missing(self._scores(images[gallery], views), views.present)
-            self.weights[source.language] = fit_consistency(scores, owner)
-        self.similarity_name = f"{self.similarity_name}, weighted on {split}"
+            fit = fit_literal if literal else fit_consistency
+            self.weights[source.language] = fit(scores, owner)
+        how = "literally weighted" if literal else "weighted"
+        self.similarity_name = f"{self.similarity_name}, {how} on {split}"
 
     def weight_notes(self) -> list[str]:
         """What each language counts for queries in each."""

@@ -10,6 +10,7 @@ from polyglance.data.dataset import Dataset
 from polyglance.data.load import TABLES
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.captions import choose_captions
+from polyglance.evaluation.consistency_file import write_weights
 from polyglance.evaluation.encoder import Encoder
 from polyglance.evaluation.translated import Translated
 from polyglance.translation import make_translator
@@ -28,19 +29,23 @@ class Translation:
         translator: such as "captions:$data" or "lexicon:FILE"; $data is the data evaluated on.
         targets: the languages to translate to, by default all of the model.
         consistency: how scores of several are joined: "average" is CLC-A, "learned" CLC-C with
-            weights from the split `learn_on`; None is for one language.
+            weights from the split `learn_on`, "literal" the same with all parameters and no
+            correction; None is for one language.
         learn_on: a split.
+        keep: a model's folder to write the weights to, where a search finds them.
     """
 
     translator: str | None = None
     targets: Sequence[str] | None = None
-    consistency: Literal["average", "learned"] | None = None
+    consistency: Literal["average", "learned", "literal"] | None = None
     learn_on: str = "val"
+    keep: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.consistency not in (None, "average", "learned"):
+        if self.consistency not in (None, "average", "learned", "literal"):
             raise PolyglanceError(
-                f"consistency '{self.consistency}': expected average (CLC-A) or learned (CLC-C)"
+                f"consistency '{self.consistency}': expected average (CLC-A), learned (CLC-C) or "
+                "literal (CLC-C with all its parameters)"
             )
         if self.consistency is None and len(self.targets or ()) > 1:
             raise PolyglanceError(
@@ -60,6 +65,8 @@ class Translation:
             if found.targets or found.consistency:
                 option = "--translate-to" if found.targets else "--consistency"
                 raise PolyglanceError(f"{option} needs a --translator")
+            if found.keep is not None:
+                raise PolyglanceError("--keep-weights needs --consistency learned")
             return None
         if not found.targets and not found.consistency:
             raise PolyglanceError("--translator needs --translate-to LANGUAGE or --consistency")
@@ -96,12 +103,18 @@ class Translation:
             for code, share in shares.items()
             if share < 1
         ]
-        if self.consistency == "learned":
+        if self.keep is not None and self.consistency not in ("learned", "literal"):
+            raise PolyglanceError("--keep-weights needs --consistency learned")
+        if self.consistency in ("learned", "literal"):
             if split == self.learn_on:
                 notes.append(f"the weights are learnt on '{split}' and evaluated on it, too")
             sources = [captions.language for captions in chosen]
-            translated.learn(dataset, self.learn_on, sources, kinds, show_progress)
+            literal = self.consistency == "literal"
+            translated.learn(dataset, self.learn_on, sources, kinds, show_progress, literal)
             notes += translated.weight_notes()
+        if self.keep is not None:
+            names = translated.targets, translator.name
+            notes.append(f"weights: {write_weights(self.keep, *names, translated.weights)}")
         return translated, notes
 
 

@@ -1,13 +1,21 @@
-"""Find images with texts."""
+"""Find images with texts, and texts with images."""
 
+from polyglance.gallery.caption_hit import CaptionHit, ImageResult
+from polyglance.gallery.caption_list import CaptionList, open_captions
+from polyglance.gallery.caption_results import CaptionResults
+from polyglance.gallery.captions import search_captions
 from polyglance.gallery.exact import search
 from polyglance.gallery.gallery import Gallery, gallery_of_dataset, gallery_of_files, open_gallery
 from polyglance.gallery.query import Query, check_queries, check_query
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
 
 __all__ = [
+    "CaptionHit",
+    "CaptionList",
+    "CaptionResults",
     "Gallery",
     "Hit",
+    "ImageResult",
     "Query",
     "QueryResult",
     "SearchResults",
@@ -15,6 +23,8 @@ __all__ = [
     "check_query",
     "gallery_of_dataset",
     "gallery_of_files",
+    "open_captions",
     "open_gallery",
     "search",
+    "search_captions",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.gallery.consistent import ConsistentQueries, ask_consistently
 from polyglance.gallery.gallery import Gallery, Images, open_gallery
 from polyglance.gallery.query import Query, check_queries, translate_queries
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
@@ -29,6 +30,7 @@ def search(
     language: str | Sequence[str | None] | None = None,
     translator: str | None = None,
     translate_to: str | None = None,
+    consistency: bool = False,
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> SearchResults:
@@ -45,14 +47,21 @@ def search(
         language: one for all queries, or one for each; None lets the script decide.
         translator: translates the queries first, such as "lexicon:FILE".
         translate_to: to this language, by default English if the model knows it.
+        consistency: whether to ask in all languages of the model at once and join their scores
+            (SMALR's CLC): by the weights kept in the run's folder, else by their mean.
         cache: folder for features and translations; the XDG cache by default.
         show_progress: None shows progress on a terminal only.
     """
     if top < 1:
         raise PolyglanceError(f"cannot show the top {top} images; ask for at least 1")
-    loaded = _load(model)
+    loaded = load_model(model)
     notes: list[str] = []
-    if translator is not None:
+    joint: ConsistentQueries | None = None
+    if consistency:
+        folder = Path(model) if isinstance(model, str | Path) else None
+        joint = ask_consistently(loaded, queries, language, translator, translate_to, cache, folder)
+        queries, notes = joint.queries, joint.notes
+    elif translator is not None:
         queries, language, notes = translate_queries(
             loaded, queries, language, translator, translate_to, cache
         )
@@ -65,10 +74,17 @@ def search(
     for message in [*notes, *(f"{path}: skipped, {why}" for path, why in unreadable)]:
         warnings.warn(message, PolyglanceWarning, stacklevel=2)
     places = [str(x) if isinstance(x, str | Path) else None for x in (model, images)]
-    return SearchResults(find(loaded, gallery, checked, top), gallery, notes, *places)
+    scores = None if joint is None else joint.scores(loaded, gallery)
+    return SearchResults(find(loaded, gallery, checked, top, scores), gallery, notes, *places)
 
 
-def find(model: "Model", gallery: Gallery, queries: Sequence[Query], top: int) -> list[QueryResult]:
+def find(
+    model: "Model",
+    gallery: Gallery,
+    queries: Sequence[Query],
+    top: int,
+    scores: np.ndarray | None = None,
+) -> list[QueryResult]:
     """The best images of a gallery for each query.
 
     Args:
@@ -76,9 +92,11 @@ def find(model: "Model", gallery: Gallery, queries: Sequence[Query], top: int) -
         gallery: images that it encoded.
         queries: sentences, checked.
         top: images of each query.
+        scores: [N, Q] of the gallery's images and the queries; None computes them.
     """
-    texts = [model.encode_text(q.text, q.language, show_progress=False)[0] for q in queries]
-    scores = model.similarity(gallery.embeddings, np.stack(texts))  # [N, Q]
+    if scores is None:
+        texts = [model.encode_text(q.text, q.language, show_progress=False)[0] for q in queries]
+        scores = model.similarity(gallery.embeddings, np.stack(texts))
     return [
         QueryResult(query, _hits(gallery, column, top))
         for query, column in zip(queries, scores.T, strict=True)
@@ -99,7 +117,8 @@ def best_first(values: np.ndarray, top: int) -> np.ndarray:
     return candidates[order[:top]]
 
 
-def _load(model: "Model | str | Path") -> "Model":
+def load_model(model: "Model | str | Path") -> "Model":
+    """A model, or that of a run's folder."""
     if not isinstance(model, str | Path):
         return model
     from polyglance.models import Model

@@ -83,6 +83,15 @@ def check_queries(
     ]
 
 
+def query_texts(queries: str | Sequence[str | Query]) -> list[str]:
+    """The sentences of one query or several."""
+    given = [queries] if isinstance(queries, str) else queries
+    texts = [query.text if isinstance(query, Query) else query for query in given]
+    if not texts:
+        raise PolyglanceError("there is no query; give at least one sentence")
+    return texts
+
+
 def translate_queries(
     model: "Model",
     queries: str | Sequence[str | Query],
@@ -103,8 +112,7 @@ def translate_queries(
     """
     from polyglance.translation import make_translator, translate
 
-    given = [queries] if isinstance(queries, str) else queries
-    texts = [query.text if isinstance(query, Query) else query for query in given]
+    texts = query_texts(queries)
     if not isinstance(language, str):
         raise PolyglanceError("--translator needs the --language of the queries, one for all")
     if target is None:

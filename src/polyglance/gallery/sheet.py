@@ -80,7 +80,7 @@ def draw_sheet(
     sheet = Image.new("RGB", (width, height), PAPER)
     draw = ImageDraw.Draw(sheet)
     if title:
-        _text(draw, (MARGIN, MARGIN), title, 26, INK, fonts)
+        draw_text(draw, (MARGIN, MARGIN), title, 26, INK, fonts)
     for number, row in enumerate(rows):
         y = top + number * ROW
         draw.line([(MARGIN, y), (width - MARGIN, y)], fill=RULE, width=1)
@@ -119,12 +119,7 @@ def _draw_hit(
 ) -> None:
     x, y = origin
     right = hit.path in row.correct
-    try:
-        image = ImageOps.contain(read_image(hit.path, CELL), (CELL, CELL), Image.Resampling.LANCZOS)
-    except ImageProblem:  # the search read it, but it may have gone since
-        image = Image.new("RGB", (CELL, CELL), MAT)
-    draw.rectangle([x, y, x + CELL - 1, y + CELL - 1], fill=MAT)
-    sheet.paste(image, (x + (CELL - image.width) // 2, y + (CELL - image.height) // 2))
+    draw_image(sheet, draw, hit.path, origin)
     if right:
         box = [x - FRAME, y - FRAME, x + CELL - 1 + FRAME, y + CELL - 1 + FRAME]
         draw.rectangle(box, outline=RIGHT, width=FRAME)
@@ -133,12 +128,32 @@ def _draw_hit(
     draw.text(place, f"{hit.score:.3f}", RIGHT if right else FAINT, font, anchor="ma")
 
 
+def draw_image(
+    sheet: Image.Image, draw: ImageDraw.ImageDraw, path: Path, origin: tuple[int, int]
+) -> None:
+    """An image in its square.
+
+    Args:
+        sheet: what it is pasted on.
+        draw: of the sheet.
+        path: the image's file.
+        origin: left upper corner of the square.
+    """
+    x, y = origin
+    try:
+        image = ImageOps.contain(read_image(path, CELL), (CELL, CELL), Image.Resampling.LANCZOS)
+    except ImageProblem:  # the search read it, but it may have gone since
+        image = Image.new("RGB", (CELL, CELL), MAT)
+    draw.rectangle([x, y, x + CELL - 1, y + CELL - 1], fill=MAT)
+    sheet.paste(image, (x + (CELL - image.width) // 2, y + (CELL - image.height) // 2))
+
+
 def _draw_label(draw: ImageDraw.ImageDraw, row: SheetRow, y: int, fonts: Sequence[Path]) -> None:
     """Language, query and note, from the top of the row downwards."""
     if row.language is not None:
         name = language_name(row.language)
         shown = row.language if name == row.language else f"{name} · {row.language}"
-        _text(draw, (MARGIN, y), shown, 14, FAINT, fonts)
+        draw_text(draw, (MARGIN, y), shown, 14, FAINT, fonts)
         y += 24
     size = TEXT_SIZE
     font = font_for(row.text, size, fonts)
@@ -146,34 +161,49 @@ def _draw_label(draw: ImageDraw.ImageDraw, row: SheetRow, y: int, fonts: Sequenc
     if font is None:
         text, ink, size = f"({script_name(row.text)} text: no font for it here)", FAINT, 15
         font = font_for(text, size)
-    y = _lines(draw, y, text, font, size, ink, 4 if row.note else 6, row.language)
+    lines = 4 if row.note else 6
+    y = draw_lines(draw, (MARGIN, y), text, font, size, ink, lines, language=row.language)
     if row.note:
-        _lines(draw, y + 6, row.note, font_for(row.note, 14, fonts), 14, FAINT, 2)
+        draw_lines(draw, (MARGIN, y + 6), row.note, font_for(row.note, 14, fonts), 14, FAINT, 2)
 
 
-def _lines(
+def draw_lines(
     draw: ImageDraw.ImageDraw,
-    y: int,
+    place: tuple[int, int],
     text: str,
     font: Font | None,
     size: int,
     ink: str,
     most: int,
+    width: int = TEXT,
     language: str | None = None,
 ) -> int:
-    """Draw wrapped lines and return where they end; Hebrew and Arabic stand on the right."""
+    """Draw wrapped lines and return where they end; Hebrew and Arabic stand on the right.
+
+    Args:
+        draw: of the sheet.
+        place: left upper corner.
+        text: of any length.
+        font: that shows it.
+        size: of the letters.
+        ink: their colour.
+        most: lines.
+        width: of a line.
+        language: of the text, if it is known.
+    """
+    left, y = place
     # The language chooses the forms of Chinese characters, where Pillow can tell the font.
     code = language if features.check("raqm") else None
     from_right = needs_shaping(text) and script_name(text) in {"Arabic", "Hebrew"}
-    lines = wrap(text, TEXT, lambda part: draw.textlength(part, font, language=code), most)
+    lines = wrap(text, width, lambda part: draw.textlength(part, font, language=code), most)
     for line in lines:
-        x, anchor = (MARGIN + TEXT, "rs") if from_right else (MARGIN, "ls")
+        x, anchor = (left + width, "rs") if from_right else (left, "ls")
         draw.text((x, y + size), line, ink, font, anchor=anchor, language=code)
         y += round(size * 1.4)
     return y
 
 
-def _text(
+def draw_text(
     draw: ImageDraw.ImageDraw,
     place: tuple[int, int],
     text: str,
@@ -181,6 +211,16 @@ def _text(
     ink: str,
     fonts: Sequence[Path],
 ) -> None:
+    """One line; nothing where no font shows it.
+
+    Args:
+        draw: of the sheet.
+        place: left upper corner.
+        text: of one line.
+        size: of the letters.
+        ink: their colour.
+        fonts: font files, tried before others.
+    """
     font = font_for(text, size, fonts)
     if font is not None:
         draw.text(place, text, ink, font)

@@ -133,8 +133,10 @@ class TranslationRecipe(Section):
         "captions:$data", description="as for 'polyglance evaluate'; $data is the evaluated data"
     )
     to: list[str] | None = Field(None, description="languages; null is all of the model")
-    consistency: Literal["average", "learned"] | None = Field(
-        None, description="how scores are joined, CLC-A or CLC-C; null is for one language"
+    consistency: Literal["average", "learned", "literal"] | None = Field(
+        None,
+        description="how scores are joined: CLC-A, CLC-C, or CLC-C with all its parameters as the "
+        "paper words it; null is for one language",
     )
 
     @model_validator(mode="after")

@@ -1,0 +1,120 @@
+"""`polyglance search --captions`: rank captions for images."""
+
+import json as json_module
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from polyglance.errors import PolyglanceWarning
+
+if TYPE_CHECKING:
+    from polyglance.gallery import CaptionHit, CaptionResults, Gallery, ImageResult
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where results go beside the terminal; `json` "-" is stdout."""
+
+    json: str | None
+    sheet: Path | None
+    fonts: Sequence[Path]
+
+
+def print_captions(
+    model: Path,
+    images: Sequence[str],
+    captions: str,
+    top: int,
+    language: str | None,
+    split: str | None,
+    cache: Path | None,
+    outputs: Outputs,
+) -> None:
+    """Find captions for images, print and write them.
+
+    Args:
+        model: a run's folder.
+        images: files, folders of them, or names of the dataset's images.
+        captions: a text file, a table or a dataset.
+        top: captions of an image.
+        language: of the captions.
+        split: of the dataset.
+        cache: folder for features.
+        outputs: where else results go.
+    """
+    from polyglance.gallery import search_captions
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
+        found = search_captions(
+            model, images, captions, top=top, language=language, split=split, cache=cache
+        )
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
+    print_unreadable(found.gallery)
+    if outputs.sheet is not None:
+        print_unshown(found.write_sheet(outputs.sheet, fonts=outputs.fonts))
+        typer.echo(f"sheet: {outputs.sheet}", err=True)
+    if outputs.json == "-":
+        typer.echo(json_module.dumps(found.as_dict(), ensure_ascii=False, indent=2))
+        return
+    _print_hits(found)
+    if outputs.json is not None:
+        found.write_json(outputs.json)
+
+
+def print_unreadable(gallery: "Gallery") -> None:
+    """Name the images that were left out, with the reason."""
+    from polyglance.gallery.hit import path_text
+
+    if gallery.unreadable:
+        typer.echo(f"skipped {len(gallery.unreadable)}:", err=True)
+    for path, reason in gallery.unreadable:
+        typer.echo(f"  {path_text(path)}: {reason}", err=True)
+
+
+def print_unshown(texts: Sequence[str]) -> None:
+    """Name the texts that no font shows on a sheet."""
+    for text in texts:
+        typer.echo(
+            f"note: no font here shows '{text}' on the sheet; install one, such as Noto Sans, or "
+            "name it with --font",
+            err=True,
+        )
+
+
+def _print_hits(found: "CaptionResults") -> None:
+    """Tables on a terminal; on a pipe `score<TAB>caption`, with several images also the image."""
+    for result in found:
+        if sys.stdout.isatty():
+            _print_table(result)
+            continue
+        last = f"\t{result.name}" if len(found) > 1 else ""
+        for hit in result.hits:
+            typer.echo(f"{hit.score:.4f}\t{' '.join(hit.text.split())}{last}")
+
+
+def _print_table(result: "ImageResult") -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    title = escape(result.name)
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("rank", justify="right")
+    table.add_column("score", justify="right")
+    table.add_column("caption", overflow="fold")
+    for hit in result.hits:
+        table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(_marked(hit)))
+    Console().print(table)
+
+
+def _marked(hit: "CaptionHit") -> str:
+    """The caption, with a cross where it is known to belong to another image."""
+    return f"{hit.text} ×" if hit.correct is False else hit.text

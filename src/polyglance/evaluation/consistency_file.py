@@ -1,0 +1,73 @@
+"""Weights of CLC-C beside the model that they are for, so that a search can use them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation.consistency import Consistency
+from polyglance.evaluation.literal_consistency import LiteralConsistency
+from polyglance.files import has_file, read_json, write_json
+
+FILE = "consistency.json"
+
+Weights = Consistency | LiteralConsistency
+
+
+@dataclass(frozen=True)
+class KeptWeights:
+    """`weights` by the language of the query, over scores in `targets`, by `translator`."""
+
+    targets: list[str]
+    translator: str
+    weights: dict[str, Weights]
+
+
+def write_weights(
+    folder: Path, targets: Sequence[str], translator: str, weights: Mapping[str, Weights]
+) -> Path:
+    """Write the weights into a model's folder, and return the file.
+
+    Args:
+        folder: of the model.
+        targets: the languages whose scores are joined, in order.
+        translator: the name of what translated the captions they were learnt from.
+        weights: by the language of the query.
+    """
+    shown = {
+        code: {"first": own.first.tolist(), "shift": own.shift}
+        | ({"second": own.second.tolist()} if isinstance(own, LiteralConsistency) else {})
+        for code, own in weights.items()
+    }
+    path = folder / FILE
+    write_json(path, {"targets": list(targets), "translator": translator, "weights": shown})
+    return path
+
+
+def read_weights(folder: Path) -> KeptWeights | None:
+    """The weights in a model's folder; None where there are none."""
+    path = folder / FILE
+    if not has_file(path):
+        return None
+    value = read_json(path)
+    try:
+        targets, translator = list(value["targets"]), str(value["translator"])
+        weights = {code: _weights(own, len(targets)) for code, own in value["weights"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PolyglanceError(
+            f"{path}: not weights of CLC-C ({error}); remove it, or write it again with "
+            "'polyglance evaluate … --consistency learned --keep-weights'"
+        ) from None
+    return KeptWeights(targets, translator, weights)
+
+
+def _weights(value: dict[str, Any], languages: int) -> Weights:
+    first, shift = np.asarray(value["first"], np.float32), float(value["shift"])
+    if first.shape[-1] != languages:
+        raise ValueError(f"{first.shape[-1]} weights for {languages} languages")
+    if "second" not in value:
+        return Consistency(first, shift)
+    return LiteralConsistency(first, np.asarray(value["second"], np.float32), shift)

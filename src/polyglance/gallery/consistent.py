@@ -1,0 +1,153 @@
+"""Queries asked in all languages of a model at once (Burns et al. 2020, SMALR, §3.4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.query import Query, query_texts
+from polyglance.text.tokenizers.base import read_words
+
+if TYPE_CHECKING:
+    from polyglance.evaluation.consistency_file import Weights
+    from polyglance.models import Model
+
+
+@dataclass(frozen=True)
+class ConsistentQueries:
+    """Queries with their translations: `texts` by target language, None where there is none.
+
+    `weights` join the scores (CLC-C); None is their mean (CLC-A).
+    """
+
+    queries: list[Query]
+    texts: dict[str, list[str | None]]
+    notes: list[str]
+    weights: "Weights | None" = None
+
+    def scores(self, model: "Model", gallery: Gallery) -> np.ndarray:
+        """Joint scores [N, Q] of a gallery's images and the queries."""
+        from polyglance.evaluation.consistency import average_scores
+
+        present = np.array([[text is not None for text in own] for own in self.texts.values()]).T
+        shape = len(self.texts), len(gallery), len(self.queries)
+        scores = np.zeros(shape, np.float32)
+        for number, (target, own) in enumerate(self.texts.items()):
+            there = np.flatnonzero(present[:, number])
+            if len(there):
+                found = [own[row] or "" for row in there]
+                texts = model.encode_text(found, target, show_progress=False)
+                scores[number][:, there] = model.similarity(gallery.embeddings, texts)
+        if self.weights is None:
+            return average_scores(scores, present)
+        return self.weights.combine(scores, present)
+
+
+def ask_consistently(
+    model: "Model",
+    queries: str | Sequence[str | Query],
+    language: str | Sequence[str | None] | None,
+    translator: str | None,
+    target: str | None = None,
+    cache: Path | None = None,
+    folder: Path | None = None,
+) -> ConsistentQueries:
+    """Translate queries to all languages of the model, or to those of `target`.
+
+    Args:
+        model: what is asked.
+        queries: one sentence or several.
+        language: that of all queries; the model need not know it.
+        translator: such as "lexicon:FILE".
+        target: languages with commas between; all of the model by default.
+        cache: folder for translations.
+        folder: the model's, where weights may be kept.
+    """
+    from polyglance.translation import make_translator, translate
+
+    if translator is None:
+        raise PolyglanceError("--consistency needs a --translator")
+    if not isinstance(language, str):
+        raise PolyglanceError("--consistency needs the --language of the queries, one for all")
+    texts = query_texts(queries)
+    targets = _targets(model, target)
+    made = make_translator(translator)
+    found: dict[str, list[str | None]] = {}
+    for code in targets:
+        own = list(texts) if code == language else translate(made, texts, language, code, cache)
+        found[code] = [text if text and _is_known(model, text, code) else None for text in own]
+    for number, text in enumerate(texts):
+        if not any(own[number] for own in found.values()):
+            raise PolyglanceError(
+                f"'{text}' can be asked in none of {', '.join(targets)}: the translator has no "
+                "translation of words that the model knows"
+            )
+    weights, notes = _kept_weights(folder, targets, language, made.name)
+    asked = [_query(model, text, language) for text in texts]
+    return ConsistentQueries(asked, found, _told(texts, found, language) + notes, weights)
+
+
+def _targets(model: "Model", given: str | None) -> list[str]:
+    if given is None:
+        return list(model.languages)
+    targets = [code.strip() for code in given.split(",") if code.strip()]
+    for code in targets:
+        if code not in model.languages:
+            known = ", ".join(model.languages)
+            raise PolyglanceError(f"--translate-to {code}: the model knows {known}")
+    if not targets:
+        raise PolyglanceError(f"--translate-to '{given}': names nothing; leave it out for all")
+    return targets
+
+
+def _is_known(model: "Model", text: str, language: str) -> bool:
+    """Whether the model knows at least one word of a text."""
+    words = tuple(read_words(model.recipe.text, [text], language)[1][0])
+    if not words:
+        return False
+    read, unknown = model.embedder.unknown(words, language)
+    return len(unknown) < len(read)
+
+
+def _query(model: "Model", text: str, language: str) -> Query:
+    words = tuple(read_words(model.recipe.text, [text], language)[1][0])
+    if language not in model.languages or not words:
+        return Query(text, language, words, ())
+    return Query(text, language, *model.embedder.unknown(words, language))
+
+
+def _kept_weights(
+    folder: Path | None, targets: list[str], language: str, translator: str
+) -> tuple["Weights | None", list[str]]:
+    """The weights of the query's language that fit, and notes on how scores are joined."""
+    from polyglance.evaluation.consistency_file import FILE, read_weights
+
+    kept = None if folder is None else read_weights(folder)
+    if kept is None:
+        return None, []
+    if kept.targets != targets:
+        return None, [f"{FILE} has weights for {', '.join(kept.targets)}; the mean is taken"]
+    if language not in kept.weights:
+        return None, [f"{FILE} has no weights for queries in '{language}'; the mean is taken"]
+    notes = [f"scores are joined by the weights of {FILE}"]
+    if kept.translator != translator:
+        notes.append(f"{FILE} was learnt with {kept.translator}, not {translator}")
+    return kept.weights[language], notes
+
+
+def _told(texts: Sequence[str], found: dict[str, list[str | None]], language: str) -> list[str]:
+    """What each query is asked as, and in which languages it is not."""
+    notes = []
+    for number, text in enumerate(texts):
+        asked = {code: own[number] for code, own in found.items() if code != language}
+        there = [f"{code} '{other}'" for code, other in asked.items() if other]
+        missing = [code for code, own in found.items() if not own[number]]
+        if there:
+            notes.append(f"'{text}' is also asked as {', '.join(there)}")
+        if missing:
+            notes.append(f"'{text}' is not asked in {', '.join(missing)}")
+    return notes
