@@ -31,7 +31,7 @@ READ = {
     "lines": "from polyglance.files import read_lines; list(read_lines(path))",
     "vectors": "from polyglance.text.vectors.read import read_vectors; read_vectors(path)",
     "fingerprint": "from polyglance.data import load_dataset; "
-    "from polyglance.data.fingerprint import dataset_fingerprint; "
+    "from polyglance.data.dataset import dataset_fingerprint; "
     "dataset_fingerprint(load_dataset(path.parent))",
 }
 

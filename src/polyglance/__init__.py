@@ -12,6 +12,7 @@ Names are looked up when they are first used: importing the package takes no tim
 """
 
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from polyglance.errors import PolyglanceError
@@ -39,11 +40,14 @@ _PLACES = {
     "Report": "polyglance.evaluation",
     "add_language": "polyglance.transfer",
     "evaluate": "polyglance.evaluation",
+    "load": "polyglance.models:Model.load",
     "load_dataset": "polyglance.data",
     "load_recipe": "polyglance.recipes",
     "recipe_names": "polyglance.recipes",
     "search": "polyglance.gallery",
+    "train": "polyglance.transfer:train_recipe",
 }
+"""Name → its module, and what it is called there if it is called otherwise."""
 
 __all__ = [
     "Callback",
@@ -67,13 +71,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "load":
-        return __getattr__("Model").load
-    if name == "train":
-        return import_module("polyglance.transfer").train_recipe
     if name not in _PLACES:
         raise AttributeError(f"module 'polyglance' has no attribute '{name}'")
-    return getattr(import_module(_PLACES[name]), name)
+    module, _, path = _PLACES[name].partition(":")
+    globals()[name] = found = attrgetter(path or name)(import_module(module))
+    return found
 
 
 def __dir__() -> list[str]:

@@ -8,8 +8,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.models import cross_attention
 from polyglance.models.attention import Sets
 from polyglance.models.cross_attention import CrossAttention
-from polyglance.models.network import build_network
-from polyglance.models.two_tower import TwoTower
+from polyglance.models.network import TwoTower, build_network
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text.embedders import TextBatch
 from tests.models.reference import imram, scan, unit

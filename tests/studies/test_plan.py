@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from polyglance.data import CaptionedImage, load_dataset
-from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.data.dataset import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.studies import Study, load_study, make_plan

@@ -10,9 +10,8 @@ import pytest
 from polyglance.data import load_dataset, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.training.data import TrainingData, prepare
+from polyglance.training.data import TrainingData, fresh_model, prepare
 from polyglance.training.samplers.pairs import caption_pairs
-from polyglance.training.start import fresh_model
 from polyglance.vision.extract import load_features
 from tests.conftest import TOY, write_toy
 from tests.training.runs import run

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from polyglance.cli import app
 from polyglance.data import CaptionedImage, load_dataset, save_folder
-from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.data.dataset import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.translation import Translator
 from polyglance.translation.fill import fill_languages

@@ -57,7 +57,7 @@ def study_command(
     if name is None:
         raise PolyglanceError("give a study's name ('polyglance study --list' shows them)")
     from polyglance.data import load_dataset
-    from polyglance.data.fingerprint import dataset_fingerprint
+    from polyglance.data.dataset import dataset_fingerprint
     from polyglance.recipes import parse_overrides
     from polyglance.studies import load_study, make_plan
     from polyglance.studies.execute import Options, default_runs

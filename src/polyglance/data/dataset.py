@@ -7,15 +7,16 @@ files. A line may have `"origins"` in the form of its captions, which says where
 translations come from.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
+from polyglance.digest import Part, content_digest, file_chunks, json_digest
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_jsonl, write_jsonl_gz
+from polyglance.files import has_file, read_jsonl, refuse_pipe, write_jsonl_gz
 from polyglance.registry import nearest
 
 Captions = dict[str, dict[str, list[str]]]
@@ -284,3 +285,17 @@ def is_inside(image: str) -> bool:
     path = PurePosixPath(image)
     fine = bool(path.parts) and "\0" not in image
     return fine and not path.is_absolute() and ".." not in path.parts
+
+
+def dataset_fingerprint(dataset: Dataset) -> str:
+    """Of the images' names, splits and captions, in their order, and of text-only captions."""
+    return content_digest(_parts(dataset))
+
+
+def _parts(dataset: Dataset) -> Iterator[Part]:
+    for entry in dataset.images:
+        yield json_digest([entry.image, entry.split, entry.captions])
+    if dataset.root is not None:
+        for path in sorted(dataset.root.glob("text-only.jsonl*")):
+            refuse_pipe(path)
+            yield from file_chunks(path)

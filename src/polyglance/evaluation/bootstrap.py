@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.evaluation.metrics import KS, Metrics, fold_metrics, fold_slices
-from polyglance.evaluation.ranks import Ranks
+from polyglance.evaluation.metrics import KS, Metrics, Outcome, fold_slices
 
 HEADLINE = (
     *(f"image_to_text.r{k}" for k in KS),
@@ -23,24 +22,6 @@ HEADLINE = (
 """The numbers that get an interval, in the order of `headline`."""
 
 DRAWS_AT_A_TIME = 1 << 22
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What an evaluation observed: ranks, and where they belong.
-
-    `image` [N] is the index in the split of each image of the gallery, `caption_image` [M] the row
-    in `image` of each caption's image.
-    """
-
-    ranks: Ranks
-    caption_image: np.ndarray
-    image: np.ndarray
-    folds: int = 1
-
-    def metrics(self) -> Metrics:
-        """Metrics, averaged over the folds."""
-        return fold_metrics(self.ranks, self.caption_image, self.folds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
-"""What an evaluation needs of a model, and how the model compares embeddings."""
+"""What an evaluation needs of a model, and how it handles and compares what that encodes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.embeddings import as_embeddings
 from polyglance.sets import Embeddings
 from polyglance.similarity import Score, dot, normalise, scores
 
@@ -66,3 +67,36 @@ def similarity_of(model: Any) -> Similarity:
     if name in (None, "cosine"):
         return Similarity("cosine", normalise, dot)
     return Similarity(str(name), as_embeddings, scores.get(str(name)))
+
+
+def as_embeddings(value: Embeddings) -> Embeddings:
+    """Vectors as a float32 array [n, D]; `VectorSets` and the like as they are."""
+    return value if hasattr(value, "finite") else np.asarray(value, np.float32)
+
+
+def finite(embeddings: Embeddings) -> np.ndarray:
+    """Which rows are there and hold finite numbers only, [n] bool."""
+    if isinstance(embeddings, np.ndarray):
+        return np.asarray(np.isfinite(embeddings).all(axis=1))
+    return np.asarray(embeddings.finite())
+
+
+def concatenate(parts: Sequence[Embeddings]) -> Embeddings:
+    """The rows of all parts, in order."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return parts[0].concatenate(parts)
+
+
+def dim_of(embeddings: Embeddings) -> object:
+    """What embeddings of images and texts must agree in, such as the dimension of a vector."""
+    if not isinstance(embeddings, np.ndarray):
+        return type(embeddings), embeddings.dim
+    return embeddings.shape[1:]
+
+
+def shape(embeddings: Embeddings) -> str:
+    """For error messages."""
+    if isinstance(embeddings, np.ndarray):
+        return str(embeddings.shape)
+    return f"{len(embeddings)} of {type(embeddings).__name__}"

@@ -8,8 +8,14 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.embeddings import as_embeddings, concatenate, dim_of, finite
-from polyglance.evaluation.encoder import Encoder, similarity_of
+from polyglance.evaluation.encoder import (
+    Encoder,
+    as_embeddings,
+    concatenate,
+    dim_of,
+    finite,
+    similarity_of,
+)
 from polyglance.sets import Embeddings
 
 

@@ -155,6 +155,24 @@ def fold_metrics(ranks: Ranks, caption_image: np.ndarray, folds: int = 1) -> Met
     return mean(parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an evaluation observed: ranks, and where they belong.
+
+    `image` [N] is the index in the split of each image of the gallery, `caption_image` [M] the row
+    in `image` of each caption's image.
+    """
+
+    ranks: Ranks
+    caption_image: np.ndarray
+    image: np.ndarray
+    folds: int = 1
+
+    def metrics(self) -> Metrics:
+        """Metrics, averaged over the folds."""
+        return fold_metrics(self.ranks, self.caption_image, self.folds)
+
+
 def chance(caption_image: np.ndarray) -> float:
     """mR in percent that a random order is expected to reach over one gallery."""
     counts = np.bincount(caption_image)

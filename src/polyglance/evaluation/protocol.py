@@ -9,7 +9,6 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.bootstrap import Outcome
 from polyglance.evaluation.captions import (
     EvaluatedCaptions,
     choose_captions,
@@ -17,9 +16,16 @@ from polyglance.evaluation.captions import (
     no_images,
     readable_captions,
 )
-from polyglance.evaluation.embeddings import as_embeddings, concatenate, dim_of, finite, shape
-from polyglance.evaluation.encoder import Encoder, similarity_of
-from polyglance.evaluation.metrics import fold_slices, rank_folds
+from polyglance.evaluation.encoder import (
+    Encoder,
+    as_embeddings,
+    concatenate,
+    dim_of,
+    finite,
+    shape,
+    similarity_of,
+)
+from polyglance.evaluation.metrics import Outcome, fold_slices, rank_folds
 from polyglance.evaluation.options import EvaluateOptions
 from polyglance.evaluation.report import LanguageResult, Report, summarise
 from polyglance.evaluation.same_text import merge_texts, rank_same_text

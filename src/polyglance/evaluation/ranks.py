@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.embeddings import as_embeddings
+from polyglance.evaluation.encoder import as_embeddings
 from polyglance.sets import Embeddings
 from polyglance.similarity import Score, dot
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyglance.evaluation.embeddings import as_embeddings
+from polyglance.evaluation.encoder import as_embeddings
 from polyglance.evaluation.metrics import KS, fold_members
 from polyglance.evaluation.ranks import check_index
 from polyglance.sets import Embeddings

@@ -16,8 +16,14 @@ from polyglance.evaluation.consistency import (
     fit_consistency,
 )
 from polyglance.evaluation.consistency_file import Weights
-from polyglance.evaluation.embeddings import as_embeddings, concatenate, dim_of, finite
-from polyglance.evaluation.encoder import Encoder, similarity_of
+from polyglance.evaluation.encoder import (
+    Encoder,
+    as_embeddings,
+    concatenate,
+    dim_of,
+    finite,
+    similarity_of,
+)
 from polyglance.evaluation.literal_consistency import fit_literal
 from polyglance.sets import Embeddings
 from polyglance.translation import Translator, translate

@@ -3,7 +3,6 @@
 from polyglance.models.attention import Sets
 from polyglance.models.cross_attention import CrossAttention
 from polyglance.models.model import Model
-from polyglance.models.network import build_network
-from polyglance.models.two_tower import TwoTower
+from polyglance.models.network import TwoTower, build_network
 
 __all__ = ["CrossAttention", "Model", "Sets", "TwoTower", "build_network"]

@@ -15,7 +15,7 @@ from polyglance.models.network import Network, networks
 from polyglance.models.scan import Scan
 from polyglance.models.similarity import l2
 from polyglance.recipes.schema import ImramRecipe, Recipe, ScanRecipe
-from polyglance.recipes.schema.checks import ONE_VECTOR
+from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.registry import Registry
 from polyglance.text.embedders import Embedder, TextBatch
 

@@ -15,7 +15,7 @@ from polyglance.models.attention import Sets
 from polyglance.models.network import Network, build_network
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
-from polyglance.recipes.schema.checks import ONE_VECTOR
+from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.sets import Embeddings, VectorSets
 from polyglance.similarity import scores
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch, load_embedder

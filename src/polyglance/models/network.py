@@ -1,10 +1,11 @@
-"""What all networks are: an image tower, a text tower, and a score of what they give."""
+"""Networks: an image tower, a text tower, and a score of what they give; two towers that meet."""
 
 from typing import Any
 
 from torch import Tensor, nn
 
-from polyglance.recipes.schema import Recipe
+from polyglance.models.similarity import l2, tensor_scores
+from polyglance.recipes.schema import OrderRecipe, Recipe
 from polyglance.registry import Registry
 from polyglance.text.embedders import Embedder, TextBatch
 from polyglance.text.encoders import LanguageTowers, TextTower, Tower, TransformerTower
@@ -34,6 +35,50 @@ class Network(nn.Module):
 
 networks: Registry[type[Network]] = Registry("similarity")
 """By `joint.similarity.kind`."""
+
+
+@networks.register("cosine")
+@networks.register("order")
+class TwoTower(Network):
+    """Images and captions become vectors, compared by a similarity."""
+
+    def __init__(self, recipe: Recipe, feature_dim: int, embedder: Embedder) -> None:
+        super().__init__(recipe, feature_dim, embedder)
+        similarity = recipe.joint.similarity
+        self.similarity: str = similarity.kind
+        if isinstance(similarity, OrderRecipe) and similarity.squared:
+            self.similarity = "order-squared"
+        self.no_imgnorm = recipe.compat.no_imgnorm
+
+    def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Features [B, F], or sets [B, K, F] with lengths → embeddings [B, D]."""
+        found = self.image(features, lengths)
+        return found if self.no_imgnorm else self._place(found)
+
+    def embed_text(self, batch: TextBatch, language: str | None = None) -> Tensor:
+        """Texts [B, T] of a language → embeddings [B, D]."""
+        return self._place(self.text(batch, language))
+
+    def embed_with_averages(
+        self, batch: TextBatch, languages: Tensor, counted: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Embeddings [B, D] of texts, and averages [B, W] of their word vectors; all normalised.
+
+        Args:
+            batch: texts of several languages.
+            languages: [B], numbers of their languages in alphabetical order.
+            counted: [B, T] bool, the words that averages are over; all by default.
+        """
+        texts, averages = self.text.with_averages(batch, languages, counted)
+        return self._place(texts), l2(averages)
+
+    def scores(self, images: Tensor, captions: Tensor) -> Tensor:
+        """Embeddings [N, D], [M, D] → scores [N, M], higher is closer."""
+        return tensor_scores.get(self.similarity)(images, captions)
+
+    def _place(self, vectors: Tensor) -> Tensor:
+        placed = l2(vectors)
+        return placed if self.similarity == "cosine" else placed.abs()
 
 
 def build_network(recipe: Recipe, feature_dim: int, embedder: Embedder) -> Network:

@@ -10,7 +10,7 @@ from polyglance.documents import document_names, is_file_name, read_document, va
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.merge import Mapped, merge, nested
 from polyglance.recipes.schema import Recipe
-from polyglance.recipes.schema.checks import idle_switches
+from polyglance.recipes.schema.recipe import idle_switches
 from polyglance.recipes.v0_1_0 import MOVES, is_old, prune, upgrade
 
 PACKAGE = "polyglance.recipes"

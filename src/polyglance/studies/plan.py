@@ -7,8 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.dataset import Dataset
-from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.data.dataset import Dataset, dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.report import HUMAN_KINDS
 from polyglance.recipes import Recipe, load_recipe

@@ -1,6 +1,7 @@
-"""What a training run reads: captions as ids, features of their images."""
+"""What a training begins with: a model, captions as ids, features of their images."""
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,16 +11,14 @@ import torch
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.text_only import text_only_captions
 from polyglance.errors import PolyglanceError
-from polyglance.models.model import to_tensors
+from polyglance.models.model import Model, to_tensors
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
-from polyglance.text.embedders import TrainingTexts
+from polyglance.text.embedders import TrainingTexts, build_embedder, embedders
 from polyglance.text.embedders.base import AssignTokens
 from polyglance.text.embedders.encoded import Unseen
-from polyglance.text.embedders.pretrained import check_pretrained
 from polyglance.text.tokenizers import read_words
 from polyglance.training.conditions import select_captions
-from polyglance.training.start import Start, StartModel
 from polyglance.vision.extract import load_features
 from polyglance.vision.features import Features
 
@@ -54,6 +53,38 @@ class TrainingData:
         return self.ids.lengths
 
 
+@dataclass(frozen=True)
+class Start:
+    """A model before its training.
+
+    Args:
+        model: the model.
+        fresh: whether its weights are random; image features are then standardised by the data.
+        trains: the languages whose parameters are trained, the others being frozen; None is all.
+    """
+
+    model: Model
+    fresh: bool = True
+    trains: Sequence[str] | None = None
+
+
+StartModel = Callable[[Recipe, TrainingTexts, int], Start]
+"""(recipe, captions, dimension of an image feature) → the model to train."""
+
+
+def fresh_model(recipe: Recipe, texts: TrainingTexts, feature_dim: int) -> Start:
+    """A model with random weights.
+
+    Args:
+        recipe: of the model.
+        texts: the training captions.
+        feature_dim: dimension of an image feature.
+    """
+    embedder = build_embedder(recipe, texts)
+    languages = sorted(set(texts.captions.languages)) or list(recipe.data.languages or ())
+    return Start(Model(recipe, embedder, feature_dim, languages))
+
+
 def prepare(
     recipe: Recipe,
     dataset: Dataset,
@@ -72,7 +103,7 @@ def prepare(
         cache: where features and word vectors are kept.
         show_progress: None shows bars on a terminal where it takes long.
     """
-    check_pretrained(recipe.text)
+    embedders.get(recipe.text.embedder.kind).check(recipe)
     part = dataset.split(recipe.data.train_split)
     features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
     table, grounded = _captions(recipe, part, features)

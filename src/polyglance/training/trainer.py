@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from polyglance.data.dataset import Dataset
-from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.data.dataset import Dataset, dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Report
 from polyglance.models import Model
@@ -20,7 +19,7 @@ from polyglance.registry import nearest
 from polyglance.training.assignment import assign_tokens
 from polyglance.training.callbacks import Callback, with_defaults
 from polyglance.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
-from polyglance.training.data import prepare
+from polyglance.training.data import Start, StartModel, fresh_model, prepare
 from polyglance.training.folder import check_folder, lock_run
 from polyglance.training.groups import check_multipliers, parameter_groups
 from polyglance.training.log import RunLog
@@ -31,7 +30,6 @@ from polyglance.training.schedule import (
     learning_rate,
     total_updates,
 )
-from polyglance.training.start import Start, StartModel, fresh_model
 from polyglance.training.steps import Step, steps
 from polyglance.training.validation import Validation
 

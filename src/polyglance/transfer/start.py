@@ -10,7 +10,7 @@ from polyglance.recipes.schema import Recipe
 from polyglance.registry import Registry
 from polyglance.text.embedders import TrainingTexts
 from polyglance.training import Callback, Result, train
-from polyglance.training.start import Start, StartModel, fresh_model
+from polyglance.training.data import Start, StartModel, fresh_model
 from polyglance.transfer.source import check_alike, freeze, source_folder
 from polyglance.transfer.translator import translate_model
 from polyglance.transfer.words import add_languages

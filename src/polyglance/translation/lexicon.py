@@ -4,7 +4,7 @@ from collections import Counter
 from functools import cached_property, partial
 
 from polyglance.data import load_dataset
-from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.data.dataset import dataset_fingerprint
 from polyglance.digest import sampled_digest
 from polyglance.text.lexicon import Lexicon, lexicon_path
 from polyglance.text.tokenizers.base import get_tokenizer, tokenize_many

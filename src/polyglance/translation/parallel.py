@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from polyglance.data import Dataset, load_dataset
-from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.data.dataset import dataset_fingerprint
 from polyglance.digest import sampled_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_jsonl, read_lines

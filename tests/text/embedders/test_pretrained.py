@@ -9,7 +9,7 @@ import pytest
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe
-from polyglance.text.embedders.pretrained import check_pretrained, encoder_folder, located
+from polyglance.text.embedders.pretrained import encoder_folder, located
 from polyglance.training import train
 from tests.text.pieces import piece_recipe
 from tests.text.tiny_bert import without_weights, write_bert
@@ -38,7 +38,6 @@ def test_a_recipe_without_a_folder_says_what_to_give() -> None:
     with pytest.raises(PolyglanceError, match=r"--set text\.encoder\.pretrained=FOLDER"):
         encoder_folder(text)
     plain = load_recipe("vsepp").text
-    check_pretrained(plain)
     with pytest.raises(ValueError, match="no pretrained transformer"):
         encoder_folder(plain)
 

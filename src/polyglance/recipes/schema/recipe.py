@@ -1,11 +1,12 @@
-"""A whole recipe."""
+"""A whole recipe, and what its sections ask of each other: what would do nothing is an error."""
 
+from collections.abc import Iterator
 from typing import Self
 
 from pydantic import Field, model_validator
 
-from polyglance.recipes.schema.checks import check_recipe_sections
 from polyglance.recipes.schema.data import DataRecipe
+from polyglance.recipes.schema.embedders import UniversalEmbedderRecipe
 from polyglance.recipes.schema.image import ImageRecipe
 from polyglance.recipes.schema.joint import JointRecipe
 from polyglance.recipes.schema.losses import AnyLossRecipe, MaxHingeRecipe
@@ -18,6 +19,12 @@ from polyglance.recipes.schema.training import (
     TranslationRecipe,
 )
 from polyglance.sections import Section
+
+ONE_VECTOR = (
+    "one vector per image, and cross-attention needs several; set image.feature to a grid such as "
+    "efficientnet-lite2/grid3, or to imported regions"
+)
+IN_PIECES = ("pieces", "transformer")
 
 
 class Recipe(Section):
@@ -40,5 +47,113 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def _sections_fit(self) -> Self:
-        check_recipe_sections(self)
+        for check in (_text, _attention, _sampling, _tuples, _transfer, _augment, _compat):
+            for problem in check(self):
+                raise ValueError(problem)
         return self
+
+
+def _text(recipe: Recipe) -> Iterator[str]:
+    text, kind = recipe.text, recipe.text.embedder.kind
+    if (text.encoder.kind == "transformer") != (kind == "pieces"):
+        yield (
+            "text.encoder.kind=transformer and text.embedder.kind=pieces go together: the encoder "
+            "has word vectors of its own"
+        )
+    if text.encoder.kind == "transformer":
+        if text.projection or text.word_dropout:
+            yield "a transformer has neither text.projection nor text.word_dropout: leave them out"
+    elif not text.projection and text.encoder.dim != recipe.joint.dim:
+        yield (
+            f"the text tower's dimension is {text.encoder.dim} and joint.dim is "
+            f"{recipe.joint.dim}; make them equal or set text.projection=true"
+        )
+    if text.towers == "per-language" and kind in (*IN_PIECES, "vectors"):
+        yield f"text.embedder.kind={kind} has one tower for all languages: set text.towers=shared"
+    embedder = text.embedder
+    shares = isinstance(embedder, UniversalEmbedderRecipe) and embedder.rare.kind != "drop"
+    if shares and text.towers == "per-language":
+        yield "text.towers=per-language shares no words: set text.embedder.rare.kind=drop"
+
+
+def _attention(recipe: Recipe) -> Iterator[str]:
+    if not recipe.joint.attends:
+        return
+    where = f"joint.similarity.kind={recipe.joint.similarity.kind}"
+    if (recipe.image.pooling, recipe.text.pooling) != ("mean", "last"):
+        yield (
+            f"{where} pools nothing: leave image.pooling and text.pooling at their defaults "
+            "(mean, last)"
+        )
+    feature = recipe.image.feature
+    if feature.endswith("/global") and not feature.startswith("imported/"):
+        yield f"image.feature={feature}: {ONE_VECTOR}"
+
+
+def _sampling(recipe: Recipe) -> Iterator[str]:
+    sampling = recipe.sampling
+    if recipe.text.towers == "per-language" and sampling.kind == "union":
+        yield (
+            "text.towers=per-language needs batches of one language: "
+            "set sampling.kind=languages or joint"
+        )
+    if sampling.kind in ("languages", "joint"):
+        share = sampling.c2c if sampling.kind == "languages" else sampling.c2c_weight
+        name = "sampling.c2c" if sampling.kind == "languages" else "sampling.c2c_weight"
+        if sampling.text_only and not share:
+            yield f"sampling.text_only needs {name} above 0: it has no images"
+
+
+def _tuples(recipe: Recipe) -> Iterator[str]:
+    if recipe.sampling.kind != "tuples":
+        return
+    if recipe.loss.kind != "triplets":
+        yield "sampling.kind=tuples has a loss of its own: set loss.kind=triplets"
+    if recipe.joint.similarity.kind != "cosine":
+        yield "sampling.kind=tuples compares by cosine: set joint.similarity.kind=cosine"
+    if recipe.text.embedder.kind in IN_PIECES:
+        yield "sampling.kind=tuples needs words: text without a transformer"
+    if recipe.augment.word_drop:
+        yield "sampling.kind=tuples masks words itself: use sampling.masking_weight"
+
+
+def _transfer(recipe: Recipe) -> Iterator[str]:
+    fixed = recipe.text.embedder.kind == "vectors"
+    if recipe.data.images == 0 and recipe.transfer is None and not fixed:
+        yield "data.images=0 trains nothing: it goes with transfer.source"
+    if recipe.transfer is not None and not recipe.transfer.keep and not fixed:
+        yield (
+            "transfer.source: only fixed vectors (text.embedder.kind=vectors) can be exchanged; a "
+            f"model of embedder '{recipe.text.embedder.kind}' is extended, with transfer.keep=true"
+        )
+
+
+def _augment(recipe: Recipe) -> Iterator[str]:
+    if recipe.augment.mask_share + recipe.augment.replace_share > 1:
+        yield "augment.mask_share and replace_share must not exceed 1 together"
+
+
+def _compat(recipe: Recipe) -> Iterator[str]:
+    for name in sorted(idle_switches(recipe)):
+        if getattr(recipe.compat, name):
+            yield f"compat.{name} does nothing for this recipe: leave it out"
+
+
+def idle_switches(recipe: Recipe) -> set[str]:
+    """Fields of `compat` that do nothing for the other sections of a recipe."""
+    text, sampling = recipe.text, recipe.sampling.kind
+    by_language = sampling in ("languages", "joint")
+    applies = {
+        "c2c_lengths": by_language,
+        "c2c_images": by_language,
+        "reshuffle_all": sampling == "languages",
+        "pad_statistics": text.embedder.kind in ("liwe", "chargru"),
+        "unpacked": text.encoder.kind in ("gru", "bigru"),
+        "adversary": sampling == "tuples",
+        "anchor": sampling == "tuples",
+        "padded_average": text.embedder.kind == "universal",
+        "padded_attention": text.encoder.kind == "attention",
+        "no_imgnorm": not recipe.joint.attends,
+        "translator_bias": text.embedder.kind == "vectors",
+    }
+    return {name for name, does in applies.items() if not does}

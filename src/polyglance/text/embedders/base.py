@@ -82,6 +82,10 @@ class Embedder(ABC):
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
 
+    @classmethod  # noqa: B027  (most have nothing to check)
+    def check(cls, recipe: Recipe) -> None:
+        """Raise for what would stop a training, before anything is computed."""
+
     @classmethod
     @abstractmethod
     def build(cls, recipe: Recipe, texts: TrainingTexts) -> Self:

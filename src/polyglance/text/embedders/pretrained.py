@@ -33,8 +33,6 @@ def located(recipe: Recipe, model: Path) -> Recipe:
 
 def check_pretrained(recipe: TextRecipe) -> None:
     """Find what would stop a training on a pretrained encoder, before anything is computed."""
-    if _part(recipe) is None:
-        return
     folder = encoder_folder(recipe)
     import_package("transformers")
     if not _has_weights(folder):

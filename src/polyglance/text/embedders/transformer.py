@@ -19,6 +19,7 @@ from polyglance.text.embedders.encoded import EncodedTexts, TextBatch
 from polyglance.text.embedders.layer import AddedRows, WordLayer
 from polyglance.text.embedders.pretrained import (
     FOLDER,
+    check_pretrained,
     encoder_folder,
     load_config,
     load_encoder,
@@ -74,6 +75,10 @@ class PieceEmbedder(Embedder):
             raise PolyglanceError(
                 f"{folder}: the tokenizer has no mask token; set augment.word_drop=0"
             )
+
+    @classmethod
+    def check(cls, recipe: Recipe) -> None:
+        check_pretrained(recipe.text)
 
     @classmethod
     def build(cls, recipe: Recipe, texts: TrainingTexts) -> "PieceEmbedder":

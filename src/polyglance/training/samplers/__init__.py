@@ -1,10 +1,10 @@
 """How batches are put together."""
 
 from polyglance.training.samplers.base import Sampler, Term, samplers
+from polyglance.training.samplers.batches import UnionSampler
 from polyglance.training.samplers.joint import JointSampler
 from polyglance.training.samplers.languages import LanguageSampler
 from polyglance.training.samplers.tuples import TupleBatch, TupleSampler
-from polyglance.training.samplers.union import UnionSampler
 
 __all__ = [
     "JointSampler",

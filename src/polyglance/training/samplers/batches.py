@@ -1,9 +1,14 @@
-"""Batches of rows of similar length."""
+"""Batches of rows of similar length, and the sampler that needs no more: of all captions."""
+
+from collections.abc import Iterator
+from itertools import count
 
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import TrainingRecipe
+from polyglance.recipes.schema import Recipe, TrainingRecipe
+from polyglance.training.data import TrainingData
+from polyglance.training.samplers.base import Sampler, Term, samplers
 
 
 def bucketed_batches(
@@ -69,3 +74,17 @@ class BatchOrder:
         generator = np.random.default_rng([recipe.seed, number, *stream])
         size, buckets = recipe.batch_size, recipe.buckets
         return bucketed_batches(self.lengths, size, generator, buckets, recipe.drop_last)
+
+
+@samplers.register("union")
+class UnionSampler(Sampler):
+    """All captions of all languages, shuffled together."""
+
+    def __init__(self, recipe: Recipe, data: TrainingData) -> None:
+        rows = np.arange(data.grounded)
+        self.order = BatchOrder(rows, data.lengths[rows], recipe.training, 0)
+        self.updates_per_epoch = self.order.batches_per_pass
+
+    def batches(self, start: int) -> Iterator[list[Term]]:
+        for update in count(start):
+            yield [Term(self.order.batch(*divmod(update, self.updates_per_epoch)))]

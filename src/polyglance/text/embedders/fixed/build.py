@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.dataset import Dataset
-from polyglance.data.fingerprint import dataset_fingerprint
+from polyglance.data.dataset import Dataset, dataset_fingerprint
 from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from polyglance.errors import PolyglanceError
-from polyglance.models.two_tower import TwoTower
+from polyglance.models.network import TwoTower
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import TextBatch
 from tests.models.small import table_embedder
