@@ -54,6 +54,16 @@ def brute_pairs(lines, source, target, limit=None):
     return pairs
 
 
+def test_normalised_pairs_join_spellings(path):
+    lexicon = Lexicon.open(path)
+    assert lexicon.pairs("zh", "de", normalised=True) == [("可以", "fähig")]
+    assert ("banc", "sitzbank") in lexicon.pairs("fr", "de", normalised=True)
+    both = {True: set(), False: set()}
+    for normalised, found in both.items():
+        found.update((a.lower(), b.lower()) for a, b in lexicon.pairs("fr", "de", normalised))
+    assert both[True] == both[False]
+
+
 def test_pairs_by_hand(path):
     lexicon = Lexicon.open(path)
     assert lexicon.pairs("fr", "de") == [

@@ -6,7 +6,6 @@ from polyglance.alignment.dictionaries import (
     best_rows,
     identical_pairs,
     paired_rows,
-    read_pairs,
     split_rows,
 )
 from polyglance.alignment.named import named_pairs
@@ -14,6 +13,7 @@ from polyglance.alignment.procrustes import procrustes
 from polyglance.alignment.rcsls import RcslsStep, rcsls, rcsls_objective
 from polyglance.alignment.retrieval import Precision, precision, translation_ranks
 from polyglance.alignment.sentences import sentence_translations
+from polyglance.text.dictionaries import read_pairs
 
 __all__ = [
     "Alignment",

@@ -7,7 +7,7 @@ import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.text.lexicon import Pairs
+from polyglance.text.dictionaries import Pairs
 
 _PAIRS_AT_A_TIME = 1 << 22
 """Word pairs that are counted at a time, which bounds the memory."""

@@ -1,36 +1,14 @@
-"""Word pairs to align with: read from a file or found by equal spelling; their rows, split."""
+"""Word pairs to align with: found by equal spelling; the rows of any pairs, split."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from polyglance.errors import PolyglanceError
-from polyglance.files import read_lines
-from polyglance.text.lexicon import Pairs
+from polyglance.text.dictionaries import Pairs
 from polyglance.text.tokenizers.normalise import normalise
 from polyglance.text.vectors.word_vectors import WordVectors
 
 LARGEST_TEST_SHARE = 0.2
-
-
-def read_pairs(path: Path) -> Pairs:
-    """A dictionary in MUSE's format: each line a source and a target word, whitespace between."""
-    pairs: dict[tuple[str, str], None] = {}
-    for number, line in read_lines(path):
-        parts = line.split("\t") if "\t" in line else line.split()
-        parts = [part.strip() for part in parts]
-        if parts in ([], [""]):
-            continue
-        if len(parts) != 2 or not all(parts):
-            raise PolyglanceError(
-                f"{path}, line {number}: expected a source and a target word, found {len(parts)} "
-                "parts; correct or remove the line"
-            )
-        pairs[parts[0], parts[1]] = None
-    if not pairs:
-        raise PolyglanceError(f"{path}: the dictionary is empty")
-    return list(pairs)
 
 
 def identical_pairs(source: WordVectors, target: WordVectors, shortest: int = 2) -> Pairs:

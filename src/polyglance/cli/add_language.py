@@ -26,7 +26,10 @@ def add_language_command(
     ] = "lexicon",
     lexicon: Annotated[
         Path | None,
-        typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for --dictionary lexicon."),
+        typer.Option(
+            envvar="POLYGLANCE_LEXICON",
+            help="lexicon.tsv.gz or a folder of dictionaries, for --dictionary lexicon.",
+        ),
     ] = None,
     vectors: Annotated[
         str | None,

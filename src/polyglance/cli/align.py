@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from polyglance.alignment import Alignment, Precision, RcslsStep
-    from polyglance.text.lexicon import Pairs
+    from polyglance.text.dictionaries import Pairs
     from polyglance.text.vectors.word_vectors import WordVectors
 
 

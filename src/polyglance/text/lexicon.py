@@ -1,15 +1,17 @@
-"""`lexicon.tsv.gz`: words of many languages on WordNet synsets."""
+"""Words of many languages by meaning: `lexicon.tsv.gz` on WordNet synsets, or dictionaries."""
 
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from polyglance.digest import content_digest, file_digest
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_lines
+from polyglance.files import read_lines, refuse_pipe
 from polyglance.progress import Bar
 from polyglance.registry import nearest
+from polyglance.text.dictionaries import Pairs, dictionary_files, synset_lines
 from polyglance.text.tokenizers.normalise import normalise
 
 ENVIRONMENT = "POLYGLANCE_LEXICON"
@@ -17,8 +19,6 @@ KEPT = 2
 """Lexicons that stay in memory."""
 _BYTES_OF_A_LINE, _STRIDE = 12, 20_000
 
-Pairs = list[tuple[str, str]]
-"""(source word, target word)"""
 Synsets = Mapping[str, Collection[str]]
 """word → its synsets"""
 
@@ -26,8 +26,13 @@ Synsets = Mapping[str, Collection[str]]
 class Lexicon:
     """The words of a file by language; a language is only indexed when it is asked for.
 
-    A line of the file is `synset <tab> language <tab> lemma|lemma|…`. Of a language that the file
-    lacks there are no words; `require` raises for it.
+    A line of the file is `synset <tab> language <tab> lemma|lemma|…`. In its place may be a
+    dictionary in MUSE's format whose name says its languages, such as `fr-de.0-5000.txt`, or a
+    folder of them: each pair of words is a synset. Of a language that the file lacks there are no
+    words; `require` raises for it.
+
+    Lexicons spell words as books do, German nouns with a capital, and captions are read in lower
+    case: what looks words of captions up asks for `normalised` ones.
     """
 
     def __init__(self, path: Path, lines: Mapping[str, str]) -> None:
@@ -40,11 +45,9 @@ class Lexicon:
     @classmethod
     def open(cls, path: Path) -> "Lexicon":
         """Read a file, or take it from memory if it was read before and has not changed."""
-        if not path.is_file():
-            raise PolyglanceError(f"{path}: no such file")
         path = path.resolve()
-        state = path.stat()
-        return _open(path, state.st_mtime_ns, state.st_size)
+        states = [(file, file.stat()) for file in lexicon_files(path)]
+        return _open(path, tuple((f, s.st_mtime_ns, s.st_size) for f, s in states))
 
     def require(self, language: str) -> None:
         """Raise unless the lexicon has words of a language."""
@@ -80,15 +83,21 @@ class Lexicon:
     def synonyms(self, language: str) -> list[list[str]]:
         """Groups of two or more words that share a synset, normalised."""
         groups = [single_words(lemmas) for _, lemmas in self._entries(language)]
-        return [[normalise(word) for word in group] for group in groups if len(group) > 1]
+        return [[normalise(word, language) for word in own] for own in groups if len(own) > 1]
 
-    def pairs(self, source: str, target: str) -> Pairs:
-        """All pairs of words that share a synset, each word's most likely translation first."""
+    def pairs(self, source: str, target: str, normalised: bool = False) -> Pairs:
+        """All pairs of words that share a synset, each word's most likely translation first.
+
+        Args:
+            source: language of the first words.
+            target: language of the second words.
+            normalised: whether words are spelt as tokenizers spell them, or as the lexicon does.
+        """
         if source == target:
             raise PolyglanceError(f"'{source}-{target}': a dictionary needs two languages")
         self.require(source)
         self.require(target)
-        shared = SharedSynsets(self.synsets(source), self.synsets(target))
+        shared = SharedSynsets(self.synsets(source, normalised), self.synsets(target, normalised))
         return [(word, other) for word in shared.source for other in shared.ranked(word)]
 
     @cached_property
@@ -153,9 +162,32 @@ def lexicon_path(explicit: str | Path | None, needed_by: str, option: str = "--l
             f"{needed_by} needs a lexicon: give lexicon.tsv.gz with {option}, or set ${ENVIRONMENT}"
         )
     path = Path(named).expanduser()
-    if not path.is_file():
+    if not path.exists():
         raise PolyglanceError(f"{path}: no such file; {needed_by} needs a lexicon")
+    lexicon_files(path)
     return path
+
+
+def lexicon_files(path: Path) -> list[Path]:
+    """The files of a lexicon: itself, or a folder's dictionaries; there is one at least."""
+    refuse_pipe(path)
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise PolyglanceError(f"{path}: no such file")
+    found = dictionary_files(path)
+    if not found:
+        raise PolyglanceError(
+            f"{path}: holds no dictionaries; they are called by their languages, such as fr-de.txt"
+        )
+    return found
+
+
+def lexicon_digest(path: Path) -> str:
+    """Of what a lexicon holds: its file's bytes, or the names and bytes of its dictionaries."""
+    if path.is_file():
+        return file_digest(path)
+    return content_digest(f"{file.name} {file_digest(file)}\n" for file in lexicon_files(path))
 
 
 def lemma_words(lemmas: str) -> list[str]:
@@ -174,20 +206,28 @@ def single_words(lemmas: str) -> list[str]:
 
 
 @lru_cache(maxsize=KEPT)
-def _open(path: Path, changed: int, size: int) -> Lexicon:
+def _open(path: Path, files: tuple[tuple[Path, int, int], ...]) -> Lexicon:
     """The lines are kept as one text for each language, a third of the memory of a list."""
     found: dict[str, bytearray] = {}
-    estimate = size // _BYTES_OF_A_LINE
+    estimate = sum(size for _, _, size in files) // _BYTES_OF_A_LINE
+    names = [file for file, _, _ in files]
+    muse = dictionary_files(path)
+    rows = synset_lines(names) if muse else _synset_rows(path)
     with Bar(f"reading {path.name}", estimate, "lines", estimate > _STRIDE) as bar:
-        for number, line in read_lines(path):
-            parts = line.split("\t")
-            if len(parts) != 3:
-                raise PolyglanceError(
-                    f"{path}, line {number}: expected synset, language and lemmas with tabs between"
-                )
-            synset, language, lemmas = parts
+        for number, (synset, language, lemmas) in enumerate(rows, 1):
             text = found.setdefault(language, bytearray())
             text += f"\n{synset}\t{lemmas}".encode()
             if number % _STRIDE == 0:
                 bar.advance(_STRIDE)
     return Lexicon(path, {language: text[1:].decode() for language, text in found.items()})
+
+
+def _synset_rows(path: Path) -> Iterator[tuple[str, str, str]]:
+    for number, line in read_lines(path):
+        parts = line.split("\t")
+        if len(parts) != 3:
+            raise PolyglanceError(
+                f"{path}, line {number}: expected synset, language and lemmas with tabs between; "
+                "a dictionary of word pairs is called by its languages, such as fr-de.txt"
+            )
+        yield parts[0], parts[1], parts[2]

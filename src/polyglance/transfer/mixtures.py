@@ -7,8 +7,8 @@ import numpy as np
 from polyglance.alignment.alignment import Alignment
 from polyglance.alignment.neighbours import score_blocks
 from polyglance.alignment.retrieval import target_hubness
+from polyglance.text.dictionaries import Pairs
 from polyglance.text.inflection import InflectionIndex
-from polyglance.text.lexicon import Pairs
 from polyglance.text.tokenizers.normalise import normalise
 from polyglance.text.vectors.word_vectors import WordVectors
 

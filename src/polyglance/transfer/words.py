@@ -13,9 +13,9 @@ from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes.schema import Recipe, TransferRecipe, VectorsEmbedderRecipe
+from polyglance.text.dictionaries import Pairs
 from polyglance.text.embedders import TrainingTexts
 from polyglance.text.embedders.fixed.build import VectorSource
-from polyglance.text.lexicon import Pairs
 from polyglance.text.vectors.corpus import caption_sentences
 from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.transfer.mixtures import (

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from polyglance.data import load_dataset
 from polyglance.data.dataset import dataset_fingerprint
 from polyglance.digest import sampled_digest
-from polyglance.text.lexicon import Lexicon, lexicon_path
+from polyglance.text.lexicon import Lexicon, lexicon_digest, lexicon_path
 from polyglance.text.tokenizers.base import get_tokenizer, tokenize_many
 from polyglance.text.tokenizers.normalise import normalise
 from polyglance.translation.base import Translator, translators
@@ -49,7 +49,8 @@ class LexiconTranslator(Translator):
     @cached_property
     def identity(self) -> str:
         words = "" if self.captions is None else dataset_fingerprint(self.captions)[:16]
-        return f"lexicon:{VERSION}:{sampled_digest(self.path)[:16]}:{words}"
+        content = sampled_digest if self.path.is_file() else lexicon_digest
+        return f"lexicon:{VERSION}:{content(self.path)[:16]}:{words}"
 
     def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
         if (source, target) not in self._pairs:

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 from polyglance.data.dataset import Dataset
-from polyglance.digest import file_digest, json_digest
+from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.inflections import inflections
 from polyglance.evaluation.perturb.known import KnownWords
@@ -16,7 +16,7 @@ from polyglance.evaluation.perturb.typos import typo
 from polyglance.evaluation.perturb.words import Change, change_words, spans, unspaced, words_of
 from polyglance.evaluation.report import Perturbed
 from polyglance.files import refuse_pipe
-from polyglance.text.lexicon import Lexicon, Synsets, lexicon_path
+from polyglance.text.lexicon import Lexicon, Synsets, lexicon_digest, lexicon_files, lexicon_path
 from polyglance.text.tokenizers.normalise import normalise
 
 VERSION = 1
@@ -134,7 +134,7 @@ def perturbation_tag(perturbation: Perturbation, lexicon: Path | None) -> str:
     source = None
     if perturbation.needs_lexicon:
         path = lexicon_path(lexicon, str(perturbation))
-        source = _file_digest(path, path.stat().st_mtime_ns)
+        source = _digest(path, max(file.stat().st_mtime_ns for file in lexicon_files(path)))
     return f"{perturbation}@{json_digest({'version': VERSION, 'lexicon': source})[:8]}"
 
 
@@ -155,6 +155,6 @@ def _looked_up(tables: list[Callable[[str], str | None]], language: str) -> Chan
 
 
 @lru_cache(maxsize=4)
-def _file_digest(path: Path, changed: int) -> str:
+def _digest(path: Path, changed: int) -> str:
     refuse_pipe(path)
-    return file_digest(path)
+    return lexicon_digest(path)

@@ -152,7 +152,8 @@ class UniversalEmbedderRecipe(EmbedderRecipe):
     rare: RareRecipe = Field(DropRare(), description="what becomes of rare words")
     lexicon: str | None = Field(
         None,
-        description="lexicon.tsv.gz for dictionaries and synonyms; null is $POLYGLANCE_LEXICON",
+        description="lexicon.tsv.gz for dictionaries and synonyms, or a folder of MUSE's "
+        "dictionaries such as de-en.txt; null is $POLYGLANCE_LEXICON",
     )
     stored: bool = Field(
         False, description="words' vectors are stored, as 'polyglance compact' writes them"

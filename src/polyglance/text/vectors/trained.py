@@ -10,11 +10,11 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.text_only import FILE
-from polyglance.digest import content_digest, file_digest
+from polyglance.digest import content_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, cache_dir, refuse_pipe
 from polyglance.recipes.schema import DictionaryRare, Recipe, UniversalEmbedderRecipe
-from polyglance.text.lexicon import Lexicon, lexicon_path
+from polyglance.text.lexicon import Lexicon, lexicon_digest, lexicon_path
 from polyglance.text.vectors.corpus import Sentences, text_only_sentences
 from polyglance.text.vectors.read import read_vectors, vector_file
 from polyglance.text.vectors.word_vectors import WordVectors
@@ -79,7 +79,7 @@ class Corpus:
 def _digest(path: Path) -> str:
     refuse_pipe(path)
     try:
-        return file_digest(path)
+        return lexicon_digest(path)
     except OSError as error:
         raise PolyglanceError(f"{path}: cannot be read: {error.strerror}") from None
 

@@ -102,6 +102,23 @@ def test_rare_words_become_words_of_the_pivot(made, tmp_path: Path) -> None:
         build("dictionary", *changes, "text.embedder.rare.pivot=fr")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        # A lexicon has German nouns with a capital, captions are read in lower case.
+        ("lexicon.tsv", "1-n\ten\tDog\n1-n\tde\tKöter\n2-n\ten\tunread\n2-n\tde\tRot\n"),
+        # MUSE's dictionaries are in lower case, with whitespace between.
+        ("de-en.0-5000.txt", "köter dog\nrot unread\n"),
+    ],
+)
+def test_dictionaries_are_looked_up_in_lower_case(made, tmp_path: Path, name, text) -> None:
+    build, _ = made
+    (tmp_path / name).write_text(text)
+    changes = [f"text.embedder.lexicon={tmp_path / name}", "text.embedder.frequent_count=3"]
+    tables = build("dictionary", *changes)[0]
+    assert tables["de"] == {"hund": 1, "köter": tables["en"]["dog"]}
+
+
 def test_mistakes_are_told(made, monkeypatch: pytest.MonkeyPatch) -> None:
     build, _ = made
     monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)

@@ -128,6 +128,6 @@ def _translate(
             continue
         rare = set(own.words(own=False))
         path = universal_lexicon(settings, "text.embedder.rare.kind=dictionary")
-        for word, translation in Lexicon.open(path).pairs(code, pivot):
+        for word, translation in Lexicon.open(path).pairs(code, pivot, normalised=True):
             if word in rare and translation in tables[pivot]:
                 tables[code].setdefault(word, tables[pivot][translation])
