@@ -21,7 +21,12 @@ REPORTS = Path(__file__).parents[2] / "docs" / "studies"
 @pytest.mark.parametrize(
     ("recipe", "overrides", "key", "group"),
     [
-        ("vsepp", {}, "05f7864910a7d5878a1b94bc", "05f7864910a7d5878a1b94bc"),
+        (
+            "vsepp",
+            {"text.tokenizer": "words"},
+            "05f7864910a7d5878a1b94bc",
+            "05f7864910a7d5878a1b94bc",
+        ),
         (
             "nce",
             {"training.seed": 2, "training.epochs": 3},

@@ -70,7 +70,7 @@ def test_copied_weights_are_those_that_both_have(trained: Trained) -> None:
         ({"image.head.kind": "mlp"}, "image.head.kind=linear, and the recipe has mlp; --set"),
         ({"text.encoder.kind": "bigru"}, "text.encoder.kind=gru, and the recipe has bigru"),
         ({"text.embedder.kind": "liwe"}, "text.embedder.kind=table, and the recipe has liwe"),
-        ({"text.tokenizer": "moses"}, "text.tokenizer=words, and the recipe has moses"),
+        ({"text.tokenizer": "moses"}, "text.tokenizer=nltk, and the recipe has moses"),
         ({"joint.similarity.kind": "order"}, "joint.similarity.kind=cosine, and the recipe has"),
         ({"image.feature": "imported/other"}, "image.feature=imported/toy, and the recipe has"),
     ],

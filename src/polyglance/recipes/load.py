@@ -11,6 +11,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes.merge import Mapped, merge, nested
 from polyglance.recipes.schema import Recipe
 from polyglance.recipes.schema.recipe import idle_switches
+from polyglance.recipes.since_0_1_0 import BEFORE
 from polyglance.recipes.v0_1_0 import MOVES, is_old, prune, upgrade
 
 PACKAGE = "polyglance.recipes"
@@ -84,19 +85,28 @@ def _check_pruned(value: Mapped, source: str) -> Recipe:
     return validate(Recipe, {**value, "compat": compat}, source)
 
 
-def _read(name: str, above: tuple[str, ...] = ()) -> tuple[str, Mapped, bool]:
-    """A recipe's source and fields, those of its `base` where it has none; whether any is old."""
+def _read(name: str, above: tuple[str, ...] = (), before: bool = False) -> tuple[str, Mapped, bool]:
+    """A recipe's source and fields, those of its `base` where it has none; whether any is old.
+
+    Args:
+        name: a recipe of the package, or a file.
+        above: recipes that are based on it.
+        before: a recipe of the package is read as it was in version 0.1.0.
+    """
     source, value = read_document(name, PACKAGE, "recipe", "polyglance recipes")
     base = value.pop("base", None)
     old = is_file_name(name) and is_old(value)
     value = upgrade(value) if old else value
+    before = before or old
+    if before and not is_file_name(name):
+        value = merge(value, BEFORE.get(name, {}))
     if base is None:
         return source, value, old
     if not isinstance(base, str):
         raise PolyglanceError(f"{source}: base: expected a recipe's name or a YAML file")
     if base in (*above, name):
         raise PolyglanceError(f"{source}: base '{base}' leads back to this recipe")
-    _, below, below_old = _read(base, (*above, name))
+    _, below, below_old = _read(base, (*above, name), before)
     return source, merge(below, value), old or below_old
 
 

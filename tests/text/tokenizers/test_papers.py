@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from polyglance.errors import PolyglanceError
 from polyglance.text.tokenizers import get_tokenizer, papers
 
+PAPERS = ["treebank", "moses", "moses+treebank", "nltk", "whitespace"]
+
 
 def tokens(name, text, language=None):
     return " ".join(get_tokenizer(name).tokenize(text, language))
@@ -18,6 +20,26 @@ def test_whitespace_changes_nothing():
 
 def test_treebank_lower_cases_and_parts_clitics():
     assert tokens("treebank", "A man's dog isn't big.\n") == "a man 's dog is n't big ."
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("A man. A dog runs.", "a man . a dog runs ."),
+        ("Mr. Smith's dog isn't here.", "mr. smith 's dog is n't here ."),
+        ('The U.S. flag , "big" dog', "the u.s. flag , `` big '' dog"),
+        ("Two dogs ... one t-shirt (red); 3.5 m!", "two dogs ... one t-shirt ( red ) ; 3.5 m !"),
+        ("...!?", ""),
+    ],
+)
+def test_nltk_keeps_punctuation_and_parts_sentences(raw, expected):
+    assert tokens("nltk", raw, "en") == expected
+
+
+def test_nltk_reads_scripts_without_spaces():
+    assert tokens("nltk", "一只狗在草地上跑。", "zh").split()[-1] == "。"
+    assert "狗" in tokens("nltk", "一只狗在草地上跑。", "zh").split()
+    assert tokens("nltk", "L'homme. Ein Öl", None) == "l'homme . ein öl"
 
 
 @pytest.mark.parametrize(
@@ -51,9 +73,12 @@ def test_a_missing_package_is_named(module, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, f"{module}.tokenize", None)
     with pytest.raises(PolyglanceError, match=f"pip install {module}"):
         papers.Treebank() if module == "nltk" else papers.Moses().tokenize("a", "en")
+    if module == "nltk":
+        with pytest.raises(PolyglanceError, match=r"tokenizer 'nltk' needs nltk"):
+            papers.Nltk()
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.sampled_from(["treebank", "moses", "moses+treebank", "whitespace"]), st.text(max_size=40))
+@given(st.sampled_from(PAPERS), st.text(max_size=40))
 def test_any_text_gives_tokens_without_spaces(name, text):
     assert all(token.split() == [token] for token in get_tokenizer(name).tokenize(text, "en"))

@@ -1,9 +1,12 @@
 """The papers' tokenizers (Kádár et al. 2018, §4), for fidelity to their vocabularies."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import regex
 
 from polyglance.errors import PolyglanceError
 from polyglance.text.tokenizers.base import tokenizers
+from polyglance.text.tokenizers.segment import segment
 
 if TYPE_CHECKING:
     from nltk.tokenize import TreebankWordTokenizer
@@ -29,6 +32,36 @@ class Treebank:
     def tokenize(self, text: str, language: str | None = None) -> list[str]:
         """Tokens of `text`."""
         return self._tool.tokenize(text.strip().lower())
+
+
+ABBREVIATIONS = (
+    *("a.m", "co", "corp", "dr", "inc", "jr", "ltd", "mr", "mrs"),
+    *("ms", "p.m", "sr", "st", "u.k", "u.s", "vs"),
+)
+"""Words whose full stop ends no sentence; punkt's English data, a download, has 156 of them."""
+_ANY_WORD = regex.compile(r"[\p{L}\p{N}\p{Extended_Pictographic}]")
+
+
+@tokenizers.register("nltk")
+class Nltk:
+    """Lower case, then NLTK's `word_tokenize`, which keeps punctuation: VSE++, SCAN, VSRN, VSE∞.
+
+    Sentences are parted first, so that a full stop inside a caption is a token, too. That takes
+    no data files: `ABBREVIATIONS` stand for punkt's, so that tokens are the same on every
+    machine. Scripts without spaces, which NLTK cannot read, are segmented first. A text without
+    a letter, digit or emoji has no tokens, so that a caption of punctuation alone is told.
+    """
+
+    def __init__(self) -> None:
+        self._sentences, self._words = _nltk()
+
+    def tokenize(self, text: str, language: str | None = None) -> list[str]:
+        """Tokens of `text`."""
+        if not _ANY_WORD.search(text):
+            return []
+        spaced = segment(text.strip().lower(), language)
+        sentences = self._sentences.tokenize(spaced)
+        return [token for one in sentences for token in self._words.tokenize(one)]
 
 
 @tokenizers.register("moses")
@@ -68,6 +101,18 @@ def _treebank() -> "TreebankWordTokenizer":
     except ImportError:
         raise PolyglanceError("tokenizer 'treebank' needs nltk: pip install nltk") from None
     return TreebankWordTokenizer()
+
+
+def _nltk() -> tuple[Any, Any]:
+    """A sentence splitter and a tokenizer of words."""
+    try:
+        from nltk.tokenize import NLTKWordTokenizer
+        from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+    except ImportError:
+        raise PolyglanceError("tokenizer 'nltk' needs nltk: pip install nltk") from None
+    parameters = PunktParameters()
+    parameters.abbrev_types.update(ABBREVIATIONS)
+    return PunktSentenceTokenizer(parameters), NLTKWordTokenizer()
 
 
 def _moses(code: str) -> "tuple[MosesPunctNormalizer, MosesTokenizer]":
