@@ -10,8 +10,8 @@ import pytest
 from polyglance.data import load_dataset
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.text.embedders.fixed.build import LanguageWords
 from polyglance.text.embedders.fixed.embedder import VectorsEmbedder
-from polyglance.text.embedders.fixed.words import LanguageWords
 from polyglance.vision.store import FeatureStore
 from tests.conftest import TOY, write_toy
 from tests.models.small import table_model

@@ -90,6 +90,11 @@ class Bar:
         print(f"{text}, {left:.0f} s left {self._note}".rstrip(), file=sys.stderr, flush=True)
 
 
+def shown(show: bool | None, count: int, least: int) -> bool:
+    """Whether a bar is shown: as asked, or for so many items that they take two seconds."""
+    return count >= least if show is None else show
+
+
 def track(
     items: Iterable[T], description: str, total: int, unit: str = "it", show: bool | None = None
 ) -> Iterator[T]:

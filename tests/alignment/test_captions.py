@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from polyglance.alignment import captions as captions_module
-from polyglance.alignment import (
-    induced_pairs,
-    parallel_captions,
-)
+from polyglance.alignment import induced_pairs, parallel_captions
+from polyglance.alignment.captions import _count_pairs, group_words
 from polyglance.data import CaptionedImage, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.files import write_jsonl_gz
+from polyglance.text.vectors import corpus
 
 
 def dataset(folder, kind="translation"):
@@ -30,7 +28,7 @@ def dataset(folder, kind="translation"):
 
 @pytest.mark.parametrize("size", [7, 1 << 22])
 def test_dictionary_from_captions(tmp_path, monkeypatch, size):
-    monkeypatch.setattr(captions_module, "_PAIRS_AT_A_TIME", size)
+    monkeypatch.setattr(corpus, "KEYS_AT_A_TIME", size)
     tables = parallel_captions(dataset(tmp_path), "en", "de")
     assert set(tables[0].image.tolist()) == set(range(60))
     pairs = induced_pairs(*tables)
@@ -43,20 +41,17 @@ def test_dictionary_from_captions(tmp_path, monkeypatch, size):
 def test_counts_are_those_of_sets(tmp_path):
     tables = parallel_captions(dataset(tmp_path), "en", "de")
     common = np.intersect1d(tables[0].image, tables[1].image)
-    sides = [
-        captions_module._Words([text.split() for text in table.texts], table.image, common, 1)
-        for table in tables
-    ]
-    keys, counts = captions_module._count_pairs(*sides)
+    (words, groups), (others, sentences) = (group_words(table, common, 1) for table in tables)
+    keys, counts = _count_pairs(groups, sentences, len(others))
     found = dict(zip(keys.tolist(), counts.tolist(), strict=True))
     texts = [dict(zip(table.image.tolist(), table.texts, strict=True)) for table in tables]
-    for one, two in np.ndindex(len(sides[0].words), len(sides[1].words)):
-        words = sides[0].words[one], sides[1].words[two]
+    for one, two in np.ndindex(len(words), len(others)):
+        pair = words[one], others[two]
         together = sum(
-            all(word in text[image].split() for word, text in zip(words, texts, strict=True))
+            all(word in text[image].split() for word, text in zip(pair, texts, strict=True))
             for image in common.tolist()
         )
-        assert found.get(one * len(sides[1].words) + two, 0) == together
+        assert found.get(one * len(others) + two, 0) == together
 
 
 def test_text_only_captions_are_read_too(tmp_path):

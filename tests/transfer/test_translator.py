@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polyglance.recipes.schema import TransferRecipe
-from polyglance.text.embedders.fixed.words import LanguageWords
+from polyglance.text.embedders.fixed.build import LanguageWords
 from polyglance.transfer.translator import aligned_matrix
 from tests.alignment.planted import languages
 

@@ -20,7 +20,12 @@ from polyglance.alignment.retrieval import (
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, has_file
 from polyglance.progress import Bar
-from polyglance.text.vectors.word_vectors import WordVectors, mean_row, normalise_rows
+from polyglance.text.vectors.word_vectors import (
+    WordVectors,
+    mean_row,
+    normalise_rows,
+    prepare_vectors,
+)
 
 METHODS = ("svd", "rcsls")
 _PURPOSE = "polyglance word alignment"
@@ -40,11 +45,11 @@ class Alignment:
 
     def source(self, matrix: np.ndarray) -> np.ndarray:
         """Raw source vectors [n, d] prepared."""
-        return prepare(matrix, self.source_mean)
+        return prepare_vectors(matrix, self.source_mean)
 
     def target(self, matrix: np.ndarray) -> np.ndarray:
         """Raw target vectors [n, d] prepared: what mapped source vectors compare with."""
-        return prepare(matrix, self.target_mean)
+        return prepare_vectors(matrix, self.target_mean)
 
     def apply(self, matrix: np.ndarray, unit: bool = True) -> np.ndarray:
         """Raw source vectors [n, d] in the target's space, scaled to length 1 if `unit`."""
@@ -80,12 +85,6 @@ class Alignment:
         facts = {key: json.loads(value) for key, value in metadata.items()}
         means = tensors.get("source_mean"), tensors.get("target_mean")
         return cls(tensors["matrix"], *means, facts)
-
-
-def prepare(matrix: np.ndarray, mean: np.ndarray | None = None) -> np.ndarray:
-    """Rows of length 1; with a mean, centred and scaled again."""
-    rows = normalise_rows(matrix)
-    return rows if mean is None else normalise_rows(rows - mean)
 
 
 def align(
@@ -126,7 +125,8 @@ def align(
         raise PolyglanceError(f"--method {method}: expected svd or rcsls")
     check_pairs(source.matrix[rows[:, 0]], target.matrix[rows[:, 1]])
     means = [mean_row(normalise_rows(v.matrix)) if centre else None for v in (source, target)]
-    from_pool, to_pool = prepare(source.matrix, means[0]), prepare(target.matrix, means[1])
+    from_pool = prepare_vectors(source.matrix, means[0])
+    to_pool = prepare_vectors(target.matrix, means[1])
     pairs = from_pool[rows[:, 0]], to_pool[rows[:, 1]]
     matrix, steps = procrustes(*pairs), list[RcslsStep]()
     if method == "rcsls":

@@ -1,16 +1,16 @@
 """A dictionary induced from captions in two languages of the same images."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection
 
 import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.data.text_only import text_only_captions, text_only_file
 from polyglance.errors import PolyglanceError
 from polyglance.text.dictionaries import Pairs
-
-_PAIRS_AT_A_TIME = 1 << 22
-"""Word pairs that are counted at a time, which bounds the memory."""
+from polyglance.text.tokenizers.base import tokenize_many
+from polyglance.text.vectors.corpus import count_keys
 
 
 def parallel_captions(
@@ -27,14 +27,12 @@ def parallel_captions(
         target: language of the second table.
         text_only: whether to read text-only captions alone.
     """
-    from polyglance.data.text_only import FILE, text_only_captions
-
     part = dataset.split("train") if "train" in dataset.splits else dataset
     if text_only:
         tables = [text_only_captions(dataset, [language], 0) for language in (source, target)]
         wanted = _translated_kinds([set(table.kinds) for table in tables])
         return _of_kinds(tables[0], wanted), _of_kinds(tables[1], wanted)
-    extra = dataset.root is not None and (dataset.root / FILE).is_file()
+    extra = text_only_file(dataset) is not None
     kinds = _translated_kinds([set(part.captions([one]).kinds) for one in (source, target)])
 
     def captions(language: str) -> CaptionTable:
@@ -73,63 +71,61 @@ def induced_pairs(
         least: words of fewer images are left out.
         threshold: pairs with a lower score are left out.
     """
-    from polyglance.text.tokenizers.base import tokenize_many
-
     common = np.intersect1d(source.image, target.image)
     if len(common) == 0:
         raise PolyglanceError("the two languages share no image to learn a dictionary from")
-    sides = [
-        _Words(tokenize_many(table.texts, table.languages), table.image, common, least)
-        for table in (source, target)
-    ]
-    keys, both = _count_pairs(*sides)
-    rows, columns = np.divmod(keys, max(len(sides[1].words), 1))
-    dice = 2 * both / (sides[0].counts[rows] + sides[1].counts[columns])
+    words, groups = group_words(source, common, least)
+    others, other_groups = group_words(target, common, least)
+    keys, both = _count_pairs(groups, other_groups, len(others))
+    rows, columns = np.divmod(keys, max(len(others), 1))
+    dice = (
+        2 * both / (_counts(groups, len(words))[rows] + _counts(other_groups, len(others))[columns])
+    )
     keep = _best(rows, dice) & _best(columns, dice) & (dice >= threshold)
     order = np.flatnonzero(keep)[np.argsort(-dice[keep], kind="stable")]
-    return [(sides[0].words[rows[i]], sides[1].words[columns[i]]) for i in order]
+    return [(words[rows[i]], others[columns[i]]) for i in order]
 
 
-class _Words:
-    """Which words each image has: `flat` word ids, image by image from `offsets` on."""
+def group_words(
+    table: CaptionTable,
+    common: np.ndarray,
+    least: int,
+    tokenizer: str = "words",
+    known: Collection[str] | None = None,
+) -> tuple[list[str], list[np.ndarray]]:
+    """Words that are frequent enough, sorted, and the ids of those of each image's captions.
 
-    def __init__(
-        self, tokens: Sequence[Sequence[str]], image: np.ndarray, common: np.ndarray, least: int
-    ) -> None:
-        place = {int(number): index for index, number in enumerate(common)}
-        groups: list[set[str]] = [set() for _ in common]
-        for number, words in zip(image.tolist(), tokens, strict=True):
-            if number in place:
-                groups[place[number]].update(words)
-        counted = Counter(word for group in groups for word in group)
-        self.words = sorted(word for word, count in counted.items() if count >= least)
-        self.counts = np.array([counted[word] for word in self.words], np.int64)
-        ids = {word: index for index, word in enumerate(self.words)}
-        parts = [sorted(ids[word] for word in group if word in ids) for group in groups]
-        self.lengths = np.array([len(part) for part in parts], np.int64)
-        self.offsets = np.cumsum(self.lengths) - self.lengths
-        self.flat = np.array([i for part in parts for i in part], np.int64)
+    Args:
+        table: captions of one language.
+        common: [n], the images that count.
+        least: how many of them must have a word.
+        tokenizer: name of the tokenizer.
+        known: words that may be taken; all by default.
+    """
+    place = {int(number): index for index, number in enumerate(common)}
+    found: list[set[str]] = [set() for _ in place]
+    tokens = tokenize_many(table.texts, table.languages, tokenizer)
+    for number, words in zip(table.image.tolist(), tokens, strict=True):
+        if number in place:
+            found[place[number]].update(words)
+    counts = Counter(word for group in found for word in group)
+    kept = [w for w, n in counts.items() if n >= least and (known is None or w in known)]
+    ids = {word: index for index, word in enumerate(sorted(kept))}
+    groups = [np.array(sorted(ids[w] for w in group if w in ids), np.int64) for group in found]
+    return list(ids), groups
 
 
-def _count_pairs(source: _Words, target: _Words) -> tuple[np.ndarray, np.ndarray]:
-    """Keys s·|T| + t of word pairs that share an image, sorted, and how many they share."""
-    sizes = source.lengths * target.lengths
-    chunk_of = np.cumsum(sizes) // _PAIRS_AT_A_TIME
-    keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
-    for chunk in np.unique(chunk_of):
-        images = np.flatnonzero(chunk_of == chunk)
-        image = np.repeat(images, sizes[images])
-        inner = np.arange(len(image)) - np.repeat(
-            np.cumsum(sizes[images]) - sizes[images], sizes[images]
-        )
-        left, right = np.divmod(inner, np.maximum(target.lengths[image], 1))
-        found = source.flat[source.offsets[image] + left] * len(target.words)
-        found += target.flat[target.offsets[image] + right]
-        new_keys, new_counts = np.unique(found, return_counts=True)
-        merged, inverse = np.unique(np.concatenate([keys, new_keys]), return_inverse=True)
-        weights = np.concatenate([counts, new_counts])
-        keys, counts = merged, np.bincount(inverse, weights).astype(np.int64)
-    return keys, counts
+def _count_pairs(
+    groups: list[np.ndarray], others: list[np.ndarray], words: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Keys s · words + t of word pairs that share an image, sorted, and how many they share."""
+    pairs = zip(groups, others, strict=True)
+    return count_keys(np.add.outer(one * words, two).ravel() for one, two in pairs)
+
+
+def _counts(groups: list[np.ndarray], words: int) -> np.ndarray:
+    """How many images have each word, [words]."""
+    return np.bincount(np.concatenate(groups), minlength=words)
 
 
 def _best(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:

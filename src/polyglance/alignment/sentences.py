@@ -1,13 +1,12 @@
 """Translations of words from sentences in two languages: IBM model 1."""
 
-from collections import Counter
 from collections.abc import Collection
 
 import numpy as np
 
+from polyglance.alignment.captions import group_words
 from polyglance.data.dataset import CaptionTable
 from polyglance.errors import PolyglanceError
-from polyglance.text.tokenizers.base import tokenize_many
 
 ITERATIONS = 5
 """Of EM."""
@@ -38,9 +37,8 @@ def sentence_translations(
     common = np.intersect1d(source.image, target.image)
     if not len(common):
         raise PolyglanceError("the two languages share no sentence to learn a dictionary from")
-    place = {int(number): index for index, number in enumerate(common)}
-    words, groups = _grouped(source, place, tokenizer)
-    others, sentences = _grouped(target, place, tokenizer, known)
+    words, groups = group_words(source, common, LEAST, tokenizer)
+    others, sentences = group_words(target, common, LEAST, tokenizer, known)
     rows, columns, cells, units = _cells(groups, sentences)
     keys, parameter = np.unique(rows * max(len(others), 1) + columns, return_inverse=True)
     owner = keys // max(len(others), 1)
@@ -51,22 +49,6 @@ def sentence_translations(
         counted = np.bincount(parameter, expected, len(keys))
         table = counted / np.bincount(owner, counted)[owner]
     return _best(words, others, owner, keys % max(len(others), 1), table)
-
-
-def _grouped(
-    table: CaptionTable, place: dict[int, int], tokenizer: str, known: Collection[str] | None = None
-) -> tuple[list[str], list[np.ndarray]]:
-    """Words that are frequent enough, and the ids of those of every image's captions."""
-    found: list[set[str]] = [set() for _ in place]
-    tokens = tokenize_many(table.texts, table.languages, tokenizer)
-    for number, words in zip(table.image.tolist(), tokens, strict=True):
-        if number in place:
-            found[place[number]].update(words)
-    counts = Counter(word for group in found for word in group)
-    kept = [w for w, n in counts.items() if n >= LEAST and (known is None or w in known)]
-    ids = {word: index for index, word in enumerate(sorted(kept))}
-    groups = [np.array(sorted(ids[w] for w in group if w in ids), np.int64) for group in found]
-    return list(ids), groups
 
 
 def _cells(

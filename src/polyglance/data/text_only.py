@@ -1,12 +1,19 @@
 """Caption tuples without an image: `text-only.jsonl.gz` beside a dataset's captions."""
 
 from collections.abc import Collection, Iterator
+from pathlib import Path
 
 from polyglance.data.dataset import Captions, CaptionTable, Dataset, check_captions
 from polyglance.errors import PolyglanceError
 from polyglance.files import has_file, read_jsonl
 
 FILE = "text-only.jsonl.gz"
+
+
+def text_only_file(dataset: Dataset) -> Path | None:
+    """The file of a dataset's text-only captions, if it has one."""
+    path = None if dataset.root is None else dataset.root / FILE
+    return path if path is not None and has_file(path) else None
 
 
 def text_only_captions(dataset: Dataset, languages: Collection[str], first: int) -> CaptionTable:
@@ -17,9 +24,9 @@ def text_only_captions(dataset: Dataset, languages: Collection[str], first: int)
         languages: the languages to take.
         first: number of the first tuple in `CaptionTable.image`; the i-th has `first` + i.
     """
-    path = (dataset.root / FILE) if dataset.root is not None else None
-    if path is None or not has_file(path):
-        raise PolyglanceError(f"{dataset.name}: there is no {FILE}; set tasks.text_only=false")
+    path = text_only_file(dataset)
+    if path is None:
+        raise PolyglanceError(f"{dataset.name}: there is no {FILE}; set sampling.text_only=false")
     wanted = set(languages)
 
     def tuples() -> Iterator[tuple[int, Captions]]:

@@ -21,6 +21,7 @@ from polyglance.similarity import scores
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch, load_embedder
 from polyglance.text.embedders.pretrained import located
 from polyglance.text.tokenizers import read_words
+from polyglance.text.tokenizers.base import codes_of
 from polyglance.vision.extract import extract, load_features
 from polyglance.vision.features import Features
 
@@ -92,8 +93,7 @@ class Model:
         for index, found in enumerate(words):
             if not found:
                 raise NoWords(texts[index], index)
-        codes = languages if not isinstance(languages, str | None) else [languages] * len(texts)
-        return self.embedder.encode(read, words, codes)
+        return self.embedder.encode(read, words, codes_of(languages, len(texts)))
 
     def encode_text(
         self,

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from polyglance.alignment import align, best_rows, named_pairs, paired_rows
+from polyglance.alignment import Alignment, align, best_rows, named_pairs, paired_rows
 from polyglance.data.dataset import Dataset
 from polyglance.models import Model
 from polyglance.recipes.schema import Recipe, TransferRecipe
+from polyglance.text.dictionaries import Pairs
 from polyglance.text.embedders import TrainingTexts, VectorsEmbedder
-from polyglance.text.embedders.fixed.build import VectorSource
+from polyglance.text.embedders.fixed.build import LanguageWords, VectorSource
 from polyglance.text.embedders.fixed.embedder import distinct
 from polyglance.text.embedders.fixed.layer import TranslatedWords
-from polyglance.text.embedders.fixed.words import LanguageWords
 from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.transfer.source import copy_weights, pivot_of
 
@@ -77,10 +77,28 @@ def aligned_matrix(
     both = WordVectors(new.words, new.matrix), WordVectors(known.words, known.matrix)
     lexicon = None if transfer.lexicon is None else Path(transfer.lexicon).expanduser()
     pairs = named_pairs(transfer.dictionary, language, pivot, lexicon, dataset, both)
+    found = align_pairs(transfer, pairs, both, NEIGHBOURS)
+    return torch.from_numpy(found.matrix.astype(np.float32))
+
+
+def align_pairs(
+    transfer: TransferRecipe,
+    pairs: Pairs,
+    both: tuple[WordVectors, WordVectors],
+    neighbours: int | None = None,
+) -> Alignment:
+    """The alignment that a recipe asks for.
+
+    Args:
+        transfer: how to align, and with how many translations of a word.
+        pairs: of the dictionary, the new language's word first.
+        both: vectors of the new language and of the pivot.
+        neighbours: frequent words among which RCSLS looks for neighbours; None is all.
+    """
     rows = paired_rows(pairs, *both)
     if transfer.translations is not None:
         rows = best_rows(rows, transfer.translations)
     found, _ = align(
-        *both, rows, transfer.method, neighbours=NEIGHBOURS, iterations=transfer.iterations
+        *both, rows, transfer.method, neighbours=neighbours, iterations=transfer.iterations
     )
-    return torch.from_numpy(found.matrix.astype(np.float32))
+    return found

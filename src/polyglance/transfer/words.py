@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from polyglance.alignment import align, best_rows, named_pairs, paired_rows, sentence_translations
+from polyglance.alignment import named_pairs, sentence_translations
 from polyglance.alignment.named import from_sentences, parallel
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
@@ -25,6 +25,7 @@ from polyglance.transfer.mixtures import (
     neighbour_mixtures,
 )
 from polyglance.transfer.source import copy_weights, pivot_of
+from polyglance.transfer.translator import align_pairs
 
 OFTEN = 2
 """Words of the new captions that no mixture explains are learned if they occur this often."""
@@ -116,10 +117,7 @@ class _Mixer:
                 "--pivot?"
             )
         if both is not None:
-            rows = paired_rows(every, *both)
-            if transfer.translations is not None:
-                rows = best_rows(rows, transfer.translations)
-            alignment, _ = align(*both, rows, transfer.method, iterations=transfer.iterations)
+            alignment = align_pairs(transfer, every, both)
             new, target = both
             inside = [i for i, word in enumerate(target.words) if word in ranks]
             target = WordVectors([target.words[i] for i in inside], target.matrix[inside])

@@ -5,7 +5,7 @@ from collections import Counter
 import regex
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.text_only import FILE, text_only_captions
+from polyglance.data.text_only import text_only_captions, text_only_file
 from polyglance.evaluation.perturb.words import words_of
 
 SPLIT = "train"
@@ -47,7 +47,7 @@ class KnownWords:
 
     def _text_only(self) -> dict[str, list[str]]:
         texts: dict[str, list[str]] = {}
-        if self.dataset.root is not None and (self.dataset.root / FILE).is_file():
+        if text_only_file(self.dataset) is not None:
             table = text_only_captions(self.dataset, self.languages, 0)
             for text, code in zip(table.texts, table.languages, strict=True):
                 texts.setdefault(code, []).append(text)

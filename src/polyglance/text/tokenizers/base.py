@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from polyglance.errors import PolyglanceError
-from polyglance.progress import track
+from polyglance.progress import shown, track
 from polyglance.recipes.schema import TextRecipe
 from polyglance.registry import Registry
 from polyglance.text.tokenizers.romanise import romanise
@@ -42,7 +42,7 @@ def get_tokenizer(name: str = "words") -> Tokenizer:
 
 def tokenize_many(
     texts: Sequence[str],
-    languages: Sequence[str] | str | None = None,
+    languages: Languages = None,
     tokenizer: str = "words",
     show_progress: bool | None = None,
 ) -> list[list[str]]:
@@ -55,12 +55,18 @@ def tokenize_many(
         show_progress: whether a progress bar is shown; by default for many texts.
     """
     get_tokenizer(tokenizer)
-    codes = _codes(languages, len(texts))
-    show = len(texts) >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
-    pairs: Iterable[tuple[str, str | None]] = zip(texts, codes, strict=True)
-    if show:
-        pairs = track(pairs, "tokenizing", len(texts), "captions", show)
+    pairs = _pairs(texts, languages, "tokenizing", show_progress)
     return [list(_tokens(tokenizer, text, code)) for text, code in pairs]
+
+
+def _pairs(
+    texts: Sequence[str], languages: Languages, doing: str, show: bool | None
+) -> Iterable[tuple[str, str | None]]:
+    """Texts with their languages, and a progress bar where there are many."""
+    pairs = zip(texts, codes_of(languages, len(texts)), strict=True)
+    if not shown(show, len(texts), SHOW_PROGRESS_FROM):
+        return pairs
+    return track(pairs, doing, len(texts), "captions")
 
 
 @lru_cache(maxsize=200_000)
@@ -69,7 +75,8 @@ def _tokens(tokenizer: str, text: str, language: str | None) -> tuple[str, ...]:
     return tuple(sys.intern(token) for token in get_tokenizer(tokenizer).tokenize(text, language))
 
 
-def _codes(languages: Sequence[str] | str | None, count: int) -> Sequence[str | None]:
+def codes_of(languages: Languages, count: int) -> Sequence[str | None]:
+    """The language of each of `count` texts."""
     if languages is None or isinstance(languages, str):
         return [languages] * count
     if len(languages) != count:
@@ -92,14 +99,6 @@ def read_words(
         show_progress: whether a progress bar is shown; by default for many texts.
     """
     if recipe.romanise:
-        texts = _romanised(texts, languages, show_progress)
+        pairs = _pairs(texts, languages, "romanising", show_progress)
+        texts = [romanise(text, code) for text, code in pairs]
     return texts, tokenize_many(texts, languages, recipe.tokenizer, show_progress)
-
-
-def _romanised(
-    texts: Sequence[str], languages: Languages, show_progress: bool | None
-) -> Sequence[str]:
-    codes = [languages] * len(texts) if isinstance(languages, str | None) else languages
-    show = len(texts) >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
-    pairs = track(zip(texts, codes, strict=True), "romanising", len(texts), "captions", show)
-    return [romanise(text, code) for text, code in pairs]

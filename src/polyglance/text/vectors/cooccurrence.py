@@ -11,12 +11,12 @@ import numpy as np
 import torch
 
 from polyglance.errors import PolyglanceError
+from polyglance.text.vectors.corpus import count_keys
 from polyglance.text.vectors.word_vectors import WordVectors
 
 SMOOTHING = 0.75
 """Exponent of context counts, as in word2vec (Levy et al. 2015)."""
 ITERATIONS = 4
-_PAIRS = 1 << 22
 
 
 def cooccurrence_vectors(
@@ -62,23 +62,13 @@ def _pairs(
     sentences: Sequence[Sequence[str]], ids: dict[str, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Codes i·n + j of distinct words that share a sentence, sorted, and how often they do."""
-    groups = [
-        np.unique(np.array([ids[word] for word in words if word in ids], np.int64))
-        for words in sentences
-    ]
-    codes, counts = np.empty(0, np.int64), np.empty(0, np.int64)
-    waiting: list[np.ndarray] = []
-    size = 0
-    for number, group in enumerate(groups, 1):
+
+    def codes(words: Sequence[str]) -> np.ndarray:
+        group = np.unique(np.array([ids[word] for word in words if word in ids], np.int64))
         one, other = (part.ravel() for part in np.meshgrid(group, group))
-        waiting.append((one * len(ids) + other)[one != other])
-        size += len(waiting[-1])
-        if size > _PAIRS or number == len(groups):
-            new, times = np.unique(np.concatenate(waiting), return_counts=True)
-            codes, inverse = np.unique(np.concatenate([codes, new]), return_inverse=True)
-            counts = np.bincount(inverse, np.concatenate([counts, times])).astype(np.int64)
-            waiting, size = [], 0
-    return codes, counts
+        return (one * len(ids) + other)[one != other]
+
+    return count_keys(map(codes, sentences))
 
 
 def _ppmi(

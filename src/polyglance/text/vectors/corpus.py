@@ -1,16 +1,42 @@
 """Sentences to train word vectors on: captions of a dataset, plain text, synonyms."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from itertools import chain
 from pathlib import Path
 
+import numpy as np
+
 from polyglance.data.dataset import CaptionTable, Dataset
-from polyglance.data.text_only import FILE, text_only_captions
+from polyglance.data.text_only import text_only_captions, text_only_file
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_lines
 from polyglance.text.tokenizers.base import tokenize_many
 
+KEYS_AT_A_TIME = 1 << 22
+
 Sentences = list[list[str]]
 """Words of each sentence."""
+
+
+def count_keys(parts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct keys of all parts, sorted, and how often each occurs, [n] int64 both.
+
+    Some million keys are counted at a time, which bounds the memory.
+
+    >>> [found.tolist() for found in count_keys([np.array([3, 1]), np.array([3])])]
+    [[1, 3], [1, 2]]
+    """
+    keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    waiting: list[np.ndarray] = []
+    for part in chain(parts, [None]):
+        if part is not None:
+            waiting.append(part)
+        if waiting and (part is None or sum(map(len, waiting)) > KEYS_AT_A_TIME):
+            new, times = np.unique(np.concatenate(waiting), return_counts=True)
+            keys, inverse = np.unique(np.concatenate([keys, new]), return_inverse=True)
+            counts = np.bincount(inverse, np.concatenate([counts, times])).astype(np.int64)
+            waiting = []
+    return keys, counts
 
 
 def caption_sentences(
@@ -39,7 +65,7 @@ def text_only_sentences(
         languages: the languages wanted.
         tokenizer: how texts are cut into words.
     """
-    if dataset.root is None or not (dataset.root / FILE).is_file():
+    if text_only_file(dataset) is None:
         return {code: [] for code in languages}
     table = text_only_captions(dataset, languages, 0)
     return {code: _sentences(table, code, tokenizer) for code in languages}

@@ -15,7 +15,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import has_file
-from polyglance.progress import Bar
+from polyglance.progress import Bar, shown
 from polyglance.ragged import Ragged
 from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE
 
@@ -123,7 +123,7 @@ class SubwordVectors:
         A word too short for any n-gram and never seen is 0.
         """
         out = np.zeros((len(words), self.dim), np.float32)
-        show = len(words) >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
+        show = shown(show_progress, len(words), SHOW_PROGRESS_FROM)
         with Bar("composing vectors", len(words), "words", show) as bar:
             for start in range(0, len(words), _CHUNK):
                 chunk = words[start : start + _CHUNK]
@@ -188,7 +188,7 @@ def _dictionary(
     if not 0 < size <= len(data) // 10:
         raise _damaged(path)
     words = []
-    show = size >= SHOW_PROGRESS_FROM if show is None else show
+    show = shown(show, size, SHOW_PROGRESS_FROM)
     with Bar(f"reading {path.name}", size, "words", show) as bar:
         for number in range(1, size + 1):
             end = data.find(b"\0", place)

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import bounded, has_file
-from polyglance.progress import Bar
+from polyglance.progress import Bar, shown
 from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE, WordVectors
 
 _BOM = b"\xef\xbb\xbf"
@@ -47,7 +47,7 @@ def read_lines_of(
     reader = _Reader(path, dim, only, lenient)
     estimate = promised or path.stat().st_size // max(len(first[1]), 1)
     total = min(limit or estimate, estimate)
-    show = total >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
+    show = shown(show_progress, total, SHOW_PROGRESS_FROM)
     seen = 0
     with Bar(f"reading {path.name}", total, "words", show) as bar:
         for number, line in lines:

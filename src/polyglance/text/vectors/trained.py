@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.text_only import FILE
+from polyglance.data.text_only import text_only_file
 from polyglance.digest import content_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, cache_dir, refuse_pipe
@@ -41,10 +41,9 @@ class Corpus:
     @property
     def texts(self) -> Path | None:
         """The file of text-only captions, unless it is not there or trained on anyway."""
-        root = self.dataset.root
         trained_on = getattr(self.recipe.sampling, "text_only", False)
         unwanted = self.settings.corpus == "captions" or trained_on
-        return None if root is None or unwanted or not (root / FILE).is_file() else root / FILE
+        return None if unwanted else text_only_file(self.dataset)
 
     @property
     def lexicon(self) -> Path | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
-from polyglance.progress import Bar
+from polyglance.progress import Bar, shown
 
 SHOW_PROGRESS_FROM = 20_000
 """Words from which reading or writing may take more than two seconds."""
@@ -63,6 +63,12 @@ def normalise_rows(matrix: np.ndarray) -> np.ndarray:
     return matrix / np.where(norms > 0, norms, 1).astype(matrix.dtype)
 
 
+def prepare_vectors(vectors: np.ndarray, mean: np.ndarray | None = None) -> np.ndarray:
+    """Raw vectors [n, d] at length 1; with a mean [d], centred by it and scaled again."""
+    rows = normalise_rows(vectors)
+    return rows if mean is None else normalise_rows(rows - mean)
+
+
 def mean_row(matrix: np.ndarray) -> np.ndarray:
     """Mean of the rows [d], summed in float64."""
     return matrix.mean(axis=0, dtype=np.float64).astype(matrix.dtype)
@@ -87,7 +93,7 @@ def save_vectors(
     if len(words) != len(matrix):
         raise ValueError(f"{len(words)} words for {len(matrix)} vectors")
     row = " ".join([f"%.{digits}g"] * matrix.shape[1])
-    show = len(words) >= SHOW_PROGRESS_FROM if show_progress is None else show_progress
+    show = shown(show_progress, len(words), SHOW_PROGRESS_FROM)
     with atomic(path) as raw, Bar("writing vectors", len(words), "words", show) as bar:
         handle = gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw
         handle.write(f"{len(words)} {matrix.shape[1]}\n".encode())

@@ -11,9 +11,9 @@ from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.recipes.schema import VectorsEmbedderRecipe
 from polyglance.text.embedders import VectorsEmbedder
 from polyglance.text.embedders.fixed.build import VectorSource
-from polyglance.text.embedders.fixed.words import prepare_vectors
 from polyglance.text.vectors.fasttext import SubwordVectors
 from polyglance.text.vectors.read import read_vectors
+from polyglance.text.vectors.word_vectors import prepare_vectors
 from tests.alignment.planted import write_bin
 from tests.conftest import write_toy
 from tests.text.embedders.texts import training_texts

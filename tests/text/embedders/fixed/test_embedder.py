@@ -14,8 +14,9 @@ from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import VectorsEmbedder, load_embedder
 from polyglance.text.embedders.cache import LRU
 from polyglance.text.embedders.encoded import FIRST_UNSEEN
-from polyglance.text.embedders.fixed.words import LanguageWords, prepare_vectors
+from polyglance.text.embedders.fixed.build import LanguageWords
 from polyglance.text.vectors.fasttext import SubwordVectors
+from polyglance.text.vectors.word_vectors import prepare_vectors
 from tests.alignment.planted import write_bin
 from tests.text.embedders.texts import encode, ids_of
 from tests.text.threads import THREADS, at_once

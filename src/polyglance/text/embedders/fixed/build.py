@@ -11,14 +11,35 @@ from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.recipes.schema import TextRecipe, VectorsEmbedderRecipe
-from polyglance.text.embedders.fixed.words import LanguageWords, prepare_vectors
 from polyglance.text.vectors.corpus import caption_sentences
 from polyglance.text.vectors.fasttext import SubwordVectors
 from polyglance.text.vectors.read import read_vectors, vector_file
-from polyglance.text.vectors.word_vectors import WordVectors, mean_row, normalise_rows, save_vectors
+from polyglance.text.vectors.word_vectors import (
+    WordVectors,
+    mean_row,
+    normalise_rows,
+    prepare_vectors,
+    save_vectors,
+)
 
 VERSION = 1
 """Raised when vectors made from captions change."""
+
+
+@dataclass(frozen=True)
+class LanguageWords:
+    """The words of a language that a model knows, with vectors [n, D] of length 1.
+
+    With `subwords`, fastText's .bin in `file`, any other word has a vector, too. `mean` [D] is
+    what vectors were centred by. `translated` says whether the language has a translator.
+    """
+
+    words: list[str]
+    matrix: np.ndarray
+    mean: np.ndarray | None = None
+    subwords: SubwordVectors | None = None
+    file: str | None = None
+    translated: bool = False
 
 
 @dataclass(frozen=True)

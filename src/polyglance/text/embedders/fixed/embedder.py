@@ -20,10 +20,10 @@ from polyglance.text.embedders.base import (
 )
 from polyglance.text.embedders.cache import LRU
 from polyglance.text.embedders.encoded import FIRST_UNSEEN, EncodedTexts, Unseen
-from polyglance.text.embedders.fixed.build import VectorSource
+from polyglance.text.embedders.fixed.build import LanguageWords, VectorSource
 from polyglance.text.embedders.fixed.layer import TranslatedWords
-from polyglance.text.embedders.fixed.words import LanguageWords, prepare_vectors
 from polyglance.text.vectors.fasttext import SubwordVectors
+from polyglance.text.vectors.word_vectors import prepare_vectors
 
 FILE, VECTORS, SUBWORDS = "words.json", "words.safetensors", "subwords"
 NOTHING = 0
