@@ -1,6 +1,10 @@
 """A toy dataset with imported features: pictures are numbers, so training takes a second."""
 
+import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,3 +89,23 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.text.tiny_bert import write_bert
 
     return write_bert(tmp_path_factory.mktemp("bert") / "tiny")
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Path]:
+    """Makes a folder that nobody may read: root could read one without permissions."""
+    shut: set[str] = set()
+    scandir = os.scandir
+
+    def refuse(path: str | Path = ".") -> Any:
+        if str(path) in shut:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scandir(path)
+
+    def close(folder: Path) -> Path:
+        folder.mkdir()
+        shut.add(str(folder))
+        return folder
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    return close

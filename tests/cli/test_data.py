@@ -59,6 +59,19 @@ def test_convert_table_then_info(table: Path, tmp_path: Path) -> None:
     assert json.loads(run("info", table, "--json", "--fast"))["decoded"] is False
 
 
+def test_info_fails_when_every_image_is_missing(table: Path) -> None:
+    (table.parent / "a.png").unlink()
+    assert "missing image files: 1: a.png" in run("info", table)
+    for name in "bc":
+        (table.parent / f"{name}.png").unlink()
+    failed = run_process("info", table)
+    assert failed.returncode == 2
+    assert "missing image files: 3: a.png; b.png; c.png" in failed.stdout
+    message = f"error: {table}: none of the 3 image files is there (the first looked for: "
+    assert failed.stderr.startswith(message + str(table.parent / "a.png"))
+    assert failed.stderr.count("\n") == 1
+
+
 def test_layouts_lists_everything() -> None:
     text = run("layouts")
     for name in ("multi30k", "flickr8k-cn", "karpathy", "coco-cn", "xtd10", "precomp", "butd"):

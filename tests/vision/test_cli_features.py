@@ -65,3 +65,18 @@ def test_mistakes(blocks, tmp_path):
 def test_list():
     lines = run("--list").stdout.splitlines()
     assert "efficientnet-lite2       260       1280  9×9" in lines
+
+
+def test_a_folder_that_cannot_be_read_is_named(blocks, pictures, tmp_path, closed):
+    folder = pictures[0].parent
+    shut = closed(folder / "private")
+    answer = run(folder, "--feature", "x/global", "--cache", tmp_path / "cache")
+    assert f"skipped 1:\n  {shut}: the folder cannot be read (Permission denied)" in answer.stderr
+    with pytest.raises(PolyglanceError, match=r"private: the folder cannot be read"):
+        run(shut, "--feature", "x/global", "--cache", tmp_path / "cache")
+
+
+def test_an_empty_name_is_refused(blocks, pictures, tmp_path, monkeypatch):
+    monkeypatch.chdir(pictures[0].parent)
+    with pytest.raises(PolyglanceError, match="names no folder"):
+        run("", "--feature", "x/global", "--cache", tmp_path / "cache")

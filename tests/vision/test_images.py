@@ -289,6 +289,17 @@ def test_list_images(tmp_path):
         list_images(tmp_path / "missing")
 
 
+def test_folders_that_cannot_be_read_are_named(tmp_path, closed):
+    (tmp_path / "a.jpg").touch()
+    shut, skipped = closed(tmp_path / "private"), []
+    assert list_images(tmp_path, skipped) == [tmp_path / "a.jpg"]
+    assert skipped == [(shut, "the folder cannot be read (Permission denied)")]
+    with pytest.raises(PolyglanceError, match=r"private: the folder cannot be read"):
+        list_images(tmp_path)
+    with pytest.raises(PolyglanceError, match=r"private: the folder cannot be read"):
+        list_images(shut, [])
+
+
 def test_content_key_follows_the_bytes(tmp_path):
     for name, content in (("a", b"1"), ("b", b"1"), ("c", b"2")):
         (tmp_path / name).write_bytes(content)

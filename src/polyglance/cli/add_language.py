@@ -61,7 +61,7 @@ def add_language_command(
     from polyglance.data import load_dataset
     from polyglance.transfer import PairTraining, add_language
 
-    captions = None if data is None else load_dataset(data)
+    captions = None if data is None else load_dataset(data, cache)
     found = add_language(
         model,
         language,
@@ -74,7 +74,7 @@ def add_language_command(
             "pivot": pivot,
         },
         None if captions is None else PairTraining(captions, pairs, epochs, lr),
-        None if evaluate is None else load_dataset(evaluate),
+        None if evaluate is None else load_dataset(evaluate, cache),
         split,
         cache,
     )

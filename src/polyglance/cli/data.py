@@ -46,6 +46,13 @@ def info(
         typer.echo(json.dumps(values, ensure_ascii=False, indent=2))
     else:
         _print_report(report, features)
+    if report.all_missing and not any(about["images"] for about in features.values()):
+        first = dataset.path(dataset.images[0])
+        raise PolyglanceError(
+            f"{dataset.label}: none of the {len(report.missing)} image files is there (the first "
+            f"looked for: {first}); correct the paths, which are relative to "
+            f"{dataset.image_folder}, or put the images there"
+        )
 
 
 @data_app.command()

@@ -49,7 +49,7 @@ def translate_command(
     from polyglance.translation.fill import fill_languages
 
     targets, chosen = _codes(to, "--to"), _codes(kinds, "--kinds")
-    conversion, dataset = _load(source)
+    conversion, dataset = _load(source, cache)
     if dataset.root is not None and out.resolve() == dataset.root.resolve():
         raise PolyglanceError(f"{out}: is the dataset itself; name another folder with --out")
     if not force and out.is_dir() and any(out.iterdir()):
@@ -77,7 +77,7 @@ def _codes(text: str, option: str) -> list[str]:
     return found
 
 
-def _load(source: str) -> "tuple[Conversion, Dataset]":
+def _load(source: str, cache: Path | None) -> "tuple[Conversion, Dataset]":
     """The dataset, and where its pictures are by the names that they get."""
     from dataclasses import replace
 
@@ -86,7 +86,7 @@ def _load(source: str) -> "tuple[Conversion, Dataset]":
     from polyglance.data.convert.table import convert_table
     from polyglance.data.load import TABLES
 
-    dataset = load_dataset(source)
+    dataset = load_dataset(source, cache)
     if Path(source).suffix.lower() in TABLES:
         conversion = convert_table(Path(source))
         return conversion, replace(dataset, images=conversion.images)

@@ -46,7 +46,7 @@ def demo_command(
     started = time.monotonic()
     recipe = load_recipe("nce", {**SMALL, "training.epochs": epochs})
     _check_folder(out)
-    dataset = _data(data)
+    dataset = _data(data, cache)
     part = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
     _features(dataset, recipe, cache)
     model = _train(recipe, dataset, data, out, cache)
@@ -69,10 +69,10 @@ def _check_folder(out: Path) -> None:
         raise PolyglanceError(f"{out}: the folder is not empty and not a demo's; choose another")
 
 
-def _data(source: str) -> "Dataset":
+def _data(source: str, cache: Path | None) -> "Dataset":
     from polyglance.data import load_dataset
 
-    dataset = load_dataset(source)
+    dataset = load_dataset(source, cache)
     captions = len(dataset.captions())
     _headline(
         1,

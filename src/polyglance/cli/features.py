@@ -44,30 +44,35 @@ def features_command(
     from polyglance.vision.extract import extract_many
 
     names = feature or [DEFAULT_FEATURE]
-    paths = _files(source, names[0])
+    closed: list[tuple[Path, str]] = []
+    paths = _files(source, names[0], cache, closed)
     results = extract_many(paths, names, cache, batch_size)
     for result in results:
         _print_result(result)
-    problems = results[0].problems
+    problems = [*closed, *results[0].problems]
     _print_problems(problems)
     if not results[0].available.any():
         path, reason = problems[0]
         raise PolyglanceError(f"{source}: no image could be read (the first: {path}, {reason})")
 
 
-def _files(source: str, feature: str) -> list[Path]:
-    """The files a dataset names, or the images below a plain folder."""
+def _files(
+    source: str, feature: str, cache: Path | None, closed: list[tuple[Path, str]]
+) -> list[Path]:
+    """The files a dataset names, or the images below a plain folder; `closed` gets its folders
+    that cannot be read."""
     from polyglance.data import load_dataset
     from polyglance.data.images import list_images
+    from polyglance.data.load import named_place
     from polyglance.vision.extract import check_images
 
-    folder = Path(source)
+    folder = named_place(source)
     captioned = any(has_file(folder / f"captions.jsonl{end}") for end in ("", ".gz"))
     if not folder.is_dir() or captioned:
-        dataset = load_dataset(source)
+        dataset = load_dataset(source, cache)
         check_images(dataset, feature)
         return dataset.paths()
-    paths = list_images(folder)
+    paths = list_images(folder, closed)
     if not paths:
         raise PolyglanceError(f"{folder}: there are no images in this folder")
     return paths

@@ -75,10 +75,10 @@ def study_command(
     pick_profile(study, profile)
     facts = None
     if data is not None and measured:
-        known = {"fingerprint": dataset_fingerprint(load_dataset(data))}
+        known = {"fingerprint": dataset_fingerprint(load_dataset(data, cache))}
         study = study.model_copy(update={"overrides": {**study.overrides, **known}})
     elif data is not None:
-        facts = Facts.of(load_dataset(data), study.evaluation.split, lexicon)
+        facts = Facts.of(load_dataset(data, cache), study.evaluation.split, lexicon)
     planned = make_plan(study, profile, facts, seeds, parse_overrides(overrides or []), rows)
     options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache, lexicon)
     if facts is not None:

@@ -42,7 +42,7 @@ def train_command(
     if seed is not None:
         changes.append({"training.seed": seed})
     chosen = load_recipe(recipe, changes)
-    dataset = load_dataset(data)
+    dataset = load_dataset(data, cache)
 
     import torch
 

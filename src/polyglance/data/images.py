@@ -73,12 +73,24 @@ def read_image(path: Path, at_least: int | None = None) -> Image.Image:
         raise ImageProblem(path, f"broken image ({_first_line(error)})") from None
 
 
-def list_images(folder: Path) -> list[Path]:
-    """All images below a folder, sorted; hidden files and folders are passed over."""
+def list_images(folder: Path, unreadable: list[tuple[Path, str]] | None = None) -> list[Path]:
+    """All images below a folder, sorted; hidden files and folders are passed over.
+
+    Folders below it that cannot be read are put into `unreadable`, with the reason; without that
+    list they are an error, as the folder itself always is.
+    """
     if not folder.is_dir():
         raise PolyglanceError(f"{folder}: no such folder of images")
+
+    def skip(error: OSError) -> None:
+        where = Path(error.filename)
+        reason = f"the folder cannot be read ({error.strerror or error})"
+        if unreadable is None or where == folder:
+            raise ImageProblem(where, reason)
+        unreadable.append((where, reason))
+
     found = []
-    for parent, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder, onerror=skip):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [
             Path(parent, name)

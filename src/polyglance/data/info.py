@@ -40,6 +40,8 @@ class DatasetReport:
     has_images: bool
     decoded: bool
     missing: list[str] = field(default_factory=list)
+    all_missing: bool = False
+    """whether no image file is where it should be, although there is a folder for them"""
     broken: dict[str, str] = field(default_factory=dict)
     """image → why it cannot be decoded"""
     leaked: list[dict[str, list[str]]] = field(default_factory=list)
@@ -83,6 +85,7 @@ def inspect_dataset(
         # os.path.isfile is False, not an error, for a name that no file can have.
         report.missing = [name for name, path in files.items() if not os.path.isfile(path)]
         missing = set(report.missing)
+        report.all_missing = 0 < len(files) == len(missing)
         files = {name: path for name, path in files.items() if name not in missing}
         if decode:
             report.broken = find_unreadable(files, workers, show)

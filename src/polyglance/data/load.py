@@ -8,16 +8,24 @@ from polyglance.errors import PolyglanceError
 TABLES = {".csv", ".tsv", ".parquet"}
 
 
-def load_dataset(source: str | Path) -> Dataset:
+def named_place(source: str | Path) -> Path:
+    """The path of a folder or file; an empty text is an error, not the current folder."""
+    if isinstance(source, str) and not source.strip():
+        raise PolyglanceError("'' names no folder; give one, and write . for the current folder")
+    return Path(source)
+
+
+def load_dataset(source: str | Path, cache: Path | None = None) -> Dataset:
     """Load a native folder, a CSV/TSV/Parquet of path, caption, language, or `generated`.
 
-    `generated` is the world of drawn images, rendered once into the cache folder.
+    `generated` is the world of drawn images, rendered once into the folder `cache`, by default
+    the XDG cache.
     """
     if str(source) == "generated" or str(source).startswith("generated:"):
         from polyglance.data.generated import load_generated
 
-        return load_generated(str(source))
-    path = Path(source)
+        return load_generated(str(source), cache)
+    path = named_place(source)
     if path.suffix.lower() in TABLES:
         from polyglance.data.table import load_table
 

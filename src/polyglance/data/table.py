@@ -16,6 +16,7 @@ from polyglance.data.dataset import CaptionedImage, Captions, Dataset
 from polyglance.digest import short_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import has_file
+from polyglance.language_names import check_code
 from polyglance.languages import primary_subtag
 
 COLUMNS = {
@@ -58,8 +59,7 @@ def caption_rows(path: Path) -> Iterator[tuple[str, str | None, Path | None]]:
     rows, noun = _rows(path, ("caption",))
     for number, cells in rows:
         where = f"{path}, {noun} {number}"
-        code = cells.get("language")
-        language = primary_subtag(_text(code, "language", where)) if "language" in cells else None
+        language = _code(cells["language"], where) if "language" in cells else None
         image = path.parent / _image(cells["path"], where) if "path" in cells else None
         for text in _texts(cells["caption"], where):
             yield text, language, image
@@ -241,13 +241,17 @@ def _image(value: Any, where: str) -> str:
 
 def _language(cells: dict[str, Any], default: str | None, path: Path, where: str) -> str:
     if "language" in cells:
-        return primary_subtag(_text(cells["language"], "language", where))
+        return _code(cells["language"], where)
     if default is None:
         raise PolyglanceError(
             f"{path}: there is no column 'language' (nor lang, locale); add one with codes such "
             "as en or de, or run 'polyglance data convert table TABLE OUT -o language=en'"
         )
-    return primary_subtag(default)
+    return primary_subtag(check_code(default, str(path)))
+
+
+def _code(value: Any, where: str) -> str:
+    return primary_subtag(check_code(_text(value, "language", where), where))
 
 
 def _texts(value: Any, where: str) -> list[str]:
@@ -256,7 +260,10 @@ def _texts(value: Any, where: str) -> list[str]:
 
 
 def _text(value: Any, column: str, where: str, default: str | None = None) -> str:
-    text = value.strip() if isinstance(value, str) else ""
+    if value is not None and not isinstance(value, str):
+        found = type(value).__name__
+        raise PolyglanceError(f"{where}: the {column} must be text, and is {value!r:.40} ({found})")
+    text = (value or "").strip()
     if text or default is not None:
         return text or str(default)
     raise PolyglanceError(f"{where}: the {column} is empty; fill it in or remove the row")

@@ -125,7 +125,7 @@ def evaluate_models(
         for model, name in zip(models, names, strict=True)
     ]
     if isinstance(dataset, str | Path):
-        dataset = load_dataset(dataset)
+        dataset = load_dataset(dataset, cache)
     if dataset is None and not all(map(_is_report, models)):
         raise PolyglanceError("name the images and captions to evaluate on with --data")
     run = _Run(dataset, split, options, trec, len(models) > 1, cache, show_progress)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.load import TABLES, load_dataset
+from polyglance.data.load import TABLES, load_dataset, named_place
 from polyglance.data.table import caption_rows
 from polyglance.errors import PolyglanceError
 from polyglance.files import has_file, read_lines
@@ -51,7 +51,10 @@ class CaptionList:
 
 
 def open_captions(
-    source: str | Path, language: str | None = None, split: str | None = None
+    source: str | Path,
+    language: str | None = None,
+    split: str | None = None,
+    cache: Path | None = None,
 ) -> CaptionList:
     """The captions of a text file (one a line), a table, or a dataset.
 
@@ -60,13 +63,14 @@ def open_captions(
             and `path`; a dataset is a folder or `generated`; any other file is read as text.
         language: of a text file's captions; of others only the captions in it are taken.
         split: of a dataset, only its captions are taken; all by default.
+        cache: where `generated` is rendered; the XDG cache by default.
     """
-    path = Path(source)
+    path = named_place(source)
     is_dataset = path.is_dir() or str(source).partition(":")[0] == "generated"
     if split is not None and not is_dataset:
         raise PolyglanceError(f"--split {split}: goes with a dataset folder in --captions")
     if is_dataset:
-        found = _of_dataset(load_dataset(source), language, split)
+        found = _of_dataset(load_dataset(source, cache), language, split)
     elif not has_file(path):
         raise PolyglanceError(
             f"{path}: no such file; --captions takes a text file, a table or a dataset folder"

@@ -10,6 +10,7 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.images import list_images
+from polyglance.data.load import named_place
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery.caption_hit import CaptionHit, ImageResult
 from polyglance.gallery.caption_list import CaptionList, open_captions
@@ -55,7 +56,7 @@ def search_captions(
     if isinstance(captions, CaptionList):
         listed = captions
     else:
-        listed = open_captions(captions, language, split)
+        listed = open_captions(captions, language, split, cache)
     readable, notes = _readable(loaded, listed)
     places = [images] if isinstance(images, str | Path) else list(images)
     gallery, order = _open_images(loaded, places, listed.dataset, cache, show_progress)
@@ -127,7 +128,7 @@ def _open_images(
         gallery = gallery_of_dataset(model, part, cache, show)
         wanted = part.paths() if gallery.has_files else [Path(entry.image) for entry in named]
     else:
-        wanted = [path for place in places for path in _files(Path(place))]
+        wanted = [path for place in places for path in _files(named_place(place))]
         gallery = gallery_of_files(model, wanted, cache, show)
     rows = {path: row for row, path in enumerate(gallery.paths)}
     return gallery, [rows[path] for path in dict.fromkeys(wanted) if path in rows]

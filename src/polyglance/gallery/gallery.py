@@ -9,7 +9,7 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.images import list_images
-from polyglance.data.load import load_dataset
+from polyglance.data.load import load_dataset, named_place
 from polyglance.errors import PolyglanceError
 from polyglance.sets import NO_SINGLE_VECTOR
 from polyglance.vision.extract import check_images, extract, load_features
@@ -61,14 +61,17 @@ def open_gallery(
         return gallery_of_dataset(model, images, cache, show_progress)
     if not isinstance(images, str | Path):
         return gallery_of_files(model, images, cache, show_progress)
-    folder = Path(images)
+    folder = named_place(images)
     captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
     if not folder.is_dir() or captioned:
-        return gallery_of_dataset(model, load_dataset(images), cache, show_progress)
-    paths = list_images(folder)
+        return gallery_of_dataset(model, load_dataset(images, cache), cache, show_progress)
+    closed: list[tuple[Path, str]] = []
+    paths = list_images(folder, closed)
     if not paths:
-        raise PolyglanceError(f"{folder}: there are no images in this folder")
-    return gallery_of_files(model, paths, cache, show_progress)
+        hint = f" ({closed[0][0]}: {closed[0][1]})" if closed else ""
+        raise PolyglanceError(f"{folder}: there are no images in this folder{hint}")
+    found = gallery_of_files(model, paths, cache, show_progress)
+    return replace(found, unreadable=[*closed, *found.unreadable])
 
 
 def gallery_of_files(

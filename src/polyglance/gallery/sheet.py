@@ -9,10 +9,11 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps, features
 from polyglance.data.images import ImageProblem, read_image
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
-from polyglance.gallery.fonts import font_for, language_name, script_name
+from polyglance.gallery.fonts import font_for, script_name
 from polyglance.gallery.fonts.choose import needs_shaping
 from polyglance.gallery.hit import Hit
 from polyglance.gallery.wrap import wrap
+from polyglance.language_names import language_name
 
 CELL = 160
 GAP = 14

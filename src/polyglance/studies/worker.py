@@ -100,7 +100,7 @@ def _measure(task: Task, folder: RunFolder) -> None:
     torch.set_num_threads(task.threads)
     trial = Trial.from_dict(task.spec)
     start = time.monotonic()
-    more = (_dataset(task.data), _path(task.cache)) if trial.parts.data else ()
+    more = (_dataset(task.data, task.cache), _path(task.cache)) if trial.parts.data else ()
     measured = trial.parts.run(trial.settings, *more)
     if set(measured.values) != set(trial.measures):
         raise ValueError(f"measured {sorted(measured.values)}, not {sorted(trial.measures)}")
@@ -117,7 +117,8 @@ def _train(task: Task, folder: RunFolder) -> None:
     from polyglance.transfer import train_recipe
 
     torch.set_num_threads(task.threads)
-    recipe, dataset = check_recipe(task.spec["recipe"], "study run"), _dataset(task.data)
+    recipe = check_recipe(task.spec["recipe"], "study run")
+    dataset = _dataset(task.data, task.cache)
     _clear_unless_resumable(folder.model, recipe, dataset)
     forget_peak()
     result = train_recipe(recipe, dataset, folder.model, resume=True, cache=_path(task.cache))
@@ -170,7 +171,7 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
             languages=languages,
             kinds=kinds,
             bootstrap=0,
-            perturb=_perturber(view.perturb, task.data, task.lexicon) if view.perturb else None,
+            perturb=_perturbed(view, task),
             translation=_translation(view, task),
         )
         name = folder.path.name
@@ -181,9 +182,15 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
             write_json(path, single.as_dict(ranks=True))
 
 
+def _perturbed(view: View, task: Task) -> Perturber | None:
+    if not view.perturb:
+        return None
+    return _perturber(view.perturb, task.data, task.cache, task.lexicon)
+
+
 def _captioned(view: View, task: Task, languages: list[str]) -> Dataset:
     """The study's data, with a translator's captions of the split where a view asks for them."""
-    dataset, made = _dataset(task.data), view.machine
+    dataset, made = _dataset(task.data, task.cache), view.machine
     if made is None:
         return dataset
     from polyglance.translation import make_translator
@@ -208,18 +215,18 @@ def _translation(view: View, task: Task) -> "Translation | None":
 
 
 @lru_cache(maxsize=1)
-def _dataset(source: str) -> Dataset:
-    return load_dataset(source)
+def _dataset(source: str, cache: str | None) -> Dataset:
+    return load_dataset(source, _path(cache))
 
 
 @lru_cache(maxsize=1)
-def _known(source: str) -> KnownWords:
-    return KnownWords(_dataset(source))
+def _known(source: str, cache: str | None) -> KnownWords:
+    return KnownWords(_dataset(source, cache))
 
 
 @lru_cache(maxsize=16)
-def _perturber(tag: str, source: str, lexicon: str | None) -> Perturber:
-    return make_perturber(tag.partition("@")[0], _known(source), _path(lexicon))
+def _perturber(tag: str, source: str, cache: str | None, lexicon: str | None) -> Perturber:
+    return make_perturber(tag.partition("@")[0], _known(source, cache), _path(lexicon))
 
 
 def _path(text: str | None) -> Path | None:

@@ -44,11 +44,14 @@ def write_generated(folder: Path, images: int, seed: int) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def load_generated(source: str) -> Dataset:
-    """The world named `generated` or `generated:photos=500,seed=3`, rendered on first use."""
+def load_generated(source: str, cache: Path | None = None) -> Dataset:
+    """The world named `generated` or `generated:photos=500,seed=3`.
+
+    It is rendered on first use into the folder `cache`, by default the XDG cache.
+    """
     options = parse_source(source)
     images, seed = options["photos"], options["seed"]
-    folder = cache_dir() / "generated" / f"v{VERSION}-{images}-{seed}"
+    folder = cache_dir(cache) / "generated" / f"v{VERSION}-{images}-{seed}"
     if not (folder / "captions.jsonl.gz").is_file():
         try:
             write_generated(folder, images, seed)
