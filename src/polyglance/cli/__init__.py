@@ -10,6 +10,7 @@ from polyglance.cli.add_language import add_language_command
 from polyglance.cli.align import align_command
 from polyglance.cli.compact import compact_command
 from polyglance.cli.data import data_app
+from polyglance.cli.data_merge import merge_command
 from polyglance.cli.data_translate import translate_command
 from polyglance.cli.demo import demo_command
 from polyglance.cli.evaluate import evaluate_command
@@ -47,6 +48,7 @@ def _root(
 
 
 data_app.command("translate")(translate_command)
+data_app.command("merge")(merge_command)
 app.add_typer(data_app, name="data")
 app.command("features")(features_command)
 app.command("train")(train_command)

@@ -96,10 +96,10 @@ def convert(
     result = converter(source, pictures, **options)
     if result.images:
         result = conversions.drop_missing(result) if skip_missing else result
-        conversions.write_folder(out, result, images.value, force, _write_store)
+        conversions.write_folder(out, result, images.value, force, write_store)
     else:
         for features in result.features:
-            result.notes += conversions.write_features(out, features, _write_store, force)
+            result.notes += conversions.write_features(out, features, write_store, force)
     for note in result.notes:
         typer.echo(f"note: {note}", err=True)
     typer.echo(_summary(out, result))
@@ -118,7 +118,8 @@ def generate(
     typer.echo(f"{out}: {photos} images")
 
 
-def _write_store(folder: Path, features: "ImportedFeatures") -> None:
+def write_store(folder: Path, features: "ImportedFeatures") -> None:
+    """Write imported features as a store."""
     from polyglance.progress import track
     from polyglance.vision.store import FeatureStore
 

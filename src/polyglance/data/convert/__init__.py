@@ -8,6 +8,7 @@ from polyglance.data.convert import (  # noqa: F401  (they register their layout
     flickr8k_cn,
     karpathy,
     msrvtt,
+    mule,
     multi30k,
     precomp,
     table,

@@ -56,7 +56,7 @@ def convert_precomp(
         raise PolyglanceError(f"{source}: there is no *_ims.npy")
     for path in arrays:
         split = path.name.removesuffix("_ims.npy")
-        rows = _open(path)
+        rows = open_array(path)
         texts = _captions(source, split, language)
         step = _rows_per_image(rows, path, texts, captions_per_image)
         names = _names(source, split, len(rows) // step)
@@ -72,7 +72,7 @@ def convert_precomp(
 
     def items() -> Iterator[tuple[str, np.ndarray]]:
         for part in parts:
-            yield from _vectors(*part)
+            yield from vectors_of(*part)
 
     total = sum(len(names) for names, *_ in parts)
     form: Literal["global", "set"] = "global" if rank == 2 else "set"
@@ -81,7 +81,8 @@ def convert_precomp(
     return conversion
 
 
-def _open(path: Path) -> np.ndarray:
+def open_array(path: Path) -> np.ndarray:
+    """A memory-mapped array of features, [n, dim] or [n, regions, dim]."""
     refuse_pipe(path)
     try:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -172,12 +173,19 @@ def _lengths(source: Path, split: str, rows: np.ndarray, step: int) -> np.ndarra
     return None
 
 
-def _vectors(
-    names: list[str], path: Path, step: int, lengths: np.ndarray | None
+def vectors_of(
+    names: list[str], path: Path, step: int = 1, lengths: np.ndarray | None = None
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Read a few rows at a time, mapping them anew: the array may exceed memory."""
+    """Read a few rows at a time, mapping them anew: the array may exceed memory.
+
+    Args:
+        names: of the images, in the order of the rows.
+        path: the array.
+        step: rows of an image, of which the first is taken.
+        lengths: vectors of each image's padded set; None takes all.
+    """
     for start in range(0, len(names), CHUNK_ROWS):
-        chunk = np.array(_open(path)[start * step : (start + CHUNK_ROWS) * step : step])
+        chunk = np.array(open_array(path)[start * step : (start + CHUNK_ROWS) * step : step])
         for offset, value in enumerate(chunk):
             count = None if lengths is None else int(lengths[start + offset])
             yield names[start + offset], np.atleast_2d(value)[:count]

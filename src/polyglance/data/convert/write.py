@@ -70,7 +70,7 @@ def write_features(
     def items() -> Iterator[tuple[str, np.ndarray]]:
         nonlocal unknown
         for identity, vectors in features.items():
-            image = matched.get(identity) or matched.get(_number(identity))
+            image = matched.get(identity) or matched.get(name_number(identity))
             if image is None or image in seen:
                 unknown += 1
                 continue
@@ -103,17 +103,19 @@ def match_names(names: Iterable[str]) -> dict[str, str]:
     for name in names:
         path = PurePosixPath(name)
         exact |= {name: name, path.name: name, path.stem: name}
-        number = _number(path.stem)
+        number = name_number(path.stem)
         if number:
             numbers[number] = None if number in numbers else name
     return {number: name for number, name in numbers.items() if name} | exact
 
 
-def _number(text: str) -> str:
+def name_number(text: str) -> str:
     """The number of a COCO or Flickr name without leading zeros, or nothing.
 
-    >>> _number("COCO_val2014_000000000042"), _number("1000268201_693b08cb0e"), _number("a1")
-    ('42', '1000268201', '')
+    >>> name_number("COCO_val2014_000000000042.jpg"), name_number("1000268201_693b08cb0e")
+    ('42', '1000268201')
+    >>> name_number("a1")
+    ''
     """
     match = re.fullmatch(r"(?:COCO_\w+?_)?0*(\d+)|0*(\d+)_[0-9a-f]+", PurePosixPath(text).stem)
     return (match[1] or match[2]) if match else ""
