@@ -7,10 +7,8 @@ from typing import Annotated, Any, ClassVar, get_args
 from pydantic import (
     BaseModel,
     ConfigDict,
-    Discriminator,
     GetCoreSchemaHandler,
     SerializerFunctionWrapHandler,
-    Tag,
     TypeAdapter,
     model_serializer,
 )
@@ -67,10 +65,29 @@ class Open:
     def _choose(cls, value: Any) -> Any:
         """Validate as the union does, with its errors."""
         if cls._union is None:
-            variants = list(cls.added.values())
-            union: Any = reduce(or_, (Annotated[one, tagged(one)] for one in variants))
-            cls._union = TypeAdapter(Annotated[union, by_kind(kind_of(variants[0]))])
+            union: Any = reduce(or_, cls.added.values())
+            cls._union = TypeAdapter(Annotated[union, Kinds()])
         return cls._union.validate_python(value)
+
+
+class Kinds:
+    """Marks a union of variants: `Annotated[A | B, Kinds()]`.
+
+    A section that does not say its kind is the first.
+    """
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        choices = {kind: handler.generate_schema(one) for kind, one in variants_of(source).items()}
+        first = next(iter(choices))
+
+        def kind(value: Any) -> Any:
+            if isinstance(value, dict):
+                return value.get("kind", first)
+            return getattr(value, "kind", None)
+
+        return core_schema.tagged_union_schema(choices, discriminator=kind)
 
 
 def kind_of(variant: type[Variant]) -> str:
@@ -130,19 +147,3 @@ def field_of(schema: Any, name: str) -> Any:
     if isinstance(schema, type) and issubclass(schema, BaseModel) and name in schema.model_fields:
         return schema.model_fields[name].annotation
     return None
-
-
-def tagged(variant: type[Variant]) -> Tag:
-    """What marks a variant in a union that `by_kind` discriminates."""
-    return Tag(kind_of(variant))
-
-
-def by_kind(default: str) -> Discriminator:
-    """Chooses a variant by `kind`, or `default` where a section does not say its kind."""
-
-    def kind(value: Any) -> Any:
-        if isinstance(value, dict):
-            return value.get("kind", default)
-        return getattr(value, "kind", None)
-
-    return Discriminator(kind)

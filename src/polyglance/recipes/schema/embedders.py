@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.sections import Open, Variant, by_kind, tagged
+from polyglance.sections import Kinds, Open, Variant
 
 
 class EmbedderRecipe(Open, Variant):
@@ -114,12 +114,7 @@ class DictionaryRare(Variant):
     pivot: str = Field("en", description="the language that rare words are translated to")
 
 
-RareRecipe = Annotated[
-    Annotated[DropRare, tagged(DropRare)]
-    | Annotated[LatentRare, tagged(LatentRare)]
-    | Annotated[DictionaryRare, tagged(DictionaryRare)],
-    by_kind("drop"),
-]
+RareRecipe = Annotated[DropRare | LatentRare | DictionaryRare, Kinds()]
 
 
 class UniversalEmbedderRecipe(EmbedderRecipe):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.sections import Section, Variant, by_kind, tagged
+from polyglance.sections import Kinds, Section, Variant
 
 
 class LinearHead(Variant):
@@ -35,13 +35,7 @@ class BatchNormMlpHead(_HiddenHead):
     kind: Literal["bn-mlp"] = "bn-mlp"
 
 
-HeadRecipe = Annotated[
-    Annotated[LinearHead, tagged(LinearHead)]
-    | Annotated[MlpHead, tagged(MlpHead)]
-    | Annotated[ResidualMlpHead, tagged(ResidualMlpHead)]
-    | Annotated[BatchNormMlpHead, tagged(BatchNormMlpHead)],
-    by_kind("linear"),
-]
+HeadRecipe = Annotated[LinearHead | MlpHead | ResidualMlpHead | BatchNormMlpHead, Kinds()]
 
 
 class ImageRecipe(Section):

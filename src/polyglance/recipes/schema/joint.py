@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.sections import Section, Variant, by_kind, tagged
+from polyglance.sections import Kinds, Section, Variant
 
 
 class CosineRecipe(Variant):
@@ -46,13 +46,7 @@ class ImramRecipe(Variant):
     steps: int = Field(3, ge=1, description="matching steps K")
 
 
-SimilarityRecipe = Annotated[
-    Annotated[CosineRecipe, tagged(CosineRecipe)]
-    | Annotated[OrderRecipe, tagged(OrderRecipe)]
-    | Annotated[ScanRecipe, tagged(ScanRecipe)]
-    | Annotated[ImramRecipe, tagged(ImramRecipe)],
-    by_kind("cosine"),
-]
+SimilarityRecipe = Annotated[CosineRecipe | OrderRecipe | ScanRecipe | ImramRecipe, Kinds()]
 
 
 class JointRecipe(Section):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.sections import Variant, by_kind, tagged
+from polyglance.sections import Kinds, Variant
 
 
 class LossRecipe(Variant):
@@ -79,10 +79,5 @@ class TripletsRecipe(WarmedRecipe):
 
 
 AnyLossRecipe = Annotated[
-    Annotated[SumHingeRecipe, tagged(SumHingeRecipe)]
-    | Annotated[MaxHingeRecipe, tagged(MaxHingeRecipe)]
-    | Annotated[MixedHingeRecipe, tagged(MixedHingeRecipe)]
-    | Annotated[InfoNceRecipe, tagged(InfoNceRecipe)]
-    | Annotated[TripletsRecipe, tagged(TripletsRecipe)],
-    by_kind("max-hinge"),
+    MaxHingeRecipe | SumHingeRecipe | MixedHingeRecipe | InfoNceRecipe | TripletsRecipe, Kinds()
 ]

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.sections import Section, Variant, by_kind, tagged
+from polyglance.sections import Kinds, Section, Variant
 
 
 class UnionSampling(Variant):
@@ -64,11 +64,7 @@ class TupleSampling(Variant):
 
 
 SamplingRecipe = Annotated[
-    Annotated[UnionSampling, tagged(UnionSampling)]
-    | Annotated[LanguageSampling, tagged(LanguageSampling)]
-    | Annotated[JointSampling, tagged(JointSampling)]
-    | Annotated[TupleSampling, tagged(TupleSampling)],
-    by_kind("union"),
+    UnionSampling | LanguageSampling | JointSampling | TupleSampling, Kinds()
 ]
 
 

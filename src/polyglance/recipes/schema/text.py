@@ -5,15 +5,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from polyglance.recipes.schema.embedders import EmbedderRecipe, TableEmbedderRecipe
-from polyglance.sections import Section, Variant, by_kind, tagged
+from polyglance.sections import Kinds, Section, Variant
 
 
-class GruRecipe(Variant):
-    """A GRU."""
-
-    kind: Literal["gru"] = "gru"
-    hidden: int = Field(1024, gt=0, description="dimension of a recurrent state")
-    biases: Literal[1, 2] = Field(2, description="of a gate; 1 has none on the recurrent state")
+class _HiddenStates(Variant):
+    hidden: int = Field(1024, gt=0, description="dimension of a state, each direction")
 
     @property
     def dim(self) -> int:
@@ -21,11 +17,17 @@ class GruRecipe(Variant):
         return self.hidden
 
 
-class BiGruRecipe(Variant):
+class GruRecipe(_HiddenStates):
+    """A GRU."""
+
+    kind: Literal["gru"] = "gru"
+    biases: Literal[1, 2] = Field(2, description="of a gate; 1 has none on the recurrent state")
+
+
+class BiGruRecipe(_HiddenStates):
     """A GRU in both directions."""
 
     kind: Literal["bigru"] = "bigru"
-    hidden: int = Field(1024, gt=0, description="dimension of a recurrent state, each direction")
     biases: Literal[1, 2] = Field(2, description="of a gate; 1 has none on the recurrent state")
     directions: Literal["average", "concatenate"] = Field(
         "average", description="how the two directions are joined"
@@ -37,20 +39,14 @@ class BiGruRecipe(Variant):
         return self.hidden * (2 if self.directions == "concatenate" else 1)
 
 
-class SelfAttentionRecipe(Variant):
+class SelfAttentionRecipe(_HiddenStates):
     """One layer of self-attention without positions (Liu et al. 2019)."""
 
     kind: Literal["attention"] = "attention"
-    hidden: int = Field(1024, gt=0, description="dimension of a state")
     heads: int = Field(6, gt=0, description="attention heads")
     head_dim: int = Field(64, gt=0, description="dimension of a head's keys and values")
     attention_dropout: float = Field(0.1, ge=0, lt=1, description="on the attention's weights")
     layer_dropout: float = Field(0.01, ge=0, lt=1, description="on what the attention gives")
-
-    @property
-    def dim(self) -> int:
-        """Dimension of the states."""
-        return self.hidden
 
 
 class TransformerRecipe(Variant):
@@ -63,11 +59,7 @@ class TransformerRecipe(Variant):
 
 
 EncoderRecipe = Annotated[
-    Annotated[GruRecipe, tagged(GruRecipe)]
-    | Annotated[BiGruRecipe, tagged(BiGruRecipe)]
-    | Annotated[SelfAttentionRecipe, tagged(SelfAttentionRecipe)]
-    | Annotated[TransformerRecipe, tagged(TransformerRecipe)],
-    by_kind("gru"),
+    GruRecipe | BiGruRecipe | SelfAttentionRecipe | TransformerRecipe, Kinds()
 ]
 
 

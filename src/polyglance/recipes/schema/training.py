@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from polyglance.sections import Section, Variant, by_kind, tagged
+from polyglance.sections import Kinds, Section, Variant
 
 
 class ConstantSchedule(Variant):
@@ -28,12 +28,7 @@ class CosineSchedule(Variant):
     floor: float = Field(0.1, gt=0, le=1, description="share of lr at the end")
 
 
-ScheduleRecipe = Annotated[
-    Annotated[ConstantSchedule, tagged(ConstantSchedule)]
-    | Annotated[StepSchedule, tagged(StepSchedule)]
-    | Annotated[CosineSchedule, tagged(CosineSchedule)],
-    by_kind("constant"),
-]
+ScheduleRecipe = Annotated[ConstantSchedule | StepSchedule | CosineSchedule, Kinds()]
 
 
 class TrainingRecipe(Section):
