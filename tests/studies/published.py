@@ -62,6 +62,7 @@ def rebuild(name: str, folder: Path) -> Document:
         failures=list(value["failures"].items()),
         runs=run_table(plan, options),
         numbers=value,
+        warnings=value.get("warnings", []),
     )
 
 

@@ -35,6 +35,8 @@ class Ended:
     """Parameters by part of the model; empty in runs of former versions."""
     updates_per_epoch: int | None = None
     memory: int | None = None
+    warmup: int | None = None
+    """Updates, from the first, whose loss was of all negatives."""
 
     def as_dict(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value not in (None, {})}

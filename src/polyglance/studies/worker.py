@@ -134,6 +134,7 @@ def _train(task: Task, folder: RunFolder) -> None:
             parts,
             result.updates_per_epoch,
             peak_memory(),
+            recipe.loss.warmup(result.updates_per_epoch) or None,
         )
     )
     # Optimizer states are three times the size of the parameters that evaluations need.

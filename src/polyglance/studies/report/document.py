@@ -1,7 +1,7 @@
 """Everything a report says, before it takes a form."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from polyglance.studies.claims import Verdict, check_claims
@@ -9,6 +9,7 @@ from polyglance.studies.execute import Options
 from polyglance.studies.experiments import experiments
 from polyglance.studies.plan import Plan, Run
 from polyglance.studies.report.about import about_machine
+from polyglance.studies.report.convergence import shown_best, warnings
 from polyglance.studies.report.drawing import Plot
 from polyglance.studies.report.plots import draw, draw_experiment
 from polyglance.studies.report.tables import Table, difference_tables, result_tables
@@ -35,6 +36,7 @@ class Document:
     failures: list[tuple[str, str]]
     runs: Table
     numbers: dict[str, Any]
+    warnings: list[str] = field(default_factory=list)
 
 
 def make_document(
@@ -58,6 +60,7 @@ def make_document(
     plan, study = results.plan, results.plan.study
     verdicts = check_claims(results)
     about = _about(plan, options, command, seconds)
+    warned = warnings(plan, options)
     failures = [(plan.runs[k].label, _published(r, options)) for k, r in failed.items()]
     return Document(
         name=name,
@@ -85,11 +88,13 @@ def make_document(
             "differences": [_test_numbers(test) for test in results.tests],
             "claims": [_claim_numbers(verdict) for verdict in verdicts],
             "failures": dict(failures),
+            **({"warnings": warned} if warned else {}),
             "runs": {
                 run.key: {"labels": run.labels, **run.as_dict(), **_ended(run, options)}
                 for run in plan.runs.values()
             },
         },
+        warnings=warned,
     )
 
 
@@ -145,8 +150,9 @@ def run_table(plan: Plan, options: Options) -> Table:
             state = "not run" if folder.failure() is None else "failed"
             rows.append([run.label, *[""] * (len(header) - 3), state, run.key])
             continue
-        trained = ended.parameters, ended.updates, ended.best_update
-        numbers = [f"{n or 0:,}" for n in (trained if run.recipe else [ended.threads])]
+        numbers = [f"{ended.threads or 0:,}"]
+        if run.recipe:
+            numbers = [f"{ended.parameters or 0:,}", f"{ended.updates or 0:,}", shown_best(ended)]
         how = ended.finished or "done"
         rows.append([run.label, *numbers, duration(ended.seconds), how, run.key])
     return Table("Runs", [], header, rows)
