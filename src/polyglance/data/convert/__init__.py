@@ -10,6 +10,7 @@ from polyglance.data.convert import (  # noqa: F401  (they register their layout
     msrvtt,
     mule,
     multi30k,
+    multi30k_features,
     precomp,
     table,
     vatex,

@@ -63,14 +63,31 @@ def _files(folder: Path, pattern: str) -> Files:
 
 
 def _names(root: Path, task: str, split: str) -> tuple[Path, list[str]]:
-    """The split's image list. Either task's serves both: their lines are in the same order."""
+    path = split_list(root, split, task)
+    if path is None:
+        lists = _lists(root, split)
+        raise PolyglanceError(
+            f"{lists['1']}: no such file, nor {lists['2']}: the images have no names"
+        )
+    return path, image_list(path)
+
+
+def split_list(root: Path, split: str, task: str = "1") -> Path | None:
+    """The list of a split's images; None where there is none.
+
+    Args:
+        root: the folder `data` of a checkout.
+        split: as task 1 or task 2 calls it.
+        task: whose list is preferred. Either serves both: their lines are in the same order.
+    """
+    lists = _lists(root, split)
+    return next((path for path in (lists[task], *lists.values()) if path.is_file()), None)
+
+
+def _lists(root: Path, split: str) -> dict[str, Path]:
     flickr = split if split != "test_2016" else "test_2016_flickr"
     comparable = split.removesuffix("_flickr") if split == "test_2016_flickr" else split
-    lists = {
+    return {
         "1": root / "task1" / "image_splits" / f"{flickr}.txt",
         "2": root / "task2" / "image_splits" / f"{comparable}_images.txt",
     }
-    for path in (lists[task], *lists.values()):
-        if path.is_file():
-            return path, image_list(path)
-    raise PolyglanceError(f"{lists['1']}: no such file, nor {lists['2']}: the images have no names")

@@ -1,0 +1,118 @@
+"""Feature arrays of Multi30K, as its repository's scripts write them and Kádár et al.'s code reads.
+
+`train-resnet50-avgpool.npy` holds a row for every line of the split's list of images.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from polyglance.data.convert.common import CONVERTERS, Conversion, ImportedFeatures, image_list
+from polyglance.data.convert.multi30k import split_list
+from polyglance.errors import PolyglanceError
+from polyglance.files import refuse_pipe
+
+CHUNK_ROWS = 256
+ALIASES = {"test": "test_2016_flickr", "test_2016": "test_2016_flickr"}
+"""Of the list of the test images."""
+ARRAY = re.compile(r"(?P<split>[a-z]+(?:_\d{4})?(?:_[a-z]+)?)(?:-(?P<network>[\w.-]+))?\.npy")
+
+
+@CONVERTERS.register("multi30k-features")
+def convert_multi30k_features(
+    source: Path,
+    images: Path | None = None,
+    *,
+    splits: str = "",
+    network: str = "",
+    name: str = "",
+) -> Conversion:
+    """Arrays such as train-resnet50-avgpool.npy, a row an image, into an existing dataset.
+
+    Args:
+        source: the folder of train, val and test_2016_flickr (or test) .npy.
+        images: has no meaning here.
+        splits: checkout of multi30k/dataset, or a folder of its lists of images (train.txt, …);
+            by default the lists are beside the arrays.
+        network: which of several, such as resnet50-avgpool.
+        name: what the imported features are called; by default as the network.
+    """
+    arrays, network = _arrays(source, network)
+    parts, dims = [], {}
+    for split, path in arrays.items():
+        rows = _open(path)
+        file, names = _names(Path(splits) if splits else source, split, path)
+        if len(names) != len(rows):
+            raise PolyglanceError(
+                f"{path}: has {len(rows)} rows, but {file} has {len(names)} images; "
+                "row and line are to be the same image"
+            )
+        parts.append((names, path))
+        dims[path.name] = rows.shape[1]
+    if len(set(dims.values())) > 1:
+        described = ", ".join(f"{file} {dim}" for file, dim in dims.items())
+        raise PolyglanceError(f"{source}: the arrays differ in dimension: {described}")
+
+    def items() -> Iterator[tuple[str, np.ndarray]]:
+        for names, path in parts:
+            yield from _vectors(names, path)
+
+    total = sum(len(names) for names, _ in parts)
+    dim, called = next(iter(dims.values())), name or network or "multi30k"
+    return Conversion(features=[ImportedFeatures(called, dim, "global", total, items)])
+
+
+def _arrays(source: Path, wanted: str) -> tuple[dict[str, Path], str]:
+    """Split → array, of the one network that there is or that is wanted, and its name."""
+    by_network: dict[str, dict[str, Path]] = {}
+    for path in sorted(source.glob("*.npy")) if source.is_dir() else ():
+        if match := ARRAY.fullmatch(path.name):
+            by_network.setdefault(match["network"] or "", {})[match["split"]] = path
+    if not by_network:
+        raise PolyglanceError(
+            f"{source}: not a folder of arrays such as train-resnet50-avgpool.npy or train.npy"
+        )
+    if not wanted and len(by_network) > 1:
+        known = ", ".join(network or "(none)" for network in by_network)
+        raise PolyglanceError(f"{source}: arrays of several networks; give -o network= ({known})")
+    chosen = wanted or next(iter(by_network))
+    if chosen not in by_network:
+        known = ", ".join(by_network)
+        raise PolyglanceError(f"{source}: no arrays of network '{chosen}', only of {known}")
+    return by_network[chosen], chosen
+
+
+def _names(lists: Path, split: str, path: Path) -> tuple[Path, list[str]]:
+    """The list of a split's images, and what it holds."""
+    wanted = ALIASES.get(split, split)
+    root = lists / "data" if (lists / "data").is_dir() else lists
+    beside = [lists / f"{split}.txt", lists / f"{wanted}.txt", lists / f"{split}_images.txt"]
+    for file in (*beside, split_list(root, wanted)):
+        if file is not None and file.is_file():
+            return file, image_list(file)
+    raise PolyglanceError(
+        f"{path}: no list of its images, {wanted}.txt, in {lists}; give a checkout of "
+        "github.com/multi30k/dataset as -o splits=FOLDER"
+    )
+
+
+def _open(path: Path) -> np.ndarray:
+    refuse_pipe(path)
+    try:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise PolyglanceError(f"{path}: not a readable .npy array ({error})") from None
+    if rows.ndim != 2 or not len(rows) or rows.dtype.kind != "f":
+        raise PolyglanceError(
+            f"{path}: expected floats of [images, dim], found {rows.dtype} of {rows.shape}"
+        )
+    return rows
+
+
+def _vectors(names: list[str], path: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """A few rows at a time: the array may exceed memory."""
+    for start in range(0, len(names), CHUNK_ROWS):
+        chunk = np.array(_open(path)[start : start + CHUNK_ROWS])
+        yield from zip(names[start : start + CHUNK_ROWS], chunk[:, None], strict=True)
