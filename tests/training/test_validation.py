@@ -11,8 +11,9 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation import captions, evaluate
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.recipes.schema import DataRecipe
 from polyglance.text.embedders import TableEmbedder, Vocabulary
-from polyglance.training.validation import Validation
+from polyglance.training.validation import Validation, validation_kinds
 from tests.conftest import TOY, WORDS
 from tests.training.runs import run
 
@@ -71,3 +72,54 @@ def test_a_language_without_validation_images_is_not_evaluated(toy: Path, tmp_pa
     save_folder(toy, rows)
     result = run(toy, tmp_path / "run", "training.updates=2")
     assert list(result.progress.evaluations[-1]["mr"]) == ["en"]
+
+
+KINDS = [
+    ({}, {}),
+    ({"kinds": ["independent"]}, {"de": ("independent",), "en": ("independent",)}),
+    ({"kinds": ["translation"]}, {"de": ("translation",), "en": ("translation",)}),
+    ({"kinds": {"de": ["translation"]}}, {"de": ("translation",)}),
+    ({"kinds": ["machine"]}, {}),
+    ({"kinds": ["translation"], "validation_kinds": "best"}, {}),
+    (
+        {"kinds": ["translation"], "validation_kinds": {"en": ["independent", "translation"]}},
+        {"en": ("independent", "translation")},
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "expected"), KINDS)
+def test_early_stopping_takes_the_kinds_trained_on(
+    toy: Path, fields: dict[str, object], expected: dict[str, tuple[str, ...]]
+) -> None:
+    part = load_dataset(translated(toy)).split("val")
+    assert validation_kinds(DataRecipe.model_validate(fields), part, ["de", "en"]) == expected
+
+
+def test_a_training_on_translations_is_stopped_by_translations(toy: Path, tmp_path: Path) -> None:
+    data = translated(toy)
+    result = run(data, tmp_path / "run", "data.kinds=[translation]", "training.updates=6")
+    kinds = {"translation": {}, "independent": {}}
+    for kind in kinds:
+        report = evaluate(
+            result.model, load_dataset(data), "val", kinds=[kind], bootstrap=0, cache=toy.parent
+        )
+        kinds[kind] = {one.language: round(one.metrics.mr, 3) for one in report.results}
+    last = result.progress.evaluations[-1]
+    assert result.progress.best_update == last["update"]
+    assert last["mr"] == kinds["translation"] != kinds["independent"]
+
+
+def test_kinds_that_validation_lacks_are_an_error(toy: Path, tmp_path: Path) -> None:
+    with pytest.raises(PolyglanceError, match=r"data\.validation_kinds: .*machine in 'de'"):
+        run(translated(toy), tmp_path / "run", "data.validation_kinds=[machine]")
+
+
+def translated(toy: Path) -> Path:
+    """The toy dataset with a `translation` beside the captions: the first word of the first."""
+    rows = load_folder(toy).images
+    for row in rows:
+        for kinds in row.captions.values():
+            kinds["translation"] = [" ".join(kinds["independent"][0].split()[:1])]
+    save_folder(toy, rows)
+    return toy

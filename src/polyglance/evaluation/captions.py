@@ -1,6 +1,6 @@
 """The captions that each language is evaluated on."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -13,6 +13,8 @@ from polyglance.evaluation.report import Perturbed
 TEXTS_AT_A_TIME = 4096
 
 T = TypeVar("T")
+Kinds = Sequence[str] | Mapping[str, Sequence[str]]
+"""Kinds of captions, for all languages or by language."""
 Perturb = Callable[[list[str], str], tuple[list[str], Perturbed]]
 """Texts of a language → as many others in their place, and what was changed."""
 
@@ -40,7 +42,7 @@ class EvaluatedCaptions:
 def choose_captions(
     part: Dataset,
     languages: Sequence[str] | None = None,
-    kinds: Sequence[str] | None = None,
+    kinds: Kinds | None = None,
     keep_duplicates: bool = False,
 ) -> list[EvaluatedCaptions]:
     """The captions each language is evaluated on.
@@ -48,12 +50,14 @@ def choose_captions(
     Args:
         part: a split.
         languages: those wanted, all by default; one without any captions is an error.
-        kinds: those wanted; by default the best that the language has.
+        kinds: those wanted; by default, and where a mapping has none for a language, the best
+            that the language has.
         keep_duplicates: whether a caption that an image has twice counts twice.
     """
     chosen = []
     for language in dict.fromkeys(languages or part.languages):
-        used = tuple(kinds) if kinds else (part.best_kind(language),)
+        wanted = kinds.get(language) if isinstance(kinds, Mapping) else kinds
+        used = tuple(wanted) if wanted else (part.best_kind(language),)
         captions = _distinct(part.captions([language], used), keep_duplicates)
         if captions is not None:
             chosen.append(captions)
@@ -63,9 +67,10 @@ def choose_captions(
                 "in this split; choose others with --kinds"
             )
     if not chosen:
-        wanted = f"kind {', '.join(kinds)}" if kinds else "any language"
+        named = not isinstance(kinds, Mapping) and kinds
+        asked = f"kind {', '.join(named)}" if named else "any language"
         raise PolyglanceError(
-            f"{part.label}: this split has no captions of {wanted}; choose another --split "
+            f"{part.label}: this split has no captions of {asked}; choose another --split "
             "or other --kinds"
         )
     return chosen

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.captions import Perturb
+from polyglance.evaluation.captions import Kinds, Perturb
 
 if TYPE_CHECKING:
     from polyglance.evaluation.translation import Translation
@@ -24,8 +24,8 @@ strict recalls
 
     Args:
         languages: those to evaluate, all of the split by default.
-        kinds: kinds of captions; by default a language's independent ones where it has them, else
-            translations, else machine translations.
+        kinds: kinds of captions, for all languages or by language; by default a language's
+            independent ones where it has them, else translations, else machine translations.
         folds: contiguous folds of the gallery to average over; 5 for COCO's 1K protocol.
         bootstrap: resamples for the intervals; 0 is none.
         seed: of resamples and perturbations.
@@ -41,7 +41,7 @@ strict recalls
     """
 
     languages: Sequence[str] | None = None
-    kinds: Sequence[str] | None = None
+    kinds: Kinds | None = None
     folds: int = 1
     bootstrap: int = 1000
     seed: int = 0

@@ -9,7 +9,12 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import NoWords, PolyglanceError
-from polyglance.evaluation.captions import EvaluatedCaptions, choose_captions, readable_captions
+from polyglance.evaluation.captions import (
+    EvaluatedCaptions,
+    Kinds,
+    choose_captions,
+    readable_captions,
+)
 from polyglance.evaluation.consistency import (
     average_scores,
     fill_missing,
@@ -198,7 +203,7 @@ class Translated:
         dataset: Dataset,
         split: str = "val",
         languages: Sequence[str] | None = None,
-        kinds: Sequence[str] | None = None,
+        kinds: Kinds | None = None,
         show_progress: bool | None = None,
         literal: bool = False,
     ) -> None:

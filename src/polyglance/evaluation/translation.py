@@ -9,7 +9,7 @@ from typing import Any, Literal
 from polyglance.data.dataset import Dataset
 from polyglance.data.load import TABLES
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.captions import choose_captions
+from polyglance.evaluation.captions import Kinds, choose_captions
 from polyglance.evaluation.consistency_file import write_weights
 from polyglance.evaluation.encoder import Encoder
 from polyglance.evaluation.translated import Translated
@@ -78,7 +78,7 @@ class Translation:
         dataset: Dataset,
         split: str,
         languages: Sequence[str] | None = None,
-        kinds: Sequence[str] | None = None,
+        kinds: Kinds | None = None,
         cache: Path | None = None,
         show_progress: bool | None = None,
     ) -> tuple[Translated, list[str]]:

@@ -66,7 +66,10 @@ def learning_rate(recipe: TrainingRecipe, update: int, updates_per_epoch: int) -
         rate *= (place + 1) / updates_per_epoch
     schedule = recipe.schedule
     if isinstance(schedule, StepSchedule):
-        return rate * schedule.decay ** (epoch // schedule.every)
+        steps = epoch // schedule.every
+        if schedule.every_updates is not None:
+            steps = update // schedule.every_updates
+        return rate * schedule.decay**steps
     if isinstance(schedule, CosineSchedule):
         progress = update / total_updates(recipe, updates_per_epoch)
         wave = (1 + math.cos(math.pi * progress)) / 2

@@ -1,12 +1,13 @@
 """Evaluating a model while it trains: the evaluation's own protocol on tokens made once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from polyglance.data.dataset import Dataset
+from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Report, evaluate
 from polyglance.evaluation.captions import (
     choose_captions,
@@ -15,6 +16,7 @@ from polyglance.evaluation.captions import (
     readable_captions,
 )
 from polyglance.models import Model
+from polyglance.recipes.schema import DataRecipe
 from polyglance.sets import Embeddings
 from polyglance.text.embedders import EncodedTexts
 from polyglance.vision.extract import load_features
@@ -33,10 +35,12 @@ class Validation:
     ) -> None:
         self.model, self.dataset, self.split = model, dataset, split
         self.similarity_name, self.languages = model.similarity_name, model.languages
-        present = set(dataset.split(split).languages)
+        part = dataset.split(split)
+        present = set(part.languages)
         self.evaluated = [code for code in languages or model.languages if code in present]
+        self.kinds = validation_kinds(model.recipe.data, part, self.evaluated)
         feature = model.recipe.image.feature
-        self._features = load_features(dataset.split(split), feature, cache)
+        self._features = load_features(part, feature, cache)
         model.check_features(self._features)
         self._tokens: dict[tuple[str | None, tuple[str, ...]], EncodedTexts] = {}
         self._prepare()
@@ -47,7 +51,7 @@ class Validation:
         if not readable.any():
             raise no_images(part, self.split)
         evaluated = []
-        for captions in choose_captions(part, self.evaluated) if self.evaluated else ():
+        for captions in choose_captions(part, self.evaluated, self.kinds) if self.evaluated else ():
             seen = readable_captions(captions, readable)
             for _ in in_batches(seen, part, partial(self._ids, language=seen.language)):
                 pass
@@ -61,6 +65,7 @@ class Validation:
             self.dataset,
             self.split,
             languages=self.evaluated,
+            kinds=self.kinds,
             bootstrap=0,
             show_progress=False,
         )
@@ -87,3 +92,37 @@ class Validation:
 
     def similarity(self, images: Embeddings, texts: Embeddings) -> np.ndarray:
         return self.model.similarity(images, texts)
+
+
+def validation_kinds(
+    recipe: DataRecipe, part: Dataset, languages: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """The kinds of captions that early stopping evaluates each language on.
+
+    Kádár et al.'s code validates on the captions it trains on: translations for `en1` and `de1`.
+
+    Args:
+        recipe: of the data; `validation_kinds`, else `kinds`.
+        part: the validation split.
+        languages: those evaluated; one without an entry is evaluated on its best kind.
+    """
+    if recipe.validation_kinds == "best":
+        return {}
+    asked = recipe.validation_kinds is not None
+    wanted = _by_language(recipe.validation_kinds or recipe.kinds or {}, languages)
+    present = {code: own for code, own in wanted.items() if len(part.captions([code], own))}
+    # Captions that a machine made to train on are in no other split: the best are taken then.
+    if asked and (missing := [code for code in wanted if code not in present]):
+        raise PolyglanceError(
+            f"data.validation_kinds: {part.label}, split '{recipe.validation_split}', has no "
+            f"captions of kind {', '.join(wanted[missing[0]])} in '{missing[0]}'"
+        )
+    return present
+
+
+def _by_language(
+    kinds: Sequence[str] | Mapping[str, Sequence[str]], languages: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    if isinstance(kinds, Mapping):
+        return {code: tuple(kinds[code]) for code in languages if kinds.get(code)}
+    return {code: tuple(kinds) for code in languages if kinds}

@@ -18,6 +18,12 @@ class DataRecipe(Section):
     )
     train_split: str = Field("train", description="the split to train on")
     validation_split: str = Field("val", description="the split that early stopping evaluates on")
+    validation_kinds: Literal["best"] | list[str] | dict[str, list[str]] | None = Field(
+        None,
+        description="kinds that early stopping evaluates on, for all languages or by language; "
+        "null is the kinds trained on where they are said and the split has them, else, as best "
+        "always, a language's independent captions, or what there is",
+    )
     complete: list[str] | None = Field(
         None, description="keep images with captions in all of these languages"
     )

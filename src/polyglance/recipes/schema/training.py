@@ -18,6 +18,9 @@ class StepSchedule(Variant):
 
     kind: Literal["step"] = "step"
     every: int = Field(15, ge=1, description="epochs between steps")
+    every_updates: int | None = Field(
+        None, ge=1, description="updates between steps, instead of epochs"
+    )
     decay: float = Field(0.1, gt=0, le=1, description="factor of a step")
 
 
@@ -56,7 +59,12 @@ class TrainingRecipe(Section):
     )
     patience: int = Field(10, ge=1, description="evaluations without a better rsum before stopping")
     primary: list[str] | None = Field(None, description="languages that rsum is taken over")
-    buckets: int = Field(50, ge=1, description="batches sorted by length together; 1 is none")
+    buckets: int = Field(
+        50,
+        ge=1,
+        description="batches sorted by length together, which saves padding but lets captions "
+        "meet others of their length alone; 1 is none, as in every paper",
+    )
     drop_last: bool = Field(False, description="leave out an incomplete last batch")
     collapse: Literal["stop", "warn"] = Field("stop", description="when all pairs score alike")
     seed: int = Field(0, ge=0, lt=2**63, description="of everything random")
