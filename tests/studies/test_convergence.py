@@ -52,7 +52,8 @@ def test_the_report_warns_of_runs_that_did_not_converge(tmp_path: Path) -> None:
         options.folder(run).finish(replace(ENDED, best_update=bests[run.label]))
     made = make_document("planted", collect(plan, known, options), options, {}, "study", 1)
     assert [warning.partition(" runs: ")[0] for warning in made.warnings] == ["1 of 4", "1 of 4"]
-    assert "inside the warm-up" in made.warnings[0] and "(one, seed 0)" in made.warnings[0]
+    assert "inside the warm-up" in made.warnings[0]
+    assert "(one, seed 0)" in made.warnings[0]
     assert "last evaluation was the best" in made.warnings[1]
     assert "(one, seed 1)" in made.warnings[1]
     write_report(made, tmp_path)
@@ -70,5 +71,6 @@ def test_a_report_of_runs_that_converged_does_not_warn(tmp_path: Path) -> None:
     plant(plan, known, options, lambda *_: 0.5)
     made = make_document("planted", collect(plan, known, options), options, {}, "study", 1)
     write_report(made, tmp_path)
-    assert made.warnings == [] and "warnings" not in made.numbers
+    assert made.warnings == []
+    assert "warnings" not in made.numbers
     assert "Convergence" not in (tmp_path / "planted.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes.merge import Mapped, merge, nested
 from polyglance.recipes.schema import Recipe
 from polyglance.recipes.schema.recipe import idle_switches
-from polyglance.recipes.since_0_1_0 import BEFORE
+from polyglance.recipes.since_0_1_0 import BEFORE, with_old_defaults
 from polyglance.recipes.v0_1_0 import MOVES, is_old, prune, upgrade
 
 PACKAGE = "polyglance.recipes"
@@ -26,7 +26,11 @@ Changes = Mapping[str, Any]
 
 
 def load_recipe(
-    name: str | Path, overrides: Changes | Iterable[Changes] = (), *, shared: bool = False
+    name: str | Path,
+    overrides: Changes | Iterable[Changes] = (),
+    *,
+    shared: bool = False,
+    before: bool = False,
 ) -> Recipe:
     """The recipe called `name` with changes.
 
@@ -36,6 +40,7 @@ def load_recipe(
             later over the former. A changed `kind` keeps those of the section's values that the
             new kind has, too.
         shared: changes are for recipes of several kinds; those of another kind are left out.
+        before: a recipe of the package is read as it was in version 0.1.0.
 
     >>> load_recipe("vsepp", {"training.lr": 1e-3, "text.encoder": {"kind": "bigru"}}).training.lr
     0.001
@@ -47,21 +52,23 @@ def load_recipe(
             "texts"
         )
     if is_file_name(str(name)):
-        return _load(str(name), every, shared)
-    return _packaged(str(name), json.dumps(every), shared)
+        return _load(str(name), every, shared, before)
+    return _packaged(str(name), json.dumps(every), shared, before)
 
 
 @lru_cache(maxsize=4096)
-def _packaged(name: str, overrides: str, shared: bool) -> Recipe:
+def _packaged(name: str, overrides: str, shared: bool, before: bool) -> Recipe:
     """One of the package's own recipes, which never change; a study asks for one many times."""
-    return _load(name, json.loads(overrides), shared)
+    return _load(name, json.loads(overrides), shared, before)
 
 
-def _load(name: str, overrides: Iterable[Changes], shared: bool) -> Recipe:
-    source, value, old = _read(name) if is_file_name(name) else _read_packaged(name)
+def _load(name: str, overrides: Iterable[Changes], shared: bool, before: bool) -> Recipe:
+    read = _read if is_file_name(name) else _read_packaged
+    source, value, old = read(name, before=before)
     for changes in map(nested, overrides):
         _check_paths(changes, source)
         value = merge(value, changes)
+    value = with_old_defaults(value) if before else value
     return _check_pruned(value, source) if old or shared else validate(Recipe, value, source)
 
 
@@ -71,7 +78,7 @@ def check_recipe(value: Any, source: str) -> Recipe:
     The error names the first mistake's field and the nearest valid one; `source` names the file.
     """
     if is_old(value):
-        return _check_pruned(upgrade(value), source)
+        return _check_pruned(with_old_defaults(upgrade(value)), source)
     return validate(Recipe, value, source)
 
 
@@ -96,7 +103,7 @@ def _read(name: str, above: tuple[str, ...] = (), before: bool = False) -> tuple
     source, value = read_document(name, PACKAGE, "recipe", "polyglance recipes")
     base = value.pop("base", None)
     old = is_file_name(name) and is_old(value)
-    value = upgrade(value) if old else value
+    value = with_old_defaults(upgrade(value)) if old else value
     before = before or old
     if before and not is_file_name(name):
         value = merge(value, BEFORE.get(name, {}))

@@ -4,13 +4,41 @@ A recipe file in that version's form keeps its meaning: these values are laid ov
 it names as its base. Recipes based on one that is listed here need no entry of their own.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
+_WORDS: dict[str, Any] = {"text": {"tokenizer": "words"}}
+_SORTED: dict[str, Any] = {"training": {"buckets": 50}}
+
 BEFORE: dict[str, dict[str, Any]] = {
+    "embn": _SORTED,
+    "gella-vse": _SORTED,
+    "kadar-bilingual": _SORTED,
+    "kadar-monolingual": _SORTED,
+    "liwe": _SORTED,
+    "mule": _SORTED,
     "nce": {"training": {"epochs": 3}},
-    "scan-t2i": {"text": {"tokenizer": "words"}},
-    "vse-infinity": {"text": {"tokenizer": "words"}},
-    "vsepp": {"text": {"tokenizer": "words"}},
-    "vsrn": {"text": {"tokenizer": "words"}},
+    "order": _SORTED,
+    "scan-t2i": {**_WORDS, **_SORTED},
+    "smalr-hem": _SORTED,
+    "translator": _SORTED,
+    "video-vsepp": _SORTED,
+    "vse-infinity": {**_WORDS, **_SORTED},
+    "vsepp": {**_WORDS, **_SORTED},
+    "vsrn": {**_WORDS, **_SORTED},
 }
 """Name of a recipe → fields, by section, as they were."""
+
+
+def with_old_defaults(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A recipe of version 0.1.0 in today's form with what that version did unasked.
+
+    It stopped a training on every language's best captions, whatever it was trained on.
+
+    >>> with_old_defaults({"data": {"kinds": ["translation"]}})
+    {'data': {'validation_kinds': 'best', 'kinds': ['translation']}}
+    """
+    data = value.get("data")
+    if not isinstance(data, Mapping) or data.get("kinds") is None:
+        return dict(value)
+    return {**value, "data": {"validation_kinds": "best", **data}}

@@ -28,6 +28,19 @@ def renewed(changes: Changes) -> Changes:
     return upgrade(changes) if is_old(changes) else changes
 
 
+def in_old_form(value: Any) -> bool:
+    """Whether a study has changes in the form of version 0.1.0, in any of its parts.
+
+    Args:
+        value: what the study file says, as a mapping.
+    """
+    if isinstance(value, list):
+        return any(map(in_old_form, value))
+    if not isinstance(value, Mapping):
+        return False
+    return is_old(value.get("overrides")) or any(map(in_old_form, value.values()))
+
+
 def replaced(value: Any, mark: str, text: str | None) -> Any:
     """Replace a mark in all texts of a value, keys included.
 

@@ -22,7 +22,14 @@ from polyglance.studies.measured import (
     trial_key,
 )
 from polyglance.studies.needs import Need, kinds_of, needs_of, translation_of
-from polyglance.studies.overrides import LANGUAGE, Changes, read_changes, renewed, replaced
+from polyglance.studies.overrides import (
+    LANGUAGE,
+    Changes,
+    in_old_form,
+    read_changes,
+    renewed,
+    replaced,
+)
 from polyglance.studies.schema import Column, Profile, Row, Study, Training
 
 SOURCE, RUN = "source:", "run:"
@@ -123,6 +130,11 @@ class Plan:
     """Languages of columns that the data lacks."""
     lacking: dict[str, list[str]] = field(default_factory=dict)
     """Rows that train on languages which the data lacks."""
+
+    @cached_property
+    def before(self) -> bool:
+        """Whether the study is of version 0.1.0, whose recipes it means then."""
+        return in_old_form(self.study.model_dump())
 
     def members(self, column: Column, row: Row, facts: Facts | None) -> list[str]:
         """The languages that a column averages over, or its measure.
@@ -308,7 +320,7 @@ def _add(
         else:
             own = [replaced(one, LANGUAGE, each) for one in changes]
             named = training.recipe or row.recipe or ""
-            recipe = nameless(load_recipe(named, own, shared=True))
+            recipe = nameless(load_recipe(named, own, shared=True, before=plan.before))
             seeded = recipe.training.model_copy(update={"seed": seed})
             recipe = recipe.model_copy(update={"training": seeded})
             _check_languages(recipe, facts)

@@ -45,7 +45,14 @@ def test_features_come_beside_a_converted_checkout(checkout: Path, tmp_path: Pat
     assert first.exit_code == 0, first.output
     second = CliRunner().invoke(
         app,
-        [*convert, "multi30k-features", str(tmp_path / "npy"), str(out), "-o", f"splits={checkout}"],
+        [
+            *convert,
+            "multi30k-features",
+            str(tmp_path / "npy"),
+            str(out),
+            "-o",
+            f"splits={checkout}",
+        ],
     )
     assert second.exit_code == 0, second.output
     dataset = load_dataset(out)
@@ -70,7 +77,7 @@ def test_lists_beside_the_arrays_and_a_name(tmp_path: Path) -> None:
         "global",
         4,
     )
-    found = {name: vectors for name, vectors in features.items()}
+    found = dict(features.items())
     assert found.keys() == rows.keys()
     for name, vectors in found.items():
         np.testing.assert_array_equal(vectors, rows[name][None])

@@ -52,9 +52,7 @@ def warnings(plan: Plan, options: Options) -> list[str]:
     ]
 
 
-def _warning(
-    runs: list[tuple[str, Ended]], is_so: Callable[[Ended], bool], says: str
-) -> list[str]:
+def _warning(runs: list[tuple[str, Ended]], is_so: Callable[[Ended], bool], says: str) -> list[str]:
     labels = [label for label, ended in runs if is_so(ended)]
     if not labels:
         return []
