@@ -9,13 +9,14 @@ import numpy as np
 
 from polyglance.evaluation.bootstrap import Difference
 from polyglance.files import write_json
-from polyglance.studies import Plan, Study, load_study
+from polyglance.studies import Plan, Study
 from polyglance.studies.claims import Evidence, Verdict
 from polyglance.studies.execute import Options
 from polyglance.studies.plan import Line, Run
 from polyglance.studies.report import Document
 from polyglance.studies.report.document import run_table
 from polyglance.studies.report.drawing import Plot
+from polyglance.studies.report.origin import Origin
 from polyglance.studies.report.tables import difference_tables, result_tables
 from polyglance.studies.results import Cell, Results, Test
 from polyglance.studies.schema import Column
@@ -29,7 +30,7 @@ def rebuild(name: str, folder: Path) -> Document:
     """The document of a published report; `folder` is for the runs' files."""
     value = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    study, options = load_study(name), Options("", folder)
+    study, options = Study.model_validate(value["definition"]), Options("", folder)
     plan = _plan(study, value)
     cells = [
         [_cell(column, row["cells"][column.title]) for column in plan.columns]
@@ -47,13 +48,14 @@ def rebuild(name: str, folder: Path) -> Document:
     failed = {labels[label]: why for label, why in value["failures"].items()}
     for key, why in failed.items():
         write_json(folder / key / "failure.json", {"reason": why, "kind": "mistake"})
+    origin = Origin.of(plan, options)
     method = re.search(r"\n## Method\n\n(.*?)\n\n<details>", text, re.S)
     return Document(
         name=name,
         study=study,
         about=list(value["about"].items()),
         verdicts=_verdicts(study, value),
-        tables=[*result_tables(results, failed), *difference_tables(results)],
+        tables=[*result_tables(results, failed, origin), *difference_tables(results)],
         plots=[
             Plot(stem, caption, (FOLDER / f"{name}.{stem}.svg").read_bytes())
             for caption, stem in re.findall(rf"^!\[(.*)\]\({name}\.(.*)\.svg\)$", text, re.M)
@@ -63,6 +65,7 @@ def rebuild(name: str, folder: Path) -> Document:
         runs=run_table(plan, options),
         numbers=value,
         warnings=value.get("warnings", []),
+        draft=value.get("draft", []),
     )
 
 

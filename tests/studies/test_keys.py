@@ -21,9 +21,19 @@ REPORTS = Path(__file__).parents[2] / "docs" / "studies"
 @pytest.mark.parametrize(
     ("recipe", "overrides", "key", "group"),
     [
-        ("vsepp", {}, "05f7864910a7d5878a1b94bc", "05f7864910a7d5878a1b94bc"),
-        ("nce", {"training.seed": 2}, "1f854fcf3a0ee30dc62b12d0", "0c4c58e362b738376446ff2f"),
-        ("smalr", {}, "25147ddb3e17d0b08f8afe0b", "25147ddb3e17d0b08f8afe0b"),
+        (
+            "vsepp",
+            {"text.tokenizer": "words"},
+            "05f7864910a7d5878a1b94bc",
+            "05f7864910a7d5878a1b94bc",
+        ),
+        (
+            "nce",
+            {"training.seed": 2, "training.epochs": 3},
+            "1f854fcf3a0ee30dc62b12d0",
+            "0c4c58e362b738376446ff2f",
+        ),
+        ("smalr", {}, "9538dcc136f27e8a4187d26c", "9538dcc136f27e8a4187d26c"),
         (
             "liwe",
             {"text.embedder.word_dim": 7},

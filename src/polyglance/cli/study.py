@@ -60,6 +60,7 @@ def study_command(
     from polyglance.data.dataset import dataset_fingerprint
     from polyglance.recipes import parse_overrides
     from polyglance.studies import load_study, make_plan
+    from polyglance.studies.digests import Digests
     from polyglance.studies.execute import Options, default_runs
     from polyglance.studies.experiments import experiments
     from polyglance.studies.plan import Facts, pick_profile
@@ -76,9 +77,11 @@ def study_command(
     facts = None
     if data is not None and measured:
         known = {"fingerprint": dataset_fingerprint(load_dataset(data, cache))}
+        if lexicon is not None and lexicon.exists():
+            known["lexicon"] = Digests(cache).of_lexicon(lexicon)
         study = study.model_copy(update={"overrides": {**study.overrides, **known}})
     elif data is not None:
-        facts = Facts.of(load_dataset(data, cache), study.evaluation.split, lexicon)
+        facts = Facts.of(load_dataset(data, cache), study.evaluation.split, lexicon, cache)
     planned = make_plan(study, profile, facts, seeds, parse_overrides(overrides or []), rows)
     options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache, lexicon)
     if facts is not None:
@@ -93,7 +96,8 @@ def _migrate(runs: Path, facts: "Facts") -> None:
     from polyglance.studies.migrate import migrate_runs
 
     if done := migrate_runs(runs, facts):
-        typer.echo(f"{runs}: {done} run{'s' * (done > 1)} of version 0.1.0 found again", err=True)
+        runs_were = f"{done} run{'s' * (done > 1)} with keys of former versions"
+        typer.echo(f"{runs}: {runs_were} found again", err=True)
 
 
 def _run(
@@ -106,9 +110,11 @@ def _run(
 ) -> None:
     from polyglance.studies.execute import execute
     from polyglance.studies.load import short_name
+    from polyglance.studies.machine import check_clean
     from polyglance.studies.report import make_document, write_report
     from polyglance.studies.results import collect
 
+    check_clean(out)
     _check_folder(out)
     started = time.monotonic()
     failed = execute(plan, facts, options)
@@ -119,6 +125,8 @@ def _run(
     paths = write_report(document, out)
     for verdict in document.verdicts:
         typer.echo(f"{verdict.claim.text}: {verdict.verdict}")
+    for reason in document.draft:
+        typer.echo(f"draft: {reason}", err=True)
     typer.echo(f"report: {', '.join(map(str, paths))}")
     if failed:
         typer.echo(f"{len(failed)} of {len(plan.runs)} runs failed:", err=True)

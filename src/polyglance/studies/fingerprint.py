@@ -1,19 +1,24 @@
-"""What a run depends on, as a digest: the resolved recipe and the content of the data."""
+"""What a run depends on, as a digest: the resolved recipe and the content of all that it reads."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from polyglance.data.dataset import Dataset
 from polyglance.digest import content_digest, file_ends, json_digest
 from polyglance.files import refuse_pipes
 from polyglance.recipes import Recipe
 from polyglance.sections import Section
+from polyglance.studies.inputs import dictionary_kinds
+from polyglance.studies.revisions import FORMER_DEFAULTS, revisions
 from polyglance.vision.store import INDEX, META, VECTORS
 
 RUN_FORMAT = 2
 """Raised when a change of the package makes old runs wrong, so that they are trained again."""
 
 IMPORTED = "imported/"
+NOTHING: Mapping[str, str] = {}
 
 
 def nameless(recipe: Recipe) -> Recipe:
@@ -22,7 +27,12 @@ def nameless(recipe: Recipe) -> Recipe:
     return recipe.model_copy(update={**words, "translation": None})
 
 
-def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
+def run_key(
+    recipe: Recipe,
+    data: str,
+    dataset: Dataset | None = None,
+    files: Mapping[str, str] = NOTHING,
+) -> str:
     """The identity of a run.
 
     Args:
@@ -30,15 +40,69 @@ def run_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
             versions add leaves old runs valid.
         data: the data's fingerprint.
         dataset: the data itself, for the digest of features that were imported.
+        files: digests of the other files that it reads, by the recipe's field (`Input.name`);
+            the fields themselves, which are paths of one machine, then do not count.
     """
-    value = {
-        "format": RUN_FORMAT,
-        "recipe": nameless(recipe).model_dump(mode="json", exclude_defaults=True),
-        "data": data,
-    }
+    return json_digest({**_described(recipe, data, dataset, files), **_revised(recipe)})[:24]
+
+
+def unrevised_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
+    """The key before files and revisions were part of it.
+
+    Args:
+        recipe: the system, with its seed.
+        data: the data's fingerprint.
+        dataset: the data itself, for the digest of features that were imported.
+    """
+    return json_digest(_described(recipe, data, dataset, NOTHING))[:24]
+
+
+def _described(
+    recipe: Recipe, data: str, dataset: Dataset | None, files: Mapping[str, str]
+) -> dict[str, Any]:
+    dumped = _without_defaults(nameless(recipe))
+    for name in files:
+        if name.startswith("transfer.dictionary"):  # perhaps one of several
+            dumped["transfer"]["dictionary"] = dictionary_kinds(dumped["transfer"]["dictionary"])
+        else:
+            _drop(dumped, name.partition(":")[0])
+    value = {"format": RUN_FORMAT, "recipe": dumped, "data": data}
     if dataset is not None and recipe.image.feature.startswith(IMPORTED):
         value["features"] = features_digest(dataset, recipe.image.feature)
-    return json_digest(value)[:24]
+    return value | ({"files": dict(files)} if files else {})
+
+
+def _revised(recipe: Recipe) -> dict[str, Any]:
+    found = revisions(recipe)
+    return {"revisions": found} if found else {}
+
+
+def _without_defaults(recipe: Recipe) -> dict[str, Any]:
+    """The recipe's fields that are not the default, or not what the default once was."""
+    dumped = recipe.model_dump(mode="json", exclude_defaults=True)
+    every = recipe.model_dump(mode="json")
+    for path, former in FORMER_DEFAULTS.items():
+        section, _, name = path.rpartition(".")
+        place, own = dumped, every
+        for part in section.split("."):
+            place, own = place.setdefault(part, {}), own.get(part) or {}
+        if name in own and own[name] != former:
+            place[name] = own[name]
+        else:
+            place.pop(name, None)
+        if not place:
+            _drop(dumped, section)
+    return dumped
+
+
+def _drop(value: dict[str, Any], path: str) -> None:
+    """Take a field out, and the sections that it leaves empty."""
+    first, _, rest = path.partition(".")
+    below = value.get(first)
+    if rest and isinstance(below, dict):
+        _drop(below, rest)
+    if not rest or below == {}:
+        value.pop(first, None)
 
 
 def group_key(recipe: Recipe, data: str) -> str:

@@ -9,7 +9,7 @@ from polyglance.documents import validate
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.merge import merge
 from polyglance.registry import nearest
-from polyglance.studies.experiments import Experiment, Settings, experiments
+from polyglance.studies.experiments import DataSettings, Experiment, Settings, experiments
 from polyglance.studies.overrides import Changes, replaced
 from polyglance.studies.schema import Column, Row, Study
 
@@ -39,8 +39,12 @@ class Trial:
     @classmethod
     def from_dict(cls, value: dict[str, Any]) -> "Trial":
         name = value["experiment"]
-        schema = experiments.get(name).settings
-        return cls(name, validate(schema, value["settings"], f"experiment {name}"))
+        parts = experiments.get(name)
+        settings = validate(parts.settings, value["settings"], f"experiment {name}")
+        reads = parts.reads_lexicon is not None and parts.reads_lexicon(settings)
+        if isinstance(settings, DataSettings) and not reads:
+            settings = settings.model_copy(update={"lexicon": ""})
+        return cls(name, settings)
 
 
 def make_trial(experiment: str, changes: Iterable[Changes], each: str | None) -> Trial:

@@ -1,11 +1,14 @@
-"""Runs of version 0.1.0 under the keys of today, so that none is trained again.
+"""Runs with keys of former versions under the keys of today, so that none is trained again.
 
-A run's folder is called by a digest of its recipe, and recipes have another form now.
+A run's folder is called by a digest of its recipe and of what it reads. Recipes of version 0.1.0
+had another form, and the content of lexicons, word vectors and pretrained encoders was not part
+of keys before version 0.2.0. Runs that a change of the package made wrong stay as they are
+(`revisions`).
 """
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,18 +17,28 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.recipes.v0_1_0 import is_old
-from polyglance.studies.fingerprint import IMPORTED, features_digest, nameless, run_key
+from polyglance.studies.fingerprint import (
+    IMPORTED,
+    features_digest,
+    nameless,
+    run_key,
+    unrevised_key,
+)
+from polyglance.studies.inputs import Input, run_inputs
 from polyglance.studies.plan import RUN, Facts
+from polyglance.studies.revisions import revisions
 from polyglance.studies.store import RunFolder
 from polyglance.studies.v0_1_0 import old_key
 
 WAS = "was"
 """The field of run.json with a run's former key."""
+FILES = "files"
+"""The field of run.json with the digests of what it reads; former versions had none."""
 
 
 @dataclass(frozen=True)
 class _Old:
-    """A run to be renamed."""
+    """A run that may have to be renamed."""
 
     folder: RunFolder
     about: dict[str, Any]
@@ -36,6 +49,16 @@ class _Old:
         return self.folder.path.name
 
     @property
+    def data(self) -> str:
+        """The fingerprint of its data."""
+        return str(self.config.get("fingerprint"))
+
+    @property
+    def described(self) -> bool:
+        """Whether an interrupted migration has written its new description already."""
+        return self.about.get(WAS) == self.key
+
+    @property
     def source(self) -> str | None:
         """The key of the run that it starts from."""
         transfer = self.about["recipe"].get("transfer") or {}
@@ -44,15 +67,16 @@ class _Old:
 
 
 def migrate_runs(runs: Path, facts: Facts) -> int:
-    """Rename the folders of runs that version 0.1.0 made; how many there were.
+    """Rename the folders of runs that former versions made; how many there were.
 
-    A run whose folder is not called as version 0.1.0 would call it stays as it is: its data or
-    imported features are others, or it was out of date already. An interrupted migration is
-    completed by the next one.
+    A run whose folder is not called as its version would call it stays as it is: its data or
+    imported features are others, or it was out of date already. So does one that reads a file
+    which is not there, or has changed since the run ended. An interrupted migration is completed
+    by the next one.
 
     Args:
         runs: the folder of all runs.
-        facts: of the data, whose imported features are part of keys.
+        facts: of the data, whose imported features are part of keys, and of the lexicon.
     """
     waiting, renamed = list(_old_runs(runs)), _former_keys(runs)
     done = 0
@@ -69,7 +93,7 @@ def migrate_runs(runs: Path, facts: Facts) -> int:
 
 
 def _old_runs(runs: Path) -> Iterator[_Old]:
-    """Trainings whose recipe has the form of version 0.1.0, or that are half renamed."""
+    """Trainings that a former version described, or that are half renamed."""
     for path in sorted(runs.glob("*/run.json")):
         folder = RunFolder(path.parent)
         try:
@@ -78,7 +102,9 @@ def _old_runs(runs: Path) -> Iterator[_Old]:
             continue
         if not isinstance(about, dict) or not isinstance(config, dict):
             continue
-        if is_old(about.get("recipe")) or about.get(WAS) == folder.path.name:
+        if not isinstance(about.get("recipe"), dict):
+            continue
+        if FILES not in about or about.get(WAS) == folder.path.name:
             yield _Old(folder, about, config)
 
 
@@ -93,44 +119,64 @@ def _former_keys(runs: Path) -> dict[str, str]:
     return found
 
 
-def _migrate(run: _Old, facts: Facts, renamed: dict[str, str]) -> str | None:
+def _migrate(run: _Old, facts: Facts, renamed: Mapping[str, str]) -> str | None:
     """The run's new key, once its folder has it; None if it stays as it is."""
-    data = str(run.config.get("fingerprint"))
     recipe = _today(run, facts, renamed)
-    if recipe is None:
+    if recipe is None or revisions(recipe):
         return None
-    key = run_key(recipe, data, facts.dataset)
+    inputs = run_inputs(recipe, facts.everywhere, facts.lexicon)
+    if not all(_unchanged(one, run.folder) for one in inputs):
+        return None
+    files = {one.name: one.digest(facts.digests) for one in inputs}
+    key = run_key(recipe, run.data, facts.dataset, files)
     target = run.folder.path.with_name(key)
+    if key == run.key:
+        return None
     with _unused(run.folder) as unused:
         if not unused or target.exists():
             return None
         dumped = recipe.model_dump(mode="json")
+        about = {**run.about, "recipe": dumped, FILES: files, WAS: run.key}
         # The key that it had is written before the folder is renamed: whoever comes next knows.
         write_json(run.folder.model / "model.json", {**run.config, "recipe": dumped})
-        write_json(run.folder.path / "run.json", {**run.about, "recipe": dumped, WAS: run.key})
+        write_json(run.folder.path / "run.json", about)
         os.rename(run.folder.path, target)
     return key
 
 
-def _today(run: _Old, facts: Facts, renamed: dict[str, str]) -> Recipe | None:
+def _today(run: _Old, facts: Facts, renamed: Mapping[str, str]) -> Recipe | None:
     """The recipe in today's form; None where the folder's key is not that of the recipe."""
-    written, data = run.about["recipe"], str(run.config.get("fingerprint"))
+    written = run.about["recipe"]
     feature = str((written.get("image") or {}).get("feature"))
-    if feature.startswith(IMPORTED) and data != facts.fingerprint:
-        return None
-    features = features_digest(facts.dataset, feature)
-    if is_old(written) and old_key(written, data, features) != run.key:
+    if feature.startswith(IMPORTED) and run.data != facts.fingerprint:
         return None
     try:
         recipe = nameless(check_recipe(written, str(run.folder.path / "run.json")))
     except PolyglanceError:
         return None
-    if run.source is None or recipe.transfer is None or not is_old(written):
+    if run.described:
+        return recipe
+    if is_old(written):
+        former = old_key(written, run.data, features_digest(facts.dataset, feature))
+    else:
+        former = unrevised_key(recipe, run.data, facts.dataset)
+    if former != run.key:
+        return None
+    if run.source is None or recipe.transfer is None:
         return recipe
     if run.source not in renamed:
-        return None
+        # Today's form of a source that kept its key.
+        return None if is_old(written) else recipe
     begun = recipe.transfer.model_copy(update={"source": f"{RUN}{renamed[run.source]}"})
     return recipe.model_copy(update={"transfer": begun})
+
+
+def _unchanged(one: Input, folder: RunFolder) -> bool:
+    """Whether all files are as they were when the run ended, by their times."""
+    if not one.files or not folder.done:
+        return False
+    ended = (folder.path / "done.json").stat().st_mtime
+    return all(path.stat().st_mtime < ended for path in one.files)
 
 
 @contextlib.contextmanager

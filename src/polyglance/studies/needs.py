@@ -5,10 +5,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb import Perturbation, perturbation_tag
 from polyglance.recipes import load_recipe
 from polyglance.recipes.schema import Section, TranslationRecipe
+from polyglance.studies.digests import Digests
 from polyglance.studies.schema import Column, MachineCaptions, Row, Study
+from polyglance.text.lexicon import lexicon_path
 
 
 class Need(NamedTuple):
@@ -33,6 +36,8 @@ class View(Section):
     perturb: str | None = None
     translation: TranslationRecipe | None = None
     machine: MachineCaptions | None = None
+    lexicon: str | None = None
+    """Digest of the lexicon that a translator looks words up in."""
 
 
 def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
@@ -61,21 +66,48 @@ def _recipe_translation(recipe: str) -> TranslationRecipe | None:
     return load_recipe(recipe).translation
 
 
-def view_of(row: Row, column: Column, perturb: str | None = None) -> str:
+def view_of(
+    row: Row,
+    column: Column,
+    perturb: str | None = None,
+    lexicon: Path | None = None,
+    digests: Digests | None = None,
+) -> str:
     """What is done before a cell's evaluation, as `Need` has it.
 
     Args:
         row: says how its models are asked.
         column: says whether captions are made by a translator.
         perturb: how the queries are changed; None leaves them.
+        lexicon: of translators that name none; None is $POLYGLANCE_LEXICON.
+        digests: of files; None leaves them out.
     """
     view = View(perturb=perturb, translation=translation_of(row), machine=column.machine)
+    if digests is not None and (path := _translator_lexicon(view, lexicon)) is not None:
+        view = view.model_copy(update={"lexicon": digests.of_lexicon(path)})
     found = {k: v for k, v in view.model_dump(mode="json").items() if v is not None}
     return json.dumps(found, sort_keys=True) if found else ""
 
 
+def _translator_lexicon(view: View, lexicon: Path | None) -> Path | None:
+    """The file of a `lexicon:` translator, if there is one."""
+    for part in (view.translation, view.machine):
+        name, _, argument = ("" if part is None else part.translator).partition(":")
+        if name == "lexicon":
+            try:
+                return lexicon_path(argument.partition(",words=")[0] or lexicon, "")
+            except PolyglanceError:
+                return None  # the run that needs it will say so
+    return None
+
+
 def needs_of(
-    study: Study, row: Row, column: Column, language: str, lexicon: Path | None
+    study: Study,
+    row: Row,
+    column: Column,
+    language: str,
+    lexicon: Path | None,
+    digests: Digests | None = None,
 ) -> tuple[Need, ...]:
     """What a cell is made of; of a change, the perturbed and the plain result.
 
@@ -84,10 +116,15 @@ def needs_of(
         row: of the cell.
         column: of the cell.
         language: one of those that the column averages over.
-        lexicon: for perturbations that need one.
+        lexicon: for translators and perturbations that need one.
+        digests: of files, so that results follow the lexicon's content.
     """
-    plain = Need(kinds_of(study, row, column), language, view_of(row, column))
+    kinds, more = kinds_of(study, row, column), (lexicon, digests)
+    plain = Need(kinds, language, view_of(row, column, None, *more))
     if column.perturb is None:
         return (plain,)
     tag = perturbation_tag(Perturbation.parse(column.perturb), lexicon)
-    return (plain._replace(view=view_of(row, column, tag)), *([plain] if column.change else []))
+    return (
+        plain._replace(view=view_of(row, column, tag, *more)),
+        *([plain] if column.change else []),
+    )

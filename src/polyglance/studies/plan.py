@@ -12,7 +12,9 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation.report import HUMAN_KINDS
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.registry import nearest
+from polyglance.studies.digests import Digests
 from polyglance.studies.fingerprint import group_key, nameless, run_key
+from polyglance.studies.inputs import Input, run_inputs
 from polyglance.studies.measured import (
     Trial,
     check_measures,
@@ -53,6 +55,10 @@ class Run:
     """Key of the run that has to come before."""
     data: str = ""
     """The data's fingerprint."""
+    inputs: list[Input] = field(default_factory=list)
+    """What it reads beside the data."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Their digests by name."""
 
     @cached_property
     def group(self) -> str:
@@ -69,7 +75,7 @@ class Run:
     def as_dict(self) -> dict[str, Any]:
         """What is run, for files."""
         if self.recipe is not None:
-            return {"recipe": self.recipe.model_dump(mode="json")}
+            return {"recipe": self.recipe.model_dump(mode="json"), "files": self.files}
         return {} if self.trial is None else self.trial.as_dict()
 
 
@@ -98,21 +104,31 @@ class Facts:
     everywhere: list[str]
     """Languages of any split."""
     lexicon: Path | None = None
-    """For perturbations that replace words by their meaning."""
+    """For what looks words up: trainings, translators, perturbations."""
+    digests: Digests = field(default_factory=Digests)
+    """Of the files that runs read beside the data."""
 
     @classmethod
-    def of(cls, dataset: Dataset, split: str, lexicon: Path | None = None) -> "Facts":
+    def of(
+        cls,
+        dataset: Dataset,
+        split: str,
+        lexicon: Path | None = None,
+        cache: Path | None = None,
+    ) -> "Facts":
         """The facts of a dataset.
 
         Args:
             dataset: images with captions.
             split: what is evaluated.
-            lexicon: the file, for perturbations that replace words by their meaning.
+            lexicon: the file, for what looks words up.
+            cache: where digests of large files are kept.
         """
         part = dataset.split(split)
         human = [code for code in part.languages if part.best_kind(code) in HUMAN_KINDS]
         fingerprint, every = dataset_fingerprint(dataset), dataset.languages
-        return cls(dataset, fingerprint, part.languages, human, every, lexicon)
+        digests = Digests(cache)
+        return cls(dataset, fingerprint, part.languages, human, every, lexicon, digests)
 
 
 @dataclass(frozen=True)
@@ -328,12 +344,21 @@ def _add(
             if source is not None and recipe.transfer is not None:
                 begun = recipe.transfer.model_copy(update={"source": f"{RUN}{source.key}"})
                 recipe = recipe.model_copy(update={"transfer": begun})
-            data = facts.fingerprint if facts else ""
-            key = run_key(recipe, data, facts.dataset if facts else None)
-            run = Run(key, recipe, source=source.key if source else None, data=data)
+            run = _training(recipe, source, facts)
     except PolyglanceError as error:
         raise PolyglanceError(f"study row '{row.name}': {error}") from None
     return plan.runs.setdefault(run.key, run)
+
+
+def _training(recipe: Recipe, source: Run | None, facts: Facts | None) -> Run:
+    """A training with its identity; without facts, the identity of its recipe alone."""
+    before = source.key if source else None
+    if facts is None:
+        return Run(run_key(recipe, ""), recipe, source=before)
+    inputs = run_inputs(recipe, facts.everywhere, facts.lexicon)
+    files = {one.name: one.digest(facts.digests) for one in inputs}
+    key = run_key(recipe, facts.fingerprint, facts.dataset, files)
+    return Run(key, recipe, source=before, data=facts.fingerprint, inputs=inputs, files=files)
 
 
 class _Lacking(Exception):
@@ -395,7 +420,7 @@ def _collect_needs(plan: Plan, facts: Facts) -> None:
     for line in plan.lines:
         for column in plan.columns:
             for code in plan.members(column, line.row, facts):
-                needs = needs_of(plan.study, line.row, column, code, facts.lexicon)
+                needs = needs_of(plan.study, line.row, column, code, facts.lexicon, facts.digests)
                 for source in line.sources:
                     if code in source:
                         plan.runs[source[code]].needs.update(needs)

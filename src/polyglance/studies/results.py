@@ -163,7 +163,8 @@ def _cell(
     samples: dict[tuple[str, Need], np.ndarray],
 ) -> Cell:
     members = plan.members(column, line.row, facts)
-    needs = [needs_of(plan.study, line.row, column, code, facts.lexicon) for code in members]
+    more = facts.lexicon, facts.digests
+    needs = [needs_of(plan.study, line.row, column, code, *more) for code in members]
     parts: dict[int, Series] = {}
     chances: list[float] = []
     for seed, source in enumerate(line.sources):

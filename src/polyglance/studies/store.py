@@ -37,6 +37,10 @@ class Ended:
     memory: int | None = None
     warmup: int | None = None
     """Updates, from the first, whose loss was of all negatives."""
+    machine: str | None = None
+    """The processor: rounding differs between them, and so do results of one seed."""
+    commit: str | None = None
+    """Of the package, with "-dirty" where its files differed from the commit."""
 
     def as_dict(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value not in (None, {})}

@@ -25,6 +25,7 @@ from polyglance.evaluation.perturb.known import KnownWords
 from polyglance.files import read_json, write_json
 from polyglance.memory import forget_peak, peak_memory
 from polyglance.recipes import Recipe, check_recipe
+from polyglance.studies.machine import commit, cpu_model
 from polyglance.studies.measured import Trial
 from polyglance.studies.needs import Need, View
 from polyglance.studies.plan import RUN
@@ -98,14 +99,15 @@ def _measure(task: Task, folder: RunFolder) -> None:
     import torch
 
     torch.set_num_threads(task.threads)
-    trial = Trial.from_dict(task.spec)
+    trial, begun = Trial.from_dict(task.spec), commit()
     start = time.monotonic()
     more = (_dataset(task.data, task.cache), _path(task.cache)) if trial.parts.data else ()
     measured = trial.parts.run(trial.settings, *more)
     if set(measured.values) != set(trial.measures):
         raise ValueError(f"measured {sorted(measured.values)}, not {sorted(trial.measures)}")
     write_json(folder.measures, asdict(measured))
-    folder.finish(Ended(round(time.monotonic() - start, 3), task.threads))
+    seconds = round(time.monotonic() - start, 3)
+    folder.finish(Ended(seconds, task.threads, machine=cpu_model(), commit=begun or None))
 
 
 def _train(task: Task, folder: RunFolder) -> None:
@@ -120,6 +122,7 @@ def _train(task: Task, folder: RunFolder) -> None:
     recipe = check_recipe(task.spec["recipe"], "study run")
     dataset = _dataset(task.data, task.cache)
     _clear_unless_resumable(folder.model, recipe, dataset)
+    begun = commit()
     forget_peak()
     result = train_recipe(recipe, dataset, folder.model, resume=True, cache=_path(task.cache))
     done, parts = result.progress, result.model.parameters()
@@ -135,6 +138,8 @@ def _train(task: Task, folder: RunFolder) -> None:
             result.updates_per_epoch,
             peak_memory(),
             recipe.loss.warmup(result.updates_per_epoch) or None,
+            cpu_model(),
+            begun or None,
         )
     )
     # Optimizer states are three times the size of the parameters that evaluations need.

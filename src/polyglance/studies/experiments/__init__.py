@@ -1,10 +1,16 @@
 """Experiments of measured studies: settings with a seed become numbers."""
 
 from polyglance.studies.experiments import pooling_patterns, retrieval_time, word_alignment
-from polyglance.studies.experiments.base import Experiment, Measured, Settings, experiments
+from polyglance.studies.experiments.base import (
+    DataSettings,
+    Experiment,
+    Measured,
+    Settings,
+    experiments,
+)
 
 experiments.register("pooling-patterns")(pooling_patterns.EXPERIMENT)
 experiments.register("retrieval-time")(retrieval_time.EXPERIMENT)
 experiments.register("word-alignment")(word_alignment.EXPERIMENT)
 
-__all__ = ["Experiment", "Measured", "Settings", "experiments"]
+__all__ = ["DataSettings", "Experiment", "Measured", "Settings", "experiments"]

@@ -20,6 +20,7 @@ class DataSettings(Settings):
     """Those of an experiment on a dataset."""
 
     fingerprint: str = Field("", description="of the data, set by the command")
+    lexicon: str = Field("", description="digest of the lexicon it reads, set by the command")
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Experiment:
     version: int = 1
     alone: bool = False
     data: bool = False
+    reads_lexicon: Callable[[Any], bool] | None = None
+    """Whether settings look words up in a lexicon, which is then part of a run's identity."""
     draw: Callable[[Sequence[Sample]], tuple[str, Any]] | None = None
     """From the runs of the first seed, a caption and a Matplotlib figure."""
 

@@ -99,4 +99,10 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
     return Measured(values, {"pairs": len(train), "words": scores["nn"].words})
 
 
-EXPERIMENT = Experiment(AlignmentSettings, measures, run, ABOUT, data=True)
+def reads_lexicon(settings: AlignmentSettings) -> bool:
+    return any(name.startswith("lexicon") for name in settings.dictionary.split("+"))
+
+
+EXPERIMENT = Experiment(
+    AlignmentSettings, measures, run, ABOUT, data=True, reads_lexicon=reads_lexicon
+)

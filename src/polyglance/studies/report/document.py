@@ -7,10 +7,12 @@ from typing import Any
 from polyglance.studies.claims import Verdict, check_claims
 from polyglance.studies.execute import Options
 from polyglance.studies.experiments import experiments
+from polyglance.studies.machine import commit
 from polyglance.studies.plan import Plan, Run
 from polyglance.studies.report.about import about_machine
 from polyglance.studies.report.convergence import shown_best, warnings
 from polyglance.studies.report.drawing import Plot
+from polyglance.studies.report.origin import Origin
 from polyglance.studies.report.plots import draw, draw_experiment
 from polyglance.studies.report.tables import Table, difference_tables, result_tables
 from polyglance.studies.results import Cell, Results, Test
@@ -37,6 +39,8 @@ class Document:
     runs: Table
     numbers: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
+    draft: list[str] = field(default_factory=list)
+    """Why it is a draft, if it is."""
 
 
 def make_document(
@@ -58,16 +62,16 @@ def make_document(
         seconds: how long the call took.
     """
     plan, study = results.plan, results.plan.study
-    verdicts = check_claims(results)
-    about = _about(plan, options, command, seconds)
-    warned = warnings(plan, options)
+    verdicts, origin = check_claims(results), Origin.of(plan, options)
+    about = _about(plan, options, command, seconds, origin)
+    warned, draft = warnings(plan, options), origin.drafts(commit())
     failures = [(plan.runs[k].label, _published(r, options)) for k, r in failed.items()]
     return Document(
         name=name,
         study=study,
         about=about,
         verdicts=verdicts,
-        tables=[*result_tables(results, failed), *difference_tables(results)],
+        tables=[*result_tables(results, failed, origin), *difference_tables(results)],
         plots=[*draw(results), *draw_experiment(plan, options)],
         notes=_notes(results),
         failures=failures,
@@ -75,12 +79,14 @@ def make_document(
         numbers={
             "study": name,
             "title": study.title,
+            "draft": draft,
             "about": dict(about),
             "rows": [
                 {
                     "row": line.row.name,
                     "label": line.row.title,
                     "x": line.x,
+                    "machines": origin.of_line(line),
                     "cells": {cell.column.title: _cell_numbers(cell) for cell in cells},
                 }
                 for line, cells in zip(plan.lines, results.cells, strict=True)
@@ -93,12 +99,22 @@ def make_document(
                 run.key: {"labels": run.labels, **run.as_dict(), **_ended(run, options)}
                 for run in plan.runs.values()
             },
+            "definition": definition(study, plan.profile_name),
         },
         warnings=warned,
+        draft=draft,
     )
 
 
-def _about(plan: Plan, options: Options, command: str, seconds: float) -> list[tuple[str, str]]:
+def definition(study: Study, profile: str) -> dict[str, Any]:
+    """The study as it was run, with its one profile: later versions of the file may differ."""
+    own = study.model_copy(update={"profiles": {profile: study.profiles[profile]}})
+    return own.model_dump(mode="json", exclude_defaults=True)
+
+
+def _about(
+    plan: Plan, options: Options, command: str, seconds: float, origin: Origin
+) -> list[tuple[str, str]]:
     ended = [e for run in plan.runs.values() if (e := options.folder(run).ended()) is not None]
     spent = duration(sum(one.seconds for one in ended))
     note = f": {plan.profile.note}" if plan.profile.note else ""
@@ -115,6 +131,7 @@ def _about(plan: Plan, options: Options, command: str, seconds: float) -> list[t
         ("seeds", ", ".join(map(str, range(plan.seeds)))),
         subject,
         ("runs", f"{len(ended)} of {len(plan.runs)}, done in {spent} altogether"),
+        *([("runs' commits", origin.code)] if origin.code else []),
         ("this call", duration(seconds)),
         *about_machine(),
     ]
@@ -143,6 +160,7 @@ def _published(text: str, options: Options) -> str:
 def run_table(plan: Plan, options: Options) -> Table:
     """How every run went."""
     header = RUN_COLUMNS if plan.study.experiment is None else TRIAL_COLUMNS
+    letters = (origin := Origin.of(plan, options)).letters
     rows = []
     for run in plan.runs.values():
         folder = options.folder(run)
@@ -155,6 +173,10 @@ def run_table(plan: Plan, options: Options) -> Table:
             numbers = [f"{ended.parameters or 0:,}", f"{ended.updates or 0:,}", shown_best(ended)]
         how = ended.finished or "done"
         rows.append([run.label, *numbers, duration(ended.seconds), how, run.key])
+    if letters:
+        for row in rows:
+            row.append(letters.get(origin.machines.get(row[-1], ""), ""))
+        header = [*header, "machine"]
     return Table("Runs", [], header, rows)
 
 

@@ -8,6 +8,7 @@ from polyglance.evaluation.bootstrap import Difference
 from polyglance.evaluation.tables import STARS
 from polyglance.studies.measured import measure_of
 from polyglance.studies.plan import Line
+from polyglance.studies.report.origin import Origin, with_machines
 from polyglance.studies.results import Cell, Results, Test, column_tables, joint_columns
 from polyglance.studies.schema import Column
 
@@ -59,11 +60,25 @@ def change(test: Difference, digits: int = 1) -> str:
     return f"{test.difference:+.{digits}f}{stars} [{low}, {high}]"
 
 
-def result_tables(results: Results, failed: Mapping[str, str]) -> list[Table]:
-    """paper | ours by column; the notes are below the last table."""
+def result_tables(
+    results: Results, failed: Mapping[str, str], origin: Origin | None = None
+) -> list[Table]:
+    """paper | ours by column; the notes are below the last table.
+
+    Args:
+        results: what has been evaluated or measured.
+        failed: key → reason of the runs that failed.
+        origin: of the runs; the tables name machines where there are several.
+    """
     parts = column_tables(results.plan.columns)
     tables = [_result_table(results, failed, name, part) for name, part in parts.items()]
     tables[-1].notes.extend(_notes(results))
+    if origin is not None and origin.letters:
+        for table in tables:
+            with_machines(table.rows, results.plan.lines, origin)
+            table.header.append("machine")
+            table.groups.extend([("", 1)] * bool(table.groups))
+        tables[-1].notes.append(origin.note)
     return tables
 
 
