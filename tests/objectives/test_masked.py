@@ -29,6 +29,19 @@ def by_loops(predictor: PairPredictor, whole, masked, has) -> float:
     return total
 
 
+@given(st.integers(0, 1000), st.integers(2, 5))
+def test_a_mean_is_over_the_pairs_that_any_image_has(seed: int, languages: int) -> None:
+    torch.manual_seed(seed)
+    whole, masked = l2(torch.randn(2, languages, 3, 2, 4)).unbind()
+    has = torch.rand(languages, 3) < 0.5
+    predictor = PairPredictor(4)
+    there = [(has[i] & has[j]).any() for i, j in combinations(range(languages), 2)]
+    with torch.no_grad():
+        expected = by_loops(predictor, whole, masked, has) / max(1, sum(map(int, there)))
+        found = predictor.loss(whole, masked, has, reduction="mean")
+    assert float(found) == pytest.approx(expected, abs=2e-3)
+
+
 @given(st.integers(0, 1000), st.integers(1, 4), st.integers(1, 4), st.integers(1, 3))
 def test_equals_a_loop_over_pairs(seed: int, languages: int, photos: int, captions: int) -> None:
     torch.manual_seed(seed)

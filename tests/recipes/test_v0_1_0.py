@@ -98,7 +98,7 @@ def test_the_recipe_of_a_saved_model_has_its_old_values(name: str) -> None:
 def test_a_recipe_file_is_its_base_with_its_changes(name: str) -> None:
     path = HERE / "recipes" / f"{name}.yaml"
     old = parse_yaml(path.read_text())
-    recipe, base = load_recipe(path), load_recipe(old["base"])
+    recipe, base = load_recipe(path), load_recipe(old["base"], before=True)
     assert recipe.text.encoder.hidden == old["text"]["hidden"]
     assert recipe.training.updates == old["training"]["updates"]
     assert recipe.text.encoder.kind == base.text.encoder.kind

@@ -171,3 +171,10 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
         run(toy, tmp_path / "run", *overrides)
     assert "\n" not in str(told.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_gradients_are_clipped_where_the_recipe_says_so_alone(toy: Path, tmp_path: Path) -> None:
+    for clip in ("null", "1.0e9", "1.0e-6"):
+        run(toy, tmp_path / clip, "training.updates=5", f"training.clip={clip}")
+    assert same(tmp_path / "null", tmp_path / "1.0e9")
+    assert not same(tmp_path / "null", tmp_path / "1.0e-6")

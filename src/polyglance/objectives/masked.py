@@ -13,14 +13,22 @@ class PairPredictor(nn.Linear):
     def __init__(self, size: int) -> None:
         super().__init__(2 * size, 2 * size)
 
-    def loss(self, whole: Tensor, masked: Tensor, has: Tensor, detach: bool = False) -> Tensor:
-        """Sum over pairs of languages of ‖ℓ2(Sᵐ + S') − ℓ2(S)‖ of both, a mean over captions.
+    def loss(
+        self,
+        whole: Tensor,
+        masked: Tensor,
+        has: Tensor,
+        detach: bool = False,
+        reduction: str = "sum",
+    ) -> Tensor:
+        """‖ℓ2(Sᵐ + S') − ℓ2(S)‖ of both captions of a pair of languages, a mean over captions.
 
         Args:
             whole: [L, B, k, D], captions.
             masked: [L, B, k, D], the same with masked words.
             has: [L, B] bool, which images have a language; a pair needs both.
             detach: no gradient to the whole captions.
+            reduction: the sum or mean over pairs of languages that any image has.
 
         Captions without masked words, to which nothing is added, are complete but for `TINY`:
 
@@ -35,7 +43,7 @@ class PairPredictor(nn.Linear):
         # The layer is linear: what a caption adds to a pair is computed once, not in every pair.
         first = linear(masked, self.weight[:, :size])
         second = linear(masked, self.weight[:, size:], self.bias)
-        total = whole.new_zeros(())
+        total, pairs = whole.new_zeros(()), 0
         for one in range(len(whole) - 1):
             rest = slice(one + 1, None)
             added_first, added_second = (first[one] + second[rest]).chunk(2, -1)
@@ -44,7 +52,8 @@ class PairPredictor(nn.Linear):
             both = has[one] & has[rest]  # [R, B]
             means = (errors * both.unsqueeze(2)).sum((1, 2)) / errors.shape[2]
             total = total + (means / both.sum(1).clamp(min=1)).sum()
-        return total
+            pairs += int(both.any(1).sum())
+        return total / max(pairs, 1) if reduction == "mean" else total
 
 
 def _apart(predicted: Tensor, whole: Tensor) -> Tensor:

@@ -9,18 +9,28 @@ from typing import Any
 
 _WORDS: dict[str, Any] = {"text": {"tokenizer": "words"}}
 _SORTED: dict[str, Any] = {"training": {"buckets": 50}}
+_TUPLES: dict[str, Any] = {
+    "sampling": {"epoch": "images"},
+    "training": {"buckets": 50, "clip": 2.0},
+}
 
 BEFORE: dict[str, dict[str, Any]] = {
-    "embn": _SORTED,
+    "embn": _TUPLES,
     "gella-vse": _SORTED,
     "kadar-bilingual": _SORTED,
     "kadar-monolingual": _SORTED,
     "liwe": _SORTED,
-    "mule": _SORTED,
+    "liwe-joint": {"sampling": {"epoch": "images"}},
+    "mule": _TUPLES,
     "nce": {"training": {"epochs": 3}},
     "order": _SORTED,
     "scan-t2i": {**_WORDS, **_SORTED},
-    "smalr-hem": _SORTED,
+    "smalr": {"sampling": {"masking_reduction": "sum"}},
+    "smalr-hem": {
+        "loss": {"distance": "euclidean"},
+        "sampling": {"epoch": "images", "cross_weight": 1.0, "cross_words_weight": 1.0},
+        "training": _TUPLES["training"],
+    },
     "translator": _SORTED,
     "video-vsepp": _SORTED,
     "vse-infinity": {**_WORDS, **_SORTED},

@@ -236,12 +236,13 @@ class Trainer:
         outcome = self.step.outcome(self.done.update, batch)
         self.optimizer.zero_grad(set_to_none=True)
         outcome.loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
+        if self.recipe.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
         self.optimizer.step()
         if not np.isfinite(float(outcome.loss.detach())):
             raise PolyglanceError(
                 f"the loss is {float(outcome.loss.detach())} after {self.done.update} updates: "
-                "training has diverged; lower training.lr or training.clip"
+                "training has diverged; lower training.lr, or set training.clip"
             )
         self.done.update += 1
         for callback in self.callbacks:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from polyglance.errors import PolyglanceError
+from polyglance.recipes import load_recipe
 from tests.training.samplers.planted import PER_IMAGE, captions, data, sampler
 
 
@@ -49,3 +50,13 @@ def test_languages_without_an_image_in_common_are_told() -> None:
     apart = captions(np.array([0, 1]), ["de", "en"])
     with pytest.raises(PolyglanceError, match="no image has captions in de, en"):
         sampler(apart, "sampling.kind=joint")
+
+
+def test_an_epoch_over_captions_is_that_of_the_language_with_most() -> None:
+    source = data(images=33)
+    joint = sampler(source, "sampling.kind=joint", "sampling.epoch=captions")
+    assert joint.updates_per_epoch == 33 * 5 // 10 == 16
+    batches = [source.image[terms[0].captions] for terms in islice(joint.batches(0), 4)]
+    assert sorted(np.concatenate(batches).tolist()) == list(range(33))
+    # lavse on Multi30K: 29,000 images with five captions, batches of 128.
+    assert 145_000 // 128 * load_recipe("liwe-joint").training.epochs == 33_960

@@ -26,7 +26,10 @@ def make(found: list[tuple[int, str, bool]], wanted: int, size: int = 4) -> Tupl
     ids = Ragged.join([[7, 8] if known else [0] for _, _, known in found])
     image = np.array([image for image, _, _ in found])
     data = NumberedWords(ids, image, [code for _, code, _ in found])
-    changes = {"sampling.captions": wanted, "training.batch_size": size}
+    changes = {
+        "sampling": {"captions": wanted, "epoch": "images"},
+        "training.batch_size": size,
+    }
     return TupleSampler(load_recipe("mule", changes), data)
 
 
@@ -99,3 +102,27 @@ def test_captions_without_images_are_left_out() -> None:
     batch = next(made.batches(0))
     assert sorted(batch.images.tolist()) == [0, 1, 2, 3]
     assert batch.captions.max() == 7
+
+
+def test_an_epoch_over_captions_is_counted_as_the_authors_do() -> None:
+    # MULE on Multi30K: 29,000 images with five English captions, batches of 450, 25 epochs.
+    image = np.repeat(np.arange(290), 6)
+    codes = (["en"] * 5 + ["fr"]) * 290
+    data = NumberedWords(Ragged.join([[7]] * len(image)), image, codes)
+    changes = {"training.batch_size": 45}
+    captions = TupleSampler(load_recipe("mule", changes), data)
+    assert captions.updates_per_epoch == 290 * 5 // 45 == 32
+    images = TupleSampler(load_recipe("mule", {**changes, "sampling.epoch": "images"}), data)
+    assert images.updates_per_epoch == 7  # 290 in batches of 45
+    # The batches are the same; an epoch is a number of them.
+    pairs = zip(islice(captions.batches(0), 40), islice(images.batches(0), 40), strict=True)
+    assert all(np.array_equal(a.captions, b.captions) for a, b in pairs)
+    # Every pass over the images has each of them once.
+    passes = [batch.images for batch in islice(captions.batches(7), 7)]
+    assert sorted(np.concatenate(passes).tolist()) == list(range(290))
+    assert 145_000 // 450 * load_recipe("mule").training.epochs == 8050
+
+
+def test_fewer_captions_than_a_batch_are_an_epoch_of_one_update() -> None:
+    data = NumberedWords(Ragged.join([[7]] * 3), np.arange(3), ["en"] * 3)
+    assert TupleSampler(load_recipe("mule"), data).updates_per_epoch == 1

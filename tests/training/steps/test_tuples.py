@@ -22,6 +22,7 @@ SMALL = [
     "image.dropout=0",
     "text.embedder.vector_dim=8",
     "text.embedder.own_dim=8",
+    "sampling.epoch=images",
     "sampling.anchor_weight=0",
     "sampling.adversary_weight=0",
     "sampling.mono_weight=0",
@@ -86,3 +87,13 @@ def test_languages_are_aligned_alone_for_exactly_so_long(
     assert alone == list(range(first))
     # An evaluation after u updates means something as soon as one of them saw images.
     assert [step.evaluable(update) for update in range(1, 9)] == [u > first for u in range(1, 9)]
+
+
+def test_masked_captions_are_matched_where_their_own_loss_weighs_nothing(toy: Path) -> None:
+    plain = losses(toy)
+    assert losses(toy, "sampling.masked_matching=false", "sampling.always_mask=true") == plain
+    augmented = losses(toy, "sampling.always_mask=true")
+    assert all(more > less for more, less in zip(augmented, plain, strict=True))
+    # λ₂ adds its loss to that, and nothing else.
+    weighted = losses(toy, "sampling.always_mask=true", "sampling.masking_weight=1.0e-9")
+    assert weighted == pytest.approx(augmented, abs=1e-5)

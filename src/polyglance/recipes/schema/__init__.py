@@ -51,6 +51,7 @@ from polyglance.recipes.schema.sampling import (
     SamplingRecipe,
     TupleSampling,
     UnionSampling,
+    masks_words,
 )
 from polyglance.recipes.schema.text import (
     BiGruRecipe,
@@ -132,5 +133,6 @@ __all__ = [
     "VectorsEmbedderRecipe",
     "WarmedRecipe",
     "kind_of",
+    "masks_words",
     "variants_of",
 ]

@@ -32,10 +32,20 @@ class LanguageSampling(_CaptionPairs):
     )
 
 
+Pass = Annotated[
+    Literal["images", "captions"],
+    Field(
+        description="what an epoch passes over: images, or the captions of the language that has "
+        "most, as MULE's and LIWE's authors count (a batch's images for that many captions)"
+    ),
+]
+
+
 class JointSampling(_CaptionPairs):
     """Batches of images with one caption in every language (Gella et al. 2017)."""
 
     kind: Literal["joint"] = "joint"
+    epoch: Pass = "images"
     c2c_weight: float = Field(0.0, ge=0, description="weight of captions against captions")
 
 
@@ -43,6 +53,7 @@ class TupleSampling(Variant):
     """Batches of images with captions in every language they have (Kim et al. 2020, MULE)."""
 
     kind: Literal["tuples"] = "tuples"
+    epoch: Pass = "images"
     captions: int = Field(2, ge=1, description="of an image in each language")
     mono_weight: float = Field(0.05, ge=0, description="captions of one language, one image")
     cross_weight: float = Field(1.0, ge=0, description="captions of two languages")
@@ -55,7 +66,13 @@ class TupleSampling(Variant):
     anchor_weight: float = Field(5e-7, ge=0, description="words stay near their first vectors")
     masking_weight: float = Field(0.0, ge=0, description="masked cross-language modelling")
     mask_share: float = Field(0.2, gt=0, lt=1, description="share of words that it masks")
+    masking_reduction: Literal["sum", "mean"] = Field(
+        "sum", description="of its losses over pairs of languages"
+    )
     masked_matching: bool = Field(True, description="masked captions are matched with images, too")
+    always_mask: bool = Field(
+        False, description="they are matched where masking_weight is 0 as well"
+    )
     detach: bool = Field(False, description="its whole captions get no gradient")
     pretrain_epochs: int = Field(
         0, ge=0, description="first epochs of cross_words alone, word tables frozen"
@@ -66,6 +83,13 @@ class TupleSampling(Variant):
 SamplingRecipe = Annotated[
     UnionSampling | LanguageSampling | JointSampling | TupleSampling, Kinds()
 ]
+
+
+def masks_words(sampling: SamplingRecipe) -> bool:
+    """Whether captions are also read with masked words (SMALR)."""
+    if not isinstance(sampling, TupleSampling):
+        return False
+    return sampling.masking_weight > 0 or (sampling.always_mask and sampling.masked_matching)
 
 
 def uses_text_only(sampling: SamplingRecipe) -> bool:

@@ -45,7 +45,9 @@ class TrainingRecipe(Section):
     optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or with decoupled decay")
     lr: float = Field(2e-4, gt=0, description="learning rate")
     weight_decay: float = Field(0.0, ge=0, description="of all parameters")
-    clip: float = Field(2.0, gt=0, description="largest norm of the gradient")
+    clip: Annotated[float, Field(gt=0)] | None = Field(
+        2.0, description="largest norm of the gradient; null is any"
+    )
     schedule: ScheduleRecipe = Field(ConstantSchedule(), description="of the learning rate")
     warmup_updates: int = Field(0, ge=0, description="updates of linear growth to lr")
     warmup_epoch: int | None = Field(

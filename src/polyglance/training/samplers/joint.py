@@ -11,7 +11,7 @@ from polyglance.training.data import TrainingData
 from polyglance.training.samplers.base import Sampler, Term, samplers
 from polyglance.training.samplers.batches import BatchOrder
 from polyglance.training.samplers.grounded import check_grounded
-from polyglance.training.samplers.runs import CaptionRuns
+from polyglance.training.samplers.runs import CaptionRuns, updates_over_captions
 
 ORDER, DRAWS = 303, 404
 """Streams of random numbers."""
@@ -44,10 +44,13 @@ class JointSampler(Sampler):
         nothing = np.zeros(len(images))
         self.order = BatchOrder(np.arange(len(images)), nothing, recipe.training, ORDER)
         self.updates_per_epoch = self.order.batches_per_pass
+        if self.settings.epoch == "captions":
+            size = recipe.training.batch_size
+            self.updates_per_epoch = updates_over_captions(self.runs.values(), size)
 
     def batches(self, start: int) -> Iterator[list[Term]]:
         for update in count(start):
-            images = self.order.batch(*divmod(update, self.updates_per_epoch))
+            images = self.order.batch(*divmod(update, self.order.batches_per_pass))
             generator = np.random.default_rng([self.seed, update, DRAWS])
             chosen = {}
             for code, run in self.runs.items():

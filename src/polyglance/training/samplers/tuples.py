@@ -12,7 +12,7 @@ from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, TupleSampling
 from polyglance.training.samplers.base import Sampler, samplers
 from polyglance.training.samplers.batches import BatchOrder
-from polyglance.training.samplers.runs import CaptionRuns
+from polyglance.training.samplers.runs import CaptionRuns, updates_over_captions
 
 ORDER, DRAWS = 606, 607
 """Streams of random numbers beside those of the other samplers."""
@@ -76,7 +76,7 @@ class TupleBatch:
 
 @samplers.register("tuples")
 class TupleSampler(Sampler):
-    """Batches of images; an epoch has every one of them once.
+    """Batches of images; a pass has every one of them once, an epoch is one or several passes.
 
     For each language k captions are drawn, without replacement where an image has k. Captions
     without any known word are left out.
@@ -100,10 +100,13 @@ class TupleSampler(Sampler):
         nothing = np.zeros(len(self.images))
         self.order = BatchOrder(np.arange(len(self.images)), nothing, recipe.training, ORDER)
         self.updates_per_epoch = self.order.batches_per_pass
+        if settings.epoch == "captions":
+            size = recipe.training.batch_size
+            self.updates_per_epoch = updates_over_captions(self.runs, size)
 
     def batches(self, start: int) -> Iterator[TupleBatch]:
         for update in count(start):
-            chosen = self.order.batch(*divmod(update, self.updates_per_epoch))
+            chosen = self.order.batch(*divmod(update, self.order.batches_per_pass))
             generator = np.random.default_rng([self.seed, update, DRAWS])
             captions = [self._draw(run, chosen, generator) for run in self.runs]
             yield TupleBatch(self.images[chosen], np.stack(captions))

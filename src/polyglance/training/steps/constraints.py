@@ -65,17 +65,23 @@ class Constraints(nn.Module):
         anchored = rules.anchor_weight > 0 and any(layer.own_tables() for layer in layers)
         self.anchors = Anchors(layers) if anchored else None
 
-    def masked_loss(self, whole: Texts, masked: Texts, has: Tensor, detach: bool) -> Tensor:
+    def masked_loss(self, whole: Texts, masked: Texts, has: Tensor, rules: TupleSampling) -> Tensor:
         """Sum of the predictors' losses on embeddings and on averages.
 
         Args:
             whole: captions of L languages and B images.
             masked: the same with masked words.
             has: [L, B] bool, which images have a language.
-            detach: no gradient to the whole captions.
+            rules: whether whole captions get a gradient, and how pairs are reduced.
         """
         losses = [
-            predictor.loss(getattr(whole, name), getattr(masked, name), has, detach)
+            predictor.loss(
+                getattr(whole, name),
+                getattr(masked, name),
+                has,
+                rules.detach,
+                rules.masking_reduction,
+            )
             for name, predictor in self.predictors.items()
             if isinstance(predictor, PairPredictor)
         ]

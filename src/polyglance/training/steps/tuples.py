@@ -12,7 +12,7 @@ from polyglance.objectives.masked import hide_words
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.objectives.triplets import match_images
 from polyglance.pooling import valid
-from polyglance.recipes.schema import TripletsRecipe, TupleSampling
+from polyglance.recipes.schema import TripletsRecipe, TupleSampling, masks_words
 from polyglance.text.embedders import TextBatch, WordLayer
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
@@ -79,7 +79,7 @@ class TuplesStep(Step):
         images = self.network.embed_images(*self.augmenter.images(update, 0, parts))
         matching, cosines = match_images(texts.embeddings, images, has, loss)
         rest = [*self._neighbours(texts, has, loss), *self._held(update, averages, languages)]
-        if self.rules.masking_weight:
+        if masks_words(self.rules):
             masked = self._masked(update, captions, languages, places)
             rest += self._modelled(texts, masked, has)
             if self.rules.masked_matching:
@@ -134,7 +134,7 @@ class TuplesStep(Step):
     def _modelled(self, whole: Texts, masked: Texts, has: Tensor) -> list[Tensor]:
         if not self.parts.predictors:
             return []
-        loss = self.parts.masked_loss(whole, masked, has, self.rules.detach)
+        loss = self.parts.masked_loss(whole, masked, has, self.rules)
         return [self.rules.masking_weight * loss]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.ragged import Ragged
-from polyglance.recipes.schema import LatentRare, Recipe, TupleSampling, UniversalEmbedderRecipe
+from polyglance.recipes.schema import LatentRare, Recipe, UniversalEmbedderRecipe, masks_words
 from polyglance.text.embedders.base import (
     Embedder,
     Substitutes,
@@ -114,9 +114,7 @@ class UniversalEmbedder(Embedder):
 
     @property
     def _masks(self) -> bool:
-        sampling = self.recipe.sampling
-        masking = isinstance(sampling, TupleSampling) and sampling.masking_weight > 0
-        return masking or self.recipe.augment.word_drop > 0
+        return masks_words(self.recipe.sampling) or self.recipe.augment.word_drop > 0
 
     def _table(self, language: str | None) -> Mapping[str, int]:
         """word → token of a language, which may be left out where there is one only."""
