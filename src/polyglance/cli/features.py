@@ -26,7 +26,8 @@ def features_command(
     feature: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"EXTRACTOR/global, /grid or /gridN; may be repeated. Default: {DEFAULT_FEATURE}.",
+            help="EXTRACTOR/global, /grid, /gridN or /tencropN; may be repeated. "
+            f"Default: {DEFAULT_FEATURE}.",
         ),
     ] = None,
     cache: Annotated[

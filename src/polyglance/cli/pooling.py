@@ -51,7 +51,7 @@ def _panels(model: "Model", path: Path, sizes: list[int]) -> dict[str, list["Cur
     panels = {}
     for side in SIDES:
         # An image that is one vector is never pooled, whatever the recipe says.
-        if side == "image" and model.recipe.image.feature.endswith("/global"):
+        if side == "image" and model.recipe.image.is_global:
             continue
         for module, pooling in learned(getattr(model.network, side)).items():
             parts = [part for part in module.split(".") if part.startswith("language_")]

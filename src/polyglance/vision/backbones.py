@@ -32,6 +32,9 @@ class Backbone(Protocol):
     def dims(self) -> tuple[int, int]:
         """(dimension of the pooled vector, dimension of a grid cell or 0 without a grid)."""
 
+    def at_size(self, size: int) -> "Backbone":
+        """The same network for input of another size."""
+
     def __call__(self, pixels: np.ndarray) -> BackboneOutput:
         """Encode a batch of preprocessed images, float32 [b, 3, size, size]."""
 

@@ -43,6 +43,10 @@ class TorchBackbone:
             self._dims = pooled.shape[1], 0 if grid is None else grid.shape[3]
         return self._dims
 
+    def at_size(self, size: int) -> "TorchBackbone":
+        """This one: a network of convolutions takes any size, others say so when they see it."""
+        return self
+
     def __call__(self, pixels: np.ndarray) -> BackboneOutput:
         """Encode float32 [b, 3, size, size]."""
         import torch

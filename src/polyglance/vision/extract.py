@@ -18,8 +18,10 @@ from polyglance.progress import Bar
 from polyglance.registry import nearest
 from polyglance.vision.backbones import DEFAULT, FAMILIES, Backbone, BackboneOutput, backbones
 from polyglance.vision.features import Features, parse_feature, pool_grid
-from polyglance.vision.preprocess import Preprocessing, preprocess
+from polyglance.vision.preprocess import Preprocessing
 from polyglance.vision.store import LARGEST, META, FeatureStore, Form
+from polyglance.vision.ten_crop import FORM as TEN_CROPS
+from polyglance.vision.ten_crop import open_ten_crops
 
 PIPELINE = 1
 """Raised whenever decoding or preprocessing changes, so that old vectors are not mixed in."""
@@ -71,14 +73,13 @@ def extract_many(
     if batch_size < 1:
         raise PolyglanceError(f"batch size {batch_size}: must be at least 1")
     folder = cache_dir(cache)
-    parsed = [parse_feature(name) for name in features]
-    backbones = {name: open_backbone(name, folder) for name, _ in parsed}
+    passes = _passes(features, folder)
     keys, problems = _content_keys(paths, show_progress)
     if problems and not skip_unreadable:
         raise ImageProblem(*next(iter(problems.items())))
     found: dict[str, Features] = {}
-    for extractor, backbone in backbones.items():
-        forms = list(dict.fromkeys(form for name, form in parsed if name == extractor))
+    for backbone, named in passes:
+        forms = list(dict.fromkeys(named.values()))
         stores = _open_stores(backbone, forms, folder)
         run = _Run(backbone, stores, batch_size, show_progress, skip_unreadable)
         started = time.monotonic()
@@ -90,11 +91,26 @@ def extract_many(
             if key in run.unreadable
         }
         listed = [(path, reasons[path]) for path in dict.fromkeys(paths) if path in reasons]
-        for form in forms:
-            name = f"{extractor}/{form}"
+        for name, form in named.items():
             have = [key if key in stores[form] else None for key in keys]
             found[name] = Features(name, stores[form], have, listed, computed, seconds)
     return [found[name] for name in features]
+
+
+def _passes(features: Sequence[str], cache: Path) -> list[tuple[Backbone, dict[str, str]]]:
+    """Networks to run, each with the features it gives and their forms in its stores."""
+    opened: dict[str, Backbone] = {}
+    found: dict[str, tuple[Backbone, dict[str, str]]] = {}
+    for name in features:
+        extractor, form = parse_feature(name)
+        if extractor not in opened:
+            opened[extractor] = open_backbone(extractor, cache)
+        backbone = opened[extractor]
+        if form.startswith(TEN_CROPS):
+            found[name] = open_ten_crops(backbone, form), {name: "global"}
+        else:
+            found.setdefault(extractor, (backbone, {}))[1][name] = form
+    return list(found.values())
 
 
 def load_features(
@@ -284,7 +300,7 @@ def _decode(
 
 def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
     try:
-        return preprocess(read_image(path, round(how.size / how.crop)), how)
+        return how.apply(read_image(path, how.short_side))
     except ImageProblem as problem:
         return problem
 

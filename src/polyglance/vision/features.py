@@ -93,16 +93,17 @@ class Features:
 
 
 def parse_feature(name: str) -> tuple[str, str]:
-    """(extractor, form) of `EXTRACTOR/FORM`; the form is global, grid or gridN.
+    """(extractor, form) of `EXTRACTOR/FORM`; the form is global, grid, gridN, tencrop or tencropN.
 
     >>> parse_feature("efficientnet-lite2/grid3")
     ('efficientnet-lite2', 'grid3')
     """
     extractor, slash, form = name.rpartition("/")
-    if not slash or not extractor or not re.fullmatch(r"global|grid([1-9]\d?)?", form):
+    forms = r"global|grid([1-9]\d?)?|tencrop([1-9]\d{1,3})?"
+    if not slash or not extractor or not re.fullmatch(forms, form):
         raise PolyglanceError(
-            f"feature '{name}': expected EXTRACTOR/global, EXTRACTOR/grid or EXTRACTOR/gridN, "
-            "such as efficientnet-lite2/grid3"
+            f"feature '{name}': expected EXTRACTOR/global, EXTRACTOR/grid, EXTRACTOR/gridN or "
+            "EXTRACTOR/tencropN, such as efficientnet-lite2/grid3"
         )
     return extractor, form
 

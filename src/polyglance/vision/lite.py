@@ -7,6 +7,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,12 @@ class LiteBackbone:
     def dims(self) -> tuple[int, int]:
         """1280 for the pooled vector and for each cell."""
         return self.lite.dim, self.lite.dim
+
+    def at_size(self, size: int) -> "LiteBackbone":
+        """In torch: what is converted to ONNX takes one size."""
+        found = LiteBackbone(self.lite, self.cache, "torch")
+        found.preprocessing = replace(self.preprocessing, size=size)
+        return found
 
     def __call__(self, pixels: np.ndarray) -> BackboneOutput:
         """The pooled vector is the mean over the grid."""

@@ -26,28 +26,40 @@ class Preprocessing:
     interpolation: Literal["bicubic", "bilinear", "nearest", "lanczos"] = "bicubic"
     squash: bool = False
 
+    @property
+    def short_side(self) -> int:
+        """Pixels of an image's short side before anything is cut out."""
+        return round(self.size / self.crop)
+
+    def apply(self, image: Image.Image) -> np.ndarray:
+        """The network's input of an RGB image, float32 [3, size, size]."""
+        return preprocess(image, self)
+
 
 def preprocess(image: Image.Image, how: Preprocessing) -> np.ndarray:
     """The network's input, float32 [3, size, size], of an RGB image."""
-    filter_ = Image.Resampling[how.interpolation.upper()]
     if how.squash:
-        image = image.resize((how.size, how.size), filter_)
+        image = image.resize((how.size, how.size), Image.Resampling[how.interpolation.upper()])
     else:
-        image = _resize_and_crop(image, how, filter_)
+        image = _centre(resize_short_side(image, how), how.size, how.size)
+    return to_pixels(image, how)
+
+
+def to_pixels(image: Image.Image, how: Preprocessing) -> np.ndarray:
+    """Standardised pixels of an RGB image, float32 [3, height, width]."""
     mean, std = np.array(how.mean, np.float32), np.array(how.std, np.float32)
     pixels = (np.asarray(image, np.float32) - mean) / std
     return np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
 
-def _resize_and_crop(
-    image: Image.Image, how: Preprocessing, filter_: Image.Resampling
-) -> Image.Image:
+def resize_short_side(image: Image.Image, how: Preprocessing) -> Image.Image:
+    """The image with its short side as `how` wants it, what is too long cut off."""
     short = min(image.size)
     width, height = (min(side, MAX_ASPECT * short) for side in image.size)
     image = _centre(image, width, height)
-    scale = round(how.size / how.crop) / short
-    image = image.resize((round(width * scale), round(height * scale)), filter_)
-    return _centre(image, how.size, how.size)
+    scale = how.short_side / short
+    size = round(width * scale), round(height * scale)
+    return image.resize(size, Image.Resampling[how.interpolation.upper()])
 
 
 def _centre(image: Image.Image, width: int, height: int) -> Image.Image:

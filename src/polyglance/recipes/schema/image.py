@@ -42,7 +42,8 @@ class ImageRecipe(Section):
     """The image tower: precomputed features → joint space."""
 
     feature: str = Field(
-        "efficientnet-lite2/global", description="EXTRACTOR/global, /grid, /gridN or imported/NAME"
+        "efficientnet-lite2/global",
+        description="EXTRACTOR/global, /grid, /gridN, /tencropN or imported/NAME",
     )
     standardise: bool = Field(False, description="centre and scale features by training statistics")
     unit: bool = Field(False, description="scale features to length 1")
@@ -52,3 +53,9 @@ class ImageRecipe(Section):
     activation: Literal["none", "leaky-relu"] = Field("none", description="after the head")
     normalise: bool = Field(False, description="scale a set's vectors to length 1 before pooling")
     pooling: str = Field("mean", description="how a set of vectors becomes one")
+
+    @property
+    def is_global(self) -> bool:
+        """Whether the feature's name says that an image is one vector; imported ones do not say."""
+        extractor, _, form = self.feature.rpartition("/")
+        return extractor != "imported" and (form == "global" or form.startswith("tencrop"))

@@ -86,7 +86,7 @@ def _attention(recipe: Recipe) -> Iterator[str]:
             "(mean, last)"
         )
     feature = recipe.image.feature
-    if feature.endswith("/global") and not feature.startswith("imported/"):
+    if recipe.image.is_global:
         yield f"image.feature={feature}: {ONE_VECTOR}"
 
 
