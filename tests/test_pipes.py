@@ -1,4 +1,4 @@
-"""A named pipe where a file should be is refused; to open it would be to wait for ever."""
+"""A named pipe where a file should be is refused; to open it would be to wait forever."""
 
 import subprocess
 import sys

@@ -20,7 +20,7 @@ MAX_BLANK = 1_000_000
 
 
 def refuse_pipe(path: Path) -> None:
-    """Raise for a named pipe, a socket or a device: opening one may wait for ever."""
+    """Raise for a named pipe, a socket or a device: opening one may wait forever."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):  # whoever opens it reports it

@@ -72,15 +72,15 @@ def reference_fit(scores, owner):
     inputs = torch.from_numpy(scores - scores.min()).permute(1, 2, 0)
     first = torch.full((len(scores), HIDDEN), 1 / len(scores), requires_grad=True)
     second = torch.full((HIDDEN,), 1 / HIDDEN, requires_grad=True)
-    optimiser = torch.optim.Adam([first, second], lr=1e-2)
+    optimizer = torch.optim.Adam([first, second], lr=1e-2)
     outputs = []
     for _ in range(31):
         output = (inputs @ first).relu() @ second / (first.sum(0).relu() @ second)
         loss = matching_loss(output, torch.from_numpy(owner))
         outputs.append((float(loss.detach()), output.detach().numpy()))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     return min(outputs, key=lambda one: one[0])[1]
 
 
@@ -142,13 +142,13 @@ def test_the_literal_units_stay_equal_and_follow_the_plain_gradient():
     )
     torch.nn.init.constant_(net[0].weight, 1 / 5)
     torch.nn.init.constant_(net[2].weight, 1 / 32)
-    optimiser = torch.optim.Adam(net.parameters(), lr=0.01)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
     inputs = torch.from_numpy(scores).permute(1, 2, 0) + shift
     for _ in range(7):
         loss = matching_loss(net(inputs)[..., 0], torch.from_numpy(owner))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     np.testing.assert_allclose(found.first, net[0].weight.detach(), atol=1e-5)
     np.testing.assert_allclose(found.second, net[2].weight.detach()[0], atol=1e-5)
     np.testing.assert_allclose(found.first, np.tile(found.first[:1], (32, 1)), atol=1e-6)

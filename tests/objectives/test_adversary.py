@@ -42,11 +42,11 @@ def test_strength_scales_features_alone_and_in_the_authors_code_twice() -> None:
 @pytest.mark.parametrize("progress", [0.0, 0.1, 0.5, 1.0])
 def test_the_reversed_gradient_grows_in_the_course_of_training(progress: float) -> None:
     torch.manual_seed(0)
-    classifier, speakers = LanguageClassifier(4, 3), torch.tensor([0, 1, 2, 0, 1])
+    classifier, languages = LanguageClassifier(4, 3), torch.tensor([0, 1, 2, 0, 1])
     features = torch.randn(5, 4, requires_grad=True)
-    plain = torch.nn.functional.cross_entropy(classifier(features), speakers)
+    plain = torch.nn.functional.cross_entropy(classifier(features), languages)
     (expected,) = torch.autograd.grad(plain, features)
-    loss = classifier.loss(features, speakers, 0.5, progress, False)
+    loss = classifier.loss(features, languages, 0.5, progress, False)
     assert torch.equal(loss, plain)
     (found,) = torch.autograd.grad(loss, features)
     torch.testing.assert_close(found, -0.5 * math.tanh(5 * progress) * expected)
@@ -57,11 +57,11 @@ def test_a_classifier_learns_while_features_are_driven_apart_from_it() -> None:
     torch.manual_seed(0)
     classifier = LanguageClassifier(4, 2)
     features = torch.randn(20, 4, requires_grad=True)
-    speakers = torch.arange(20) % 2
-    before = classifier.loss(features, speakers, 1.0, 1.0, False)
+    languages = torch.arange(20) % 2
+    before = classifier.loss(features, languages, 1.0, 1.0, False)
     before.backward()
     assert features.grad is not None
     with torch.no_grad():
-        moved = classifier.loss(features - features.grad, speakers, 1.0, 1.0, False)
+        moved = classifier.loss(features - features.grad, languages, 1.0, 1.0, False)
     assert float(moved) > float(before.detach())
     assert ramp(0) == pytest.approx(0)

@@ -75,7 +75,7 @@ def test_a_run_that_lost_patience_goes_on_with_more_epochs(toy: Path, tmp_path: 
 def test_fewer_epochs_than_done_are_refused_and_change_nothing(toy: Path, tmp_path: Path) -> None:
     run(toy, tmp_path / "run", "training.epochs=3")
     before, config = weights(tmp_path / "run"), (tmp_path / "run" / "model.json").read_text()
-    with pytest.raises(PolyglanceError, match="has made 45 updates, and now shall have 15"):
+    with pytest.raises(PolyglanceError, match="has made 45 updates, and is now to have 15"):
         run(toy, tmp_path / "run", "training.epochs=1", resume=True)
     assert (tmp_path / "run" / "model.json").read_text() == config
     assert all(torch.equal(before[k], v) for k, v in weights(tmp_path / "run").items())

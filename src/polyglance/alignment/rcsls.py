@@ -106,7 +106,7 @@ def rcsls(
         iterations: at most so many; fewer when the rate falls below 1e-4.
         rate: first learning rate.
         spectral: whether to clip singular values to 1 after every step.
-        advance: called with the rows done since the last call, 2n an iteration.
+        advance: called with the rows done since the last call, 2n per iteration.
         on_step: called with every step.
     """
     check_pairs(source, target)

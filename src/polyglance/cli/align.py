@@ -50,12 +50,10 @@ def align_command(
     ] = 1500,
     seed: Annotated[
         int | None,
-        typer.Option(
-            min=0, help="Draw the words to evaluate on; default those of least frequency."
-        ),
+        typer.Option(min=0, help="Draw the words to evaluate on; default the least frequent."),
     ] = None,
     translations: Annotated[
-        int | None, typer.Option(min=1, help="Pairs a source word to learn from; default all.")
+        int | None, typer.Option(min=1, help="Pairs per source word to learn from; default all.")
     ] = None,
     evaluate: Annotated[
         bool, typer.Option(help="Precision of translation before and after.")
@@ -64,7 +62,7 @@ def align_command(
         Path | None, typer.Option(help="Also write SRC's mapped vectors here, a .vec file.")
     ] = None,
     lenient: Annotated[
-        bool, typer.Option(help="Pass over words that are twice or not UTF-8.")
+        bool, typer.Option(help="Skip words that occur twice or are not UTF-8.")
     ] = False,
 ) -> None:
     """Learn a linear map from SRC's word vectors to TGT's with a dictionary."""

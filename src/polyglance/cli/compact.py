@@ -11,7 +11,7 @@ FACTS = ("data", "fingerprint", "captions")
 
 
 def compact_command(
-    run: Annotated[Path, typer.Argument(help="A trained model of universal words, as MULE's.")],
+    run: Annotated[Path, typer.Argument(help="A trained model of universal words, such as MULE.")],
     out: Annotated[Path, typer.Option(help="Folder of the model to write.")],
 ) -> None:
     """Store words' vectors instead of what computes them: the model to deploy."""

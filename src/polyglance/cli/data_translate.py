@@ -29,20 +29,20 @@ def translate_command(
         str, typer.Option(help="kinds of captions to translate")
     ] = "independent,translation",
     captions: Annotated[
-        int | None, typer.Option(min=1, help="captions of a photograph to translate; default all")
+        int | None, typer.Option(min=1, help="captions per image to translate; default all")
     ] = None,
     beside: Annotated[
         bool, typer.Option("--beside", help="also beside people's captions in these languages")
     ] = False,
-    images: Annotated[Images, typer.Option(help="how pictures get into OUT")] = Images.symlink,
+    images: Annotated[Images, typer.Option(help="how images get into OUT")] = Images.symlink,
     force: Annotated[bool, typer.Option("--force", help="fill OUT again")] = False,
     cache: Annotated[
         Path | None, typer.Option(help="cache folder (default: the XDG cache)")
     ] = None,
 ) -> None:
-    """Translate captions into languages that photographs lack; people's captions stay.
+    """Translate captions into languages that images lack; human captions stay.
 
-    Translations are kept in the cache as they come: a run that was stopped goes on where it was.
+    Translations are kept in the cache as they come: an interrupted run continues where it stopped.
     """
     from polyglance.data.convert import write_folder
     from polyglance.translation import make_translator

@@ -76,7 +76,7 @@ def evaluate_command(
         typer.Option(
             help="Join the scores of all translations: average, or learned on val (literal: with "
             "all 352 parameters of the paper); none where the recipe translates and this "
-            "evaluation shall not."
+            "evaluation should not."
         ),
     ] = None,
     keep_weights: Annotated[

@@ -1,4 +1,4 @@
-"""Checks of what a command shall write, before its work and not after it."""
+"""Checks of what a command is to write, before its work and not after it."""
 
 import os
 from collections.abc import Iterable

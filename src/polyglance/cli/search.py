@@ -48,7 +48,7 @@ def search_command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Rank these captions for images instead: a text file with a caption a line, a "
+            help="Rank these captions for images instead: a text file with one caption per line, a "
             "CSV/TSV/Parquet with a column 'caption', or a dataset folder.",
         ),
     ] = None,

@@ -39,9 +39,9 @@ def study_command(
     overrides: Annotated[
         list[str] | None, typer.Option("--set", help="path=value for every run, or those of --rows")
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try runs again that failed.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Try failed runs again.")] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only print what would be run, and the time.")
+        bool, typer.Option("--plan", help="Only print what would be run, and how long it takes.")
     ] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     cache: Annotated[Path | None, typer.Option(help="Cache folder for features and runs.")] = None,
@@ -50,7 +50,7 @@ def study_command(
         typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for what asks for one."),
     ] = None,
 ) -> None:
-    """Train and evaluate all rows of a paper's table; the same command goes on after a stop."""
+    """Train and evaluate all rows of a paper's table; run it again to resume."""
     if list_all:
         _list_studies(name)
         return

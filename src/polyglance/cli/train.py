@@ -24,7 +24,7 @@ def train_command(
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="go on with a killed run, or with more training.epochs in a finished"
+            "--resume", help="resume a killed run, or a finished one with more training.epochs"
         ),
     ] = False,
     cache: Annotated[Path | None, typer.Option(help="where features are kept")] = None,

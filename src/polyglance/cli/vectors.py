@@ -20,23 +20,25 @@ def vectors_command(
         Path, typer.Option(help="Folder for CODE.bin (any word has a vector) or CODE.vec.")
     ] = Path("vectors"),
     languages: Annotated[
-        str | None, typer.Option(help="Codes with commas between; default all of DATA.")
+        str | None, typer.Option(help="Comma-separated codes; default all of DATA.")
     ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(metavar="CODE=FILE", help="Also a text file, a sentence a line; repeatable."),
+        typer.Option(
+            metavar="CODE=FILE", help="Also a text file with one sentence per line; repeatable."
+        ),
     ] = None,
     lexicon: Annotated[
         Path | None, typer.Option(help="Also the synonyms of a lexicon.tsv.gz.")
     ] = None,
     split: Annotated[str, typer.Option(help="Captions to read.")] = "train",
     format: Annotated[str, typer.Option(help="bin (with n-grams) or vec (text).")] = "bin",
-    dim: Annotated[int, typer.Option(min=1, help="Numbers of a vector.")] = 300,
+    dim: Annotated[int, typer.Option(min=1, help="Dimension of a vector.")] = 300,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the sentences.")] = 5,
     threshold: Annotated[int, typer.Option(min=1, help="A word must occur this often.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
 ) -> None:
-    """Train word vectors (fastText's skip-gram with n-grams), one file a language."""
+    """Train word vectors (fastText's skip-gram with n-grams), one file per language."""
     if format not in ("bin", "vec"):
         raise PolyglanceError(f"--format {format}: expected bin or vec")
     from polyglance.progress import Bar

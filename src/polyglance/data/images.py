@@ -110,7 +110,7 @@ def content_key(path: Path) -> str:
 
 
 def _check_regular(path: Path) -> None:
-    """A folder or a pipe is not an image, and opening a pipe would wait for ever."""
+    """A folder or a pipe is not an image, and opening a pipe would wait forever."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
         raise ImageProblem(path, "a folder" if stat.S_ISDIR(mode) else "not a regular file")

@@ -1,6 +1,6 @@
 """Cross-lingual consistency, one score from those of a query's translations (SMALR, §3.4).
 
-CLC-A is their mean; CLC-C a small network over them, learnt on the validation split. The network
+CLC-A is their mean; CLC-C a small network over them, learned on the validation split. The network
 with all its parameters, as the paper words it: `literal_consistency`.
 """
 
@@ -40,7 +40,7 @@ class Consistency:
     Without the division the hinge loss of scores that often violate the margin is least when all
     scores are equal, and 30 steps lead there: every image ranks alike. The network is
     homogeneous, so the division changes no ranking. All weights start equal and learn from all
-    pairs at once, so the 32 units stay equal for ever, and the second layer cancels:
+    pairs at once, so the 32 units stay equal forever, and the second layer cancels:
     `first` [L] is what each unit gives the languages. `shift` is added to the scores, as a ReLU
     would make all negative ones equal.
     """
@@ -89,7 +89,7 @@ def fit_consistency(
     inputs = torch.from_numpy(np.asarray(scores, np.float32)) + shift
     owner = torch.from_numpy(np.asarray(caption_image, np.int64))
     first = torch.from_numpy(Consistency.uniform(len(scores)).first).requires_grad_()
-    optimiser = torch.optim.Adam([first], lr=rate)
+    optimizer = torch.optim.Adam([first], lr=rate)
     least, best = float("inf"), first.detach().clone()
     for step in range(iterations + 1):
         if (total := first.sum()) <= 0:
@@ -98,9 +98,9 @@ def fit_consistency(
         if float(loss.detach()) < least:
             least, best = float(loss.detach()), first.detach().clone()
         if step < iterations:
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()
-            optimiser.step()
+            optimizer.step()
     return Consistency(best.numpy(), shift)
 
 

@@ -34,7 +34,7 @@ def write_weights(
     Args:
         folder: of the model.
         targets: the languages whose scores are joined, in order.
-        translator: the name of what translated the captions they were learnt from.
+        translator: the name of what translated the captions they were learned from.
         weights: by the language of the query.
     """
     shown = {

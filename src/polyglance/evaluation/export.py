@@ -107,7 +107,7 @@ def clip_benchmark(report: Report, language: str, pretrained: str = "") -> dict[
 
 
 def write_clip_benchmark(folder: Path, report: Report, pretrained: str = "") -> list[Path]:
-    """One DATASET_MODEL_LANGUAGE.json a language, as `clip_benchmark build` reads them.
+    """One DATASET_MODEL_LANGUAGE.json per language, as `clip_benchmark build` reads them.
 
     Args:
         folder: where to.

@@ -84,15 +84,15 @@ def fit_literal(
     start = LiteralConsistency.uniform(len(scores))
     first = torch.from_numpy(start.first).requires_grad_()
     second = torch.from_numpy(start.second).requires_grad_()
-    optimiser = torch.optim.Adam([first, second], lr=rate)
+    optimizer = torch.optim.Adam([first, second], lr=rate)
     for _ in range(iterations):
         joined = _forward(inputs, first, second)
         if scaled:
             joined = joined / (second * first.sum(1).clamp(min=0)).sum()
         loss = matching_loss(joined, owner)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     return LiteralConsistency(first.detach().numpy(), second.detach().numpy(), shift)
 
 

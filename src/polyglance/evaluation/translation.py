@@ -107,7 +107,7 @@ class Translation:
             raise PolyglanceError("--keep-weights needs --consistency learned")
         if self.consistency in ("learned", "literal"):
             if split == self.learn_on:
-                notes.append(f"the weights are learnt on '{split}' and evaluated on it, too")
+                notes.append(f"the weights are learned on '{split}' and evaluated on it, too")
             sources = [captions.language for captions in chosen]
             literal = self.consistency == "literal"
             translated.learn(dataset, self.learn_on, sources, kinds, show_progress, literal)

@@ -56,7 +56,7 @@ def open_captions(
     split: str | None = None,
     cache: Path | None = None,
 ) -> CaptionList:
-    """The captions of a text file (one a line), a table, or a dataset.
+    """The captions of a text file (one per line), a table, or a dataset.
 
     Args:
         source: a table is a CSV, TSV or Parquet with a column `caption`, and perhaps `language`

@@ -135,7 +135,7 @@ def _kept_weights(
         return None, [f"{FILE} has no weights for queries in '{language}'; the mean is taken"]
     notes = [f"scores are joined by the weights of {FILE}"]
     if kept.translator != translator:
-        notes.append(f"{FILE} was learnt with {kept.translator}, not {translator}")
+        notes.append(f"{FILE} was learned with {kept.translator}, not {translator}")
     return kept.weights[language], notes
 
 

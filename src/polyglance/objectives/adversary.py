@@ -1,4 +1,4 @@
-"""A language classifier whose gradient is reversed: languages shall be indistinguishable."""
+"""A language classifier whose gradient is reversed: languages should become indistinguishable."""
 
 import math
 from typing import Any
@@ -53,17 +53,17 @@ class LanguageClassifier(nn.Linear):
     """
 
     def loss(
-        self, averages: Tensor, speakers: Tensor, strength: float, progress: float, scaled: bool
+        self, averages: Tensor, languages: Tensor, strength: float, progress: float, scaled: bool
     ) -> Tensor:
         """Cross-entropy of the languages.
 
         Args:
             averages: [n, W], average word vectors of texts.
-            speakers: [n], the number of each text's language.
+            languages: [n], the number of each text's language.
             strength: of the reversed gradient.
             progress: share of the training that is done, for `ramp`.
             scaled: whether the loss is scaled by `strength`, too.
         """
         logits = self(reverse_gradient(averages, strength * ramp(progress)))
-        loss = functional.cross_entropy(logits, speakers)
+        loss = functional.cross_entropy(logits, languages)
         return strength * loss if scaled else loss

@@ -45,7 +45,7 @@ class Objective(nn.Module):
         raise TypeError("an objective defines loss()")
 
     def advance(self) -> None:
-        """Told once before the losses of every update that is not warming up."""
+        """Called once before the losses of every update that is not warming up."""
 
     def for_captions(self) -> "Objective":
         """The objective of captions against captions: the same, unless it counts for itself."""

@@ -10,7 +10,7 @@ from polyglance.text.embedders import Embedder, Substitutes, TextBatch
 from polyglance.training.data import TrainingData
 
 VARYING_FROM = 0.2
-"""The grid's rule leaves a image whole whose r ~ U(0, 1) is not above this."""
+"""The grid's rule leaves an image whole whose r ~ U(0, 1) is not above this."""
 
 STREAM = 1000
 """Behind the streams of training/samplers: three for every term of an update."""

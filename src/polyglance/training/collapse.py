@@ -13,7 +13,7 @@ FLAT = 0.01
 class CollapseDetector:
     """Counts consecutive updates whose loss is that of equal scores.
 
-    Max-of-hinges from a cold start often sits at 2·α·B; left alone it may stay there for ever.
+    Max-of-hinges from a cold start often sits at 2·α·B; left alone it may stay there forever.
     """
 
     def __init__(self, patience: int = 300) -> None:

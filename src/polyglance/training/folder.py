@@ -109,7 +109,7 @@ def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> N
     if saved.get("fingerprint") != fingerprint:
         raise PolyglanceError(
             f"{out}: the captions have changed since the run there was started on "
-            f"'{saved.get('data')}'; start anew with another --out"
+            f"'{saved.get('data')}'; start again with another --out"
         )
 
 

@@ -71,16 +71,16 @@ def draw_curve(folder: Path) -> None:
 
     rows = [row for _, row in read_jsonl(folder / FILE)]
     losses = [(row["update"], row["loss"]) for row in rows if "loss" in row]
-    judged = [(row["update"], row["mr"]) for row in rows if "mr" in row]
+    evaluated = [(row["update"], row["mr"]) for row in rows if "mr" in row]
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     left.plot(*zip(*losses, strict=True), linewidth=1) if losses else None
     left.set(xlabel="updates", ylabel="training loss", yscale="log")
-    for code in sorted({code for _, mr in judged for code in mr}):
-        points = [(update, mr[code]) for update, mr in judged if code in mr]
+    for code in sorted({code for _, mr in evaluated for code in mr}):
+        points = [(update, mr[code]) for update, mr in evaluated if code in mr]
         right.plot(*zip(*points, strict=True), marker="o", markersize=3, linewidth=1, label=code)
     right.set(xlabel="updates", ylabel="mR on validation (%)")
-    if judged:
+    if evaluated:
         right.legend(ncols=2, fontsize="x-small")
     with atomic(folder / "curve.png") as handle:
         FigureCanvasAgg(figure).print_png(handle)

@@ -180,7 +180,7 @@ class Trainer:
         done = self.done
         if self.updates < done.update:
             raise PolyglanceError(
-                f"{self.out}: the run there has made {done.update} updates, and now shall have "
+                f"{self.out}: the run there has made {done.update} updates, and is now to have "
                 f"{self.updates} in all; give it more with --set training.epochs=…"
             )
         # Runs of older versions do not say what they planned, but what they ended with.

@@ -83,7 +83,7 @@ def add_language(
     split: str = "test",
     cache: Path | None = None,
 ) -> Extension:
-    """Bring a trained model to a language; all that it knew stays as it was, bit by bit.
+    """Bring a trained model to a language; all that it knew stays as it was, bit for bit.
 
     Args:
         source: the folder of a trained model.
@@ -202,7 +202,9 @@ def check_unchanged(old: Model, new: Model) -> int:
     state = new.network.state_dict()
     for name, value in old.network.state_dict().items():
         if name not in state or not state[name].equal(value):
-            raise PolyglanceError(f"'{name}' of the model has changed: this is a fault of ours")
+            raise PolyglanceError(
+                f"'{name}' of the model has changed: this is a bug in Polyglance; please report it"
+            )
     return sum(value.numel() for value in old.network.state_dict().values())
 
 

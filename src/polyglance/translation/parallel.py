@@ -47,7 +47,7 @@ def _key(text: str) -> str:
 
 @translators.register("file")
 def file_translator(argument: str) -> ParallelTexts:
-    """`file:PATH`: a sentence a line in several languages, TSV or JSON lines, gzipped or not.
+    """`file:PATH`: one sentence per line in several languages, TSV or JSON lines, gzipped or not.
 
     The first line of a TSV names the languages of its columns; a JSON line is an object
     `{"en": "A dog.", "de": "Ein Hund."}`. Cells may be empty.
@@ -96,7 +96,7 @@ def _tsv_rows(path: Path) -> Iterator[Row]:
 def caption_translator(argument: str) -> ParallelTexts:
     """`captions:DATASET`: people's translations among a dataset's own captions.
 
-    A query that is a image's caption of kind `translation` becomes that image's
+    A query that is an image's caption of kind `translation` becomes that image's
     `translation` in the other language. Independent captions are no translations of each other:
     to use one as such would show the model a second description of the image.
     """

@@ -24,8 +24,8 @@ def translate(
         texts: in the source language.
         source: language of the texts.
         target: language of the translations.
-        cache: folder where translations are kept as they come, so that a run that is killed goes on
-            where it was; None is the XDG cache.
+        cache: folder where translations are kept as they come, so that a killed run continues
+            where it stopped; None is the XDG cache.
         show_progress: whether to show a progress bar; None is on a terminal.
     """
     if source == target:

@@ -1,4 +1,4 @@
-"""Bottom-up attention regions: the TSV of generate_tsv.py, or a folder of one file an image."""
+"""Bottom-up attention regions: the TSV of generate_tsv.py, or a folder with one file per image."""
 
 import base64
 import binascii
@@ -44,7 +44,7 @@ def convert_butd(source: Path, images: Path | None = None, *, name: str = "butd"
 
 
 def _flat(source: Path) -> bool:
-    """Whether a folder holds one vector an image, as `cocobu_fc` does."""
+    """Whether a folder holds one vector per image, as `cocobu_fc` does."""
     path = None if source.is_file() else _files(source)[0]
     return path is not None and path.suffix == ".npy" and np.load(path, mmap_mode="r").ndim == 1
 

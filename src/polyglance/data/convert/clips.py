@@ -143,7 +143,7 @@ def _listed(path: Path) -> list[str]:
         names = np.load(path, allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
         raise PolyglanceError(
-            f"{path}: not a readable array of names ({error}); save it as a .txt, one name a line"
+            f"{path}: not a readable array of names ({error}); save it as a .txt, one name per line"
         ) from None
     if names.ndim != 1 or names.dtype.kind not in "US":
         raise PolyglanceError(f"{path}: holds {names.dtype} of {names.shape}, not a list of names")

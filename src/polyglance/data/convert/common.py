@@ -74,7 +74,7 @@ class Builder:
         """Add the captions of a file whose lines correspond to a list of images.
 
         Args:
-            path: the file, a caption a line.
+            path: the file, one caption per line.
             names: the list's file, and the image names in it.
             split: the split of all of them.
             language: the language of all captions.
@@ -173,7 +173,7 @@ def keyed_captions(path: Path) -> Iterator[tuple[str, str, str, str]]:
 
 
 def image_list(path: Path) -> list[str]:
-    """The image names of a list, one a line; what follows a `#` is no part of the name."""
+    """The image names of a list, one per line; what follows a `#` is not part of the name."""
     return [line.split("#")[0].strip() for _, line in lines(path) if line]
 
 

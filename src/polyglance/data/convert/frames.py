@@ -1,4 +1,4 @@
-"""One array of frame vectors a clip: found, checked and read a clip at a time."""
+"""One array of frame vectors per clip: found, checked and read one clip at a time."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

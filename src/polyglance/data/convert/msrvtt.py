@@ -1,4 +1,4 @@
-"""MSR-VTT: JSON with videos and sentences, one array of frames a clip."""
+"""MSR-VTT: JSON with videos and sentences, one array of frames per clip."""
 
 import csv
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def convert_msrvtt(
     max_frames: int = 0,
     lists: str = "",
 ) -> Conversion:
-    """MSR-VTT: *_videodatainfo.json (or MSRVTT_data.json) and an array of frames a clip.
+    """MSR-VTT: *_videodatainfo.json (or MSRVTT_data.json) and an array of frames per clip.
 
     Args:
         source: the folder.

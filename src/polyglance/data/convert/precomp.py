@@ -176,7 +176,7 @@ def _lengths(source: Path, split: str, rows: np.ndarray, step: int) -> np.ndarra
 def vectors_of(
     names: list[str], path: Path, step: int = 1, lengths: np.ndarray | None = None
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Read a few rows at a time, mapping them anew: the array may exceed memory.
+    """Read a few rows at a time, mapping them again: the array may exceed memory.
 
     Args:
         names: of the images, in the order of the rows.

@@ -1,4 +1,4 @@
-"""VATEX: English and Chinese captions of clips, one array of frames (I3D segments) a clip."""
+"""VATEX: English and Chinese captions of clips, one array of frames (I3D segments) per clip."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def convert_vatex(
     max_frames: int = 0,
     lists: str = "",
 ) -> Conversion:
-    """VATEX: vatex_training, validation and public_test JSON and an array of frames a clip.
+    """VATEX: vatex_training, validation and public_test JSON and an array of frames per clip.
 
     Args:
         source: the folder.

@@ -106,7 +106,7 @@ def train(pooling: Any, settings: PatternSettings) -> None:
 
     from polyglance.progress import track
 
-    optimiser = torch.optim.Adam(pooling.parameters(), lr=settings.lr)
+    optimizer = torch.optim.Adam(pooling.parameters(), lr=settings.lr)
     pooling.train()
     for _ in track(range(settings.steps), settings.pattern, settings.steps, "steps"):
         lengths = torch.randint(SEEN[0], SEEN[1] + 1, (settings.batch,))
@@ -114,9 +114,9 @@ def train(pooling: Any, settings: PatternSettings) -> None:
         ordered = sorted_sets(lengths, size, settings.dim)
         gap = pooling.coefficients(lengths) - true_coefficients(settings.pattern, lengths, size)
         loss = (ordered @ gap.unsqueeze(2)).square().mean()
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        optimiser.step()
+        optimizer.step()
 
 
 def sorted_sets(lengths: "Tensor", size: int, dim: int) -> "Tensor":

@@ -46,10 +46,10 @@ _ANY_WORD = regex.compile(r"[\p{L}\p{N}\p{Extended_Pictographic}]")
 class Nltk:
     """Lower case, then NLTK's `word_tokenize`, which keeps punctuation: VSE++, SCAN, VSRN, VSE∞.
 
-    Sentences are parted first, so that a full stop inside a caption is a token, too. That takes
+    Sentences are split first, so that a full stop inside a caption is a token, too. That takes
     no data files: `ABBREVIATIONS` stand for punkt's, so that tokens are the same on every
     machine. Scripts without spaces, which NLTK cannot read, are segmented first. A text without
-    a letter, digit or emoji has no tokens, so that a caption of punctuation alone is told.
+    a letter, digit or emoji has no tokens, so that a caption of punctuation alone is reported.
     """
 
     def __init__(self) -> None:

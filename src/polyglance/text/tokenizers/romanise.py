@@ -31,7 +31,7 @@ _SOUNDS = {
 
 
 def romanise(text: str, language: str | None) -> str:
-    """`text` with Chinese in pinyin without tones or Japanese in Hepburn, words parted by spaces.
+    """`text` with Chinese in pinyin without tones or Japanese in Hepburn, spaces between words.
 
     Text in other languages, and characters without a reading, are left as they are. Without a
     language the script decides: text with kana is Japanese, other text with Han Chinese.

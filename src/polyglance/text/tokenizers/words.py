@@ -29,7 +29,7 @@ _PLAIN_WORD = re.compile(r"\d+(?:[.,:]\d+)+[^\W_]*|[^\W_]+")
 
 @tokenizers.register("words")
 class Words:
-    """Lower-cased words without punctuation, for any language; hyphens part words.
+    """Lower-cased words without punctuation, for any language; hyphens separate words.
 
     French `l'homme` gives `l' homme`, English `man's` gives `man 's`, `isn't` gives `is n't`;
     numbers and emoji are kept. Chinese and Japanese are segmented. See docs/languages.md.

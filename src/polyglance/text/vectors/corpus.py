@@ -80,7 +80,7 @@ def text_sentences(path: Path, language: str, tokenizer: str = "words") -> Sente
     """The sentences of a plain text file.
 
     Args:
-        path: the file, a sentence a line.
+        path: the file, one sentence per line.
         language: of the file.
         tokenizer: how sentences are cut into words.
     """

@@ -3,7 +3,7 @@
 The format (version 12, little endian): magic, version; twelve int32 and a double of settings;
 the dictionary (counts, then per word its bytes, a zero, int64 count, int8 type); a byte that
 says whether the input matrix is quantised; the matrix (int64 rows, int64 columns, float32), first
-a row a word, then a row a bucket of hashed n-grams; the output matrix, which is not needed.
+one row per word, then one row per bucket of hashed n-grams; the output matrix, which is not needed.
 """
 
 import mmap
@@ -94,7 +94,7 @@ class SubwordVectors:
 
     @property
     def dim(self) -> int:
-        """Numbers of a vector."""
+        """Dimension of a vector."""
         return self.matrix.shape[1]
 
     @property

@@ -39,7 +39,7 @@ class WordVectors:
 
     @property
     def dim(self) -> int:
-        """Numbers of a vector."""
+        """Dimension of a vector."""
         return self.matrix.shape[1]
 
     def __len__(self) -> int:
