@@ -18,3 +18,15 @@ class NoWords(PolyglanceError):
 
 class PolyglanceWarning(UserWarning):
     """What a caller should know and that does not stop the work, such as unreadable images."""
+
+
+class UnknownWordsWarning(PolyglanceWarning):
+    """Words that mean nothing to a model: embeddings of texts that have no other say nothing."""
+
+
+class UnknownLanguageWarning(PolyglanceWarning):
+    """A language that a model was not trained on."""
+
+
+class UnreadableImageWarning(PolyglanceWarning):
+    """An image that was left out."""

@@ -62,7 +62,7 @@ def read_image(path: Path, at_least: int | None = None) -> Image.Image:
         with path.open("rb") as handle, open_image(path, handle) as image:
             _shrink(path, image, at_least)
             image.load()
-            return _to_rgb(path, _upright(image))
+            return to_rgb(path, image)
     except (PolyglanceError, KeyboardInterrupt):
         raise
     except OSError as error:
@@ -177,7 +177,9 @@ def _upright(image: Image.Image) -> Image.Image:
         return image
 
 
-def _to_rgb(path: Path, image: Image.Image) -> Image.Image:
+def to_rgb(path: Path, image: Image.Image) -> Image.Image:
+    """The upright RGB image of a decoded one; `path` names it in errors."""
+    image = _upright(image)
     if image.mode.startswith(("I", "F")):
         image = Image.fromarray(_to_8_bit(path, np.asarray(image)))
     elif image.has_transparency_data:

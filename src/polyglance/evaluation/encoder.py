@@ -1,5 +1,6 @@
 """What an evaluation needs of a model, and how it handles and compares what that encodes."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.errors import PolyglanceError
+from polyglance.errors import PolyglanceError, UnknownLanguageWarning, UnknownWordsWarning
 from polyglance.sets import Embeddings
 from polyglance.similarity import Score, dot, normalise, scores
 
@@ -44,6 +45,23 @@ class Encoder(Protocol):
             cache: folder for features; None is the XDG cache.
             show_progress: whether to show a progress bar; None is on a terminal.
         """
+
+
+def encode_quietly(
+    model: Encoder, texts: list[str], language: str | None, show_progress: bool | None = False
+) -> Embeddings:
+    """A model's embeddings of texts without warnings of unknown words, which recalls tell of.
+
+    Args:
+        model: that encodes.
+        texts: n sentences.
+        language: of all texts; None for one that the model does not know.
+        show_progress: whether to show a progress bar; None is on a terminal.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownWordsWarning)
+        warnings.simplefilter("ignore", UnknownLanguageWarning)
+        return model.encode_text(texts, language, show_progress=show_progress)
 
 
 class Similarity(NamedTuple):

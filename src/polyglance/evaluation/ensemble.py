@@ -13,6 +13,7 @@ from polyglance.evaluation.encoder import (
     as_embeddings,
     concatenate,
     dim_of,
+    encode_quietly,
     finite,
     similarity_of,
 )
@@ -85,9 +86,7 @@ class Ensemble:
         parts = []
         for model, known, prepare in zip(self.models, self._known, self._prepare, strict=True):
             given = language if known is None or language in known else None
-            parts.append(
-                prepare(as_embeddings(model.encode_text(texts, given, show_progress=False)))
-            )
+            parts.append(prepare(as_embeddings(encode_quietly(model, texts, given))))
         return Bundle(parts)
 
     def encode_dataset(

@@ -21,6 +21,7 @@ from polyglance.evaluation.encoder import (
     as_embeddings,
     concatenate,
     dim_of,
+    encode_quietly,
     finite,
     shape,
     similarity_of,
@@ -192,7 +193,7 @@ def _encode(
 
     def encode(texts: list[str]) -> Embeddings:
         language = captions.language if known else None
-        return as_embeddings(model.encode_text(texts, language, show_progress=False))
+        return as_embeddings(encode_quietly(model, texts, language))
 
     parts = []
     for count, found in in_batches(source, part, encode):

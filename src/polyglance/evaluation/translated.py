@@ -26,6 +26,7 @@ from polyglance.evaluation.encoder import (
     as_embeddings,
     concatenate,
     dim_of,
+    encode_quietly,
     finite,
     similarity_of,
 )
@@ -142,9 +143,7 @@ class Translated:
         if language is None:
             raise PolyglanceError("a text can be translated only if its language is given")
         given = language if self.known is None or language in self.known else None
-        plain = self._prepare(
-            as_embeddings(self.model.encode_text(texts, given, show_progress=False))
-        )
+        plain = self._prepare(as_embeddings(encode_quietly(self.model, texts, given)))
         parts, present = [], []
         for target in self.targets:
             found, there = self._encode(texts, language, target, plain)
@@ -166,9 +165,7 @@ class Translated:
         while there.any():
             rows = np.flatnonzero(there)
             try:
-                encoded = self.model.encode_text(
-                    [found[row] or "" for row in rows], target, show_progress=False
-                )
+                encoded = encode_quietly(self.model, [found[row] or "" for row in rows], target)
             except NoWords as error:
                 there[rows[error.index]] = False
                 continue

@@ -102,12 +102,14 @@ def _readable(model: "Model", captions: CaptionList) -> tuple[CaptionList, list[
 
 def _encode(model: "Model", captions: CaptionList, show: bool | None) -> np.ndarray:
     """Embeddings [m, D], language by language."""
+    from polyglance.evaluation.encoder import encode_quietly
+
     found = np.empty((len(captions), model.dim), np.float32)
     codes = np.array([code or "" for code in captions.languages])
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
         texts = [captions.texts[row] for row in rows]
-        found[rows] = model.encode_text(texts, str(code) or None, show_progress=show)
+        found[rows] = encode_quietly(model, texts, str(code) or None, show)
     return found
 
 

@@ -32,6 +32,7 @@ class ConsistentQueries:
     def scores(self, model: "Model", gallery: Gallery) -> np.ndarray:
         """Joint scores [N, Q] of a gallery's images and the queries."""
         from polyglance.evaluation.consistency import average_scores
+        from polyglance.evaluation.encoder import encode_quietly
 
         present = np.array([[text is not None for text in own] for own in self.texts.values()]).T
         shape = len(self.texts), len(gallery), len(self.queries)
@@ -40,7 +41,7 @@ class ConsistentQueries:
             there = np.flatnonzero(present[:, number])
             if len(there):
                 found = [own[row] or "" for row in there]
-                texts = model.encode_text(found, target, show_progress=False)
+                texts = encode_quietly(model, found, target)
                 scores[number][:, there] = model.similarity(gallery.embeddings, texts)
         if self.weights is None:
             return average_scores(scores, present)

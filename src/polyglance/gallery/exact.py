@@ -95,7 +95,9 @@ def find(
         scores: [N, Q] of the gallery's images and the queries; None computes them.
     """
     if scores is None:
-        texts = [model.encode_text(q.text, q.language, show_progress=False)[0] for q in queries]
+        from polyglance.evaluation.encoder import encode_quietly
+
+        texts = [encode_quietly(model, [q.text], q.language)[0] for q in queries]
         scores = model.similarity(gallery.embeddings, np.stack(texts))
     return [
         QueryResult(query, _hits(gallery, column, top))

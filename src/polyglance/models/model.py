@@ -1,18 +1,22 @@
 """`Model`: what users load, encode with and save."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from polyglance.data.dataset import Dataset
-from polyglance.errors import NoWords, PolyglanceError
+from polyglance.data.given import GivenImage, as_files
+from polyglance.data.images import ImageProblem
+from polyglance.errors import NoWords, PolyglanceError, UnreadableImageWarning
 from polyglance.files import atomic, has_file, read_json, refuse_pipes, write_json
 from polyglance.models.attention import Sets
 from polyglance.models.network import Network, build_network
+from polyglance.models.unknown import read_known, warn_of_unknown
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
@@ -104,6 +108,10 @@ class Model:
     ) -> Embeddings:
         """Embeddings of texts, float32 [n, D].
 
+        Words that the model does not know are an `UnknownWordsWarning`: texts of such words alone
+        have embeddings that say nothing of them. A language that it was not trained on
+        is an `UnknownLanguageWarning`. `unknown_words` tells beforehand.
+
         Args:
             texts: n texts, or one.
             language: of all of them; without it the script decides on words.
@@ -111,7 +119,23 @@ class Model:
             show_progress: None shows a bar on a terminal where it takes long.
         """
         texts = [texts] if isinstance(texts, str) else list(texts)
-        return self.encode_tokens(self.tokens(texts, language), language, batch_size, show_progress)
+        tokens = self.tokens(texts, language)
+        warn_of_unknown(self, texts, language, stacklevel=3)
+        return self.encode_tokens(tokens, language, batch_size, show_progress)
+
+    def unknown_words(
+        self, texts: Sequence[str] | str, language: str | None = None
+    ) -> list[tuple[str, ...]]:
+        """The words of each text that mean nothing to the model.
+
+        `len(model.unknown_words("ein Zebra", "de")[0])` of a text's words are passed over; if it
+        is all of them, the embedding says nothing about the text.
+
+        Args:
+            texts: n texts, or one.
+            language: of all of them.
+        """
+        return [unknown for _, unknown in read_known(self, texts, language)]
 
     def encode_tokens(
         self,
@@ -141,27 +165,43 @@ class Model:
 
     def encode_images(
         self,
-        images: Sequence[str | Path] | str | Path,
+        images: Iterable[GivenImage] | GivenImage,
         cache: Path | None = None,
         show_progress: bool | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
     ) -> Embeddings:
-        """Embeddings of image files, float32 [n, D]; an unreadable image is an error.
+        """Embeddings of images, float32 [n, D].
 
         Args:
-            images: n paths, or one.
+            images: n images, or one: paths, bytes of files, images of Pillow, or arrays [H, W] or
+                [H, W, 1|3|4] of uint8 or of floats from 0 to 1; [n, H, W, C] are n of them.
             cache: where features are kept; None is the XDG cache.
             show_progress: None shows a bar on a terminal where it takes long.
+            on_error: "raise" makes an unreadable image an error. With "skip" its row is NaN (of a
+                cross-attention model an empty set), so that rows stay in the order of the images,
+                and an `UnreadableImageWarning` names it.
         """
+        if on_error not in ("raise", "skip"):
+            raise PolyglanceError(f"on_error='{on_error}': must be 'raise' or 'skip'")
         feature = self.recipe.image.feature
         if feature.startswith("imported/"):
             raise PolyglanceError(
                 f"this model was trained on '{feature}', which cannot be computed from images; "
                 "train on an extractor such as efficientnet-lite2/global"
             )
-        paths = [images] if isinstance(images, str | Path) else images
-        files = [Path(path) for path in paths]
-        found = extract(files, feature, cache, show_progress=show_progress, skip_unreadable=False)
-        return self.encode_features(found, np.arange(len(found)))
+        skip = on_error == "skip"
+        with as_files(images) as (paths, names):
+            called = dict(zip(paths, names, strict=True))
+            try:
+                found = extract(
+                    paths, feature, cache, show_progress=show_progress, skip_unreadable=skip
+                )
+            except ImageProblem as problem:
+                raise ImageProblem(Path(called[problem.path]), problem.reason) from None
+        for path, reason in found.problems:
+            message = f"{called[path]}: skipped, {reason}"
+            warnings.warn(message, UnreadableImageWarning, stacklevel=2)
+        return self.encode_available(found)
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
