@@ -128,6 +128,8 @@ def _run(
     for reason in document.draft:
         typer.echo(f"draft: {reason}", err=True)
     typer.echo(f"report: {', '.join(map(str, paths))}")
+    for row, why in plan.unavailable.items():
+        typer.echo(f"not run: {row}; {why}", err=True)
     if failed:
         typer.echo(f"{len(failed)} of {len(plan.runs)} runs failed:", err=True)
         for key, reason in failed.items():
@@ -184,9 +186,13 @@ def _list_studies(pattern: str | None) -> None:
 
 def _print_plan(plan: "Plan", options: "Options") -> None:
     from polyglance.studies.execute import estimate, pending, wanted
+    from polyglance.studies.plan import is_chosen
     from polyglance.studies.times import duration
 
     known, runs, todo = estimate(plan, options), wanted(plan, options), pending(plan, options)
+    for name, why in plan.unavailable.items():
+        if is_chosen(name, options.rows):
+            typer.echo(f"missing\t{name}\t{why}")
     keys = {run.key for run in todo}
     for run in runs:
         folder = options.folder(run)

@@ -21,6 +21,10 @@ def check_references(study: Study, source: str) -> None:
         where = f"{source}: row '{row.name}'"
         if row.compare_to is not None:
             _known(row.compare_to, rows, f"{where}, compare_to", "row")
+        for name in row.ensemble:
+            _known(name, rows, f"{where}, ensemble", "row")
+            if study.row(name).ensemble:
+                raise PolyglanceError(f"{where}: an ensemble of the ensemble '{name}'")
         _check_figures(row, columns, starred, where)
     for claim in study.claims:
         where = f"{source}: claim '{claim.text}'"

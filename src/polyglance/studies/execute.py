@@ -121,12 +121,12 @@ def uses_lexicon(plan: Plan) -> bool:
 
 
 def _stages(todo: Sequence[Run]) -> list[list[Run]]:
-    """Runs in the order in which they can start: sources first, then what starts from them."""
+    """Runs in the order in which they can start: first those that others need."""
     stages, left = [], list(todo)
     while left:
         waiting = {run.key for run in left}
-        stages.append([run for run in left if run.source not in waiting])
-        left = [run for run in left if run.source in waiting]
+        stages.append([run for run in left if not run.before & waiting])
+        left = [run for run in left if run.before & waiting]
     return stages
 
 

@@ -10,7 +10,7 @@ from polyglance.evaluation.perturb import Perturbation, perturbation_tag
 from polyglance.recipes import load_recipe
 from polyglance.recipes.schema import Section, TranslationRecipe
 from polyglance.studies.digests import Digests
-from polyglance.studies.schema import Column, MachineCaptions, Row, Study
+from polyglance.studies.schema import Column, EvaluationSettings, MachineCaptions, Row, Study
 from polyglance.text.lexicon import lexicon_path
 
 
@@ -38,6 +38,9 @@ class View(Section):
     machine: MachineCaptions | None = None
     lexicon: str | None = None
     """Digest of the lexicon that a translator looks words up in."""
+    folds: int | None = None
+    """Of the images, to average over; None is one."""
+    same_text: bool | None = None
 
 
 def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
@@ -72,6 +75,7 @@ def view_of(
     perturb: str | None = None,
     lexicon: Path | None = None,
     digests: Digests | None = None,
+    evaluation: EvaluationSettings | None = None,
 ) -> str:
     """What is done before a cell's evaluation, as `Need` has it.
 
@@ -81,8 +85,17 @@ def view_of(
         perturb: how the queries are changed; None leaves them.
         lexicon: of translators that name none; None is $POLYGLANCE_LEXICON.
         digests: of files; None leaves them out.
+        evaluation: the study's, whose folds are the column's where it has none.
     """
-    view = View(perturb=perturb, translation=translation_of(row), machine=column.machine)
+    evaluation = evaluation or EvaluationSettings()
+    folds = column.folds or evaluation.folds
+    view = View(
+        perturb=perturb,
+        translation=translation_of(row),
+        machine=column.machine,
+        folds=folds if folds > 1 else None,
+        same_text=evaluation.same_text or None,
+    )
     if digests is not None and (path := _translator_lexicon(view, lexicon)) is not None:
         view = view.model_copy(update={"lexicon": digests.of_lexicon(path)})
     found = {k: v for k, v in view.model_dump(mode="json").items() if v is not None}
@@ -119,7 +132,7 @@ def needs_of(
         lexicon: for translators and perturbations that need one.
         digests: of files, so that results follow the lexicon's content.
     """
-    kinds, more = kinds_of(study, row, column), (lexicon, digests)
+    kinds, more = kinds_of(study, row, column), (lexicon, digests, study.evaluation)
     plain = Need(kinds, language, view_of(row, column, None, *more))
     if column.perturb is None:
         return (plain,)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.data.dataset import Dataset, dataset_fingerprint
+from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.report import HUMAN_KINDS
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.registry import nearest
 from polyglance.studies.digests import Digests
-from polyglance.studies.fingerprint import group_key, nameless, run_key
+from polyglance.studies.fingerprint import IMPORTED, group_key, nameless, run_key
 from polyglance.studies.inputs import Input, run_inputs
 from polyglance.studies.measured import (
     Trial,
@@ -33,9 +34,13 @@ from polyglance.studies.overrides import (
     replaced,
 )
 from polyglance.studies.schema import Column, Profile, Row, Study, Training
+from polyglance.vision.store import META
 
 SOURCE, RUN = "source:", "run:"
 """How a row names a source of the study, and a recipe the run that became of it."""
+
+MEMBERS = "members"
+"""The field of run.json with the runs of an ensemble."""
 
 X = int | float | str | None
 NOTHING: Mapping[str, Any] = {}
@@ -59,6 +64,8 @@ class Run:
     """What it reads beside the data."""
     files: dict[str, str] = field(default_factory=dict)
     """Their digests by name."""
+    members: tuple[str, ...] = ()
+    """Of an ensemble, the keys of the runs whose scores it averages."""
 
     @cached_property
     def group(self) -> str:
@@ -68,12 +75,19 @@ class Run:
         return self.key if self.recipe is None else group_key(self.recipe, self.data)
 
     @property
+    def before(self) -> set[str]:
+        """Keys of the runs that have to come before."""
+        return {*self.members, *([self.source] if self.source else [])}
+
+    @property
     def label(self) -> str:
         more = f" (+{len(self.labels) - 1})" if len(self.labels) > 1 else ""
         return self.labels[0] + more
 
     def as_dict(self) -> dict[str, Any]:
         """What is run, for files."""
+        if self.members:
+            return {MEMBERS: list(self.members)}
         if self.recipe is not None:
             return {"recipe": self.recipe.model_dump(mode="json"), "files": self.files}
         return {} if self.trial is None else self.trial.as_dict()
@@ -146,6 +160,8 @@ class Plan:
     """Languages of columns that the data lacks."""
     lacking: dict[str, list[str]] = field(default_factory=dict)
     """Rows that train on languages which the data lacks."""
+    unavailable: dict[str, str] = field(default_factory=dict)
+    """Rows that cannot be run here → what is missing, and where it would come from."""
 
     @cached_property
     def before(self) -> bool:
@@ -210,6 +226,8 @@ def make_plan(
     columns, missing = _columns(study, facts)
     plan = Plan(study, chosen, profile, seeds or chosen.seeds, columns, [], {}, missing)
     for row in study.all_rows:
+        if row.ensemble:
+            continue
         last = read_changes(overrides if is_chosen(row.name, only) else {})
         count = seeds or _seeds(chosen, row)
         for x in _xs(study, chosen, row):
@@ -222,15 +240,21 @@ def make_plan(
                     except _Lacking as lacking:
                         plan.lacking.setdefault(row.name, lacking.languages)
                         break
+                    except _Unavailable as unavailable:
+                        plan.unavailable.setdefault(row.name, str(unavailable))
+                        break
                     _describe(run, row, x, each, seed)
                     for name in _fills(plan, row, training, run, facts):
                         sources[seed].setdefault(name, run.key)
             plan.lines.append(Line(row, x, sources))
         if study.experiment is not None:
             check_measures(study, row, [line.sources[0] for line in plan.lines if line.row is row])
+    add_ensembles(plan)
     if facts is not None:
         if not plan.runs:
             codes = sorted({code for codes in plan.lacking.values() for code in codes})
+            if not codes:
+                raise PolyglanceError(f"no row can be run: {next(iter(plan.unavailable.values()))}")
             raise PolyglanceError(
                 f"{facts.dataset.name}: every row trains on languages that the data lacks "
                 f"({', '.join(codes)}); it has {', '.join(facts.languages)}"
@@ -340,6 +364,7 @@ def _add(
             seeded = recipe.training.model_copy(update={"seed": seed})
             recipe = recipe.model_copy(update={"training": seeded})
             _check_languages(recipe, facts)
+            _check_inputs(recipe, facts)
             source = _source(plan, row, recipe, overrides, seed, facts)
             if source is not None and recipe.transfer is not None:
                 begun = recipe.transfer.model_copy(update={"source": f"{RUN}{source.key}"})
@@ -358,7 +383,64 @@ def _training(recipe: Recipe, source: Run | None, facts: Facts | None) -> Run:
     inputs = run_inputs(recipe, facts.everywhere, facts.lexicon)
     files = {one.name: one.digest(facts.digests) for one in inputs}
     key = run_key(recipe, facts.fingerprint, facts.dataset, files)
+    for one in inputs:
+        if not one.files and one.field in _OWN_FILES:
+            raise _Unavailable(f"{one.path} is not there: --set {one.field}=PATH")
     return Run(key, recipe, source=before, data=facts.fingerprint, inputs=inputs, files=files)
+
+
+_OWN_FILES = ("text.embedder.vectors", "text.embedder.pretrained", "text.encoder.pretrained")
+"""Fields of a recipe that name files which users bring."""
+
+
+def add_ensembles(plan: Plan) -> None:
+    """Lines and runs of rows that average others', once those are planned; lines in rows' order."""
+    for row in plan.study.all_rows:
+        if row.ensemble:
+            plan.lines.extend(_ensemble(plan, row, x) for x in _ensemble_xs(plan, row))
+    order = [row.name for row in plan.study.all_rows]
+    plan.lines.sort(key=lambda line: order.index(line.row.name))
+
+
+def _ensemble_xs(plan: Plan, row: Row) -> list[X]:
+    return list(dict.fromkeys(line.x for line in plan.lines if line.row.name == row.ensemble[0]))
+
+
+def _ensemble(plan: Plan, row: Row, x: X) -> Line:
+    """An ensemble's line; a row that it names twice gives seeds s and s + 1, the last the first."""
+    by_name = {line.row.name: line for line in plan.lines if line.x in (x, None)}
+    lines = [by_name[name] for name in row.ensemble if name in by_name]
+    again = [row.ensemble[:place].count(name) for place, name in enumerate(row.ensemble)]
+    sources: list[dict[str, str]] = []
+    count = min(len(line.sources) for line in lines)
+    if max(again) >= count:
+        plan.unavailable[row.name] = (
+            f"an ensemble of a row with itself needs {max(again) + 1} seeds"
+        )
+        return Line(row, x, [{} for _ in range(count)])
+    missing = [name for name in row.ensemble if name in plan.lacking or name in plan.unavailable]
+    if missing:
+        plan.unavailable[row.name] = f"row '{missing[0]}', which it averages, cannot be run"
+    for seed in range(count):
+        own = [
+            line.sources[(seed + shift) % len(line.sources)]
+            for line, shift in zip(lines, again, strict=True)
+        ]
+        shared = [code for code in own[0] if all(code in other for other in own)]
+        keys = {code: tuple(source[code] for source in own) for code in shared}
+        sources.append({c: _join(plan, row, x, seed, found).key for c, found in keys.items()})
+    return Line(row, x, sources)
+
+
+def _join(plan: Plan, row: Row, x: X, seed: int, members: tuple[str, ...]) -> Run:
+    """The run of an ensemble, known or new; its members are needed for its row, too."""
+    key = json_digest({MEMBERS: members})[:24]
+    run = plan.runs.setdefault(key, Run(key, None, members=members))
+    if row.name not in run.rows:
+        _describe(run, row, x, None, seed)
+    for member in members:
+        plan.runs[member].rows.add(row.name)
+    return run
 
 
 class _Lacking(Exception):
@@ -367,6 +449,28 @@ class _Lacking(Exception):
     def __init__(self, languages: list[str]) -> None:
         super().__init__()
         self.languages = languages
+
+
+class _Unavailable(Exception):
+    """A training that needs what is not there; the message says what, and where to get it."""
+
+
+def _check_inputs(recipe: Recipe, facts: Facts | None) -> None:
+    """Raise for features that the data lacks, and for a pretrained encoder that is not named."""
+    feature, encoder = recipe.image.feature, recipe.text.encoder
+    root = None if facts is None else facts.dataset.root
+    if feature.startswith(IMPORTED) and root is not None:
+        folder = root / "features" / feature.removeprefix(IMPORTED)
+        if not (folder / META).is_file():
+            raise _Unavailable(
+                f"the data has no features {feature}: import them ('polyglance data convert "
+                "--help'), or name others with --rows ROW --set image.feature=NAME"
+            )
+    if facts is not None and encoder.kind == "transformer" and encoder.pretrained is None:
+        raise _Unavailable(
+            "no pretrained text encoder is named: --set text.encoder.pretrained=FOLDER, with "
+            "--rows for the rows that have one"
+        )
 
 
 def _check_languages(recipe: Recipe, facts: Facts | None) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyglance.evaluation import Outcome, load_report
 from polyglance.evaluation.bootstrap import HEADLINE, Difference, bootstrap
-from polyglance.evaluation.metrics import chance
+from polyglance.evaluation.metrics import chance, fold_members
 from polyglance.evaluation.report import LanguageResult
 from polyglance.studies.execute import Options
 from polyglance.studies.experiments import Measured
@@ -175,7 +175,8 @@ def _cell(
         series = [[_series(outcomes[k], samples[k], column) for k in own] for own in keys]
         parts[seed] = average([own[0] if len(own) == 1 else minus(*own) for own in series])
         if not column.change:
-            expected = [chance_level(outcomes[own[0]].caption_image, column) for own in keys]
+            firsts = [outcomes[own[0]] for own in keys]
+            expected = [chance_level(one.caption_image, column, one.folds) for one in firsts]
             chances = [value for value in expected if value is not None]
     paper = figure(plan, line, column)
     if not parts:
@@ -214,10 +215,22 @@ def figure(plan: Plan, line: Line, column: Column) -> float | None:
     return value.get(str(line.x)) if isinstance(value, dict) else value
 
 
-def chance_level(caption_image: np.ndarray, column: Column) -> float | None:
-    """What a random order is expected to reach; None for median ranks."""
+def chance_level(caption_image: np.ndarray, column: Column, folds: int = 1) -> float | None:
+    """What a random order is expected to reach; None for median ranks.
+
+    Args:
+        caption_image: [M], the image of each caption.
+        column: a recall, mR or rsum.
+        folds: contiguous ones of the images, whose mean it is.
+    """
     if column.metric == "medr":
         return None
+    parts = fold_members(caption_image, int(caption_image.max()) + 1, folds)
+    levels = [_fold_chance(caption_image[rows] - fold.start, column) for fold, rows in parts]
+    return float(np.mean(levels))
+
+
+def _fold_chance(caption_image: np.ndarray, column: Column) -> float:
     if column.direction is None:
         return chance(caption_image) * (6 if column.metric == "rsum" else 1)
     counts, k = np.bincount(caption_image), int(column.metric[1:])

@@ -32,6 +32,18 @@ class EvaluationSettings(Section):
     split: str = "test"
     kinds: list[str] | None = Field(None, description="caption kinds; null is each language's best")
     languages: list[str] | None = Field(None, description="null is those of the columns")
+    folds: int = Field(
+        1, ge=1, description="contiguous folds of the images to average over; 5 is COCO's 1K"
+    )
+    same_text: bool = Field(
+        False, description="equal captions are one caption of all their images, as in HGR's code"
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> "EvaluationSettings":
+        if self.same_text and self.folds > 1:
+            raise ValueError("'same_text' goes with one fold")
+        return self
 
 
 class RowEvaluation(Section):
@@ -88,6 +100,11 @@ class Row(Changes):
     note: str = ""
     recipe: str | None = None
     runs: list[Training] = Field([])
+    ensemble: list[str] = Field(
+        [],
+        description="names of rows whose scores are averaged instead of a training; a row that "
+        "is named again takes part with its next seed",
+    )
     each: list[str] = Field(
         [],
         description="one run per language ($language), * for those not listed, !en for all but en; "
@@ -109,11 +126,17 @@ class Row(Changes):
     def _one_source(self) -> "Row":
         if self.runs and self.each:
             raise ValueError("give 'runs' or 'each', not both")
+        if self.ensemble and (self.recipe or self.runs or self.each or self.overrides):
+            raise ValueError("an ensemble trains nothing: it has no recipe, runs or overrides")
+        if len(self.ensemble) == 1:
+            raise ValueError("an ensemble is of two rows or more")
         return self
 
     @property
     def has_recipe(self) -> bool:
-        return bool(self.recipe or (self.runs and all(run.recipe for run in self.runs)))
+        """Whether its trainings, or those of the rows of an ensemble, have recipes."""
+        trained = self.recipe or (self.runs and all(run.recipe for run in self.runs))
+        return bool(trained or self.ensemble)
 
 
 class TableSection(Section):
@@ -142,6 +165,7 @@ class Column(Section):
     perturb: str | None = Field(
         None, description="change the queries first, such as typos:0.2; goes with direction t2i"
     )
+    folds: int | None = Field(None, ge=1, description="null is the study's")
     change: bool = Field(False, description="what 'perturb' changes, not what is left")
     parameters: Literal["words", "all", "deployed"] | None = Field(
         None,

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import traceback
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -28,10 +29,11 @@ from polyglance.recipes import Recipe, check_recipe
 from polyglance.studies.machine import commit, cpu_model
 from polyglance.studies.measured import Trial
 from polyglance.studies.needs import Need, View
-from polyglance.studies.plan import RUN
+from polyglance.studies.plan import MEMBERS, RUN
 from polyglance.studies.store import CRASH, MISTAKE, Ended, RunFolder
 
 if TYPE_CHECKING:
+    from polyglance.evaluation.encoder import Encoder
     from polyglance.evaluation.translation import Translation
 
 
@@ -70,7 +72,7 @@ def perform(task: Task) -> str:
             if "experiment" in task.spec:
                 _measure(task, folder)
             else:
-                _train(task, folder)
+                _join(task, folder) if MEMBERS in task.spec else _train(task, folder)
                 _evaluate(task, folder)
         except PolyglanceError as error:
             folder.fail(str(error), MISTAKE)
@@ -88,9 +90,12 @@ def _lacks_source(task: Task, folder: RunFolder) -> str:
     """Why a run cannot start yet, or ""."""
     transfer = task.spec.get("recipe", {}).get("transfer") or {}
     named = str(transfer.get("source") or "")
-    if not named.startswith(RUN) or RunFolder(folder.path.parent / named.removeprefix(RUN)).done:
-        return ""
-    return f"the run it starts from, {named.removeprefix(RUN)}, has not been done"
+    source = [named.removeprefix(RUN)] if named.startswith(RUN) else []
+    for key in (*source, *task.spec.get(MEMBERS, ())):
+        if not RunFolder(folder.path.parent / key).done:
+            what = "starts from" if key in source else "averages"
+            return f"the run it {what}, {key}, has not been done"
+    return ""
 
 
 def _measure(task: Task, folder: RunFolder) -> None:
@@ -146,6 +151,32 @@ def _train(task: Task, folder: RunFolder) -> None:
     (folder.model / FILE).unlink(missing_ok=True)
 
 
+def _members(task: Task, folder: RunFolder) -> list[RunFolder]:
+    """The runs of an ensemble."""
+    return [RunFolder(folder.path.parent / key) for key in task.spec[MEMBERS]]
+
+
+def _join(task: Task, folder: RunFolder) -> None:
+    """An ensemble trains nothing; it has the parameters of all its models."""
+    if folder.done:
+        return
+    parts: Counter[str] = Counter()
+    for member in _members(task, folder):
+        if (ended := member.ended()) is not None:
+            parts.update(ended.parts)
+    folder.finish(Ended(0.0, task.threads, "joined", parameters=parts["all"], parts=dict(parts)))
+
+
+def _model(task: Task, folder: RunFolder) -> "Encoder":
+    """The trained model, or the ensemble."""
+    from polyglance.evaluation import Ensemble
+    from polyglance.models import Model
+
+    if MEMBERS not in task.spec:
+        return Model.load(folder.model)
+    return Ensemble([Model.load(member.model) for member in _members(task, folder)])
+
+
 def _clear_unless_resumable(model: Path, recipe: Recipe, dataset: Dataset) -> None:
     """Start afresh where an older version, or a kill in the first second, left a run behind."""
     if not model.exists():
@@ -166,9 +197,8 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
     if not lacking:
         return
     from polyglance.evaluation import EvaluateOptions, evaluate
-    from polyglance.models import Model
 
-    model = Model.load(folder.model)
+    model = _model(task, folder)
     for kinds, text in dict.fromkeys((need.kinds, need.view) for need in lacking):
         view, cache = View.model_validate_json(text or "{}"), _path(task.cache)
         languages = [need.language for need in lacking if (need.kinds, need.view) == (kinds, text)]
@@ -179,6 +209,8 @@ def _evaluate(task: Task, folder: RunFolder) -> None:
             bootstrap=0,
             perturb=_perturbed(view, task),
             translation=_translation(view, task),
+            folds=view.folds or 1,
+            same_text=view.same_text or False,
         )
         name = folder.path.name
         report = evaluate(model, dataset, task.split, options, name=name, cache=cache)

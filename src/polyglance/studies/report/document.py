@@ -121,7 +121,8 @@ def _about(
     changed = [("changed by --set", f"rows '{options.rows}' alone")]
     evaluation = plan.study.evaluation
     kinds = ", ".join(evaluation.kinds or ["each language's best"])
-    subject = ("evaluated on", f"split {evaluation.split}, captions: {kinds}")
+    folds = f", {evaluation.folds} folds" if evaluation.folds > 1 else ""
+    subject = ("evaluated on", f"split {evaluation.split}{folds}, captions: {kinds}")
     if plan.study.experiment is not None:
         subject = ("experiment", plan.study.experiment)
     return [
@@ -147,6 +148,8 @@ def _notes(results: Results) -> list[str]:
         notes.append(f"Not in this data, so left out: {', '.join(plan.missing)}.")
     for row, codes in plan.lacking.items():
         notes.append(f"Not run, as the data has no {' or '.join(codes)}: {study.labels[row]}.")
+    for row, why in plan.unavailable.items():
+        notes.append(f"Not run: {study.labels[row]}; {why}.")
     return notes
 
 
@@ -169,7 +172,7 @@ def run_table(plan: Plan, options: Options) -> Table:
             rows.append([run.label, *[""] * (len(header) - 3), state, run.key])
             continue
         numbers = [f"{ended.threads or 0:,}"]
-        if run.recipe:
+        if not run.trial:
             numbers = [f"{ended.parameters or 0:,}", f"{ended.updates or 0:,}", shown_best(ended)]
         how = ended.finished or "done"
         rows.append([run.label, *numbers, duration(ended.seconds), how, run.key])
