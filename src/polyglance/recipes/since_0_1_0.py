@@ -19,8 +19,11 @@ BEFORE: dict[str, dict[str, Any]] = {
     "gella-vse": _SORTED,
     "kadar-bilingual": _SORTED,
     "kadar-monolingual": _SORTED,
-    "liwe": _SORTED,
-    "liwe-joint": {"sampling": {"epoch": "images"}},
+    "liwe": {**_WORDS, **_SORTED},
+    "liwe-joint": {
+        "sampling": {"epoch": "images"},
+        "training": {"schedule": {"every_updates": None}},
+    },
     "mule": _TUPLES,
     "nce": {"training": {"epochs": 3}},
     "order": _SORTED,
