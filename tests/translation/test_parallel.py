@@ -72,3 +72,29 @@ def test_identity_follows_the_content(tmp_path):
     before = make_translator(f"file:{path}").identity
     path.write_text(json.dumps({"en": "a b", "de": "c e"}))
     assert make_translator(f"file:{path}").identity != before
+
+
+def test_machine_captions_count_where_one_says_so(tmp_path):
+    captions = {
+        "en": {"translation": ["A dog."], "independent": ["Fur."]},
+        "es": {"machine": ["Un perro."]},
+        "hi": {"machine": ["Of another caption."]},
+    }
+    save_folder(tmp_path, [CaptionedImage("a.jpg", "train", captions)])
+    with pytest.raises(PolyglanceError, match="no image has captions of kind 'translation'"):
+        make_translator(f"captions:{tmp_path}")
+    translator = make_translator(f"captions:{tmp_path},machine=es")
+    assert translate(translator, ["A dog.", "Fur."], "en", "es") == ["Un perro.", None]
+    assert translate(translator, ["A dog."], "en", "hi") == [None]
+    with pytest.raises(PolyglanceError, match="no captions in language 'xx'"):
+        make_translator(f"captions:{tmp_path},machine=xx")
+
+
+def test_what_data_translate_made_is_a_translation_of_what_it_was_made_of(tmp_path):
+    captions = {"en": {"independent": ["A dog.", "Fur."]}, "fr": {"machine": ["Un chien."]}}
+    origins = {"fr": {"machine": [{"translator": "t", "from": "en", "of": "A dog."}]}}
+    entry = CaptionedImage("a.jpg", "train", captions, origins=origins)
+    save_folder(tmp_path, [entry])
+    translator = make_translator(f"captions:{tmp_path}")
+    assert translate(translator, ["A dog.", "Fur."], "en", "fr") == ["Un chien.", None]
+    assert translate(translator, ["Un chien."], "fr", "en") == ["A dog."]

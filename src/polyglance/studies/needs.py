@@ -105,12 +105,13 @@ def view_of(
 def _translator_lexicon(view: View, lexicon: Path | None) -> Path | None:
     """The file of a `lexicon:` translator, if there is one."""
     for part in (view.translation, view.machine):
-        name, _, argument = ("" if part is None else part.translator).partition(":")
-        if name == "lexicon":
-            try:
-                return lexicon_path(argument.partition(",words=")[0] or lexicon, "")
-            except PolyglanceError:
-                return None  # the run that needs it will say so
+        for named in ("" if part is None else part.translator).split("|"):
+            name, _, argument = named.strip().partition(":")
+            if name == "lexicon":
+                try:
+                    return lexicon_path(argument.partition(",words=")[0] or lexicon, "")
+                except PolyglanceError:
+                    return None  # the run that needs it will say so
     return None
 
 

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from polyglance.data import Dataset, load_dataset
@@ -10,6 +10,7 @@ from polyglance.data.dataset import dataset_fingerprint
 from polyglance.digest import sampled_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_jsonl, read_lines
+from polyglance.registry import nearest
 from polyglance.translation.base import Translator, needed, translators
 
 Row = dict[str, str]
@@ -94,17 +95,28 @@ def _tsv_rows(path: Path) -> Iterator[Row]:
 
 @translators.register("captions")
 def caption_translator(argument: str) -> ParallelTexts:
-    """`captions:DATASET`: people's translations among a dataset's own captions.
+    """`captions:DATASET`: translations among a dataset's own captions.
 
     A query that is an image's caption of kind `translation` becomes that image's
-    `translation` in the other language. Independent captions are no translations of each other:
-    to use one as such would show the model a second description of the image.
+    `translation` in the other language. So does a caption that 'polyglance data translate' made
+    become the one it was made of, and the other way round. Independent captions are no
+    translations of each other: to use one as such would show the model a second description of
+    the image. `captions:DATASET,machine=es+uk` says that the machine captions of these languages
+    translate the captions of kind `translation`, in their order.
     """
-    if not argument:
+    named, _, machine = argument.partition(",machine=")
+    if not named:
         raise PolyglanceError("translator 'captions' needs a dataset: write captions:DATASET")
-    dataset = load_dataset(argument)
-    identity = f"captions:{dataset_fingerprint(dataset)[:16]}"
-    translator = ParallelTexts(f"captions:{dataset.name}", identity, _caption_rows(dataset))
+    dataset = load_dataset(named)
+    codes = [code.strip() for code in machine.split("+") if code.strip()]
+    for code in codes:
+        if code not in dataset.languages:
+            hint = nearest(code, dataset.languages)
+            raise PolyglanceError(f"{dataset.label}: no captions in language '{code}'{hint}")
+    suffix = f",machine={'+'.join(codes)}" if codes else ""
+    identity = f"captions:{dataset_fingerprint(dataset)[:16]}{suffix}"
+    rows = _caption_rows(dataset, codes)
+    translator = ParallelTexts(f"captions:{dataset.name}{suffix}", identity, rows)
     if not translator._rows:
         raise PolyglanceError(
             f"{dataset.label}: no image has captions of kind 'translation' in two languages"
@@ -112,11 +124,20 @@ def caption_translator(argument: str) -> ParallelTexts:
     return translator
 
 
-def _caption_rows(dataset: Dataset) -> Iterator[Row]:
-    """The first translations of each image, the second ones, and so on."""
+def _caption_rows(dataset: Dataset, machine: Collection[str]) -> Iterator[Row]:
+    """The first translations of each image, the second ones, and so on; then those made."""
     for entry in dataset.images:
-        texts = {code: kinds.get("translation", []) for code, kinds in entry.captions.items()}
+        texts = {
+            code: kinds.get("translation") or (kinds.get("machine", []) if code in machine else [])
+            for code, kinds in entry.captions.items()
+        }
         for place in range(max(map(len, texts.values()), default=0)):
             row = {code: found[place] for code, found in texts.items() if place < len(found)}
             if len(row) > 1:
                 yield row
+    for entry in dataset.images:
+        for code, kinds in entry.origins.items():
+            for kind, origins in kinds.items():
+                for text, origin in zip(entry.captions[code][kind], origins, strict=True):
+                    if origin.get("from") and origin.get("of"):
+                        yield {code: text, origin["from"]: origin["of"]}
