@@ -16,8 +16,6 @@ NO_SINGLE_VECTOR = (
 Embeddings = Any
 """What images or texts are encoded as: vectors [n, D], `VectorSets`, or those of many models."""
 
-Codes = Embeddings  # as models/model.py still calls them
-
 
 class VectorSets(Ragged):
     """n sets of vectors: `flat` float32 [total, D], set after set.

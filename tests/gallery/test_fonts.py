@@ -1,8 +1,8 @@
 import pytest
 from PIL import features
 
-from polyglance.data.generated.captions import caption
 from polyglance.data.generated.scenes import make_scene
+from polyglance.data.generated.store import caption
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.fonts import can_show, choose, find, font_for
 from polyglance.gallery.fonts.choose import needs_shaping

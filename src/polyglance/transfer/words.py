@@ -16,6 +16,7 @@ from polyglance.recipes.schema import Recipe, TransferRecipe, VectorsEmbedderRec
 from polyglance.text.dictionaries import Pairs
 from polyglance.text.embedders import TrainingTexts
 from polyglance.text.embedders.fixed.build import VectorSource
+from polyglance.text.embedders.layer import module_name
 from polyglance.text.vectors.corpus import caption_sentences
 from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.transfer.mixtures import (
@@ -86,7 +87,7 @@ def _add_one(
     added = model.network.text.of(language).added
     assert added is not None
     with torch.no_grad():
-        added.tables[f"language_{language}"].copy_(torch.from_numpy(rows.astype(np.float32)))
+        added.tables[module_name(language)].copy_(torch.from_numpy(rows.astype(np.float32)))
     return model
 
 

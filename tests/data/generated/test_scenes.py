@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.data.generated.captions import caption
 from polyglance.data.generated.drawing import SIZE, render
 from polyglance.data.generated.drawing.layout import Spot, place_members
 from polyglance.data.generated.languages import LANGUAGES
 from polyglance.data.generated.messages import Mention, Message, free_message, whole_message
 from polyglance.data.generated.scenes import family_of, make_scene, split_of
+from polyglance.data.generated.store import caption
 from polyglance.data.generated.world import ACTIONS, INVERSE, PEOPLE, SEVERAL, Group, Scene
 
 scenes = st.builds(make_scene, st.integers(0, 3), st.integers(0, 5000))

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from polyglance.data.dataset import CaptionedImage, Dataset, load_folder, save_folder
-from polyglance.data.generated.captions import caption
+from polyglance.data.dataset import CaptionedImage, Captions, Dataset, load_folder, save_folder
+from polyglance.data.generated.languages import LANGUAGES, realise
+from polyglance.data.generated.messages import free_message, whole_message
 from polyglance.data.generated.scenes import make_scene, split_of
+from polyglance.data.generated.world import Scene
 from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.progress import Bar
@@ -106,3 +108,26 @@ def _move(part: Path, folder: Path) -> None:
     except OSError:
         if not (folder / "captions.jsonl.gz").is_file():
             raise PolyglanceError(f"{folder}: the folder is in use; empty it") from None
+
+
+def caption(scene: Scene, seed: int, index: int, per_language: int = 2) -> Captions:
+    """One `translation` and some `independent` captions in every language.
+
+    The translations render the same message. The message of each independent caption is sampled
+    on its own, so they are not parallel across languages.
+
+    Args:
+        scene: what there is to see.
+        seed: of the world.
+        index: of the scene in it.
+        per_language: independent captions of each language.
+    """
+    whole = whole_message(scene)
+    captions: Captions = {}
+    for code in LANGUAGES:
+        free = [
+            realise(free_message(scene, Random(f"{seed}/caption/{index}/{code}/{number}")), code)
+            for number in range(per_language)
+        ]
+        captions[code] = {"independent": free, "translation": [realise(whole, code)]}
+    return captions

@@ -92,18 +92,6 @@ def masks_words(sampling: SamplingRecipe) -> bool:
     return sampling.masking_weight > 0 or (sampling.always_mask and sampling.masked_matching)
 
 
-def uses_text_only(sampling: SamplingRecipe) -> bool:
-    """Whether captions without images are trained on, too."""
-    return isinstance(sampling, LanguageSampling | JointSampling) and sampling.text_only
-
-
-def ranks_captions(sampling: SamplingRecipe) -> bool:
-    """Whether captions are ranked against captions (c2c)."""
-    if isinstance(sampling, LanguageSampling):
-        return sampling.c2c > 0
-    return isinstance(sampling, JointSampling) and sampling.c2c_weight > 0
-
-
 class AugmentRecipe(Section):
     """Size augmentation in training (Chen et al. 2021, VSE∞, §4.2; rates of the official code)."""
 

@@ -14,9 +14,13 @@ from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
 from polyglance.text.embedders.base import (
     ADDED,
+    Codes,
     Embedder,
+    ReadWords,
     Substitutes,
+    Texts,
     TrainingTexts,
+    Words,
     embedders,
 )
 from polyglance.text.embedders.encoded import EncodedTexts
@@ -121,12 +125,7 @@ class AddedEmbedder(Embedder):
     def pivots(self) -> dict[str, str]:
         return {code: own.pivot for code, own in self.added.items()}
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
         if not set(languages) & set(self.added):
             return self.base.encode(texts, words, languages)
         old = [row for row, language in enumerate(languages) if language not in self.added]
@@ -161,9 +160,7 @@ class AddedEmbedder(Embedder):
         count = self.places * len(self.added[str(language)].words)
         return Substitutes(PAD, np.arange(first, first + count), np.array([START, END]))
 
-    def unknown(
-        self, words: Sequence[str], language: str | None
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
         if language not in self.added:
             return self.base.unknown(words, language)
         find = self.added[str(language)].find

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from polyglance.text.vectors.word_vectors import WordVectors
 
 T = TypeVar("T")
+Texts = Sequence[str]
+Words = Sequence[Sequence[str]]
+Codes = Sequence[str | None]
+ReadWords = tuple[tuple[str, ...], tuple[str, ...]]
+"""The words of a text that are read, and those of them that mean nothing to a model."""
 ADDED = "added.json"
 """The file of words that were added to a trained model."""
 
@@ -107,12 +112,7 @@ class Embedder(ABC):
         """Write what it takes to read again into a model's folder."""
 
     @abstractmethod
-    def encode(
-        self,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
         """Ids of texts, each by its language.
 
         Args:
@@ -149,9 +149,7 @@ class Embedder(ABC):
         """What words of a language may become in training."""
 
     @abstractmethod
-    def unknown(
-        self, words: Sequence[str], language: str | None
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
         """The words of a text that are read, and those of them that mean nothing to the model."""
 
     def known_words(self, language: str) -> Sequence[str] | None:

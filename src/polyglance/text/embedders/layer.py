@@ -10,6 +10,14 @@ FIRST_ADDED = 1 << 30
 PAD = 0
 
 
+def module_name(language: str) -> str:
+    """What a language's part is called in a ModuleDict.
+
+    A bare tag may be the name of one of its methods, such as Tongan's "to".
+    """
+    return f"language_{language}"
+
+
 class WordLayer(nn.Module):
     """Ids → vectors of dimension `dim`, a distinct word once."""
 
@@ -75,8 +83,7 @@ class AddedRows(nn.Module):
     def __init__(self, ranges: dict[str, tuple[int, int]], dim: int) -> None:
         """`ranges` are the first id and the number of ids of each language."""
         super().__init__()
-        # A bare code may be the name of a method, such as Tongan's "to".
-        self.ranges = {f"language_{code}": place for code, place in ranges.items()}
+        self.ranges = {module_name(code): place for code, place in ranges.items()}
         self.tables = nn.ParameterDict(
             {name: torch.zeros(count, dim) for name, (_, count) in self.ranges.items()}
         )

@@ -12,9 +12,13 @@ from polyglance.files import read_json, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, TableEmbedderRecipe
 from polyglance.text.embedders.base import (
+    Codes,
     Embedder,
+    ReadWords,
     Substitutes,
+    Texts,
     TrainingTexts,
+    Words,
     by_language,
     register,
 )
@@ -89,12 +93,7 @@ class TableEmbedder(Embedder):
         mask = self.recipe.augment.word_drop > 0
         return WordTable(len(self.vocabularies[tower]) + mask, self.settings.word_dim)
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
         longest, ends = self.recipe.text.max_length, self.settings.ends
         if "" in self.vocabularies:
             return EncodedTexts(self.vocabularies[""].encode_many(words, longest, ends))
@@ -109,9 +108,7 @@ class TableEmbedder(Embedder):
         size = len(self.vocabulary(language))
         return Substitutes(size, np.arange(len(SPECIALS), size), np.array([START, END]))
 
-    def unknown(
-        self, words: Sequence[str], language: str | None
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
         longest, ends = self.recipe.text.max_length, self.settings.ends
         ids = self.vocabulary(language).encode(words, longest, ends)
         inner = ids[1:-1] if ends else ids

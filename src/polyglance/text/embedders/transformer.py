@@ -14,7 +14,16 @@ from polyglance.files import atomic
 from polyglance.pooling import valid
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import PiecesEmbedderRecipe, Recipe, TransformerEmbedderRecipe
-from polyglance.text.embedders.base import Embedder, Substitutes, TrainingTexts, register
+from polyglance.text.embedders.base import (
+    Codes,
+    Embedder,
+    ReadWords,
+    Substitutes,
+    Texts,
+    TrainingTexts,
+    Words,
+    register,
+)
 from polyglance.text.embedders.encoded import EncodedTexts, TextBatch
 from polyglance.text.embedders.layer import AddedRows, WordLayer
 from polyglance.text.embedders.pretrained import (
@@ -35,7 +44,6 @@ class FrozenTransformer(WordLayer):
         encoder = load_encoder(folder).requires_grad_(False).eval()
         super().__init__(int(encoder.config.hidden_size))
         self.encoder = encoder
-        self.padding = getattr(encoder.config, "pad_token_id", None) or 0
 
     def train(self, mode: bool = True) -> "FrozenTransformer":
         """As every module's; the encoder stays in evaluation, without dropout."""
@@ -45,12 +53,18 @@ class FrozenTransformer(WordLayer):
 
     def look_up(self, batch: TextBatch, added: AddedRows | None) -> tuple[Tensor, Tensor]:
         """A vector for every place, [B · T, dim]: it depends on the words around."""
-        mask = valid(batch.ids, batch.lengths)
-        ids = batch.ids.masked_fill(~mask, self.padding)
         with torch.no_grad():
-            states = self.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
-        places = torch.arange(ids.numel(), device=ids.device)
-        return states.flatten(0, 1), places.view_as(ids)
+            states = run_encoder(self.encoder, batch)
+        places = torch.arange(batch.ids.numel(), device=batch.ids.device)
+        return states.flatten(0, 1), places.view_as(batch.ids)
+
+
+def run_encoder(encoder: Any, batch: TextBatch) -> Tensor:
+    """Outputs [B, T, hidden] of a pretrained encoder for texts [B, T]."""
+    mask = valid(batch.ids, batch.lengths)
+    padding = getattr(encoder.config, "pad_token_id", None) or 0
+    ids = batch.ids.masked_fill(~mask, padding)
+    return encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state
 
 
 @register
@@ -109,12 +123,7 @@ class PieceEmbedder(Embedder):
     def layer(self, tower: str = "") -> FrozenTransformer:
         return FrozenTransformer(self.folder)
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
         """Ids of the texts; `continues` is known where pieces are WordPiece's.
 
         Other tokenizers take a whole sentence without spaces for one word.
@@ -138,9 +147,7 @@ class PieceEmbedder(Embedder):
         mask = self.tokenizer.mask_token_id
         return Substitutes(mask, words, np.setdiff1d(special, [mask, self._unknown]))
 
-    def unknown(
-        self, words: Sequence[str], language: str | None
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
         """All words, and those that have no known piece."""
         found = self.tokenizer(list(words), add_special_tokens=False)["input_ids"]
         pairs = zip(words, found, strict=True)

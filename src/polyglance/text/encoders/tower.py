@@ -10,7 +10,7 @@ from torch.nn import functional
 from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import Recipe
 from polyglance.text.embedders.encoded import TextBatch
-from polyglance.text.embedders.layer import AddedRows, WordLayer
+from polyglance.text.embedders.layer import AddedRows, WordLayer, module_name
 from polyglance.text.encoders.base import TextEncoder, encoders
 
 
@@ -111,13 +111,12 @@ class LanguageTowers(Tower):
     def __init__(self, towers: Mapping[str, TextTower], pivots: Mapping[str, str]) -> None:
         """`pivots` are the languages whose towers read added ones."""
         super().__init__(next(iter(towers.values())).dim)
-        # A bare code may be the name of a method of ModuleDict, such as Tongan's "to".
-        self.towers = nn.ModuleDict({f"language_{code}": t for code, t in towers.items()})
+        self.towers = nn.ModuleDict({module_name(code): t for code, t in towers.items()})
         self.pivots = dict(pivots)
 
     def of(self, language: str | None) -> TextTower:
         name = self.pivots.get(str(language), str(language))
-        return cast(TextTower, self.towers[f"language_{name}"])
+        return cast(TextTower, self.towers[module_name(name)])
 
     def forward(self, batch: TextBatch, language: str | None = None) -> Tensor:
         return self.of(language)(batch)

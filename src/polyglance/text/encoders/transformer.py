@@ -2,10 +2,11 @@
 
 from torch import Tensor, nn
 
-from polyglance.pooling import build_pooling, valid
+from polyglance.pooling import build_pooling
 from polyglance.recipes.schema import TextRecipe
 from polyglance.text.embedders.encoded import TextBatch
 from polyglance.text.embedders.pretrained import encoder_folder, load_encoder
+from polyglance.text.embedders.transformer import run_encoder
 from polyglance.text.encoders.tower import Tower
 
 
@@ -18,7 +19,6 @@ class TransformerTower(Tower):
     def __init__(self, recipe: TextRecipe, dim: int) -> None:
         super().__init__(dim)
         self.encoder = load_encoder(encoder_folder(recipe))
-        self.padding = getattr(self.encoder.config, "pad_token_id", None) or 0
         self.projection = nn.Linear(self.encoder.config.hidden_size, dim)
         self.pooling = build_pooling(recipe.pooling, dim)
         self.dropout = nn.Dropout(recipe.dropout)
@@ -34,7 +34,4 @@ class TransformerTower(Tower):
         return [part for part in self.modules() if isinstance(part, nn.Embedding)]
 
     def _states(self, batch: TextBatch) -> Tensor:
-        mask = valid(batch.ids, batch.lengths)
-        ids = batch.ids.masked_fill(~mask, self.padding)
-        found = self.encoder(input_ids=ids, attention_mask=mask.long())
-        return self.projection(found.last_hidden_state)
+        return self.projection(run_encoder(self.encoder, batch))

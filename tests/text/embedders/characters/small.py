@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.text.embedders.characters.alphabet import Alphabet
+from polyglance.text.embedders.characters.forms import character_ids
 from polyglance.text.embedders.characters.networks import CharacterNetwork, CharGRU, Liwe
-from polyglance.text.embedders.characters.spelling import character_ids
 
 ALPHABET = Alphabet("abcdefghijklmnopé狗")
 LENGTH = 9

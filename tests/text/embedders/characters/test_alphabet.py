@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
 from polyglance.text.embedders.characters.alphabet import UNKNOWN, Alphabet
-from polyglance.text.embedders.characters.spelling import character_ids
+from polyglance.text.embedders.characters.forms import character_ids
 
 CAPTIONS = {
     "en": [["a", "dog"], ["a", "good", "dog"]],

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.data.generated.captions import caption
 from polyglance.data.generated.scenes import make_scene
+from polyglance.data.generated.store import caption
 from polyglance.text.embedders.characters.alphabet import END, PAD, START, UNKNOWN, Alphabet
 from polyglance.text.embedders.characters.forms import FIRST, LAST, Form, FormTable, forms_of
 from polyglance.text.embedders.vocabulary import SPECIALS, Vocabulary

@@ -14,7 +14,7 @@ from polyglance.text.embedders.characters.alphabet import (
     UNKNOWN,
     Alphabet,
 )
-from polyglance.text.embedders.characters.spelling import character_ids
+from polyglance.text.embedders.characters.forms import character_ids
 
 ANY_WORD = st.text(max_size=40)
 

@@ -16,9 +16,13 @@ from polyglance.recipes.schema import (
     Recipe,
 )
 from polyglance.text.embedders.base import (
+    Codes,
     Embedder,
+    ReadWords,
     Substitutes,
+    Texts,
     TrainingTexts,
+    Words,
     by_language,
     register,
 )
@@ -118,12 +122,7 @@ class CharacterEmbedder(Embedder):
             return Liwe(alphabet, settings.layers, *sizes, padded)
         return CharGRU(alphabet, *sizes, padded)
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
         """Ids of the words' forms; those never trained on travel with the call."""
         unseen: dict[tuple[int, Form], int] = {}
         longest, ends = self.recipe.text.max_length, self.settings.ends
@@ -161,9 +160,7 @@ class CharacterEmbedder(Embedder):
         words = np.arange(len(SPECIALS), len(table))
         return Substitutes(UNKNOWN, words, np.array([START, END]))
 
-    def unknown(
-        self, words: Sequence[str], language: str | None
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
         """The words that fit, and those without any known character."""
         reads = by_language(self.tables, language).alphabet.reads
         read = tuple(words[: self.recipe.text.max_length])

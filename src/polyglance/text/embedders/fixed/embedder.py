@@ -12,9 +12,13 @@ from polyglance.files import atomic, read_json, refuse_pipe, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, VectorsEmbedderRecipe
 from polyglance.text.embedders.base import (
+    Codes,
     Embedder,
+    ReadWords,
     Substitutes,
+    Texts,
     TrainingTexts,
+    Words,
     by_language,
     register,
 )
@@ -127,12 +131,7 @@ class VectorsEmbedder(Embedder):
         translated = {code: part.translated for code, part in self.languages.items()}
         return TranslatedWords(matrix, owners, translated)
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
         """Ids of the words that have a vector; of a text without any, `NOTHING`.
 
         A text without a language is read in the one that knows most of its words.
@@ -180,9 +179,7 @@ class VectorsEmbedder(Embedder):
         first = self._ids[str(language)][known[0]]
         return Substitutes(NOTHING, np.arange(first, first + len(known)), np.empty(0, np.int64))
 
-    def unknown(
-        self, words: Sequence[str], language: str | None
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
         """The words, and those of them that have no vector."""
         code = self._language(words, language)
         if self.languages[code].subwords is not None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.text.embedders.encoded import FIRST_UNSEEN, Unseen
-from polyglance.text.embedders.layer import WordLayer, split_unseen
+from polyglance.text.embedders.layer import WordLayer, module_name, split_unseen
 
 
 class TranslatedWords(WordLayer):
@@ -24,11 +24,10 @@ class TranslatedWords(WordLayer):
         super().__init__(matrix.shape[1])
         self.register_buffer("table", torch.from_numpy(matrix), persistent=False)
         self.register_buffer("owners", torch.from_numpy(owners), persistent=False)
-        self.numbers = {code: number for number, code in enumerate(languages)}
+        self.numbers = {module_name(code): number for number, code in enumerate(languages)}
         translated = [code for code, one in languages.items() if one]
-        # A bare code may be the name of a method of ModuleDict, such as Tongan's "to".
         self.translators = nn.ModuleDict(
-            {f"language_{code}": nn.Linear(self.dim, self.dim) for code in translated}
+            {module_name(code): nn.Linear(self.dim, self.dim) for code in translated}
         )
 
     @property
@@ -48,7 +47,7 @@ class TranslatedWords(WordLayer):
             numbers = torch.from_numpy(unseen.columns["owners"]).to(owners)
             owners = owners.index_put((new,), numbers[places])
         for name, translator in self.translators.items():
-            mine = owners == self.numbers[name.removeprefix("language_")]
+            mine = owners == self.numbers[name]
             if bool(mine.any()):
                 vectors = torch.where(mine.unsqueeze(1), translator(vectors), vectors)
         return vectors
@@ -61,7 +60,7 @@ class TranslatedWords(WordLayer):
             matrix: [D, D], the translator's first weight.
             bias: whether the bias stays as drawn (T2) instead of 0.
         """
-        translator = self.translators[f"language_{code}"]
+        translator = self.translators[module_name(code)]
         assert isinstance(translator, nn.Linear)
         with torch.no_grad():
             translator.weight.copy_(matrix)

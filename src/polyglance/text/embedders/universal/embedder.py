@@ -11,9 +11,13 @@ from polyglance.files import read_json, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import LatentRare, Recipe, UniversalEmbedderRecipe, masks_words
 from polyglance.text.embedders.base import (
+    Codes,
     Embedder,
+    ReadWords,
     Substitutes,
+    Texts,
     TrainingTexts,
+    Words,
     by_language,
     register,
 )
@@ -122,12 +126,7 @@ class UniversalEmbedder(Embedder):
             return next(iter(self.tables.values()))
         return by_language(self.tables, language)
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        words: Sequence[Sequence[str]],
-        languages: Sequence[str | None],
-    ) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
         """Tokens of the known words; of a text without any, `NOTHING`."""
         parts = []
         for found, language in zip(words, languages, strict=True):
@@ -141,9 +140,7 @@ class UniversalEmbedder(Embedder):
         words = np.array(sorted(set(self._table(language).values())), np.int64)
         return Substitutes(self.layout.total, words, np.empty(0, np.int64))
 
-    def unknown(
-        self, words: Sequence[str], language: str | None
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
         """The words, and those of them that are dropped."""
         table = self._table(language)
         return tuple(words), tuple(word for word in words if word not in table)

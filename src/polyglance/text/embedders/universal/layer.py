@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.text.embedders.encoded import Unseen
-from polyglance.text.embedders.layer import WordLayer
+from polyglance.text.embedders.layer import WordLayer, module_name
 from polyglance.text.embedders.universal.layout import Layout
 
 
@@ -30,15 +30,14 @@ class UniversalWords(WordLayer):
             for code, (start, end) in layout.own_ranges.items()
             if end > start and only in ("", code)
         }
-        # A bare code may be the name of a method of ModuleDict, such as Tongan's "to".
         self.tables = nn.ModuleDict(
             {
-                f"language_{code}": nn.Embedding(end - start, own_dim)
+                module_name(code): nn.Embedding(end - start, own_dim)
                 for code, (start, end) in self.ranges.items()
             }
         )
         self.projections = nn.ModuleDict(
-            {f"language_{code}": nn.Linear(own_dim, dim) for code in self.ranges}
+            {module_name(code): nn.Linear(own_dim, dim) for code in self.ranges}
         )
         self.latent = nn.Parameter(torch.empty(layout.latent, dim)) if layout.latent else None
         self.mask = nn.Parameter(torch.empty(dim)) if mask else None
@@ -89,7 +88,7 @@ class UniversalWords(WordLayer):
         if self.latent is not None:
             parts.append(self._held(self.latent[ids[cuts[1] : cuts[2]] - 1]))
         for index, (code, (start, _)) in enumerate(self.ranges.items(), 2):
-            name, rows = f"language_{code}", ids[cuts[index] : cuts[index + 1]] - start
+            name, rows = module_name(code), ids[cuts[index] : cuts[index + 1]] - start
             if len(rows):
                 parts.append(self.projections[name](self._held(self.tables[name](rows))))
         if self.mask is not None and cuts[-1] < len(ids):
