@@ -125,7 +125,7 @@ def test_a_draft_says_so_everywhere(tmp_path: Path) -> None:
     write_report(document(results, options), tmp_path)
     reason = "9 of 9 runs were made by code with uncommitted changes (abc-dirty)"
     assert reason in json.loads((tmp_path / "planted.json").read_text())["draft"]
-    assert "> **Draft, not to be cited:**" in (tmp_path / "planted.md").read_text()
+    assert "> **Draft:**" in (tmp_path / "planted.md").read_text()
     assert reason in (tmp_path / "planted.html").read_text()
     remade(results, options, {}, "abc")
     made = replace(document(results, options), draft=[])

@@ -49,6 +49,8 @@ STUDY = {
         {"text": "at least", "compare": ["same >= low"]},
         {"text": "both", "compare": ["high > low", "same > low"]},
         {"text": "both at least", "compare": ["high >= low", "same >= low"]},
+        {"text": "within ten", "compare": ["same >= low", "high >= low"], "margin": 10},
+        {"text": "within a tenth", "compare": ["same >= low"], "margin": 0.1},
     ],
     "profiles": {"standard": {"note": "small sizes"}},
 }
@@ -136,7 +138,9 @@ def test_claims_are_judged_by_significance(tmp_path: Path) -> None:
     assert verdicts["low wins"].verdict == FAILS
     assert verdicts["low and same"].verdict == verdicts["at least"].verdict == OPEN
     assert verdicts["both"].verdict == PARTLY
-    assert verdicts["both at least"].verdict == HOLDS
+    assert verdicts["both at least"].verdict == PARTLY
+    assert verdicts["within ten"].verdict == HOLDS
+    assert verdicts["within a tenth"].verdict == OPEN
     evidence = verdicts["high wins"].evidence[0]
     assert evidence.columns == ("en", "de")  # a median rank has no resamples
     assert evidence.difference is not None
@@ -153,7 +157,7 @@ def test_a_claim_without_results_is_not_tested(tmp_path: Path) -> None:
             (options.folder(run).path / "done.json").unlink()
     results = collect(results.plan, facts(200, ("de", "en")), options)
     verdicts = [verdict.verdict for verdict in check_claims(results)]
-    assert verdicts == [UNTESTED, UNTESTED, OPEN, OPEN, UNTESTED, UNTESTED]
+    assert verdicts == [UNTESTED, UNTESTED, OPEN, OPEN, UNTESTED, UNTESTED, UNTESTED, OPEN]
 
 
 def test_failed_runs_are_shown_with_their_reason(tmp_path: Path) -> None:

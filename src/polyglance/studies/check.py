@@ -97,7 +97,7 @@ def comparisons(claim: Claim, where: str = "") -> list[tuple[str, str, str]]:
     [('all', '>', 'one')]
     """
     found = []
-    for text in claim.compare or claim.compare_columns:
+    for text in claim.compared:
         sign = next((s for s in SIGNS if f" {s} " in text), None)
         if sign is None:
             raise PolyglanceError(

@@ -1,7 +1,8 @@
 """Whether the paper's claims hold here."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
+from typing import Any
 
 from polyglance.evaluation.bootstrap import Difference
 from polyglance.studies.check import column_pairs, comparisons
@@ -9,12 +10,15 @@ from polyglance.studies.plan import X
 from polyglance.studies.results import Cell, Results, compare_cells, joint_columns, mean_gap
 from polyglance.studies.schema import Claim
 
-LEVEL = 0.05
 HOLDS = "holds"
 FAILS = "does not hold"
 OPEN = "no significant difference"
 PARTLY = "holds in part"
 UNTESTED = "not tested"
+
+SAME_SIZE = "of the paper's size"
+SMALLER, LARGER = "smaller than in the paper", "larger than in the paper"
+OPPOSITE = "the other way round in the paper"
 
 Pairs = dict[str, tuple[Cell, Cell]]
 """What is compared, by the name of the column or line."""
@@ -36,6 +40,25 @@ class Evidence:
     paper: float | None = None
     digits: int = 1
     of: str = "columns"
+    margin: float | None = None
+    """What "as good as" may lose, as the study's file said before the runs."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a report's JSON; a margin that there is not is left out."""
+        found = {**asdict(self), "each": {name: asdict(test) for name, test in self.each}}
+        return {name: part for name, part in found.items() if (name, part) != ("margin", None)}
+
+    @property
+    def size(self) -> str:
+        """How the difference compares with the paper's; "" where the paper has none."""
+        if self.paper is None or self.difference is None:
+            return ""
+        low, high = self.difference.low, self.difference.high
+        if low <= self.paper <= high:
+            return SAME_SIZE
+        nearer = abs(self.difference.difference) < abs(self.paper)
+        opposite = self.difference.difference * self.paper < 0
+        return OPPOSITE if opposite else SMALLER if nearer else LARGER
 
 
 @dataclass(frozen=True)
@@ -46,33 +69,56 @@ class Verdict:
     verdict: str
     evidence: list[Evidence]
 
+    def as_dict(self) -> dict[str, Any]:
+        """For a report's JSON."""
+        evidence = [
+            asdict(item) | {"each": {n: asdict(d) for n, d in item.each}} for item in self.evidence
+        ]
+        for item in evidence:
+            if item["margin"] is None:
+                del item["margin"]
+        return {"text": self.claim.text, "verdict": self.verdict, "evidence": evidence}
+
 
 def check_claims(results: Results) -> list[Verdict]:
     """A verdict on every claim of the study."""
     found = []
     for claim in results.plan.study.claims:
         evidence = [_compare(results, claim, *parts) for parts in comparisons(claim)]
-        found.append(Verdict(claim, _joint(evidence), evidence))
+        found.append(Verdict(claim, joint_verdict(evidence), evidence))
     return found
 
 
-def verdict_of(change: Difference, sign: str = ">") -> str:
-    """A significant difference in the claimed direction, in the other, or none."""
-    if change.p >= LEVEL:
-        return OPEN
-    return HOLDS if (change.difference > 0) == sign.startswith(">") else FAILS
+def verdict_of(change: Difference, sign: str = ">", margin: float | None = None) -> str:
+    """What an interval says of a comparison.
+
+    It *holds* where the whole interval lies on the claimed side of zero, and *does not hold* where
+    it lies on the other. "As good as" (`>=`) also holds where the interval lies above minus the
+    margin; no significant difference alone is no evidence of being as good.
+
+    Args:
+        change: first minus second, with its 95 % interval.
+        sign: ">", ">=", "<" or "<=".
+        margin: of "as good as"; None if the study's file has none.
+
+    >>> wide, narrow = Difference(-0.2, -3.0, 2.6, 0.9), Difference(-0.2, -0.6, 0.2, 0.4)
+    >>> verdict_of(wide, ">=", 1.0), verdict_of(narrow, ">=", 1.0), verdict_of(narrow, ">=")
+    ('no significant difference', 'holds', 'no significant difference')
+    """
+    low, high = change.low, change.high
+    if sign.startswith("<"):
+        low, high = -high, -low
+    if low > 0 or ("=" in sign and margin is not None and low > -margin):
+        return HOLDS
+    return FAILS if high < 0 else OPEN
 
 
-def _joint(evidence: list[Evidence]) -> str:
+def joint_verdict(evidence: list[Evidence]) -> str:
+    """What all comparisons of a claim say together: never more than the weakest of them."""
     verdicts = [item.verdict for item in evidence]
     if len(set(verdicts)) == 1:
         return verdicts[0]
-    for worst in (UNTESTED, FAILS):
-        if worst in verdicts:
-            return worst
-    # "At least as good" agrees with no difference.
-    agrees = all(item.sign in (">=", "<=") for item in evidence if item.verdict == OPEN)
-    return HOLDS if agrees else PARTLY
+    return next((worst for worst in (UNTESTED, FAILS) if worst in verdicts), PARTLY)
 
 
 def _compare(results: Results, claim: Claim, better: str, sign: str, other: str) -> Evidence:
@@ -87,13 +133,14 @@ def _compare(results: Results, claim: Claim, better: str, sign: str, other: str)
         better,
         sign,
         other,
-        verdict_of(change, sign),
+        verdict_of(change, sign, claim.margin),
         columns=tuple(tested),
         difference=change,
         each=tuple((name, test) for name, test in alone if test is not None),
         paper=mean_gap(pairs),
         digits=max(cell.column.digits for pair in pairs for cell in pair),
         of="columns" if claim.compare else "cells",
+        margin=claim.margin if "=" in sign else None,
     )
 
 

@@ -278,6 +278,13 @@ class Claim(Section):
     )
     compare_columns: list[str] = Field([], description="'column > column', such as '* a < * b'")
     rows: list[str] | None = Field(None, description="rows to compare columns in; null is all")
+    margin: float | None = Field(
+        None,
+        gt=0,
+        description="of 'as good as' (>=, <=): what may be lost at most, in the columns' unit, "
+        "decided before the runs; without it only 'better' can be shown",
+    )
+    note: str = Field("", description="what a reader must know to take the verdict rightly")
 
     @model_validator(mode="after")
     def _one_way(self) -> "Claim":
@@ -287,7 +294,15 @@ class Claim(Section):
             raise ValueError("'rows' goes with 'compare_columns'")
         if self.columns is not None and self.compare_columns:
             raise ValueError("'columns' goes with 'compare'")
+        weak = any("=" in text or "≥" in text or "≤" in text for text in self.compared)
+        if self.margin is not None and not weak:
+            raise ValueError("'margin' goes with '>=' or '<='")
         return self
+
+    @property
+    def compared(self) -> list[str]:
+        """Its comparisons, of rows or of columns."""
+        return self.compare or self.compare_columns
 
 
 class Profile(Changes):

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -44,6 +44,13 @@ class Ended:
 
     def as_dict(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value not in (None, {})}
+
+
+def as_ended(value: dict[str, Any]) -> Ended | None:
+    """How a run of a report's JSON went; None if it has not ended."""
+    names = {one.name for one in fields(Ended)}
+    own = {name: part for name, part in value.items() if name in names}
+    return Ended(**own) if "seconds" in own else None
 
 
 @dataclass(frozen=True)

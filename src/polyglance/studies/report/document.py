@@ -1,6 +1,6 @@
 """Everything a report says, before it takes a form."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from polyglance.studies.report.tables import Table, difference_tables, result_ta
 from polyglance.studies.results import Cell, Results, Test
 from polyglance.studies.schema import Study
 from polyglance.studies.statistics import METHOD, WELCH
+from polyglance.studies.store import Ended
 from polyglance.studies.times import duration
 
 RUN_COLUMNS = ["run", "parameters", "updates", "best at", "time", "ended", "folder"]
@@ -65,6 +66,8 @@ def make_document(
     verdicts, origin = check_claims(results), Origin.of(plan, options)
     about = _about(plan, options, command, seconds, origin)
     warned, draft = warnings(plan, options), origin.drafts(commit())
+    plots, notes = [*draw(results), *draw_experiment(plan, options)], _notes(results)
+    ended = {key: options.folder(run).ended() for key, run in plan.runs.items()}
     failures = [(plan.runs[k].label, _published(r, options)) for k, r in failed.items()]
     return Document(
         name=name,
@@ -72,10 +75,10 @@ def make_document(
         about=about,
         verdicts=verdicts,
         tables=[*result_tables(results, failed, origin), *difference_tables(results)],
-        plots=[*draw(results), *draw_experiment(plan, options)],
-        notes=_notes(results),
+        plots=plots,
+        notes=notes,
         failures=failures,
-        runs=run_table(plan, options),
+        runs=run_table(plan, ended, _failed(plan, options)),
         numbers={
             "study": name,
             "title": study.title,
@@ -92,7 +95,7 @@ def make_document(
                 for line, cells in zip(plan.lines, results.cells, strict=True)
             ],
             "differences": [_test_numbers(test) for test in results.tests],
-            "claims": [_claim_numbers(verdict) for verdict in verdicts],
+            "claims": [verdict.as_dict() for verdict in verdicts],
             "failures": dict(failures),
             **({"warnings": warned} if warned else {}),
             "runs": {
@@ -100,6 +103,9 @@ def make_document(
                 for run in plan.runs.values()
             },
             "definition": definition(study, plan.profile_name),
+            "changed": results.changed,
+            "plots": [{"name": plot.name, "caption": plot.caption} for plot in plots],
+            "notes": notes,
         },
         warnings=warned,
         draft=draft,
@@ -160,27 +166,36 @@ def _published(text: str, options: Options) -> str:
     return text
 
 
-def run_table(plan: Plan, options: Options) -> Table:
-    """How every run went."""
+def run_table(plan: Plan, ended: Mapping[str, Ended | None], failed: Collection[str]) -> Table:
+    """How every run went.
+
+    Args:
+        plan: the runs.
+        ended: by key how they ended; None if they have not.
+        failed: keys of those that failed.
+    """
     header = RUN_COLUMNS if plan.study.experiment is None else TRIAL_COLUMNS
-    letters = (origin := Origin.of(plan, options)).letters
+    letters = (origin := Origin.of_runs(ended)).letters
     rows = []
     for run in plan.runs.values():
-        folder = options.folder(run)
-        if (ended := folder.ended()) is None:
-            state = "not run" if folder.failure() is None else "failed"
+        if (one := ended[run.key]) is None:
+            state = "failed" if run.key in failed else "not run"
             rows.append([run.label, *[""] * (len(header) - 3), state, run.key])
             continue
-        numbers = [f"{ended.threads or 0:,}"]
-        if not run.trial:
-            numbers = [f"{ended.parameters or 0:,}", f"{ended.updates or 0:,}", shown_best(ended)]
-        how = ended.finished or "done"
-        rows.append([run.label, *numbers, duration(ended.seconds), how, run.key])
+        numbers = [f"{one.threads or 0:,}"]
+        if plan.study.experiment is None:
+            numbers = [f"{one.parameters or 0:,}", f"{one.updates or 0:,}", shown_best(one)]
+        how = one.finished or "done"
+        rows.append([run.label, *numbers, duration(one.seconds), how, run.key])
     if letters:
         for row in rows:
             row.append(letters.get(origin.machines.get(row[-1], ""), ""))
         header = [*header, "machine"]
     return Table("Runs", [], header, rows)
+
+
+def _failed(plan: Plan, options: Options) -> set[str]:
+    return {key for key, run in plan.runs.items() if options.folder(run).failure() is not None}
 
 
 def _ended(run: Run, options: Options) -> dict[str, Any]:
@@ -208,10 +223,3 @@ def _test_numbers(test: Test) -> dict[str, Any]:
         "paper": test.paper,
         **asdict(test.difference),
     }
-
-
-def _claim_numbers(verdict: Verdict) -> dict[str, Any]:
-    evidence = [asdict(item) for item in verdict.evidence]
-    for item in evidence:
-        item["each"] = dict(item["each"])
-    return {"text": verdict.claim.text, "verdict": verdict.verdict, "evidence": evidence}

@@ -1,13 +1,14 @@
 """Which machines and which code a report's runs come from."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 
 from polyglance.studies.execute import Options
 from polyglance.studies.machine import DIRTY
 from polyglance.studies.plan import Line, Plan
+from polyglance.studies.store import Ended
 
 UNKNOWN = "not recorded"
 
@@ -21,8 +22,12 @@ class Origin:
 
     @classmethod
     def of(cls, plan: Plan, options: Options) -> "Origin":
-        """As the runs wrote them down; those of former versions did not."""
-        ended = {key: options.folder(run).ended() for key, run in plan.runs.items()}
+        """As the runs wrote them down."""
+        return cls.of_runs({key: options.folder(run).ended() for key, run in plan.runs.items()})
+
+    @classmethod
+    def of_runs(cls, ended: Mapping[str, Ended | None]) -> "Origin":
+        """Of runs by key; those of former versions wrote nothing down."""
         done = {key: one for key, one in ended.items() if one is not None}
         return cls(
             {key: one.machine or UNKNOWN for key, one in done.items()},

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyglance.files import atomic, write_json
-from polyglance.studies.claims import FAILS, HOLDS, OPEN, PARTLY, Evidence, verdict_of
+from polyglance.studies.claims import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    PARTLY,
+    SAME_SIZE,
+    Evidence,
+    verdict_of,
+)
 from polyglance.studies.report.document import Document
 from polyglance.studies.report.tables import NONE, Table, change
 
@@ -94,12 +102,21 @@ def evidence_text(item: Evidence, labels: dict[str, str]) -> str:
     text = f"{name}: {change(test, digits)}, p = {test.p:.3f}, {where}"
     if item.paper is not None:
         text += f"; in the paper {item.paper:+.{digits}f}"
+        text += ", which the interval excludes" if item.size != SAME_SIZE else ""
     if len(item.each) > MOST:
-        verdicts = [verdict_of(single, item.sign) for _, single in item.each]
+        verdicts = [verdict_of(single, item.sign, item.margin) for _, single in item.each]
         text += f"; significant that way in {verdicts.count(HOLDS)} of {len(verdicts)}, "
         text += f"the other way in {verdicts.count(FAILS)}"
     elif item.each:
         text += "; " + ", ".join(f"{name} {change(single, digits)}" for name, single in item.each)
-    if "=" in item.sign and item.verdict == OPEN:
-        text += "; no difference agrees with the claim"
-    return f"{text}: {item.verdict}"
+    return f"{text}{_margin_text(item)}: {item.verdict}"
+
+
+def _margin_text(item: Evidence) -> str:
+    """What "as good as" is measured by."""
+    if "=" not in item.sign:
+        return ""
+    if item.margin is None:
+        unsaid = "; no margin was set before the runs, so that “as good as” cannot be shown"
+        return unsaid if item.verdict == OPEN else ""
+    return f"; margin {item.margin:.{item.digits}f}, set before the runs"

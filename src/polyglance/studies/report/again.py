@@ -1,0 +1,183 @@
+"""A report laid out again from its JSON: claims are judged by today's rules, nothing is run."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation.bootstrap import Difference
+from polyglance.files import read_json
+from polyglance.studies.claims import Evidence, Verdict, joint_verdict, verdict_of
+from polyglance.studies.machine import DIRTY
+from polyglance.studies.plan import Line, Plan, Run
+from polyglance.studies.report.document import Document, run_table
+from polyglance.studies.report.drawing import Plot
+from polyglance.studies.report.origin import Origin
+from polyglance.studies.report.tables import difference_tables, result_tables
+from polyglance.studies.results import Cell, Results, Test
+from polyglance.studies.schema import Claim, Column, Study
+from polyglance.studies.statistics import Series
+from polyglance.studies.store import as_ended
+
+
+def read_document(path: Path) -> Document:
+    """The document that a report's JSON describes; its plots are beside it."""
+    value = read_json(path)
+    try:
+        return _document(value, path)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PolyglanceError(
+            f"{path}: not the JSON of a report that 'polyglance study' wrote "
+            f"({type(error).__name__}: {error})"
+        ) from None
+
+
+def read_verdicts(value: dict[str, Any]) -> list[Verdict]:
+    """A report's claims as its JSON has them, judged by today's rules."""
+    claims = Study.model_validate(value["definition"]).claims
+    return [
+        _verdict(claim, told["evidence"])
+        for claim, told in zip(claims, value["claims"], strict=True)
+    ]
+
+
+def _document(value: dict[str, Any], path: Path) -> Document:
+    study = Study.model_validate(value["definition"])
+    plan, verdicts = _plan(study, value), read_verdicts(value)
+    cells = [
+        [_cell(column, row["cells"][column.title]) for column in plan.columns]
+        for row in value["rows"]
+    ]
+    results = Results(plan, cells, _tests(plan, value), value["changed"])
+    failures = value["failures"]
+    failed = {key: failures[r.label] for key, r in plan.runs.items() if r.label in failures}
+    ended = {key: as_ended(run) for key, run in value["runs"].items()}
+    origin = Origin.of_runs(ended)
+    draft = value.get("draft") or _draft(value["about"])
+    for told, verdict in zip(value["claims"], verdicts, strict=True):
+        told |= verdict.as_dict()
+    return Document(
+        name=path.stem,
+        study=study,
+        about=list(value["about"].items()),
+        verdicts=verdicts,
+        tables=[*result_tables(results, failed, origin), *difference_tables(results)],
+        plots=[
+            Plot(plot["name"], plot["caption"], _plot(path, plot["name"]))
+            for plot in value["plots"]
+        ],
+        notes=value["notes"],
+        failures=list(failures.items()),
+        runs=run_table(plan, ended, set(failed)),
+        numbers={**value, "draft": draft},
+        warnings=value.get("warnings", []),
+        draft=draft,
+    )
+
+
+def _draft(about: dict[str, str]) -> list[str]:
+    """Of reports of former versions, which noted a commit alone."""
+    made = about.get("polyglance", "")
+    return [f"written by code with uncommitted changes ({made})"] if DIRTY in made else []
+
+
+def _plot(path: Path, name: str) -> bytes:
+    try:
+        return path.with_name(f"{path.stem}.{name}.svg").read_bytes()
+    except OSError as error:
+        raise PolyglanceError(
+            f"{path.stem}.{name}.svg: cannot be read ({error.strerror})"
+        ) from None
+
+
+def _plan(study: Study, value: dict[str, Any]) -> Plan:
+    runs = {key: Run(key, run.get("recipe"), run["labels"]) for key, run in value["runs"].items()}
+    columns = [_column(study, title) for title in value["rows"][0]["cells"]]
+    seeds = len(value["about"]["seeds"].split(", "))
+    lines = []
+    for row in value["rows"]:
+        found = study.row(row["row"])
+        sources = [_source(found.name, row["x"], seed, runs, columns) for seed in range(seeds)]
+        lines.append(Line(found, row["x"], sources))
+    profile = next(iter(study.profiles))
+    return Plan(study, study.profiles[profile], profile, seeds, columns, lines, runs, [])
+
+
+def _column(study: Study, title: str) -> Column:
+    """A column of the study, or what became of one with `*`."""
+    for column in study.columns:
+        if column.title == title:
+            return column
+    for column in study.columns:
+        if column.language == "*":
+            before, _, after = (column.name or f"* {column.shown}").partition("*")
+            code = title.removeprefix(before).removesuffix(after)
+            made = column.model_copy(update={"language": code, "name": column.name and title})
+            if made.title == title:
+                return made
+    raise KeyError(f"column {title}")
+
+
+def _source(
+    row: str, x: object, seed: int, runs: dict[str, Run], columns: list[Column]
+) -> dict[str, str]:
+    """Language → key of the run that fills it, as labels of runs tell."""
+    found: dict[str, str] = {}
+    for key, run in runs.items():
+        parts = [label.split(", ") for label in run.labels]
+        if any(p[0] == row and p[-1] == f"seed {seed}" and str(x) in (*p, "None") for p in parts):
+            found |= {c.language: key for c in columns if c.language} or {"*": key}
+    return found
+
+
+def _cell(column: Column, value: dict[str, Any]) -> Cell:
+    values = np.array(list(value["seeds"].values()))
+    series = Series(values, np.empty((len(values), 0))) if len(values) else None
+    return Cell(column, tuple(map(int, value["seeds"])), series, value["paper"], value["chance"])
+
+
+def _difference(value: dict[str, Any]) -> Difference:
+    return Difference(value["difference"], value["low"], value["high"], value["p"])
+
+
+def _tests(plan: Plan, value: dict[str, Any]) -> list[Test]:
+    lines = {(line.row.name, line.x): line for line in plan.lines}
+    columns = {column.title: column for column in plan.columns}
+    return [
+        Test(
+            lines[test["row"], test["x"]],
+            lines.get((test["reference"], test["x"])) or lines[test["reference"], None],
+            columns.get(test["column"]),
+            _difference(test),
+            test["paper"],
+        )
+        for test in value["differences"]
+    ]
+
+
+def _verdict(claim: Claim, told: list[dict[str, Any]]) -> Verdict:
+    evidence = [_evidence(claim, item) for item in told]
+    return Verdict(claim, joint_verdict(evidence), evidence)
+
+
+def _evidence(claim: Claim, item: dict[str, Any]) -> Evidence:
+    change = _difference(item["difference"]) if item["difference"] else None
+    margin = claim.margin if "=" in item["sign"] else None
+    found = Evidence(
+        item["better"],
+        item["sign"],
+        item["other"],
+        item["verdict"],
+        tuple(item["columns"]),
+        change,
+        tuple((name, _difference(test)) for name, test in item["each"].items()),
+        item["paper"],
+        item["digits"],
+        item["of"],
+        margin,
+    )
+    if change is None:
+        return found
+    return replace(found, verdict=verdict_of(change, item["sign"], margin))
