@@ -7,6 +7,9 @@ from typing import Any
 
 from polyglance.errors import PolyglanceError
 
+SAFELY = {"local_files_only": True, "trust_remote_code": False}
+"""How transformers reads a folder; else it would ask whether to run a program that is there."""
+
 
 def import_package(name: str, module: str | None = None) -> Any:
     """A package, or a module of it; if it is missing, the error says what to install."""
@@ -27,3 +30,15 @@ def quiet(logging: Any) -> Iterator[None]:
     finally:
         logging.set_verbosity(level)
         logging.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def offline() -> Iterator[None]:
+    """Without connections of transformers, whatever a model's configuration names."""
+    constants = importlib.import_module("huggingface_hub.constants")
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before

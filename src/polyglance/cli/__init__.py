@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import warnings
 from typing import Any
 
 import typer
@@ -21,7 +22,10 @@ from polyglance.cli.search import search_command
 from polyglance.cli.study import study_command
 from polyglance.cli.train import train_command
 from polyglance.cli.vectors import vectors_command
-from polyglance.errors import PolyglanceError
+from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.trust import VARIABLE, trusting
+
+_SHOW = warnings.showwarning
 
 app = typer.Typer(
     name="polyglance",
@@ -42,9 +46,17 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True),
+    trust: bool = typer.Option(
+        False,
+        "--trust",
+        envvar=VARIABLE,
+        help="Let model folders name networks to download and files outside of them.",
+    ),
 ) -> None:
     """Find pictures with words, and words with pictures, in every language."""
+    context.with_resource(trusting(trust))
 
 
 data_app.command("translate")(translate_command)
@@ -66,6 +78,7 @@ app.command("demo")(demo_command)
 
 def main() -> None:
     """Entry point: user errors are one sentence on stderr and exit code 2; Ctrl-C is 130."""
+    warnings.showwarning = _show
     # Ended by another program, leave no temporary files behind either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
@@ -90,6 +103,14 @@ def main() -> None:
         if end.code == 130:  # typer's way of passing on KeyboardInterrupt
             print("interrupted", file=sys.stderr)
         raise
+
+
+def _show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """What a user should know is a note; other libraries' warnings stay as they are."""
+    if issubclass(category, PolyglanceWarning):
+        print(f"note: {message}", file=sys.stderr)
+    else:
+        _SHOW(message, category, *where, **more)
 
 
 def _fail(message: Any) -> None:

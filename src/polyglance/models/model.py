@@ -13,24 +13,23 @@ from polyglance.data.dataset import Dataset
 from polyglance.data.given import GivenImage, as_files
 from polyglance.data.images import ImageProblem
 from polyglance.errors import NoWords, PolyglanceError, UnreadableImageWarning
-from polyglance.files import atomic, has_file, read_json, refuse_pipes, write_json
+from polyglance.files import atomic, has_file, write_json
 from polyglance.models.attention import Sets
+from polyglance.models.folder import CONFIG, FORMAT, WEIGHTS, read_config, read_weights
 from polyglance.models.network import Network, build_network
 from polyglance.models.unknown import read_known, warn_of_unknown
 from polyglance.progress import Bar
-from polyglance.recipes import Recipe, check_recipe
+from polyglance.recipes import Recipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.sets import Embeddings, VectorSets
 from polyglance.similarity import scores
-from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch, load_embedder
-from polyglance.text.embedders.pretrained import located
+from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch
 from polyglance.text.tokenizers import read_words
 from polyglance.text.tokenizers.base import codes_of
+from polyglance.trust import trusting
 from polyglance.vision.extract import extract, load_features
 from polyglance.vision.features import Features
 
-CONFIG, WEIGHTS = "model.json", "model.safetensors"
-FORMAT = 1
 IMAGES_AT_A_TIME, TEXTS_AT_A_TIME = 64, 512
 """Sets padded at a time where a model scores them."""
 
@@ -309,47 +308,30 @@ class Model:
             handle.write(save(state, {"format": "pt"}))
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Model":
-        """Read a model folder, such as the RUN of `polyglance train`."""
+    def load(cls, folder: str | Path, trust: bool = False) -> "Model":
+        """Read a model folder, such as the RUN of `polyglance train`.
+
+        Args:
+            folder: of the model.
+            trust: whether its files may name networks to download and paths outside the folder,
+                as those of a model trained on one's own backbone or vectors do.
+        """
         folder = Path(folder)
         if not has_file(folder / CONFIG):
             raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}")
-        model = cls.from_config(folder)
+        with trusting(trust):
+            model = cls(*read_config(folder, with_weights=True))
         model.load_weights(folder)
         return model
 
     @classmethod
     def from_config(cls, folder: Path) -> "Model":
         """The model of a folder with fresh weights."""
-        refuse_pipes(folder)
-        config = read_json(folder / CONFIG)
-        where = str(folder / CONFIG)
-        if not isinstance(config, dict) or config.get("format") != FORMAT:
-            raise PolyglanceError(f"{where}: not a model of format {FORMAT}; train it again")
-        recipe = located(check_recipe(config.get("recipe"), where), folder)
-        dim, languages = config.get("feature_dim"), config.get("languages")
-        if type(dim) is not int or dim < 1:
-            raise PolyglanceError(f"{where}: field 'feature_dim' must be a number of 1 or more")
-        if not isinstance(languages, list) or not all(isinstance(one, str) for one in languages):
-            raise PolyglanceError(f"{where}: field 'languages' must be a list of codes")
-        return cls(recipe, load_embedder(recipe, folder), dim, languages)
+        return cls(*read_config(folder))
 
     def load_weights(self, folder: Path) -> None:
         """Read the weights of a folder into this model."""
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-
-        path = folder / WEIGHTS
-        if not has_file(path):
-            raise PolyglanceError(f"{path}: no weights yet; the training has not evaluated once")
-        try:
-            self.network.load_state_dict(_renamed(load_file(path)))
-        except (SafetensorError, RuntimeError) as error:
-            reason = str(error).splitlines()[-1].strip()
-            raise PolyglanceError(
-                f"{path}: the weights do not fit, or are damaged ({reason}); "
-                "copy the whole folder again, or train again"
-            ) from None
+        self.network.load_state_dict(read_weights(folder, self.network))
 
 
 def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]:
@@ -363,11 +345,6 @@ def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]
 def count_trained(module: torch.nn.Module) -> int:
     """Parameters of a module that training changes."""
     return sum(part.numel() for part in module.parameters() if part.requires_grad)
-
-
-def _renamed(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Weights of version 0.1.0, where pretrained vectors stood beside a layer of their own."""
-    return {name.replace(".words.spelt.", ".words."): value for name, value in state.items()}
 
 
 def _to_numpy(embeddings: torch.Tensor | Sets) -> Embeddings:

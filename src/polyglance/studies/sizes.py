@@ -4,6 +4,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.studies.execute import Options
 from polyglance.studies.plan import Line, Plan, Run
 from polyglance.studies.schema import Column
+from polyglance.trust import trusting
 
 MILLION, GIB = 1e6, 2.0**30
 
@@ -69,7 +70,8 @@ class Sizes:
             from polyglance.models import Model
 
             try:
-                model = Model.from_config(self.options.folder(run).model)
+                with trusting():
+                    model = Model.from_config(self.options.folder(run).model)
                 self._counted[run.group] = model.parameters()
             except (PolyglanceError, RuntimeError):  # files that were deleted or are too old
                 self._counted[run.group] = {}

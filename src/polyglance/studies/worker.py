@@ -31,6 +31,7 @@ from polyglance.studies.measured import Trial
 from polyglance.studies.needs import Need, View
 from polyglance.studies.plan import MEMBERS, RUN
 from polyglance.studies.store import CRASH, MISTAKE, Ended, RunFolder
+from polyglance.trust import trusting
 
 if TYPE_CHECKING:
     from polyglance.evaluation.encoder import Encoder
@@ -64,7 +65,7 @@ class Task:
 def perform(task: Task) -> str:
     """Train and evaluate, or measure, what is not done yet; the reason of a failure, or ""."""
     folder = RunFolder(Path(task.folder))
-    with folder.locked():
+    with folder.locked(), trusting():  # the models are this study's own
         if reason := _lacks_source(task, folder):
             folder.fail(reason, CRASH)
             return reason

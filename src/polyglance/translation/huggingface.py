@@ -10,7 +10,7 @@ from polyglance.digest import folder_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import refuse_pipes
 from polyglance.languages import find_tag
-from polyglance.packages import import_package, quiet
+from polyglance.packages import SAFELY, import_package, quiet
 from polyglance.translation.base import Translator, needed, translators
 
 LONGEST = 256
@@ -68,7 +68,7 @@ class HuggingFaceTranslator(Translator):
         transformers = import_package("transformers")
         load = transformers.AutoModelForSeq2SeqLM.from_pretrained
         with quiet(transformers.utils.logging):
-            network = loading(self.folder, lambda: load(self.folder, local_files_only=True))
+            network = loading(self.folder, lambda: load(self.folder, **SAFELY))
         return network.float().eval()
 
 
@@ -77,7 +77,7 @@ def load_tokenizer(folder: Path) -> Any:
     transformers = import_package("transformers")
     load = transformers.AutoTokenizer.from_pretrained
     with quiet(transformers.utils.logging):
-        return loading(folder, lambda: load(folder, local_files_only=True))
+        return loading(folder, lambda: load(folder, **SAFELY))
 
 
 def ask_for(

@@ -12,7 +12,7 @@ import numpy as np
 from polyglance.digest import Part, short_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json
-from polyglance.packages import import_package, quiet
+from polyglance.packages import SAFELY, import_package, quiet
 from polyglance.vision.backbones import FAMILIES, BackboneOutput
 from polyglance.vision.preprocess import Preprocessing
 
@@ -197,7 +197,7 @@ def open_transformers(rest: str) -> TorchBackbone:
     def load() -> Any:
         with quiet(transformers.utils.logging):
             return transformers.AutoModel.from_pretrained(
-                folder, local_files_only=True, output_loading_info=True
+                folder, **SAFELY, output_loading_info=True
             )
 
     module, info = _loading(f"transformers:{folder}", load)

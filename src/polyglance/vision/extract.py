@@ -136,8 +136,8 @@ def load_features(
     if dataset.root is None:
         raise PolyglanceError(f"{dataset.name}: '{feature}' needs a dataset folder to be in")
     folder = dataset.root / "features"
-    if not (folder / name / META).is_file():
-        names = [found.removeprefix("imported/") for found in imported_names(dataset)]
+    names = [found.removeprefix("imported/") for found in imported_names(dataset)]
+    if name not in names:  # which "../other" is not, though a store may be there
         hint = nearest(name, names) if names else " (there are none)"
         raise PolyglanceError(f"{folder}: no imported features '{name}'{hint}")
     store = FeatureStore.open(folder / name)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from polyglance.errors import PolyglanceError
-from polyglance.packages import import_package, quiet
+from polyglance.packages import SAFELY, import_package, offline, quiet
 from polyglance.recipes.schema import (
     Recipe,
     TextRecipe,
@@ -26,9 +26,17 @@ def located(recipe: Recipe, model: Path) -> Recipe:
     for name in ("encoder", "embedder"):
         part = getattr(text, name)
         if part.kind == "transformer":
+            _refuse_weights(model / FOLDER)
             part = part.model_copy(update={"pretrained": str(model / FOLDER)})
             text = text.model_copy(update={name: part})
     return recipe.model_copy(update={"text": text})
+
+
+def _refuse_weights(folder: Path) -> None:
+    """A model's weights are in one file, its own; others might be pickles."""
+    for pattern in WEIGHTS:
+        for path in folder.glob(pattern):
+            raise PolyglanceError(f"{path}: a model keeps no weights there; remove the file")
 
 
 def check_pretrained(recipe: TextRecipe) -> None:
@@ -65,9 +73,7 @@ def encoder_folder(recipe: TextRecipe) -> Path:
 def load_config(folder: Path) -> Any:
     """The configuration of the encoder in `folder`."""
     transformers = import_package("transformers")
-    config = _loading(
-        folder, lambda: transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
-    )
+    config = _loading(folder, lambda: transformers.AutoConfig.from_pretrained(folder, **SAFELY))
     if getattr(config, "is_encoder_decoder", False) or not hasattr(config, "hidden_size"):
         raise PolyglanceError(
             f"{folder}: '{config.model_type}' is not a text encoder such as bert or xlm-roberta"
@@ -81,7 +87,7 @@ def load_tokenizer(folder: Path) -> Any:
 
     def load() -> Any:
         with quiet(transformers.utils.logging):
-            return transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            return transformers.AutoTokenizer.from_pretrained(folder, **SAFELY)
 
     tokenizer = _loading(folder, load)
     if not getattr(tokenizer, "is_fast", False):
@@ -99,7 +105,7 @@ def load_encoder(folder: Path) -> Any:
             if not _has_weights(folder):
                 return transformers.AutoModel.from_config(config), {"missing_keys": []}
             return transformers.AutoModel.from_pretrained(
-                folder, local_files_only=True, output_loading_info=True
+                folder, **SAFELY, output_loading_info=True
             )
 
     network, info = _loading(folder, load)
@@ -126,7 +132,8 @@ def _has_weights(folder: Path) -> bool:
 def _loading(folder: Path, load: Callable[[], T]) -> T:
     """Whatever goes wrong inside transformers while loading is about the folder's files."""
     try:
-        return load()
+        with offline():
+            return load()
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise PolyglanceError(

@@ -17,6 +17,7 @@ from polyglance.text.embedders.encoded import FIRST_UNSEEN
 from polyglance.text.embedders.fixed.build import LanguageWords
 from polyglance.text.vectors.fasttext import SubwordVectors
 from polyglance.text.vectors.word_vectors import prepare_vectors
+from polyglance.trust import trusting
 from tests.alignment.planted import write_bin
 from tests.text.embedders.texts import encode, ids_of
 from tests.text.threads import THREADS, at_once
@@ -128,7 +129,8 @@ def test_saved_words(subwords, embedder: VectorsEmbedder, tmp_path: Path, copy: 
     whole = VectorsEmbedder(recipe, {**embedder.languages, "nl": subwords[1]})
     whole.save(tmp_path / "model")
     moved = Path(shutil.move(tmp_path / "model", tmp_path / "moved"))
-    loaded = load_embedder(recipe, moved)
+    with trusting():
+        loaded = load_embedder(recipe, moved)
     assert isinstance(loaded, VectorsEmbedder)
     torch.testing.assert_close(loaded.layer().table, whole.layer().table, rtol=0, atol=0)
     assert loaded.languages["de"].translated
@@ -137,7 +139,8 @@ def test_saved_words(subwords, embedder: VectorsEmbedder, tmp_path: Path, copy: 
     assert mine.ids.flat.tolist() == theirs.ids.flat.tolist()
     np.testing.assert_array_equal(mine.unseen.columns["vectors"], theirs.unseen.columns["vectors"])
     (tmp_path / "nl.bin").unlink()
-    alone = load_embedder(recipe, moved)
+    with trusting():
+        alone = load_embedder(recipe, moved)
     assert ids_of(alone, ["honden hond"], "nl") == ([[FIRST_UNSEEN, 6]] if copy else [[6]])
 
 

@@ -1,13 +1,14 @@
 """Fixed vectors of every language's words, and linear translators between languages."""
 
 import shutil
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from polyglance.errors import PolyglanceError
+from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.files import atomic, read_json, refuse_pipe, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, VectorsEmbedderRecipe
@@ -28,6 +29,7 @@ from polyglance.text.embedders.fixed.build import LanguageWords, VectorSource
 from polyglance.text.embedders.fixed.layer import TranslatedWords
 from polyglance.text.vectors.fasttext import SubwordVectors
 from polyglance.text.vectors.word_vectors import prepare_vectors
+from polyglance.trust import REMEDY, is_inside, trusted
 
 FILE, VECTORS, SUBWORDS = "words.json", "words.safetensors", "subwords"
 NOTHING = 0
@@ -201,8 +203,8 @@ def distinct(captions: Sequence[Sequence[str]]) -> list[str]:
 
 def _copied(part: LanguageWords, code: str, folder: Path) -> str | None:
     """A language's .bin in the model's folder."""
-    if part.file is None:
-        return None
+    if part.file is None or part.subwords is None:
+        return part.file
     place, source = Path(SUBWORDS) / f"{code}.bin", Path(part.file).expanduser()
     if not (folder / place).is_file():
         with source.open("rb") as old, atomic(folder / place) as new:
@@ -212,6 +214,14 @@ def _copied(part: LanguageWords, code: str, folder: Path) -> str | None:
 
 def _subwords(file: str | None, folder: Path) -> SubwordVectors | None:
     if file is None:
+        return None
+    if not trusted() and not is_inside(Path(file).expanduser(), folder):
+        warnings.warn(
+            f"{folder / FILE}: words beyond the vocabulary have no vectors, for '{file}' is "
+            f"outside the model's folder and not read; {REMEDY}",
+            PolyglanceWarning,
+            stacklevel=2,
+        )
         return None
     path = folder / Path(file).expanduser()
     return SubwordVectors.open(path) if path.is_file() else None

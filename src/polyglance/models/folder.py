@@ -1,0 +1,111 @@
+"""Reading a model's folder, which may come from anywhere: checked before anything is built."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import has_file, read_json, refuse_pipes
+from polyglance.models.network import build_network
+from polyglance.recipes import Recipe, check_recipe
+from polyglance.text.embedders import Embedder, load_embedder
+from polyglance.text.embedders.pretrained import located
+from polyglance.trust import refuse_foreign_feature, refuse_links
+
+CONFIG, WEIGHTS = "model.json", "model.safetensors"
+FORMAT = 1
+Parts = tuple[Recipe, Embedder, int, list[str]]
+"""What a model is made of: recipe, embedder, dimension of an image feature, languages."""
+
+
+def read_config(folder: Path, with_weights: bool = False) -> Parts:
+    """What a model's folder says, without its weights.
+
+    Args:
+        folder: of the model.
+        with_weights: whether the weights must fit it, which the sizes in their file tell: a
+            folder that asks for a network of another size is refused before it takes the memory.
+    """
+    refuse_pipes(folder)
+    refuse_links(folder)
+    where, config = str(folder / CONFIG), read_json(folder / CONFIG)
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise PolyglanceError(f"{where}: not a model of format {FORMAT}; train it again")
+    recipe = check_recipe(config.get("recipe"), where)
+    refuse_foreign_feature(recipe.image.feature, where)
+    recipe = located(recipe, folder)
+    dim, languages = config.get("feature_dim"), config.get("languages")
+    if type(dim) is not int or dim < 1:
+        raise PolyglanceError(f"{where}: field 'feature_dim' must be a number of 1 or more")
+    if not isinstance(languages, list) or not all(isinstance(one, str) for one in languages):
+        raise PolyglanceError(f"{where}: field 'languages' must be a list of codes")
+    embedder = load_embedder(recipe, folder)
+    if with_weights:
+        _check_sizes(recipe, embedder, dim, folder / WEIGHTS)
+    return recipe, embedder, dim, languages
+
+
+def read_weights(folder: Path, network: nn.Module) -> dict[str, Tensor]:
+    """The weights of a folder, by the names of `network`, whose they must be."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    path = _weights(folder / WEIGHTS)
+    try:
+        state = {_renamed(name): value for name, value in load_file(path).items()}
+    except SafetensorError as error:
+        raise _unfit(path, str(error)) from None
+    _compare({name: tuple(value.shape) for name, value in state.items()}, network, path)
+    return state
+
+
+def _check_sizes(recipe: Recipe, embedder: Embedder, feature_dim: int, path: Path) -> None:
+    """Compare the sizes in the weights' file with a network that takes no memory."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(_weights(path), framework="pt") as file:
+            shapes = {_renamed(k): tuple(file.get_slice(k).get_shape()) for k in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise _unfit(path, str(error)) from None
+    try:
+        with torch.device("meta"):
+            network = build_network(recipe, feature_dim, embedder)
+    except (RuntimeError, TypeError, OverflowError):
+        raise _unfit(path, f"{CONFIG} has sizes that no tensor can have") from None
+    _compare(shapes, network, path)
+
+
+def _compare(shapes: dict[str, tuple[int, ...]], network: nn.Module, path: Path) -> None:
+    """The first parameter that is missing, not the network's, or of another size is an error."""
+    wanted: dict[str, Any] = {
+        name: tuple(value.shape) for name, value in network.state_dict().items()
+    }
+    for name in [*wanted, *shapes]:
+        if wanted.get(name) != shapes.get(name):
+            raise _unfit(path, f"{name}: {_size(shapes, name)}, not {_size(wanted, name)}")
+
+
+def _size(shapes: dict[str, tuple[int, ...]], name: str) -> str:
+    return "×".join(map(str, shapes[name])) or "a number" if name in shapes else "missing"
+
+
+def _unfit(path: Path, reason: str) -> PolyglanceError:
+    reason = (reason.splitlines() or [""])[-1].strip()
+    return PolyglanceError(
+        f"{path}: the weights do not fit, or are damaged ({reason}); "
+        "copy the whole folder again, or train again"
+    )
+
+
+def _weights(path: Path) -> Path:
+    if not has_file(path):
+        raise PolyglanceError(f"{path}: no weights yet; the training has not evaluated once")
+    return path
+
+
+def _renamed(name: str) -> str:
+    """A weight of version 0.1.0, where pretrained vectors stood beside a layer of their own."""
+    return name.replace(".words.spelt.", ".words.")
