@@ -35,7 +35,7 @@ def quiet(logging: Any) -> Iterator[None]:
 @contextlib.contextmanager
 def offline() -> Iterator[None]:
     """Without connections of transformers, whatever a model's configuration names."""
-    constants = importlib.import_module("huggingface_hub.constants")
+    constants: Any = importlib.import_module("huggingface_hub.constants")
     before = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = True
     try:

@@ -12,8 +12,8 @@ import numpy as np
 
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.text.embedders.fixed.embedder import VectorsEmbedder
 from polyglance.text.embedders.fixed.build import LanguageWords
+from polyglance.text.embedders.fixed.embedder import VectorsEmbedder
 from polyglance.text.vectors.fasttext import SubwordVectors
 from tests.alignment.planted import write_bin
 from tests.conftest import TOY

@@ -1,10 +1,9 @@
 """Writing a conversion as a dataset folder, whole or not at all."""
 
-import contextlib
 import os
 import re
 import shutil
-import tempfile
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -15,6 +14,7 @@ from polyglance.data.convert.common import Conversion, ImportedFeatures
 from polyglance.data.dataset import CaptionedImage, is_inside, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.progress import track
+from polyglance.staging import staged
 
 ImageMode = Literal["symlink", "link", "copy"]
 StoreWriter = Callable[[Path, ImportedFeatures], None]
@@ -42,9 +42,9 @@ def write_folder(
         if not force or not (out / "captions.jsonl.gz").is_file():
             hint = "" if force else ", or --force to convert a dataset again"
             raise PolyglanceError(f"{out}: exists and is not empty; choose another folder{hint}")
-        _fill(out, conversion, images, write_store)
+        _convert_again(out.resolve(), conversion, images, write_store)
         return
-    with _staged(out) as staging:
+    with staged(out) as staging:
         _fill(staging, conversion, images, write_store)
 
 
@@ -78,7 +78,7 @@ def write_features(
             yield image, vectors
 
     known = ImportedFeatures(features.name, features.dim, features.form, len(names), items)
-    with _staged(target) as staging:
+    with staged(target) as staging:
         write_store(staging, known)
         if not seen:
             raise PolyglanceError(
@@ -145,9 +145,63 @@ def _fill(
         _place(sources[name], folder / "images" / name, images)
     for features in conversion.features if write_store else ():
         target = folder / "features" / features.name
-        with _staged(target) as staging:
+        with staged(target) as staging:
             write_store(staging, features)  # type: ignore[misc]
     save_folder(folder, conversion.images)
+
+
+def _convert_again(
+    out: Path, conversion: Conversion, images: ImageMode, write_store: StoreWriter | None
+) -> None:
+    """A new folder takes the place of `out`, with all that the conversion leaves alone."""
+    if os.path.ismount(out) or not os.access(out.parent, os.W_OK):
+        _fill(out, conversion, images, write_store)  # file by file: nothing can take its place
+        return
+    with staged(out) as staging:
+        replaced = {out / "captions.jsonl.gz"}
+        replaced |= {out / "features" / one.name for one in conversion.features if write_store}
+        for name, source in conversion.sources.items():
+            target = out / "images" / name
+            if target.is_symlink() or (images == "copy" and _is_beginning(target, source)):
+                replaced.add(target)
+        _carry_over(out, staging, replaced)
+        _fill(staging, conversion, images, write_store)
+
+
+def _carry_over(old: Path, new: Path, replaced: set[Path]) -> None:
+    """The files of a folder, but for those `replaced`, in another: as links, nothing is copied."""
+    new.mkdir(parents=True, exist_ok=True)
+    for path in sorted(old.iterdir()):
+        if path in replaced:
+            continue
+        if path.is_symlink():
+            (new / path.name).symlink_to(os.readlink(path))
+        elif path.is_dir():
+            _carry_over(path, new / path.name, replaced)
+        else:
+            _link_or_copy(path, new / path.name)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links
+        shutil.copy2(source, target)
+
+
+def _is_beginning(target: Path, source: Path) -> bool:
+    """Whether a file is what a killed copy of `source` left: no more than its beginning."""
+    try:
+        size = target.stat().st_size
+        if not stat.S_ISREG(target.lstat().st_mode) or size >= source.stat().st_size:
+            return False
+        with target.open("rb") as copied, source.open("rb") as whole:
+            while block := copied.read(1 << 20):
+                if whole.read(len(block)) != block:
+                    return False
+        return True
+    except OSError:
+        return False
 
 
 def _check_names(entries: list[CaptionedImage]) -> None:
@@ -168,22 +222,16 @@ def _place(source: Path, target: Path, mode: ImageMode) -> None:
         elif mode == "link":
             os.link(source, target)
         else:
-            shutil.copyfile(source, target)
+            _copy(source, target)
     except OSError as error:
         raise PolyglanceError(f"{target}: cannot {mode} {source} there ({error})") from None
 
 
-@contextlib.contextmanager
-def _staged(target: Path) -> Iterator[Path]:
-    """A folder beside `target` that takes its place when the block succeeds."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    holder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+def _copy(source: Path, target: Path) -> None:
+    """A copy that has its name only when it is whole."""
+    part = target.with_name(f".{target.name[:200]}.part")
     try:
-        staging = holder / "new"
-        staging.mkdir()
-        yield staging
-        if target.exists():
-            target.rename(holder / "old")
-        staging.rename(target)
+        shutil.copyfile(source, part)
+        os.replace(part, target)
     finally:
-        shutil.rmtree(holder, ignore_errors=True)
+        part.unlink(missing_ok=True)

@@ -1,9 +1,5 @@
 """Rendering the world into a native dataset folder, and loading it from the cache."""
 
-import contextlib
-import os
-import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -17,6 +13,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.progress import Bar
 from polyglance.registry import nearest
+from polyglance.staging import staged
 
 VERSION = 2
 """Part of the cache folder's name: raise it whenever a caption or a pixel changes."""
@@ -36,14 +33,10 @@ def write_generated(folder: Path, images: int, seed: int) -> None:
         raise PolyglanceError(f"cannot generate {images} images; ask for at least 1")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PolyglanceError(f"{folder}: exists and is not empty; give a new folder")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
+    with staged(folder, replace=False) as part:  # another process may be first, with the same
         _write(part, images, seed)
-        part.chmod(0o755)
-        _move(part, folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    if not (folder / "captions.jsonl.gz").is_file():
+        raise PolyglanceError(f"{folder}: the folder is in use; empty it")
 
 
 def load_generated(source: str, cache: Path | None = None) -> Dataset:
@@ -97,17 +90,6 @@ def _write(folder: Path, images: int, seed: int) -> None:
             rows.append(CaptionedImage(name, split_of(index), caption(scene, seed, index)))
             bar.advance()
     save_folder(folder, rows)
-
-
-def _move(part: Path, folder: Path) -> None:
-    """Rename; where another process was first, its folder, equal to ours, stays."""
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            folder.rmdir()
-        os.rename(part, folder)
-    except OSError:
-        if not (folder / "captions.jsonl.gz").is_file():
-            raise PolyglanceError(f"{folder}: the folder is in use; empty it") from None
 
 
 def caption(scene: Scene, seed: int, index: int, per_language: int = 2) -> Captions:

@@ -1,0 +1,135 @@
+"""Folders that take their place whole or not at all, and what killed processes left of them."""
+
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+LOCK, NEW, OLD = "lock", "new", "old"
+PARTS = {LOCK, NEW, OLD}
+FRESH_SECONDS = 60.0
+"""How long a folder without a lock is left alone: version 0.1.0 had none."""
+_RANDOM = "[a-z0-9_]{8}"
+"""What `tempfile` ends names with."""
+
+
+@contextlib.contextmanager
+def staged(target: Path, replace: bool = True) -> Iterator[Path]:
+    """An empty folder beside `target` that takes its place when the block succeeds.
+
+    A kill leaves what was there, or what is new; on systems that cannot exchange two folders,
+    between two renames, the old one in a hidden folder, from where `sweep` brings it back.
+
+    Args:
+        target: the folder to be.
+        replace: whether a folder with content that is there by then is replaced; else it stays.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sweep(target)
+    holder, lock = _hold(target)
+    try:
+        staging = holder / NEW
+        staging.mkdir()
+        yield staging
+        _take_place(staging, target, holder, replace)
+    finally:
+        lock.close()
+        _remove(holder)
+
+
+def sweep(target: Path) -> None:
+    """Remove what killed processes left of `staged(target)`; the living keep theirs."""
+    name = re.compile(rf"\.{re.escape(target.name)}\.{_RANDOM}")
+    with contextlib.suppress(OSError):
+        for holder in sorted(target.parent.iterdir()):
+            if name.fullmatch(holder.name) and _is_left(holder):
+                if (holder / OLD).is_dir() and not target.exists():
+                    (holder / OLD).rename(target)
+                _remove(holder)
+
+
+def sweep_files(folder: Path) -> None:
+    """Remove half-written files of `files.atomic` from a folder that the caller has locked."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if re.fullmatch(rf"\.[^.].*\.{_RANDOM}", path.name) and path.is_file():
+                path.unlink(missing_ok=True)
+
+
+def _is_left(holder: Path) -> bool:
+    """Whether a folder is of `staged`, and its process dead."""
+    if holder.is_symlink() or not holder.is_dir():
+        return False
+    if not {path.name for path in holder.iterdir()} <= PARTS:
+        return False
+    try:
+        with (holder / LOCK).open("r+") as handle:
+            return _lock(handle) is True
+    except FileNotFoundError:
+        empty = not any(holder.iterdir())  # its owner, if alive, makes another
+        return empty or time.time() - holder.stat().st_mtime > FRESH_SECONDS
+
+
+def _hold(target: Path) -> tuple[Path, IO[str]]:
+    """A hidden folder beside `target`, and its lock, open and taken."""
+    while True:
+        holder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        with contextlib.suppress(FileNotFoundError):  # swept in between
+            handle = (holder / LOCK).open("w")
+            if _lock(handle) is not False and (holder / LOCK).exists():
+                return holder, handle
+            handle.close()
+
+
+def _remove(holder: Path) -> None:
+    """Remove the folder, its lock last: a kill on the way leaves what can be told to be left."""
+    for name in (NEW, OLD):
+        shutil.rmtree(holder / name, ignore_errors=True)
+    shutil.rmtree(holder, ignore_errors=True)
+
+
+def _lock(handle: IO[str]) -> bool | None:
+    """Take a lock that the system frees when the process dies; whether it was free."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, where nobody knows: nothing is swept
+        return None
+    descriptor = handle.fileno()
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _take_place(new: Path, target: Path, holder: Path, replace: bool) -> None:
+    with contextlib.suppress(OSError):
+        target.rmdir()  # where it is empty
+    try:
+        new.rename(target)
+        return
+    except OSError:
+        if not target.exists():
+            raise
+    if replace and not _exchange(new, target):
+        target.rename(holder / OLD)
+        new.rename(target)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swap two folders in one step, where the system can; whether it did."""
+    if sys.platform != "linux":
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of renameat2(2)
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError):
+        return False
+    return rename(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0
