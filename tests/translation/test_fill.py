@@ -82,6 +82,19 @@ def test_machines_may_speak_beside_people(folder):
     assert (again, filled[0].captions) == (photos, 0)
 
 
+def test_translations_from_several_languages_stand_beside_each_other(folder):
+    """As SMALR's Table 4: translations to English from each of the other languages."""
+    dataset = load_dataset(folder)
+    both = {"de": {"independent": ["D."]}, "fr": {"translation": ["F."]}}
+    dataset = replace(dataset, images=[CaptionedImage("x.jpg", "train", both)])
+    for source in ("de", "fr", "fr"):
+        images, _ = fill_languages(dataset, Upper(), ["en"], source, beside=True)
+        dataset = replace(dataset, images=images)
+    assert dataset.images[0].captions["en"] == {"machine": ["en D.", "en F."]}
+    origins = dataset.images[0].origins["en"]["machine"]
+    assert [(one["from"], one["of"]) for one in origins] == [("de", "D."), ("fr", "F.")]
+
+
 def test_origins_are_read_again_and_are_no_part_of_the_content(folder, tmp_path):
     photos, _ = fill_languages(load_dataset(folder), Upper(), ["fr"])
     save_folder(tmp_path / "new", photos)
@@ -125,7 +138,7 @@ def options(tmp_path):
 def test_the_command_writes_a_folder_with_links(folder, tmp_path, options):
     out = tmp_path / "out"
     text = run(folder, *options, "--out", out)
-    assert "fr: 2 captions made for 1 images, 1 had captions, 1 without a translation" in text
+    assert "en → fr: 2 captions made for 1 images, 1 had captions, 1 without a translation" in text
     filled = load_dataset(out)
     assert filled.images[0].captions["fr"] == {"machine": ["Un A.", "Un B."]}
     assert filled.images[0].origins["fr"]["machine"][1]["translator"] == "file:t.jsonl"
@@ -134,6 +147,17 @@ def test_the_command_writes_a_folder_with_links(folder, tmp_path, options):
     with pytest.raises(PolyglanceError, match="exists and is not empty"):
         run(folder, *options, "--out", out)
     run(folder, *options, "--out", out, "--force")
+
+
+def test_the_command_translates_from_several_languages(tmp_path):
+    captions = {"de": {"independent": ["D."]}, "fr": {"translation": ["F."]}}
+    save_folder(tmp_path / "data", [CaptionedImage("a.jpg", "train", captions)])
+    (tmp_path / "t.jsonl").write_text('{"de": "D.", "en": "A."}\n{"fr": "F.", "en": "B."}\n')
+    options = ["--translator", f"file:{tmp_path / 't.jsonl'}", "--out", tmp_path / "out"]
+    text = run(tmp_path / "data", "--from", "de,fr", "--to", "en", "--beside", *options)
+    assert "fr → en: 1 captions made for 1 images" in text
+    found = load_dataset(tmp_path / "out").images[0]
+    assert found.captions["en"] == {"machine": ["A.", "B."]}
 
 
 def test_the_command_never_writes_into_its_source(folder, options):

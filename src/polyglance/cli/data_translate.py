@@ -1,6 +1,7 @@
 """`polyglance data translate`: fill a dataset to more languages."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +25,7 @@ def translate_command(
     to: Annotated[str, typer.Option(help="languages to fill to, for example pt,fr")],
     translator: Annotated[str, typer.Option(help=TRANSLATOR)],
     out: Annotated[Path, typer.Option(help="the dataset folder to write")],
-    from_: Annotated[str, typer.Option("--from", help="language to translate from")] = "en",
+    from_: Annotated[str, typer.Option("--from", help="languages to translate from")] = "en",
     kinds: Annotated[
         str, typer.Option(help="kinds of captions to translate")
     ] = "independent,translation",
@@ -32,7 +33,7 @@ def translate_command(
         int | None, typer.Option(min=1, help="captions per image to translate; default all")
     ] = None,
     beside: Annotated[
-        bool, typer.Option("--beside", help="also beside people's captions in these languages")
+        bool, typer.Option("--beside", help="also beside captions that are there")
     ] = False,
     images: Annotated[Images, typer.Option(help="how images get into OUT")] = Images.symlink,
     force: Annotated[bool, typer.Option("--force", help="fill OUT again")] = False,
@@ -54,9 +55,13 @@ def translate_command(
         raise PolyglanceError(f"{out}: is the dataset itself; name another folder with --out")
     if not force and out.is_dir() and any(out.iterdir()):
         raise PolyglanceError(f"{out}: exists and is not empty; choose another folder, or --force")
-    photos, filled = fill_languages(
-        dataset, make_translator(translator), targets, from_, chosen, captions, beside, cache
-    )
+    made, sources = make_translator(translator), _codes(from_, "--from")
+    filled, photos = [], dataset.images
+    for code in sources:
+        wanted = [target for target in targets if target != code or len(sources) == 1]
+        how = made, wanted, code, chosen, captions, beside, cache
+        photos, found = fill_languages(replace(dataset, images=photos), *how)
+        filled += found
     if not any(one.captions for one in filled):
         _refuse(filled, from_, chosen)
     conversion.images = photos
@@ -67,7 +72,7 @@ def translate_command(
         typer.echo(f"note: {note}", err=True)
     for one in filled:
         typer.echo(_line(one))
-    typer.echo(f"{out}: {len(photos)} photographs")
+    typer.echo(f"{out}: {len(photos)} images")
 
 
 def _codes(text: str, option: str) -> list[str]:
@@ -79,8 +84,6 @@ def _codes(text: str, option: str) -> list[str]:
 
 def _load(source: str, cache: Path | None) -> "tuple[Conversion, Dataset]":
     """The dataset, and where its pictures are by the names that they get."""
-    from dataclasses import replace
-
     from polyglance.data import load_dataset
     from polyglance.data.convert import Conversion
     from polyglance.data.convert.table import convert_table
@@ -124,4 +127,4 @@ def _line(one: "Filled") -> str:
     parts = [f"{one.captions} captions made for {one.images} images"]
     parts += [f"{one.kept} had captions"] if one.kept else []
     parts += [f"{one.lacking} without a translation"] if one.lacking else []
-    return f"{one.language}: {', '.join(parts)}"
+    return f"{one.source} → {one.language}: {', '.join(parts)}"

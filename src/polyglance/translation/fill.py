@@ -27,6 +27,8 @@ class Filled:
     """Images that had captions, which stay as they are."""
     lacking: int
     """Captions of which the translator has no translation."""
+    source: str = ""
+    """The language translated from."""
 
 
 def fill_languages(
@@ -42,7 +44,7 @@ def fill_languages(
 ) -> tuple[list[CaptionedImage], list[Filled]]:
     """The images, with translations of their `source` captions into every target.
 
-    Only images without any caption in a language get some, of kind `machine`.
+    Images without any caption in a language get some, of kind `machine`.
 
     Args:
         dataset: images with captions.
@@ -51,7 +53,8 @@ def fill_languages(
         source: language to translate from.
         kinds: of the captions translated.
         most: captions translated of an image, its first; None is all.
-        beside: whether images with people's captions only get some, too; theirs stay.
+        beside: whether images that have captions get some, too, unless they have translations
+            from `source` already; what is there stays.
         cache: folder for translations; None is the XDG cache.
         show_progress: whether to show a progress bar; None is on a terminal.
     """
@@ -62,7 +65,7 @@ def fill_languages(
     for target in dict.fromkeys(targets):
         if target == source:
             raise PolyglanceError(f"'{source}' cannot be translated to itself; leave it out")
-        rows = [row for row, entry in enumerate(entries) if not _has(entry, target, beside)]
+        rows = [row for row, entry in enumerate(entries) if not _has(entry, target, source, beside)]
         texts = {row: _texts(entries[row], source, kinds)[:most] for row in rows}
         flat = list(dict.fromkeys(text for own in texts.values() for text in own))
         new = translate(translator, flat, source, target, cache, show_progress)
@@ -74,13 +77,20 @@ def fill_languages(
                 entries[row] = _with(entries[row], target, pairs, origin)
                 made.append(len(pairs))
         lacking = sum(map(len, texts.values())) - sum(made)
-        results.append(Filled(target, sum(made), len(made), len(entries) - len(rows), lacking))
+        kept = len(entries) - len(rows)
+        results.append(Filled(target, sum(made), len(made), kept, lacking, source))
     return entries, results
 
 
-def _has(entry: CaptionedImage, language: str, beside: bool) -> bool:
+def _has(entry: CaptionedImage, language: str, source: str, beside: bool) -> bool:
+    """Whether an image has captions; with `beside`, whether it has translations from `source`."""
     found = entry.captions.get(language, {})
-    return any(texts for kind, texts in found.items() if not (beside and kind in PEOPLE))
+    if not beside:
+        return any(found.values())
+    origins = entry.origins.get(language, {}).get(MACHINE, [])
+    if found.get(MACHINE) and not origins:
+        return True  # from where is not known: perhaps from there
+    return any(origin.get("from") == source for origin in origins)
 
 
 def _texts(entry: CaptionedImage, language: str, kinds: Sequence[str]) -> list[str]:
@@ -93,8 +103,9 @@ def _with(
     entry: CaptionedImage, language: str, pairs: Sequence[tuple[str, str]], origin: dict[str, str]
 ) -> CaptionedImage:
     """The image with (source, translation) pairs as captions, and where they come from."""
-    texts = {**entry.captions.get(language, {}), MACHINE: [new for _, new in pairs]}
+    before, known = entry.captions.get(language, {}), entry.origins.get(language, {})
+    texts = {**before, MACHINE: [*before.get(MACHINE, []), *(new for _, new in pairs)]}
     made = [{**origin, "of": old} for old, _ in pairs]
-    known = {**entry.origins.get(language, {}), MACHINE: made}
+    known = {**known, MACHINE: [*known.get(MACHINE, []), *made]}
     captions, origins = {**entry.captions, language: texts}, {**entry.origins, language: known}
     return replace(entry, captions=captions, origins=origins)
