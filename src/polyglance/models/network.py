@@ -55,6 +55,11 @@ class TwoTower(Network):
         found = self.image(features, lengths)
         return found if self.no_imgnorm else self._place(found)
 
+    def embed_with_vectors(self, features: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Sets [B, K, F] with lengths [B] → embeddings [B, D], and what they pool [B, K, D]."""
+        found, vectors = self.image.with_vectors(features, lengths)
+        return found if self.no_imgnorm else self._place(found), vectors
+
     def embed_text(self, batch: TextBatch, language: str | None = None) -> Tensor:
         """Texts [B, T] of a language → embeddings [B, D]."""
         return self._place(self.text(batch, language))

@@ -1,6 +1,7 @@
 """Losses on score matrices: pure functions, and the objective that a recipe names."""
 
 from polyglance.objectives.adversary import LanguageClassifier, reverse_gradient
+from polyglance.objectives.captioning import CaptionGenerator, caption_loss
 from polyglance.objectives.hinge import hinge_costs, max_of_hinges, sum_of_hinges
 from polyglance.objectives.infonce import info_nce
 from polyglance.objectives.masked import PairPredictor, hide_words
@@ -10,11 +11,13 @@ from polyglance.objectives.objective import Objective, build_objective, objectiv
 from polyglance.objectives.triplets import match_images
 
 __all__ = [
+    "CaptionGenerator",
     "LanguageClassifier",
     "Objective",
     "PairPredictor",
     "across_languages",
     "build_objective",
+    "caption_loss",
     "hard_weight",
     "hide_words",
     "hinge_costs",

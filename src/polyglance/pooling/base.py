@@ -24,6 +24,13 @@ class Pooling(nn.Module):
         """vectors [B, K, D], lengths [B] → [B, D]."""
         raise TypeError("a pooling defines forward()")
 
+    def with_vectors(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """What `forward` gives, and the vectors [B, K, D] that it was made of in the end.
+
+        A pooling that changes the vectors first gives the changed ones.
+        """
+        return self(vectors, lengths), vectors
+
 
 poolings: Registry[Callable[[int], Pooling]] = Registry("pooling")
 numbered: dict[str, Callable[[int, int], Pooling]] = {}

@@ -109,12 +109,16 @@ class ReasoningPool(Pooling):
         self.pooling = pooling
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        return self.with_vectors(vectors, lengths)[0]
+
+    def with_vectors(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """The pooled vectors [B, D], and the reasoned ones [B, K, D]."""
         inputs, mask = _prepare(vectors, lengths, next(self.parameters()))
         rows = inputs[mask]
         for layer in self.layers:
             rows = layer(rows, mask)
         reasoned = _spread(F.normalize(rows, dim=1, eps=1e-8), mask)
-        return self.pooling(reasoned, lengths).to(vectors.dtype)
+        return self.pooling(reasoned, lengths).to(vectors.dtype), reasoned
 
 
 @poolings.register("gcn-mean")

@@ -38,7 +38,7 @@ BEFORE: dict[str, dict[str, Any]] = {
     "video-vsepp": _SORTED,
     "vse-infinity": {**_WORDS, **_SORTED},
     "vsepp": {**_WORDS, **_SORTED},
-    "vsrn": {**_WORDS, **_SORTED},
+    "vsrn": {**_WORDS, **_SORTED, "captioning": None, "loss": {"warmup_epochs": 1}},
 }
 """Name of a recipe → fields, by section, as they were."""
 

@@ -59,6 +59,10 @@ class ImageTower(nn.Module):
             return self._project(self._prepare(features))
         return self.pooling(self.vectors(features, lengths), lengths)
 
+    def with_vectors(self, features: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Sets [B, K, F] with lengths [B] → [B, D], and the pooling's vectors [B, K, D]."""
+        return self.pooling.with_vectors(self.vectors(features, lengths), lengths)
+
     def _embed(self, vectors: Tensor) -> Tensor:
         """Vectors of sets, prepared already where there is an attention: [n, F] → [n, D]."""
         prepared = vectors if self.attention is not None else self._prepare(vectors)

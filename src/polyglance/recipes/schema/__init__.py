@@ -34,6 +34,7 @@ from polyglance.recipes.schema.joint import (
 )
 from polyglance.recipes.schema.losses import (
     AnyLossRecipe,
+    CaptioningRecipe,
     HingeRecipe,
     InfoNceRecipe,
     LossRecipe,
@@ -78,6 +79,7 @@ __all__ = [
     "AugmentRecipe",
     "BatchNormMlpHead",
     "BiGruRecipe",
+    "CaptioningRecipe",
     "CharGruEmbedderRecipe",
     "CharacterEmbedderRecipe",
     "CompatRecipe",

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.sections import Kinds, Variant
+from polyglance.sections import Kinds, Section, Variant
 
 
 class LossRecipe(Variant):
@@ -81,3 +81,12 @@ class TripletsRecipe(WarmedRecipe):
 AnyLossRecipe = Annotated[
     MaxHingeRecipe | SumHingeRecipe | MixedHingeRecipe | InfoNceRecipe | TripletsRecipe, Kinds()
 ]
+
+
+class CaptioningRecipe(Section):
+    """Captions generated from an image's vectors, a loss beside the matching (Li et al. 2019)."""
+
+    weight: float = Field(1.0, gt=0, description="of the captions' mean loss")
+    hidden: int = Field(512, gt=0, description="dimension of the encoder's and decoder's states")
+    word_dim: int = Field(300, gt=0, description="dimension of the decoder's word vectors")
+    dropout: float = Field(0.2, ge=0, lt=1, description="on what the two GRUs read")

@@ -6,10 +6,10 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from polyglance.recipes.schema.data import DataRecipe
-from polyglance.recipes.schema.embedders import UniversalEmbedderRecipe
+from polyglance.recipes.schema.embedders import TableEmbedderRecipe, UniversalEmbedderRecipe
 from polyglance.recipes.schema.image import ImageRecipe
 from polyglance.recipes.schema.joint import JointRecipe
-from polyglance.recipes.schema.losses import AnyLossRecipe, MaxHingeRecipe
+from polyglance.recipes.schema.losses import AnyLossRecipe, CaptioningRecipe, MaxHingeRecipe
 from polyglance.recipes.schema.sampling import AugmentRecipe, SamplingRecipe, UnionSampling
 from polyglance.recipes.schema.text import TextRecipe
 from polyglance.recipes.schema.training import (
@@ -39,6 +39,7 @@ class Recipe(Section):
     joint: JointRecipe = JointRecipe()
     augment: AugmentRecipe = AugmentRecipe()
     loss: AnyLossRecipe = Field(MaxHingeRecipe(), description="what training minimises")
+    captioning: CaptioningRecipe | None = None
     sampling: SamplingRecipe = Field(UnionSampling(), description="how batches are put together")
     transfer: TransferRecipe | None = None
     training: TrainingRecipe = TrainingRecipe()
@@ -47,7 +48,16 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def _sections_fit(self) -> Self:
-        for check in (_text, _attention, _sampling, _tuples, _transfer, _augment, _compat):
+        for check in (
+            _text,
+            _attention,
+            _sampling,
+            _tuples,
+            _transfer,
+            _augment,
+            _captioning,
+            _compat,
+        ):
             for problem in check(self):
                 raise ValueError(problem)
         return self
@@ -131,6 +141,20 @@ def _transfer(recipe: Recipe) -> Iterator[str]:
 def _augment(recipe: Recipe) -> Iterator[str]:
     if recipe.augment.mask_share + recipe.augment.replace_share > 1:
         yield "augment.mask_share and replace_share must not exceed 1 together"
+
+
+def _captioning(recipe: Recipe) -> Iterator[str]:
+    if recipe.captioning is None:
+        return
+    embedder = recipe.text.embedder
+    table = isinstance(embedder, TableEmbedderRecipe) and embedder.ends
+    if not table or recipe.text.towers != "shared":
+        yield (
+            "captioning writes the words of one table, from <start> to <end>: set "
+            "text.embedder.kind=table, text.embedder.ends=true and text.towers=shared"
+        )
+    if recipe.sampling.kind == "tuples" or recipe.joint.attends:
+        yield "captioning goes with neither sampling.kind=tuples nor cross-attention"
 
 
 def _compat(recipe: Recipe) -> Iterator[str]:

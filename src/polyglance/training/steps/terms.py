@@ -12,6 +12,7 @@ from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
 from polyglance.training.samplers import Sampler, Term
 from polyglance.training.steps.base import Step, StepOutcome, steps
+from polyglance.training.steps.writing import build_writing
 
 
 @steps.register("union")
@@ -28,6 +29,9 @@ class TermsStep(Step):
         self.objective = build_objective(model.recipe.loss)
         self.augmenter = Augmenter(model.recipe, model.embedder, data)
         self.modules = {"model": model.network, "objective": self.objective}
+        self.writing = build_writing(model, data)
+        if self.writing is not None:
+            self.modules["captioning"] = self.writing.generator
         self.captions_objective = self.objective.for_captions()
         if self.captions_objective is not self.objective:
             self.modules["captions_objective"] = self.captions_objective
@@ -42,9 +46,11 @@ class TermsStep(Step):
                 used.advance()
         losses, collapsed, deviation = [], 0.0, 0.0
         for index, term in enumerate(batch):
-            loss, scores = self._loss(term, update, 3 * index, warming_up)
-            losses.append(term.weight * loss)
+            loss, scores, written = self._loss(term, update, 3 * index, warming_up)
             equal = self._objective(term).collapsed_value(len(scores), warming_up)
+            if written is not None:
+                loss, equal = loss + written, equal + float(written.detach())
+            losses.append(term.weight * loss)
             collapsed += term.weight * equal
             deviation = max(deviation, float(scores.detach().std(correction=0)))
         total = torch.stack(losses).sum() if len(losses) > 1 else losses[0]
@@ -52,18 +58,23 @@ class TermsStep(Step):
 
     def _loss(
         self, term: Term, update: int, stream: int, warming_up: bool
-    ) -> tuple[Tensor, Tensor]:
-        image = self.data.image[term.captions]
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The loss of a term, its scores, and what generating the captions adds, if anything."""
+        written, image = None, self.data.image[term.captions]
         reverse = term.others is not None and self.model.recipe.compat.c2c_lengths
         if term.others is None:
             parts = to_tensors(self.data.features, image)
             parts = self.augmenter.images(update, stream, parts)
-            images = self.model.network.embed_images(*parts)
+            if self.writing is None:
+                images = self.model.network.embed_images(*parts)
+            else:
+                images, written = self.writing.images(parts, term.captions)
         else:
             images = self._embed(term.others, update, stream + 2, reverse)
         captions = self._embed(term.captions, update, stream + 1, reverse)
         scores = self.model.network.scores(images, captions)
-        return self._objective(term)(scores, torch.from_numpy(image), warming_up), scores
+        loss = self._objective(term)(scores, torch.from_numpy(image), warming_up)
+        return loss, scores, written
 
     def _objective(self, term: Term) -> Objective:
         return self.objective if term.others is None else self.captions_objective
