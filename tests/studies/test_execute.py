@@ -202,15 +202,39 @@ def test_the_list_and_mistakes_of_the_command(data: Path, tmp_path: Path) -> Non
         command("vsepp-languages", "--data", data, "--plan", "--rows", "nce*,x")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"updates": 3}', r"done\.json: damaged, field 'seconds': field required; delete"),
-        ('{"seconds": "long"}', r"done\.json: damaged, field 'seconds'"),
-        ('{"seconds": 1', r"done\.json: not valid JSON"),
-    ],
-)
-def test_a_damaged_result_is_told(tmp_path: Path, text: str, message: str) -> None:
+DAMAGE = ['{"updates": 3}', '{"seconds": "long"}', '{"seconds": 1', "", "[]"]
+
+
+@pytest.mark.parametrize("text", DAMAGE)
+def test_a_run_whose_end_cannot_be_read_has_not_ended(tmp_path: Path, text: str) -> None:
+    folder = RunFolder(tmp_path)
+    folder.finish(Ended(1.0))
+    assert folder.done
     (tmp_path / "done.json").write_text(text, encoding="utf-8")
-    with pytest.raises(PolyglanceError, match=message):
-        RunFolder(tmp_path).ended()
+    (tmp_path / "failure.json").write_text(text, encoding="utf-8")
+    assert not folder.done
+    assert folder.ended() is None
+    assert folder.failure() is None
+
+
+def test_a_damaged_run_is_run_again_and_a_damaged_result_evaluated_again(
+    data: Path, tmp_path: Path
+) -> None:
+    own = task(tmp_path / "run", data)
+    folder = RunFolder(tmp_path / "run")
+    assert perform(own) == ""
+    weights = load_file(folder.model / "model.safetensors")
+    result = folder.result("test", own.needs[0])
+    whole = result.read_text(encoding="utf-8")
+    for text in (whole[: len(whole) // 2], "{}", whole.replace('"ranks"', '"rankz"')):
+        result.write_text(text, encoding="utf-8")
+        (folder.path / "results" / ".x.json.abcdefgh").write_text("half")
+        assert folder.lacking("test", set(own.needs)) == [own.needs[0]]
+        assert perform(own) == ""
+        assert result.read_text(encoding="utf-8") == whole
+        assert not (folder.path / "results" / ".x.json.abcdefgh").exists()
+    (folder.path / "done.json").write_text("{", encoding="utf-8")
+    assert perform(own) == ""
+    again = load_file(folder.model / "model.safetensors")
+    assert folder.done
+    assert all(equal(weights[name], again[name]) for name in weights)

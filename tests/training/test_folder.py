@@ -6,7 +6,7 @@ import pytest
 
 from polyglance.data import load_folder, save_folder
 from polyglance.errors import PolyglanceError
-from tests.training.runs import run
+from tests.training.runs import run, same
 
 
 @pytest.fixture
@@ -41,3 +41,36 @@ def test_a_folder_of_other_things_is_left_as_it_was(toy: Path, tmp_path: Path) -
         with pytest.raises(PolyglanceError, match="not empty and not a run"):
             run(toy, tmp_path / "letters", resume=resume)
     assert [path.name for path in (tmp_path / "letters").iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("files", [["vocabulary.json"], [".model.json.abcdefgh"], []])
+def test_what_a_kill_in_the_first_second_left_can_be_resumed(
+    toy: Path, tmp_path: Path, files: list[str]
+) -> None:
+    out = tmp_path / "run"
+    out.mkdir()
+    for name in files:
+        (out / name).write_text("{")
+    if files == ["vocabulary.json"]:
+        with pytest.raises(PolyglanceError, match="a run was begun there; go on with --resume"):
+            run(toy, out, "training.updates=2")
+    run(toy, out, "training.updates=2", resume=True)
+    run(toy, tmp_path / "alone", "training.updates=2")
+    assert same(out, tmp_path / "alone")
+
+
+def test_the_description_is_the_first_file_of_a_run(toy: Path, tmp_path: Path) -> None:
+    """A kill behind it leaves a run; what it left half-written is gone after the next start."""
+    out = tmp_path / "run"
+
+    def stop(*arguments: object) -> None:
+        (out / ".vocabulary.json.a1b2c3d4").write_text("half")
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("polyglance.text.embedders.table.TableEmbedder.save", stop)
+        with pytest.raises(KeyboardInterrupt):
+            run(toy, out, "training.updates=2")
+    assert sorted(path.name for path in out.iterdir() if path.suffix == ".json") == ["model.json"]
+    run(toy, out, "training.updates=2", resume=True)
+    assert not (out / ".vocabulary.json.a1b2c3d4").exists()

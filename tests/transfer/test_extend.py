@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate
 from polyglance.evaluation.metrics import Metrics
 from polyglance.transfer import PairTraining, add_language
-from polyglance.transfer.extend import check_unchanged
+from polyglance.transfer.extend import check_unchanged, unfinished
 from tests.training.runs import same
 from tests.transfer.sources import KINDS, World
 
@@ -150,3 +152,51 @@ def test_mistakes_leave_nothing(
     with pytest.raises(PolyglanceError, match=message):
         add_language(trained("table"), language, tmp_path / "new", transfer, evaluate_on=world[1])
     assert not (tmp_path / "new").exists()
+
+
+KILLED = """
+import os, sys
+writes = []
+def hook(event, arguments):
+    # The rename that would give the weights their name a second time: some are there already.
+    if event == "os.rename" and str(arguments[1]).endswith("model.safetensors"):
+        writes.append(1)
+        if len(writes) == 2:
+            os._exit(9)
+sys.addaudithook(hook)
+from polyglance.cli import main
+sys.argv = ["polyglance", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_kill_leaves_no_unfinished_model_and_resume_goes_on(
+    world: World, trained: Trained, tmp_path: Path
+) -> None:
+    source, toy, out = trained("table"), world[0] / "toy", tmp_path / "de"
+    (tmp_path / "pairs.txt").write_text("hund dog\nkatze cat\n")
+    named = ("--language", "de", "--dictionary", tmp_path / "pairs.txt", "--data", toy)
+    named += ("--pairs", 60, "--epochs", 3, "--lr", 0.01, "--cache", world[0] / "cache")
+    words = ["add-language", *map(str, (source, *named, "--out", out))]
+    done = subprocess.run([sys.executable, "-c", KILLED, *words], check=False, capture_output=True)
+    assert done.returncode == 9, done.stderr
+    assert not out.exists()
+    assert (unfinished(out) / "model.safetensors").is_file()
+    command(source, *named, "--out", out, "--resume")
+    assert not unfinished(out).exists()
+    command(source, *named, "--out", tmp_path / "alone")
+    assert same(out, tmp_path / "alone")
+    with pytest.raises(PolyglanceError, match="is there already and not empty"):
+        add_language(source, "de", out, {"dictionary": str(tmp_path / "pairs.txt")})
+
+
+def test_what_was_killed_is_begun_again_without_resume(
+    world: World, trained: Trained, tmp_path: Path
+) -> None:
+    out = tmp_path / "de"
+    unfinished(out).mkdir()
+    (unfinished(out) / "model.json").write_text("{")
+    (unfinished(out) / "encoder").mkdir()
+    add_language(trained("table"), "de", out, {"dictionary": f"captions:{world[0] / 'toy'}"})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["de"]
+    assert Model.load(out).languages == ["de", "en"]

@@ -55,6 +55,9 @@ def add_language_command(
     ] = None,
     split: Annotated[str, typer.Option(help="Of --evaluate.")] = "test",
     cache: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a training on --data that was killed.")
+    ] = False,
 ) -> None:
     """Add a language to a trained model; results in its other languages stay the same."""
     _check(language, method, lr, data, pairs)
@@ -77,6 +80,7 @@ def add_language_command(
         None if evaluate is None else load_dataset(evaluate, cache),
         split,
         cache,
+        resume,
     )
     also = "" if vectors is None else " and vectors"
     typer.echo(f"{language}: {found.words} words by {dictionary}{also}")

@@ -288,7 +288,6 @@ class Model:
         """Write what does not change in training."""
         from polyglance.version import __version__
 
-        self.embedder.save(folder)
         config = {
             "format": FORMAT,
             "version": __version__,
@@ -297,7 +296,9 @@ class Model:
             "recipe": self.recipe.model_dump(mode="json"),
             **facts,
         }
+        # First: what is written besides is then a run that can be resumed.
         write_json(folder / CONFIG, config)
+        self.embedder.save(folder)
 
     def save_weights(self, folder: Path) -> None:
         """Write the weights alone, atomically."""

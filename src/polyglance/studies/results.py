@@ -19,7 +19,7 @@ from polyglance.studies.plan import Facts, Line, Plan, Run
 from polyglance.studies.schema import Column
 from polyglance.studies.sizes import Sizes
 from polyglance.studies.statistics import ROUNDS, SEED, Series, average, difference, minus
-from polyglance.studies.store import read_result
+from polyglance.studies.store import is_whole, read_result
 
 SIDES = {"i2t": "image_to_text", "t2i": "text_to_image"}
 
@@ -149,7 +149,7 @@ def _stored(plan: Plan, options: Options) -> dict[tuple[str, Need], LanguageResu
         folder = options.folder(run)
         for need in run.needs if folder.done else ():
             path = folder.result(plan.study.evaluation.split, need)
-            if path.is_file():
+            if is_whole(path, load_report):
                 found[run.key, need] = load_report(path).results[0]
     return found
 

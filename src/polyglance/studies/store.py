@@ -1,8 +1,9 @@
 """The folder of a run: what it is, its model, how it ended, its results, its log."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -10,7 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
+from polyglance.evaluation import load_report
 from polyglance.files import read_json, write_json
+from polyglance.staging import sweep_files
 from polyglance.studies.needs import Need
 from polyglance.studies.plan import Run
 
@@ -74,6 +77,32 @@ def read_result(path: Path, kind: type[T]) -> T:
         ) from None
 
 
+def is_whole(path: Path, read: Callable[[Path], object]) -> bool:
+    """Whether a file is there and `read` does not fail; each version of it is read once."""
+    try:
+        about = path.stat()
+    except OSError:
+        return False
+    return _is_whole(path, read, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=100_000)
+def _is_whole(path: Path, read: Callable[[Path], object], changed: int, size: int) -> bool:
+    try:
+        read(path)
+    except PolyglanceError:
+        return False
+    return True
+
+
+def _read_ended(path: Path) -> Ended:
+    return read_result(path, Ended)
+
+
+def _read_failure(path: Path) -> Failure:
+    return read_result(path, Failure)
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """`RUNS/KEY`, shared by all studies. A finished run is never trained again."""
@@ -90,7 +119,11 @@ class RunFolder:
 
     @property
     def done(self) -> bool:
-        return (self.path / "done.json").is_file()
+        """Whether it ended; a run whose files cannot be read did not, and is run again."""
+        there = self.measures.exists()
+        return is_whole(self.path / "done.json", _read_ended) and (
+            not there or is_whole(self.measures, read_json)
+        )
 
     def describe(self, run: Run, data: str) -> None:
         """Write run.json, for people who look into the folder."""
@@ -110,7 +143,7 @@ class RunFolder:
 
     def failure(self) -> Failure | None:
         path = self.path / "failure.json"
-        return read_result(path, Failure) if path.is_file() else None
+        return read_result(path, Failure) if is_whole(path, _read_failure) else None
 
     def forget_failure(self) -> None:
         (self.path / "failure.json").unlink(missing_ok=True)
@@ -127,8 +160,8 @@ class RunFolder:
         return self.path / "results" / f"{split}.{kinds}.{need.language}{view}.json"
 
     def lacking(self, split: str, needs: set[Need]) -> list[Need]:
-        """What has not been evaluated yet."""
-        missing = [need for need in needs if not self.result(split, need).is_file()]
+        """What has not been evaluated yet, or cannot be read and is evaluated again."""
+        missing = [need for need in needs if not is_whole(self.result(split, need), load_report)]
         return sorted(missing, key=lambda need: need.order)
 
     def complete(self, split: str, needs: set[Need]) -> bool:
@@ -143,4 +176,6 @@ class RunFolder:
                 import fcntl
 
                 fcntl.flock(handle, fcntl.LOCK_EX)
+            for folder in (self.path, self.path / "results"):
+                sweep_files(folder)
             yield

@@ -12,11 +12,15 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, has_file, read_json
 from polyglance.models.model import CONFIG
 from polyglance.recipes import Recipe, check_recipe
+from polyglance.staging import sweep_files
 
 _HELD = threading.local()
 """Run folders that this thread has locked."""
 PREFIX = ".training."
 LOCK, OWNER = f"{PREFIX}lock", f"{PREFIX}pid"
+BEGUN = {"vocabulary.json", "alphabet.json", "vectors.json", "words.json", "words.safetensors"}
+BEGUN |= {"added.json", "subwords", "encoder"}
+"""Files of embedders, which a training writes at its start."""
 # The process is not named in the lock itself, which Windows lets nobody else read.
 
 
@@ -50,6 +54,8 @@ def lock_run(out: Path) -> Iterator[None]:
         held.add(out.absolute())
         with atomic(out / OWNER, "w") as handle:
             handle.write(str(os.getpid()))
+        if (out / CONFIG).is_file() or is_begun(out) or holds_nothing(out):
+            sweep_files(out)  # of a training that was killed
         yield
     finally:
         held.discard(out.absolute())
@@ -63,8 +69,18 @@ def lock_run(out: Path) -> Iterator[None]:
 
 
 def holds_nothing(out: Path) -> bool:
-    """Whether a folder is missing, or empty but for what `lock_run` puts there."""
-    return not out.exists() or all(path.name.startswith(PREFIX) for path in out.iterdir())
+    """Whether a folder is missing, or empty but for what `lock_run` and a kill left there."""
+    left = (PREFIX, f".{CONFIG}.")
+    return not out.exists() or all(path.name.startswith(left) for path in out.iterdir())
+
+
+def is_begun(out: Path) -> bool:
+    """Whether a folder holds a run that was killed before its model.json, and nothing else.
+
+    Since version 0.2 that file is written first; before, it was the vocabulary's.
+    """
+    names = {path.name for path in out.iterdir() if not path.name.startswith(".")}
+    return bool(names) and names <= BEGUN
 
 
 def _owner(out: Path) -> str:
@@ -92,6 +108,12 @@ def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> N
     if holds_nothing(out):
         return
     path = out / CONFIG
+    if not has_file(path) and is_begun(out):
+        if resume:
+            return
+        raise PolyglanceError(
+            f"{out}: a run was begun there; go on with --resume, or choose another --out"
+        )
     if not has_file(path):
         raise PolyglanceError(f"{out}: the folder is not empty and not a run; choose another --out")
     if not resume:

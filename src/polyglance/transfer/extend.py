@@ -1,5 +1,7 @@
 """Adding a language to a trained model, as `polyglance add-language` does."""
 
+import contextlib
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +25,7 @@ from polyglance.recipes.schema import (
 )
 from polyglance.text.embedders import TrainingTexts
 from polyglance.text.tokenizers import read_words
-from polyglance.training.folder import check_folder, lock_run
+from polyglance.training.folder import PREFIX, check_folder, holds_nothing, lock_run
 from polyglance.training.trainer import train
 from polyglance.transfer.start import start_from, transferred
 
@@ -82,6 +84,7 @@ def add_language(
     evaluate_on: Dataset | None = None,
     split: str = "test",
     cache: Path | None = None,
+    resume: bool = False,
 ) -> Extension:
     """Bring a trained model to a language; all that it knew stays as it was, bit for bit.
 
@@ -94,7 +97,10 @@ def add_language(
         evaluate_on: a dataset with captions in it; by default what `pairs` holds out.
         split: of `evaluate_on`.
         cache: where features and word vectors are kept.
+        resume: go on with a training on `pairs` that was killed.
     """
+    if not holds_nothing(Path(out)):
+        raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
     old = Model.load(source)
     folder = Path(source).absolute()
     if evaluate_on is not None:
@@ -106,7 +112,7 @@ def add_language(
     epochs, lr = (1, 1e-3) if pairs is None else (pairs.epochs, pairs.lr)
     recipe = extension_recipe(old, language, settings, count, epochs, lr)
     captions = None if pairs is None else pairs.dataset
-    new, start = extend_model(recipe, Path(out), captions, evaluate_on, cache)
+    new, start = extend_model(recipe, Path(out), captions, evaluate_on, cache, resume)
     if evaluate_on is None and captions is not None:
         evaluate_on, split = hold_out(captions), "val"
     gain = None
@@ -170,6 +176,7 @@ def extend_model(
     pairs: Dataset | None = None,
     data: Dataset | None = None,
     cache: Path | None = None,
+    resume: bool = False,
 ) -> tuple[Model, Model]:
     """The model in `out` with the recipe's language added, and the same before any training.
 
@@ -179,22 +186,53 @@ def extend_model(
         pairs: images with captions in the language, to train its words on.
         data: what the dictionary and vectors may be made from, if not from `pairs`.
         cache: where features and word vectors are kept.
+        resume: go on with a training that was killed.
     """
     assert recipe.transfer is not None
     source = Path(recipe.transfer.source)
+    old = Model.load(source)
+    texts = TrainingTexts(CaptionTable.collect([]), [], pairs or data, cache)
+    start = transferred(recipe, old, texts, old.feature_dim, source).model
     with lock_run(out):
-        old = Model.load(source)
-        texts = TrainingTexts(CaptionTable.collect([]), [], pairs or data, cache)
-        start = transferred(recipe, old, texts, old.feature_dim, source).model
+        check_folder(out, recipe, "", resume=False)
+    made = unfinished(out)
+    with lock_run(made):
+        if pairs is None or not resume:
+            _clear(made)
         if pairs is None:
-            check_folder(out, recipe, "", resume=False)
-            start.save(out, captions=0)
-            model = Model.load(out)
+            start.save(made, captions=0)
+            model = Model.load(made)
         else:
             begin = start_from(source)
-            model = train(recipe, hold_out(pairs), out, cache=cache, start=begin).model
-    check_unchanged(old, model)
+            model = train(recipe, hold_out(pairs), made, resume, cache, start=begin).model
+        check_unchanged(old, model)
+    _finish(made, out)
     return model, start
+
+
+def unfinished(out: Path) -> Path:
+    """Where the model of the folder `out` is made: weights get there when they are done."""
+    return out.absolute().with_name(f".{out.absolute().name}.unfinished")
+
+
+def _clear(made: Path) -> None:
+    """Remove what a killed training left, whose lock is ours now."""
+    for path in made.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif not path.name.startswith(PREFIX):
+            path.unlink()
+
+
+def _finish(made: Path, out: Path) -> None:
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            out.rmdir()  # where it was made beforehand, empty
+        made.rename(out)
+    except OSError as error:
+        raise PolyglanceError(
+            f"{out}: cannot be written ({error.strerror}); the model is whole in {made}"
+        ) from None
 
 
 def check_unchanged(old: Model, new: Model) -> int:
