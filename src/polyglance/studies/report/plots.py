@@ -78,7 +78,8 @@ def _unit(column: Column) -> str:
     if column.measure is not None:
         return f"{column.unit or 'value'} {column.table}".strip()
     unit = {"rsum": "rsum", "medr": "median rank"}.get(column.metric, "recall (%)")
-    return f"change of {unit}" if column.change else unit
+    unit = f"change of {unit}" if column.change else unit
+    return f"{unit}, {column.table}" if column.table else unit
 
 
 def _bars(results: Results, unit: str, columns: list[Column]) -> Plot:
