@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 from PIL import Image
@@ -118,3 +119,47 @@ def test_mistakes(run, model, folder, tmp_path, monkeypatch, arguments, message)
     with pytest.raises(PolyglanceError, match=message):
         run("search", model, *arguments)
     assert not (tmp_path / "s.png").exists()
+
+
+def test_valid_queries_are_answered_beside_unknown_ones(run, model, folder):
+    result = run("search", model, folder, "qux", "dog", "--top", "2")
+    assert [line.split("\t")[2] for line in result.stdout.splitlines()] == ["dog", "dog"]
+    assert "note: the model knows none of the words of 'qux'" in result.stderr
+
+
+def test_an_image_as_query(run, model, folder):
+    query = folder / "deep" / "2.PNG"
+    result = run("search", model, folder, query, "--top", "1")
+    assert result.stdout == f"1.0000\t{query}\n"
+
+
+def test_a_sheet_is_what_its_name_says(run, model, folder, tmp_path):
+    run("search", model, folder, "dog", "--sheet", tmp_path / "s.pdf")
+    assert (tmp_path / "s.pdf").read_bytes().startswith(b"%PDF-")
+    with pytest.raises(PolyglanceError, match=r"cannot be written as '\.svg'"):
+        run("search", model, folder, "dog", "--sheet", tmp_path / "s.svg")
+
+
+def test_an_empty_name_of_images_is_refused(run, model, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with pytest.raises(PolyglanceError, match="names no folder"):
+        run("search", model, "", "dog")
+    assert run("search", model, ".", "dog", "--top", "1").stdout
+
+
+def test_copies_are_named_in_the_table(model, folder, monkeypatch, capsys):
+    (folder / "deep" / "copy.png").write_bytes((folder / "deep" / "0.PNG").read_bytes())
+    monkeypatch.setattr(command.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "300")
+    command.search_command(model, str(folder), ["red dog"], top=9)
+    shown = capsys.readouterr().out
+    assert f"= {folder / 'deep' / 'copy.png'}" in shown
+    assert re.findall(r"^ *([0-9]+) +-?[0-9.]+ ", shown, re.M) == ["1", "2", "3", "4"]
+
+
+def test_a_model_of_drawings_says_so(run, model, folder):
+    config = json.loads((model / "model.json").read_text())
+    (model / "model.json").write_text(json.dumps({**config, "data": "generated"}))
+    assert "note: this model was trained on generated drawings" in (
+        run("search", model, folder, "dog").stderr
+    )

@@ -17,9 +17,12 @@ from polyglance.gallery import (
     search,
 )
 from polyglance.gallery.exact import best_first
+from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.text.embedders import TableEmbedder, Vocabulary
 from tests.models.small import table_model
 
+SMALL = {"text.embedder.word_dim": 6, "text.encoder.hidden": 8, "joint.dim": 8}
 SCORES = st.lists(st.integers(-3, 3), min_size=1, max_size=40)
 
 
@@ -61,7 +64,7 @@ def test_one_path_is_one_image(model, pictures, kind):
     np.testing.assert_array_equal(alone, model.encode_images([pictures[0]]))
 
 
-def test_copies_of_a_picture_are_ties_in_the_order_of_paths(model, pictures, tmp_path):
+def test_copies_of_a_picture_share_one_place(model, pictures, tmp_path):
     folder = tmp_path / "copies"
     folder.mkdir()
     names = ["b.png", "a.png", "d.png", "c.png"]
@@ -69,10 +72,13 @@ def test_copies_of_a_picture_are_ties_in_the_order_of_paths(model, pictures, tmp
         shutil.copy(pictures[0], folder / name)
     paths = [folder / name for name in names] + pictures[1:]
     hits = search(model, paths, "dog", top=len(paths))[0].hits
-    copies = [hit for hit in hits if hit.path.parent == folder]
-    assert [hit.path.name for hit in copies] == ["a.png", "b.png", "c.png", "d.png"]
-    assert len({hit.score for hit in copies}) == 1
-    assert copies[-1].rank - copies[0].rank == 3
+    assert len(hits) == len(pictures)
+    assert [hit.rank for hit in hits] == list(range(1, len(pictures) + 1))
+    [hit] = [hit for hit in hits if hit.path.parent == folder]
+    assert [path.name for path in hit.paths] == ["a.png", "b.png", "c.png", "d.png"]
+    assert all(not other.copies for other in hits if other is not hit)
+    alone = search(model, pictures, "dog", top=len(pictures))[0].hits
+    assert [other.score for other in hits] == [other.score for other in alone]
 
 
 def test_top_larger_than_the_gallery_gives_all(model, pictures):
@@ -131,6 +137,44 @@ def test_unknown_words_are_told(model, pictures):
 def test_bad_queries(model, pictures, query, languages, message):
     with pytest.raises(PolyglanceError, match=message):
         search(model, pictures, query, language=languages)
+
+
+def test_valid_queries_are_answered_beside_unknown_ones(model, pictures):
+    alone = search(model, pictures, ["red dog", "hund"], top=3)
+    with pytest.warns(PolyglanceWarning, match="knows none of the words of 'qux'"):
+        found = search(model, pictures, ["red dog", "qux", "…", "hund"], top=3)
+    assert [result.query.text for result in found] == ["red dog", "qux", "…", "hund"]
+    assert [result.hits for result in found] == [alone[0].hits, [], [], alone[1].hits]
+    assert [bool(result.query.problem) for result in found] == [False, True, True, False]
+    value = found.as_dict()["queries"]
+    assert value[1]["problem"].startswith("the model knows none")
+    assert "problem" not in value[0]
+
+
+def test_a_language_for_each_query_may_be_wrong_for_one(model, pictures):
+    with pytest.warns(PolyglanceWarning, match="not trained on language 'xx'"):
+        found = search(model, pictures, ["dog", "hund"], language=["xx", "de"], top=1)
+    assert [len(result.hits) for result in found] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "told"),
+    [
+        ("hund", "en", r"none of the words of 'hund' .hund., .*in de .German.: try --language de"),
+        ("dog", "de", r"in en .English.: try --language en"),
+    ],
+)
+def test_the_language_to_try_is_named(pictures, text, language, told):
+    towers = {"text.towers": "per-language", "sampling.kind": "languages"}
+    recipe = load_recipe("nce", {**SMALL, **towers})
+    vocabularies = {"de": Vocabulary(["roter", "hund"]), "en": Vocabulary(["red", "dog"])}
+    model = Model(recipe, TableEmbedder(recipe, vocabularies), 3, ["de", "en"])
+    with pytest.raises(PolyglanceError, match=told):
+        search(model, pictures, text, language=language)
+    with pytest.warns(PolyglanceWarning, match=r"1 of the 2 words of 'roter dog': dog$"):
+        search(model, pictures, "roter dog", language="de")
+    with pytest.warns(PolyglanceWarning, match=r"2 of the 3 words .*: try --language en"):
+        search(model, pictures, "red dog hund", language="de")
 
 
 def test_words_past_the_longest_sentence_do_not_count(make_model):

@@ -99,3 +99,24 @@ def test_the_want_of_matplotlib_is_told(monkeypatch):
         assert font_for("龘", 20) is None
     find.system_fonts.cache_clear()
     assert [path.name for path in own_fonts()] == ["polyglance-cjk.otf"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a dog", "a dog"),
+        ("a dog \U0001f436", "a dog [dog face]"),
+        ("\U0001f436\U0001f3fd", "[dog face]"),
+        ("\U0001f469\u200d\U0001f680 ok", "[woman][rocket] ok"),
+        ("☀ sun", "☀ sun"),
+    ],
+)
+def test_emoji_without_a_font_are_spelt_out(monkeypatch, text, shown):
+    monkeypatch.setattr(choose, "system_fonts", tuple)
+    assert choose.spelt_out(text) == shown
+    assert choose.font_for(shown, 19) is not None
+
+
+def test_a_text_of_letters_without_a_font_stays(monkeypatch):
+    monkeypatch.setattr(choose, "system_fonts", tuple)
+    assert choose.spelt_out("कुत्ता \U0001f436") == "कुत्ता \U0001f436"

@@ -6,16 +6,19 @@ from polyglance.gallery import Hit, fonts
 from polyglance.gallery.sheet import (
     CELL,
     FRAME,
+    GAP,
     MARGIN,
     MAT,
     PAPER,
     RIGHT,
+    SCORE_HEIGHT,
     SheetRow,
     cell_origin,
     draw_sheet,
     sheet_size,
     write_sheet,
 )
+from polyglance.gallery.sheet_file import save_sheet
 
 
 def rgb(name):
@@ -106,6 +109,75 @@ def test_a_picture_that_has_gone_leaves_its_place(hits):
     sheet = draw_sheet([SheetRow("x", hits)])
     assert centre(sheet, 0, 0) == rgb(MAT)
     assert centre(sheet, 0, 1) == rgb("lime")
+
+
+def test_more_images_than_columns_stand_on_further_lines(hits):
+    many = [hits[0]] * 25 + [hits[2]]
+    sheet = draw_sheet([SheetRow("many", many), SheetRow("one", hits[1:2])])
+    assert sheet.size == sheet_size(4, 10, False)
+    assert [centre(sheet, 2, column) for column in (0, 4, 5, 6)] == [
+        *map(rgb, ("red", "red", "blue", PAPER))
+    ]
+    assert centre(sheet, 3, 0) == rgb("lime")
+    large = draw_sheet([SheetRow("300", [hits[0]] * 300)])
+    assert large.size == sheet_size(30, 10, False)
+
+
+def test_a_sheet_that_no_memory_holds_is_refused(hits):
+    with pytest.raises(PolyglanceError, match="too large; lower --top"):
+        draw_sheet([SheetRow("x", [hits[0]] * 100_000)])
+
+
+def test_file_names_stand_below_the_images(hits, tmp_path):
+    def below(name):
+        hits[0].path.rename(tmp_path / name)
+        sheet = draw_sheet([SheetRow("x", [Hit(tmp_path / name, 0.5, 1)])])
+        (tmp_path / name).rename(hits[0].path)
+        x, y = cell_origin(0, 0, False)
+        return sheet.crop((x - GAP, y + CELL + SCORE_HEIGHT, x + CELL + GAP, sheet.height))
+
+    first, other = below("a.png"), below("b.png")
+    assert ImageChops.difference(first, other).getbbox()
+    for name in ("long " * 30 + ".png", "new\nline.png", "\x1b[31m.png", "कुत्ता.png", "犬.png"):
+        crop = below(name)
+        left, _, right, _ = ImageChops.difference(
+            crop, Image.new("RGB", crop.size, PAPER)
+        ).getbbox()
+        assert left >= GAP - 2
+        assert right <= GAP + CELL + 2
+
+
+def test_an_image_that_was_asked_with_stands_on_the_left(hits):
+    sheet = draw_sheet([SheetRow("red.png", hits[1:], image=hits[0].path)])
+    assert sheet.getpixel((MARGIN + CELL // 2, cell_origin(0, 0, False)[1] + CELL // 2)) == (
+        rgb("red")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("s.png", "PNG"), ("s.JPG", "JPEG"), ("s.webp", "WEBP"), ("s.tif", "TIFF"), ("s", "PNG")],
+)
+def test_the_name_says_the_format(hits, tmp_path, name, form):
+    write_sheet(tmp_path / name, [SheetRow("x", hits)])
+    with Image.open(tmp_path / name) as image:
+        assert (image.format, image.size) == (form, sheet_size(1, 3, False))
+
+
+def test_a_pdf_is_a_pdf(hits, tmp_path):
+    write_sheet(tmp_path / "s.pdf", [SheetRow("x", hits)])
+    data = (tmp_path / "s.pdf").read_bytes()
+    assert data.startswith(b"%PDF-")
+    assert b"/Page" in data
+    assert data.rstrip().endswith(b"%%EOF")
+
+
+def test_other_formats_are_refused_before_the_work(hits, tmp_path):
+    with pytest.raises(PolyglanceError, match=r"s\.svg: .* as '\.svg'; use \.png, \.jpg"):
+        write_sheet(tmp_path / "s.svg", [SheetRow("x", hits)])
+    with pytest.raises(PolyglanceError, match=r"more than WEBP can hold; name it \.png"):
+        save_sheet(tmp_path / "s.webp", Image.new("RGB", (10, 20_000)))
+    assert not list(tmp_path.glob("s.*"))
 
 
 def test_written_as_png_and_nothing_beside_it(hits, tmp_path):

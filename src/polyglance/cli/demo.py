@@ -210,7 +210,7 @@ def find_rows(
     rows = []
     for result in find(model, gallery, queries, len(gallery)):
         query, hits = result.query, result.hits
-        rank = next(hit.rank for hit in hits if hit.path == right)
+        rank = next(hit.rank for hit in hits if right in hit.paths)
         note = f"the right image has rank {rank}" if rank > SHOWN else None
         rows.append(SheetRow(query.text, hits[:SHOWN], query.language, {right}, note))
     return rows

@@ -34,7 +34,8 @@ def search_command(
     queries: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="QUERY...", help="What to look for; with --captions further images."
+            metavar="QUERY...",
+            help="What to look for: sentences, or image files; with --captions further images.",
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Images per query, or captions.")] = 10,
@@ -55,7 +56,9 @@ def search_command(
     split: Annotated[
         str | None, typer.Option(help="With a dataset in --captions: only those of this split.")
     ] = None,
-    sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet as PNG.")] = None,
+    sheet: Annotated[
+        Path | None, typer.Option(help="Write a contact sheet: .png, .jpg, .webp, .pdf …")
+    ] = None,
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the result as JSON; - is stdout.")
     ] = None,
@@ -89,6 +92,10 @@ def search_command(
     With --captions FILE it is the other way round: captions are ranked for images.
     """
     check_outputs([sheet, Path(json) if json not in (None, "-") else None])
+    if sheet is not None:
+        from polyglance.gallery.sheet_file import sheet_format
+
+        sheet_format(sheet)
     for file in font or []:
         if not has_file(file):
             raise PolyglanceError(f"{file}: no such font file")
@@ -149,13 +156,16 @@ def _print_table(result: "QueryResult") -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from polyglance.gallery.hit import path_text
+
     title = escape(result.query.text)
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("rank", justify="right")
     table.add_column("score", justify="right")
     table.add_column("image", overflow="fold")
     for hit in result.hits:
-        table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(hit.name))
+        names = "\n= ".join(path_text(path) for path in hit.paths)
+        table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(names))
     Console().print(table)
 
 

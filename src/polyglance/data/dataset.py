@@ -93,6 +93,10 @@ class CaptionTable:
         )
 
 
+GENERATED = "generated.json"
+"""A file that marks the folder of a generated world."""
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Images with captions in file order; `image_folder` holds the files."""
@@ -117,6 +121,14 @@ class Dataset:
     def path(self, entry: CaptionedImage) -> Path:
         """Where the image's file is."""
         return self.image_folder / entry.image
+
+    @property
+    def drawings(self) -> bool:
+        """Whether the images are those of the generated world, not photographs."""
+        named = self.name.partition(":")[0] == "generated"
+        return named or any(
+            (self.path(entry).parent.parent / GENERATED).is_file() for entry in self.images[:1]
+        )
 
     @property
     def label(self) -> str:

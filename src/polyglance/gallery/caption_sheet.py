@@ -6,9 +6,8 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
 from polyglance.gallery.caption_hit import CaptionHit, ImageResult
-from polyglance.gallery.fonts import font_for, script_name
+from polyglance.gallery.fonts import font_for, script_name, spelt_out
 from polyglance.gallery.sheet import (
     CELL,
     FAINT,
@@ -23,6 +22,7 @@ from polyglance.gallery.sheet import (
     draw_lines,
     draw_text,
 )
+from polyglance.gallery.sheet_file import save_sheet, sheet_format
 
 WIDTH, SIZE, MARK, NUMBER = 620, 15, 10, 62
 """Of the captions' column, their letters, a tick or cross, and what stands before a caption."""
@@ -33,7 +33,7 @@ LINES, LEADING, WRONG = 2, 1.4, "#c4342d"
 def write_caption_sheet(
     path: Path, results: Sequence[ImageResult], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> None:
-    """Draw the results and write them as PNG, atomically.
+    """Draw the results and write them in the format that the name says, atomically.
 
     Args:
         path: where to.
@@ -41,9 +41,8 @@ def write_caption_sheet(
         title: a line above all rows.
         fonts: font files, tried before others.
     """
-    sheet = draw_caption_sheet(results, title, fonts)
-    with atomic(path) as handle:
-        sheet.save(handle, "PNG", optimize=True)
+    sheet_format(path)
+    save_sheet(path, draw_caption_sheet(results, title, fonts))
 
 
 def draw_caption_sheet(
@@ -90,7 +89,8 @@ def _draw_caption(
     draw_text(draw, (x, y), f"{hit.rank}.", SIZE, FAINT, fonts)
     if hit.correct is not None:
         _draw_mark(draw, (x + 34, y + 5), hit.correct)
-    font, text, ink = font_for(hit.text, SIZE, fonts), hit.text, INK
+    text, ink = spelt_out(hit.text, fonts), INK
+    font = font_for(text, SIZE, fonts)
     if font is None:
         text, ink = f"({script_name(hit.text)} text: no font for it here)", FAINT
         font = font_for(text, SIZE)

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.gallery import Gallery
-from polyglance.gallery.query import Query, query_texts
+from polyglance.gallery.query import GivenQueries, Query, query_texts
 from polyglance.text.tokenizers.base import read_words
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ConsistentQueries:
 
 def ask_consistently(
     model: "Model",
-    queries: str | Sequence[str | Query],
+    queries: GivenQueries,
     language: str | Sequence[str | None] | None,
     translator: str | None,
     target: str | None = None,

@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery.consistent import ConsistentQueries, ask_consistently
 from polyglance.gallery.gallery import Gallery, Images, open_gallery
-from polyglance.gallery.query import Query, check_queries, translate_queries
+from polyglance.gallery.query import GivenQueries, Query, check_queries, translate_queries
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
+from polyglance.similarity import dot, normalise
 
 if TYPE_CHECKING:
     from polyglance.models import Model
 
+DRAWINGS = (
+    "this model was trained on generated drawings and has seen no photograph; what it finds among "
+    "photographs means little until it is trained on some"
+)
 DIGITS = 6
 """Scores are compared to this many decimals: duplicates of an image differ in the last bits,
 depending on where in a batch they were, and shall be ties."""
@@ -24,7 +30,7 @@ depending on where in a batch they were, and shall be ties."""
 def search(
     model: "Model | str | Path",
     images: Images,
-    queries: str | Sequence[str | Query],
+    queries: GivenQueries,
     *,
     top: int = 10,
     language: str | Sequence[str | None] | None = None,
@@ -34,15 +40,17 @@ def search(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> SearchResults:
-    """Rank images for sentences in any language the model knows, or that can be translated.
+    """Rank images for sentences in any language the model knows, or for other images.
 
     `search("runs/nce", "holiday", "a red house", top=3)[0].hits[0].path`. What the results'
-    `notes` say, unreadable images and unknown words, is also a `PolyglanceWarning`.
+    `notes` say, unreadable images and unknown words, is also a `PolyglanceWarning`. If some
+    queries cannot be answered, their `problem` says why and the others are; if none can, it is an
+    error. Identical files share one place, as the `copies` of a hit.
 
     Args:
         model: a `Model`, or the folder of a run.
         images: a folder of images, a dataset or its place, files, or a `Gallery` made before.
-        queries: one sentence or several.
+        queries: one or several: sentences, or images as `Model.encode_images` takes them.
         top: images for each query, best first; ties are in the order of the paths.
         language: one for all queries, or one for each; None lets the script decide.
         translator: translates the queries first, such as "lexicon:FILE".
@@ -67,15 +75,24 @@ def search(
         )
     elif translate_to is not None:
         raise PolyglanceError("--translate-to needs a --translator")
-    checked = check_queries(loaded, queries, language)
+    checked = check_queries(loaded, queries, language, cache)
     gallery = open_gallery(loaded, images, cache, show_progress)
-    notes += [query.warning for query in checked if query.warning]
+    notes += [note for query in checked if (note := query.problem or query.warning)]
+    if loaded.drawings and not _is_generated(images):
+        notes.append(DRAWINGS)
     unreadable = () if gallery is images else gallery.unreadable  # reported when it was made
     for message in [*notes, *(f"{path}: skipped, {why}" for path, why in unreadable)]:
         warnings.warn(message, PolyglanceWarning, stacklevel=2)
     places = [str(x) if isinstance(x, str | Path) else None for x in (model, images)]
     scores = None if joint is None else joint.scores(loaded, gallery)
-    return SearchResults(find(loaded, gallery, checked, top, scores), gallery, notes, *places)
+    results = find(loaded, gallery, checked, top, scores, cache)
+    return SearchResults(results, gallery, notes, *places)
+
+
+def _is_generated(images: Images) -> bool:
+    if isinstance(images, Dataset):
+        return images.drawings
+    return isinstance(images, str) and images.partition(":")[0] == "generated"
 
 
 def find(
@@ -84,25 +101,38 @@ def find(
     queries: Sequence[Query],
     top: int,
     scores: np.ndarray | None = None,
+    cache: Path | None = None,
 ) -> list[QueryResult]:
     """The best images of a gallery for each query.
 
     Args:
         model: encodes the queries.
         gallery: images that it encoded.
-        queries: sentences, checked.
-        top: images of each query.
+        queries: sentences and images, checked.
+        top: images of each query; identical ones count once.
         scores: [N, Q] of the gallery's images and the queries; None computes them.
+        cache: where features of images in queries are kept.
     """
-    if scores is None:
-        from polyglance.evaluation.encoder import encode_quietly
+    places = gallery.places()
+    found = []
+    for number, query in enumerate(queries):
+        if query.problem is not None:
+            found.append(QueryResult(query, []))
+            continue
+        values = scores[:, number] if scores is not None else _scores(model, gallery, query, cache)
+        found.append(QueryResult(query, _hits(gallery, places, values, top)))
+    return found
 
-        texts = [encode_quietly(model, [q.text], q.language)[0] for q in queries]
-        scores = model.similarity(gallery.embeddings, np.stack(texts))
-    return [
-        QueryResult(query, _hits(gallery, column, top))
-        for query, column in zip(queries, scores.T, strict=True)
-    ]
+
+def _scores(model: "Model", gallery: Gallery, query: Query, cache: Path | None) -> np.ndarray:
+    """Scores [N] of a gallery's images for a query; images are compared by their cosine."""
+    if query.image is not None:
+        other = model.encode_images(query.image, cache, show_progress=False)
+        return dot(normalise(gallery.embeddings), normalise(other))[:, 0]
+    from polyglance.evaluation.encoder import encode_quietly
+
+    text = encode_quietly(model, [query.text], query.language)
+    return model.similarity(gallery.embeddings, text)[:, 0]
 
 
 def best_first(values: np.ndarray, top: int) -> np.ndarray:
@@ -128,6 +158,13 @@ def load_model(model: "Model | str | Path") -> "Model":
     return Model.load(model)
 
 
-def _hits(gallery: Gallery, values: np.ndarray, top: int) -> list[Hit]:
-    chosen = enumerate(best_first(values, top), 1)
-    return [Hit(gallery.paths[i], round(float(values[i]), DIGITS), rank) for rank, i in chosen]
+def _hits(
+    gallery: Gallery, places: Sequence[Sequence[int]], values: np.ndarray, top: int
+) -> list[Hit]:
+    """The best places, each with the first of its files and the copies."""
+    firsts = values[[rows[0] for rows in places]]
+    found = []
+    for rank, place in enumerate(best_first(firsts, top), 1):
+        path, *copies = (gallery.paths[row] for row in places[place])
+        found.append(Hit(path, round(float(firsts[place]), DIGITS), rank, tuple(copies)))
+    return found

@@ -31,9 +31,18 @@ class Gallery:
     unreadable: list[tuple[Path, str]]
     has_files: bool = True
     """Whether the paths are files; they are bare names where a dataset has features only."""
+    content: Sequence[str] = ()
+    """A digest of each image's file, equal for identical ones; none where there are no files."""
 
     def __len__(self) -> int:
         return len(self.paths)
+
+    def places(self) -> list[list[int]]:
+        """Rows of identical files together, in the order of the paths."""
+        found: dict[str, list[int]] = {}
+        for row, key in enumerate(self.content or map(str, range(len(self)))):
+            found.setdefault(key, []).append(row)
+        return list(found.values())
 
 
 Images = Gallery | Dataset | str | Path | Sequence[str | Path]
@@ -135,7 +144,9 @@ def _encode(model: "Model", files: list[Path], features: Features) -> Gallery:
         raise PolyglanceError(f"no image could be read (the first: {path}, {reason})")
     first = {files[row]: row for row in reversed(rows)}
     paths = sorted(first, key=Path.as_posix)
-    embeddings = model.encode_features(features, np.array([first[path] for path in paths]))
+    chosen = np.array([first[path] for path in paths])
+    embeddings = model.encode_features(features, chosen)
     if not np.isfinite(embeddings).all():
         raise PolyglanceError("the model gave an image a vector that is not finite; train again")
-    return Gallery(paths, embeddings, list(features.problems))
+    content = [str(features.keys[row]) for row in chosen]
+    return Gallery(paths, embeddings, list(features.problems), content=content)

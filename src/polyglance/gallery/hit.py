@@ -7,11 +7,17 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An image found; `rank` counts from 1."""
+    """An image found; `rank` counts from 1, and `copies` are other files with the same bytes."""
 
     path: Path
     score: float
     rank: int
+    copies: tuple[Path, ...] = ()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All files that hold the image."""
+        return (self.path, *self.copies)
 
     @property
     def name(self) -> str:

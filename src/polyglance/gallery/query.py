@@ -1,11 +1,16 @@
-"""Sentences to look for, checked against what the model knows."""
+"""Sentences and images to look for, checked against what the model knows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from polyglance.data.given import GivenImage, listed
+from polyglance.data.images import EXTENSIONS
 from polyglance.errors import PolyglanceError
+from polyglance.gallery.hit import path_text
+from polyglance.language_names import language_name
 from polyglance.registry import nearest
 from polyglance.text.tokenizers.base import read_words
 
@@ -15,12 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A sentence; `unknown` are those of its `words` that the model has never seen."""
+    """A sentence, or an image; `unknown` are those of its `words` that the model has never seen.
+
+    One that cannot be answered has a `problem`. `better` is a language in which the model knows
+    more of the words.
+    """
 
     text: str
     language: str | None
     words: tuple[str, ...]
     unknown: tuple[str, ...]
+    better: str | None = None
+    problem: str | None = None
+    image: Any = field(default=None, compare=False, repr=False)
+    """The image that is asked with, in place of words."""
 
     @property
     def warning(self) -> str | None:
@@ -30,8 +43,17 @@ class Query:
         named = ", ".join(dict.fromkeys(self.unknown))
         return (
             f"the model does not know {len(self.unknown)} of the {len(self.words)} words "
-            f"of '{self.text}': {named}"
+            f"of '{self.text}': {named}{_try(self.better)}"
         )
+
+    @property
+    def file(self) -> Path | None:
+        """The file of an image that is asked with, if it has one."""
+        return Path(self.image) if isinstance(self.image, str | os.PathLike) else None
+
+
+GivenQueries = str | Query | GivenImage | Iterable[str | Query | GivenImage]
+"""One query or several: sentences, images, or queries that were checked before."""
 
 
 def check_query(model: "Model", text: str, language: str | None = None) -> Query:
@@ -42,7 +64,6 @@ def check_query(model: "Model", text: str, language: str | None = None) -> Query
         text: the sentence.
         language: one of the model's; None if it is not known.
     """
-    known = ", ".join(model.languages)
     if language is not None and language not in model.languages:
         hint = nearest(language, model.languages)
         raise PolyglanceError(f"the model was not trained on language '{language}'{hint}")
@@ -50,51 +71,117 @@ def check_query(model: "Model", text: str, language: str | None = None) -> Query
     if not words:
         raise PolyglanceError(f"the query '{text}' has no words to look for")
     words, unknown = model.embedder.unknown(words, language)
+    better = _better_language(model, text, language, len(unknown)) if unknown else None
     if len(unknown) == len(words):
         named = ", ".join(dict.fromkeys(unknown))
+        known = ", ".join(model.languages)
         raise PolyglanceError(
-            f"the model knows none of the words of '{text}' ({named}), so any image would do; "
-            f"ask in one of its languages: {known}"
+            f"the model knows none of the words of '{text}' ({named}), so any image would do"
+            + (_try(better) or f"; ask in one of its languages: {known}")
         )
-    return Query(text, language, words, unknown)
+    return Query(text, language, words, unknown, better)
+
+
+def _better_language(model: "Model", text: str, language: str | None, unknown: int) -> str | None:
+    """The language of the model that leaves the fewest words unknown, if any leaves fewer."""
+    counts = {}
+    for code in model.languages:
+        words = tuple(read_words(model.recipe.text, [text], code)[1][0])
+        if words and code != language:
+            counts[code] = len(model.embedder.unknown(words, code)[1])
+    best = min(counts, key=lambda code: counts[code], default=None)
+    return best if best is not None and counts[best] < unknown else None
+
+
+def _try(language: str | None) -> str:
+    if language is None:
+        return ""
+    name = language_name(language)
+    called = "" if name == language else f" ({name})"
+    return f"; it knows more of them in {language}{called}: try --language {language}"
 
 
 def check_queries(
     model: "Model",
-    queries: str | Sequence[str | Query],
+    queries: GivenQueries,
     languages: str | Sequence[str | None] | None = None,
+    cache: Path | None = None,
 ) -> list[Query]:
     """`check_query` for each sentence; a `Query` is left as it is.
 
+    A query that cannot be answered has a `problem`; if none can be, the first one's is an error.
+
     Args:
         model: what is asked.
-        queries: one sentence or several.
+        queries: one sentence or image, or several. The path of an image file is an image.
         languages: one for all queries, or one for each; None lets the script decide.
+        cache: where features of images are kept; the XDG cache by default.
     """
-    texts = [queries] if isinstance(queries, str) else list(queries)
-    codes = [languages] * len(texts) if isinstance(languages, str | None) else list(languages)
-    if not texts:
-        raise PolyglanceError("there is no query; give at least one sentence")
-    if len(codes) != len(texts):
-        raise PolyglanceError(f"{len(texts)} queries were given with {len(codes)} languages")
-    return [
-        query if isinstance(query, Query) else check_query(model, query, code)
-        for query, code in zip(texts, codes, strict=True)
-    ]
+    given = _listed(queries)
+    codes = [languages] * len(given) if isinstance(languages, str | None) else list(languages)
+    if len(codes) != len(given):
+        raise PolyglanceError(f"{len(given)} queries were given with {len(codes)} languages")
+    pairs = zip(given, codes, strict=True)
+    found = [_checked(model, query, code, cache) for query, code in pairs]
+    if all(query.problem for query in found):
+        raise PolyglanceError(str(found[0].problem))
+    return found
 
 
-def query_texts(queries: str | Sequence[str | Query]) -> list[str]:
-    """The sentences of one query or several."""
-    given = [queries] if isinstance(queries, str) else queries
-    texts = [query.text if isinstance(query, Query) else query for query in given]
-    if not texts:
+def _checked(model: "Model", query: Any, language: str | None, cache: Path | None) -> Query:
+    if isinstance(query, Query):
+        return query
+    if is_image(query):
+        return _checked_image(model, query, cache)
+    try:
+        return check_query(model, query, language)
+    except PolyglanceError as error:
+        return Query(query, language, (), (), problem=str(error))
+
+
+def _checked_image(model: "Model", query: Any, cache: Path | None) -> Query:
+    named = isinstance(query, str | os.PathLike)
+    text, problem = path_text(Path(query)) if named else "an image", None
+    try:
+        model.encode_images(query, cache, show_progress=False)
+    except PolyglanceError as error:
+        problem = str(error)
+    return Query(text, None, (), (), problem=problem, image=query)
+
+
+def is_image(query: Any) -> bool:
+    """Whether a query is an image: any but a text, or a text that is the path of an image file.
+
+    A word that ends like an image's name is one, too: the file is missing then.
+    """
+    if not isinstance(query, str):
+        return True
+    if Path(query[-20:]).suffix.lower() not in EXTENSIONS:
+        return False
+    return len(query.split()) == 1 or os.path.isfile(query)
+
+
+def _listed(queries: GivenQueries) -> list[Any]:
+    given: Any = [queries] if isinstance(queries, Query) else list(listed(queries))  # type: ignore[arg-type]
+    if not given:
         raise PolyglanceError("there is no query; give at least one sentence")
+    return given
+
+
+def query_texts(queries: GivenQueries) -> list[str]:
+    """The sentences of one query or several; an image, which cannot be translated, is an error."""
+    texts = []
+    for query in _listed(queries):
+        text = query.text if isinstance(query, Query) else query
+        if is_image(text):
+            raise PolyglanceError("an image as a query goes without --translator")
+        texts.append(text)
     return texts
 
 
 def translate_queries(
     model: "Model",
-    queries: str | Sequence[str | Query],
+    queries: GivenQueries,
     language: str | Sequence[str | None] | None,
     translator: str,
     target: str | None = None,

@@ -14,27 +14,35 @@ from polyglance.gallery.query import Query
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """A query with the images it found, best first."""
+    """A query with the images it found, best first; none if it has a `problem`."""
 
     query: Query
     hits: list[Hit]
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
+        problem = {} if self.query.problem is None else {"problem": self.query.problem}
         return {
             "query": self.query.text,
             "language": self.query.language,
             "unknown_words": list(self.query.unknown),
-            "hits": [{"rank": h.rank, "score": h.score, "path": h.name} for h in self.hits],
+            **problem,
+            "hits": [_as_dict(hit) for hit in self.hits],
         }
+
+
+def _as_dict(hit: Hit) -> dict[str, Any]:
+    copies = {"copies": [path_text(path) for path in hit.copies]} if hit.copies else {}
+    return {"rank": hit.rank, "score": hit.score, "path": hit.name, **copies}
 
 
 @dataclass(frozen=True)
 class SearchResults:
     """Results in the order of the queries, as a sequence.
 
-    `notes` tell of translations and unknown words, `gallery.unreadable` of images left out;
-    `model` and `images` say where both are, if they were named by a place.
+    `notes` tell of translations, unknown words and queries without an answer,
+    `gallery.unreadable` of images left out; `model` and `images` say where both are, if they were
+    named by a place.
     """
 
     results: list[QueryResult]
@@ -70,10 +78,10 @@ class SearchResults:
     def write_sheet(
         self, path: str | Path, title: str | None = None, fonts: Sequence[Path] = ()
     ) -> list[str]:
-        """Write a contact sheet as PNG, a row for each query.
+        """Write a contact sheet, a row for each query.
 
         Args:
-            path: where to.
+            path: where to; its name says the format: .png, .jpg, .webp, .pdf, .tif, .bmp, .gif.
             title: a line above all rows.
             fonts: font files, tried before others.
 
@@ -87,6 +95,15 @@ class SearchResults:
                 f"{self.images or 'the dataset'}: has features and no images for a contact sheet; "
                 "leave out --sheet"
             )
-        rows = [SheetRow(one.query.text, one.hits, one.query.language) for one in self.results]
+        rows = [
+            SheetRow(
+                one.query.text,
+                one.hits,
+                one.query.language,
+                note=one.query.problem,
+                image=one.query.file,
+            )
+            for one in self.results
+        ]
         write_sheet(Path(path), rows, title, fonts)
         return unshown([row.text for row in rows], fonts)

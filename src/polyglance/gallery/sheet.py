@@ -8,10 +8,10 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps, features
 
 from polyglance.data.images import ImageProblem, read_image
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
-from polyglance.gallery.fonts import font_for, script_name
+from polyglance.gallery.fonts import font_for, script_name, spelt_out
 from polyglance.gallery.fonts.choose import needs_shaping
-from polyglance.gallery.hit import Hit
+from polyglance.gallery.hit import Hit, path_text
+from polyglance.gallery.sheet_file import save_sheet, sheet_format
 from polyglance.gallery.wrap import wrap
 from polyglance.language_names import language_name
 
@@ -21,9 +21,13 @@ MARGIN = 28
 LABEL, TEXT = 280, 264
 FRAME = 5
 TEXT_SIZE = 19
-SCORE_HEIGHT = 26
+SCORE_HEIGHT, NAME_HEIGHT, NAME_SIZE = 26, 18, 12
 TITLE_HEIGHT = 62
-ROW = CELL + SCORE_HEIGHT + 20
+ROW = CELL + SCORE_HEIGHT + NAME_HEIGHT + 20
+COLUMNS = 10
+"""Images beside each other; more of a query stand on further lines."""
+MAX_PIXELS = 250_000_000
+"""Largest sheet, 750 MB in memory."""
 
 PAPER, INK, FAINT, RULE, MAT = "#ffffff", "#1c2430", "#6b7684", "#e3e7ec", "#eef1f4"
 RIGHT = "#1a9c4b"
@@ -40,12 +44,19 @@ class SheetRow:
     language: str | None = None
     correct: Collection[Path] = field(default_factory=frozenset)
     note: str | None = None
+    image: Path | None = None
+    """The image that was asked with, in place of the text."""
+
+    @property
+    def lines(self) -> int:
+        """Lines that its images take."""
+        return max(1, -(-len(self.hits) // COLUMNS))
 
 
 def write_sheet(
     path: Path, rows: Sequence[SheetRow], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> None:
-    """Draw the rows and write them as PNG, atomically.
+    """Draw the rows and write them in the format that the name says, atomically.
 
     Args:
         path: where to.
@@ -53,14 +64,13 @@ def write_sheet(
         title: a line above all rows.
         fonts: font files, tried before others.
     """
-    sheet = draw_sheet(rows, title, fonts)
-    with atomic(path) as handle:
-        sheet.save(handle, "PNG", optimize=True)
+    sheet_format(path)
+    save_sheet(path, draw_sheet(rows, title, fonts))
 
 
 def unshown(texts: Sequence[str], fonts: Sequence[Path] = ()) -> list[str]:
     """Those of the texts that no font can show; `fonts` are tried before others."""
-    return [text for text in texts if font_for(text, TEXT_SIZE, fonts) is None]
+    return [text for text in texts if font_for(spelt_out(text, fonts), TEXT_SIZE, fonts) is None]
 
 
 def draw_sheet(
@@ -75,19 +85,31 @@ def draw_sheet(
     """
     if not rows:
         raise PolyglanceError("a contact sheet needs at least one query")
-    columns = max(len(row.hits) for row in rows)
+    columns = min(COLUMNS, max(1, *(len(row.hits) for row in rows)))
     top = MARGIN + (TITLE_HEIGHT if title else 0)
-    width, height = sheet_size(len(rows), columns, bool(title))
+    width, height = sheet_size(sum(row.lines for row in rows), columns, bool(title))
+    if width * height > MAX_PIXELS:
+        raise PolyglanceError(
+            f"a contact sheet of {width}×{height} pixels is too large; lower --top, or ask fewer "
+            "queries at a time"
+        )
     sheet = Image.new("RGB", (width, height), PAPER)
     draw = ImageDraw.Draw(sheet)
     if title:
         draw_text(draw, (MARGIN, MARGIN), title, 26, INK, fonts)
-    for number, row in enumerate(rows):
-        y = top + number * ROW
+    line = 0
+    for row in rows:
+        y = top + line * ROW
         draw.line([(MARGIN, y), (width - MARGIN, y)], fill=RULE, width=1)
-        _draw_label(draw, row, y + 10, fonts)
-        for column, hit in enumerate(row.hits):
-            _draw_hit(sheet, draw, hit, cell_origin(number, column, bool(title)), row)
+        if row.image is not None:
+            draw_image(sheet, draw, row.image, (MARGIN, y + 10))
+            draw_name(draw, path_text(row.image), (MARGIN, y + CELL + FRAME + 14), INK)
+        else:
+            _draw_label(draw, row, y + 10, fonts)
+        for number, hit in enumerate(row.hits):
+            below, column = divmod(number, COLUMNS)
+            _draw_hit(sheet, draw, hit, cell_origin(line + below, column, bool(title)), row)
+        line += row.lines
     return sheet
 
 
@@ -95,8 +117,8 @@ def sheet_size(rows: int, columns: int, titled: bool) -> tuple[int, int]:
     """Width and height in pixels.
 
     Args:
-        rows: how many.
-        columns: images of the longest row.
+        rows: lines of images.
+        columns: images of the longest line.
         titled: whether there is a title.
     """
     width = 2 * MARGIN + LABEL + FRAME + columns * (CELL + GAP)
@@ -107,7 +129,7 @@ def cell_origin(row: int, column: int, titled: bool) -> tuple[int, int]:
     """Left upper corner of an image's square.
 
     Args:
-        row: from 0.
+        row: the line of images, from 0.
         column: from 0.
         titled: whether the sheet has a title.
     """
@@ -119,7 +141,7 @@ def _draw_hit(
     sheet: Image.Image, draw: ImageDraw.ImageDraw, hit: Hit, origin: tuple[int, int], row: SheetRow
 ) -> None:
     x, y = origin
-    right = hit.path in row.correct
+    right = any(path in row.correct for path in hit.paths)
     draw_image(sheet, draw, hit.path, origin)
     if right:
         box = [x - FRAME, y - FRAME, x + CELL - 1 + FRAME, y + CELL - 1 + FRAME]
@@ -127,6 +149,34 @@ def _draw_hit(
     font = font_for(f"{hit.score:.3f}", 14)
     place = (x + CELL // 2, y + CELL + FRAME + 4)
     draw.text(place, f"{hit.score:.3f}", RIGHT if right else FAINT, font, anchor="ma")
+    draw_name(draw, hit.name, (x, y + CELL + SCORE_HEIGHT), FAINT)
+
+
+def draw_name(draw: ImageDraw.ImageDraw, name: str, place: tuple[int, int], ink: str) -> None:
+    """The last part of a file's path below its image, cut in the middle if it is too long.
+
+    Args:
+        draw: of the sheet.
+        name: the path.
+        place: left upper corner; it is centred below a cell.
+        ink: the colour of the letters.
+    """
+    shown = "".join(c if c.isprintable() else "�" for c in name.rpartition("/")[2])
+    font = font_for(shown, NAME_SIZE)
+    if font is None:
+        shown = shown.encode("ascii", "replace").decode()
+        font = font_for(shown, NAME_SIZE)
+    if draw.textlength(shown, font) > CELL:
+        keep = next(
+            (
+                n
+                for n in range(min(len(shown) // 2, 40), 0, -1)
+                if draw.textlength(f"{shown[:n]}…{shown[-n:]}", font) <= CELL
+            ),
+            1,
+        )
+        shown = f"{shown[:keep]}…{shown[-keep:]}"
+    draw.text((place[0] + CELL // 2, place[1]), shown, ink, font, anchor="ma")
 
 
 def draw_image(
@@ -157,8 +207,8 @@ def _draw_label(draw: ImageDraw.ImageDraw, row: SheetRow, y: int, fonts: Sequenc
         draw_text(draw, (MARGIN, y), shown, 14, FAINT, fonts)
         y += 24
     size = TEXT_SIZE
-    font = font_for(row.text, size, fonts)
-    text, ink = row.text, INK
+    text, ink = spelt_out(row.text, fonts), INK
+    font = font_for(text, size, fonts)
     if font is None:
         text, ink, size = f"({script_name(row.text)} text: no font for it here)", FAINT, 15
         font = font_for(text, size)

@@ -12,6 +12,7 @@ def compact(model: Model) -> Model:
     """
     embedder = model.embedder.compact()
     small = Model(embedder.recipe, embedder, model.feature_dim, model.languages)
+    small.drawings = model.drawings
     kept, state = small.network.state_dict(), model.network.state_dict()
     small.network.load_state_dict({**kept, **{k: v for k, v in state.items() if k in kept}})
     old, new = model.network.text.word_layers(), small.network.text.word_layers()

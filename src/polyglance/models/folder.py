@@ -16,7 +16,7 @@ from polyglance.trust import refuse_foreign_feature, refuse_links
 
 CONFIG, WEIGHTS = "model.json", "model.safetensors"
 FORMAT = 1
-Parts = tuple[Recipe, Embedder, int, list[str]]
+Parts = tuple[Recipe, Embedder, int, list[str], bool]
 """What a model is made of: recipe, embedder, dimension of an image feature, languages."""
 
 
@@ -44,7 +44,9 @@ def read_config(folder: Path, with_weights: bool = False) -> Parts:
     embedder = load_embedder(recipe, folder)
     if with_weights:
         _check_sizes(recipe, embedder, dim, folder / WEIGHTS)
-    return recipe, embedder, dim, languages
+    data = str(config.get("data", "")).partition(":")[0]  # all that version 0.1.0 says
+    drawings = config.get("drawings") is True or data == "generated"
+    return recipe, embedder, dim, languages, drawings
 
 
 def read_weights(folder: Path, network: nn.Module) -> dict[str, Tensor]:

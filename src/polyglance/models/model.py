@@ -43,11 +43,18 @@ class Model:
     """
 
     def __init__(
-        self, recipe: Recipe, embedder: Embedder, feature_dim: int, languages: Sequence[str]
+        self,
+        recipe: Recipe,
+        embedder: Embedder,
+        feature_dim: int,
+        languages: Sequence[str],
+        drawings: bool = False,
     ) -> None:
         self.recipe, self.embedder = recipe, embedder
         self.feature_dim = feature_dim
         self.languages = sorted(languages)
+        self.drawings = drawings
+        """Whether it was trained on generated drawings, and so has seen no photograph."""
         self.network: Network = build_network(recipe, feature_dim, embedder).eval()
 
     @property
@@ -294,6 +301,7 @@ class Model:
             "languages": self.languages,
             "feature_dim": self.feature_dim,
             "recipe": self.recipe.model_dump(mode="json"),
+            **({"drawings": True} if self.drawings else {}),
             **facts,
         }
         # First: what is written besides is then a run that can be resumed.

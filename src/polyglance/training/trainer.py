@@ -82,6 +82,8 @@ def train(
         torch.manual_seed(recipe.training.seed)
         started, data = prepare(recipe, dataset, start, assign_tokens, cache, show_progress)
         model = started.model
+        if started.fresh:
+            model.drawings = dataset.drawings
         validation = Validation(model, dataset, recipe.data.validation_split, cache, started.trains)
         _check_validation(recipe, dataset, model, validation)
         check_multipliers(model.network, recipe.training.multipliers)

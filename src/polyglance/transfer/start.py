@@ -54,6 +54,7 @@ def transferred(
     kind = recipe.text.embedder.kind
     bring = transfers.get(kind) if kind in transfers else add_languages
     model = bring(recipe, source, languages, texts)
+    model.drawings = source.drawings
     if not recipe.transfer.keep:
         return Start(model, fresh=False)
     trains = recipe.data.languages or sorted(languages)

@@ -4,13 +4,20 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from polyglance.data.dataset import CaptionedImage, Captions, Dataset, load_folder, save_folder
+from polyglance.data.dataset import (
+    GENERATED,
+    CaptionedImage,
+    Captions,
+    Dataset,
+    load_folder,
+    save_folder,
+)
 from polyglance.data.generated.languages import LANGUAGES, realise
 from polyglance.data.generated.messages import free_message, whole_message
 from polyglance.data.generated.scenes import make_scene, split_of
 from polyglance.data.generated.world import Scene
 from polyglance.errors import PolyglanceError
-from polyglance.files import cache_dir
+from polyglance.files import cache_dir, write_json
 from polyglance.progress import Bar
 from polyglance.registry import nearest
 from polyglance.staging import staged
@@ -90,6 +97,7 @@ def _write(folder: Path, images: int, seed: int) -> None:
             rows.append(CaptionedImage(name, split_of(index), caption(scene, seed, index)))
             bar.advance()
     save_folder(folder, rows)
+    write_json(folder / GENERATED, {"version": VERSION, "photos": images, "seed": seed})
 
 
 def caption(scene: Scene, seed: int, index: int, per_language: int = 2) -> Captions:

@@ -22,6 +22,9 @@ _SHAPED = re.compile(
 )
 
 
+_MODIFIERS = re.compile("[\u200d\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
+
+
 def font_for(
     text: str, size: int, extra: Sequence[Path] = ()
 ) -> ImageFont.FreeTypeFont | ImageFont.ImageFont | None:
@@ -48,6 +51,37 @@ def can_show(font: ImageFont.FreeTypeFont | ImageFont.ImageFont, text: str) -> b
     if not isinstance(font, ImageFont.FreeTypeFont):
         return text.isascii()
     return all(_has(font, c) for c in set(text) if unicodedata.category(c)[0] not in "ZC")
+
+
+SIZE = 19
+"""At which fonts are tried; whether one has a character does not depend on it."""
+
+
+def spelt_out(text: str, extra: Sequence[Path] = ()) -> str:
+    """A text that fonts can show: emoji and symbols that none has stand as their names.
+
+    "a dog 🐶" becomes "a dog [dog face]" where no font has the emoji.
+
+    Args:
+        text: what is to be drawn.
+        extra: files of fonts that are tried first.
+    """
+    if font_for(text, SIZE, extra) is not None:
+        return text
+    # Joiners, skin tones and presentation marks have no meaning without the emoji.
+    kept = _MODIFIERS.sub("", text)
+    symbols = {c for c in kept if unicodedata.category(c) in ("So", "Sk")}
+    letters = "".join(c for c in kept if c not in symbols)
+    named = {c for c in symbols if font_for(letters + c, SIZE, extra) is None}
+    for unknown in (named, symbols):  # fonts may have one symbol each, and a text has one font
+        shown = "".join(_named(c) if c in unknown else c for c in kept)
+        if font_for(shown, SIZE, extra) is not None:
+            return shown
+    return text
+
+
+def _named(symbol: str) -> str:
+    return f"[{unicodedata.name(symbol, 'symbol').lower()}]"
 
 
 def needs_shaping(text: str) -> bool:
