@@ -77,7 +77,7 @@ def test_kept_weights_join_the_scores(tmp_path, model, pictures, translator):
     paths = open_gallery(model, pictures).paths
     wanted = dict(zip(paths, (3 * german + english) / 4 + 1, strict=True))
     assert found_scores(found) == pytest.approx(wanted, abs=2e-6)
-    assert any("learnt with other" in note for note in found.notes)
+    assert any("learned with other" in note for note in found.notes)
     one = search(folder, pictures, "chien rouge", translate_to="en", **options)
     assert any("weights for de, en; the mean is taken" in note for note in one.notes)
     assert found_scores(one) == pytest.approx(dict(zip(paths, english, strict=True)), abs=2e-6)

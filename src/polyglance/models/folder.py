@@ -17,7 +17,7 @@ from polyglance.trust import refuse_foreign_feature, refuse_links
 CONFIG, WEIGHTS = "model.json", "model.safetensors"
 FORMAT = 1
 Parts = tuple[Recipe, Embedder, int, list[str], bool]
-"""What a model is made of: recipe, embedder, dimension of an image feature, languages."""
+"""Recipe, embedder, dimension of an image feature, languages, and whether it saw only drawings."""
 
 
 def read_config(folder: Path, with_weights: bool = False) -> Parts:
