@@ -24,7 +24,7 @@ from polyglance.objectives.triplets import violations
 from polyglance.ragged import Ragged
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.text.tokenizers import tokenize_many
-from polyglance.training.assignment import NumberedWords, TokenScores
+from polyglance.training.assignment import LayerScores, NumberedWords
 from polyglance.training.samplers import TupleBatch, TupleSampler
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "flickr8k-ml"
@@ -104,7 +104,7 @@ def compare_scores(
 ) -> None:
     """Latent tokens of the words [n] of a batch: each distinct word once, or every occurrence."""
     generator = torch.Generator().manual_seed(0)
-    scores = TokenScores(len(counts), dim, latent, 128, generator)
+    scores = LayerScores(len(counts), dim, latent, 128, generator)
     vectors = torch.randn(sum(counts.values()) + 1, dim, generator=generator)
     edges = torch.tensor([1, *np.cumsum(list(counts.values())) + 1])
 

@@ -246,3 +246,24 @@ def test_tasks_keep_their_needs() -> None:
     needs = [Need(None, "en"), Need(("machine",), "de", '{"perturb": "typos:0.2@abc"}')]
     task = Task("folder", {}, "data", "test", needs, lexicon="file")
     assert Task.from_json(task.to_json()) == task
+
+
+def test_how_far_languages_share_tokens_is_told(tmp_path: Path) -> None:
+    tokens = [{"tokens": "used", "digits": 0}, {"tokens": "shared"}, {"tokens": "pairs"}]
+    rows = [{name: row[name] for name in row if name != "paper"} for row in STUDY["rows"]]
+    columns = [*STUDY["columns"], *tokens]
+    plan, known, options = planted(tmp_path, {**STUDY, "columns": columns, "rows": rows})
+    for run in plan.runs.values():
+        folder = options.folder(run)
+        if name(run) == "small":
+            found = {"used": 1398, "shared": 5.222, "pairs": 0.0, "lexicon_pairs": 2324}
+            folder.finish(replace(folder.ended(), tokens=found))
+    results = collect(plan, known, options)
+    assert values(results, "small", "latent tokens") == [1398, 1398]
+    assert values(results, "small", "% shared") == [5.222, 5.222]
+    assert values(results, "small", "% of pairs") == [0, 0]
+    assert values(results, "table", "% of pairs") is None
+    document = make_document("planted", results, options, {}, "command", 1)
+    row = next(row for row in document.tables[0].rows if row[0] == "small")
+    assert row[-3:] == ["1398 ± 0", "5.2 ± 0.0", "0.0 ± 0.0"]
+    assert "serve several languages" in " ".join(document.tables[0].notes)

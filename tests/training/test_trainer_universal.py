@@ -1,5 +1,6 @@
 """EmbN, PAR-EmbN, MULE and SMALR: trained on toy data, resumed, and with holes in the data."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ import torch
 from polyglance import Model
 from polyglance.data import load_dataset, save_folder
 from polyglance.errors import PolyglanceError
+from polyglance.files import read_json
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text.embedders import UniversalEmbedder
 from polyglance.text.embedders.universal.layer import UniversalWords
@@ -179,3 +181,29 @@ def test_mistakes_are_told(
     monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
     with pytest.raises(PolyglanceError, match=message):
         run(toy, tmp_path / "run", recipe, *changes)
+
+
+def test_a_run_reports_how_far_languages_share_tokens(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lexicon.tsv").write_text(
+        "1-n\tde\tHund\n1-n\ten\tdog\n2-n\tde\tRot\n2-n\ten\tred\n"
+    )
+    monkeypatch.setenv("POLYGLANCE_LEXICON", str(tmp_path / "lexicon.tsv"))
+    changes = ["training.updates=2", "text.embedder.rare.tokens=40"]
+    result = run(toy, tmp_path / "run", "smalr-la", *changes, "text.embedder.frequent=0")
+    embedder = result.model.embedder
+    assert isinstance(embedder, UniversalEmbedder)
+    german, english = embedder.tables["de"], embedder.tables["en"]
+    used, both = {*german.values(), *english.values()}, {*german.values()} & {*english.values()}
+    on_one = (german["hund"] == english["dog"]) + (german["rot"] == english["red"])
+    assert result.tokens == {
+        "used": len(used),
+        "shared": round(100 * len(both) / len(used), 3),
+        "pairs": 50.0 * on_one,
+        "lexicon_pairs": 2,
+    }
+    assert read_json(tmp_path / "run" / "model.json")["tokens"] == result.tokens
+    first = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[0]
+    assert json.loads(first) == {"update": 0, "tokens": result.tokens}
+    assert not run(toy, tmp_path / "own", "mule", "training.updates=2").tokens

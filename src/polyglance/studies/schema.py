@@ -20,6 +20,9 @@ COUNTED = {
     "deployed": "M deployed",
     "epoch": "s per epoch",
     "memory": "GiB of memory",
+    "used": "latent tokens",
+    "shared": "% shared",
+    "pairs": "% of pairs",
 }
 
 Figure = float | dict[str, float]
@@ -175,6 +178,11 @@ class Column(Section):
     cost: Literal["epoch", "memory"] | None = Field(
         None, description="of training: seconds for an epoch, or GiB of memory at most"
     )
+    tokens: Literal["used", "shared", "pairs"] | None = Field(
+        None,
+        description="latent tokens used, % of them that serve several languages, or % of a "
+        "lexicon's pairs of words that have one token",
+    )
     measure: str | None = None
     unit: str = Field("", description="of a measure; columns of one unit share an axis")
     table: str = Field("", description="columns with the same word make a table of their own")
@@ -184,6 +192,7 @@ class Column(Section):
     @model_validator(mode="after")
     def _complete(self) -> "Column":
         kinds = {"measure": "a measure has", "parameters": "parameters have", "cost": "a cost has"}
+        kinds["tokens"] = "tokens have"
         for name, have in kinds.items():
             if getattr(self, name) is not None:
                 if self.language or self.average or self.direction or self.perturb or self.machine:
@@ -221,15 +230,15 @@ class Column(Section):
     @property
     def counted(self) -> bool:
         """Whether the number is of the model or its training: shown, and not tested."""
-        return self.parameters is not None or self.cost is not None
+        return bool(self.parameters or self.cost or self.tokens)
 
     @property
     def shown(self) -> str:
         """What the number is: a measure's unit, or direction and metric as papers write them."""
         if self.measure is not None:
             return self.unit
-        if self.parameters is not None or self.cost is not None:
-            return COUNTED[self.parameters or self.cost or ""]
+        if counted := self.parameters or self.cost or self.tokens:
+            return COUNTED[counted]
         arrow = {"i2t": "I→T ", "t2i": "T→I ", None: ""}[self.direction]
         names = {"r1": "R@1", "r5": "R@5", "r10": "R@10", "medr": "medR", "mr": "mR"}
         text = arrow + names.get(self.metric, self.metric)

@@ -43,12 +43,12 @@ class Sizes:
         return ended.seconds / ended.updates * ended.updates_per_epoch
 
     def line(self, plan: Plan, line: Line, column: Column) -> dict[int, float]:
-        """What a column counts, by seed: of a row's trainings the sum, of memory the most.
+        """What a column counts, by seed: a row's trainings summed, of memory and tokens the most.
 
         Args:
             plan: which has the runs.
             line: the row at one x.
-            column: one that counts parameters or a cost.
+            column: one that counts parameters, a cost or tokens.
         """
         found = {}
         for seed, source in enumerate(line.sources):
@@ -56,10 +56,18 @@ class Sizes:
             counts = [self._column(run, column) for run in runs]
             known = [count for count in counts if count is not None]
             if known and len(known) == len(counts):
-                found[seed] = max(known) if column.cost == "memory" else sum(known)
+                most = column.cost == "memory" or column.tokens is not None
+                found[seed] = max(known) if most else sum(known)
         return found
 
+    def tokens(self, run: Run, what: str) -> float | None:
+        """How far languages share latent tokens; None of runs without them, or without a count."""
+        ended = self.options.folder(run).ended()
+        return None if ended is None else ended.tokens.get(what)
+
     def _column(self, run: Run, column: Column) -> float | None:
+        if column.tokens is not None:
+            return self.tokens(run, column.tokens)
         if column.cost is not None:
             return self.cost(run, column.cost)
         count = self.of(run, column.parameters or "all")

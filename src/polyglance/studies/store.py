@@ -44,6 +44,8 @@ class Ended:
     """The processor: rounding differs between them, and so do results of one seed."""
     commit: str | None = None
     """Of the package, with "-dirty" where its files differed from the commit."""
+    tokens: dict[str, float] = field(default_factory=dict)
+    """How far languages share latent tokens; empty where there are none."""
 
     def as_dict(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value not in (None, {})}

@@ -146,6 +146,7 @@ def _train(task: Task, folder: RunFolder) -> None:
             recipe.loss.warmup(result.updates_per_epoch) or None,
             cpu_model(),
             begun or None,
+            result.tokens,
         )
     )
     # Optimizer states are three times the size of the parameters that evaluations need.

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from polyglance.progress import Bar
+from polyglance.text.embedders.universal.sharing import sharing_text
 from polyglance.training.collapse import CollapseDetector, collapse_error
 from polyglance.training.log import RunLog, draw_curve
 
@@ -100,6 +101,8 @@ class ShowProgress(Callback):
         self.losses: deque[float] = deque(maxlen=MEAN_OVER)
 
     def on_start(self, trainer: "Trainer") -> None:
+        if trainer.tokens and self.show is not False:
+            print(sharing_text(trainer.tokens), file=sys.stderr)
         total = trainer.updates * trainer.recipe.batch_size
         self.bar = Bar("training", total, trainer.step.unit, self.show)
         self.bar.__enter__()
@@ -127,6 +130,8 @@ class WriteLog(Callback):
 
     def on_start(self, trainer: "Trainer") -> None:
         self.log = RunLog(trainer.out, trainer.done.update)
+        if trainer.tokens and not trainer.done.update:
+            self.log.write(0, tokens=trainer.tokens)
         self.drawn = time.monotonic()
 
     def on_update(self, trainer: "Trainer", outcome: "StepOutcome", rate: float, size: int) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ class Result:
     model: Model
     progress: Progress
     updates_per_epoch: int = 0
+    tokens: dict[str, float] = field(default_factory=dict)
+    """How far languages share latent tokens; empty where there are none."""
 
     @property
     def still_improving(self) -> bool:
@@ -87,7 +89,10 @@ def train(
         validation = Validation(model, dataset, recipe.data.validation_split, cache, started.trains)
         _check_validation(recipe, dataset, model, validation)
         check_multipliers(model.network, recipe.training.multipliers)
-        facts = {"data": dataset.name, "fingerprint": fingerprint, "captions": len(data)}
+        facts: dict[str, Any] = {"data": dataset.name, "fingerprint": fingerprint}
+        facts["captions"] = len(data)
+        if tokens := model.embedder.token_sharing():
+            facts["tokens"] = tokens
         if not len(data):
             model.save_config(out, **facts, parameters=model.parameters())
             return _untrained(model, validation, out)
@@ -95,7 +100,7 @@ def train(
         sampler = samplers.get(kind)(recipe, data)
         step = steps.get(kind)(model, data, sampler)
         events = with_defaults(callbacks, show_progress)
-        trainer = Trainer(started, step, sampler, validation, out, events)
+        trainer = Trainer(started, step, sampler, validation, out, events, tokens)
         model.save_config(out, **facts, parameters=model.parameters())
         return trainer.run()
 
@@ -140,8 +145,20 @@ class Trainer:
         validation: Validation,
         out: Path,
         callbacks: Sequence[Callback] = (),
+        tokens: dict[str, float] | None = None,
     ) -> None:
-        """A trainer at the start, or where the checkpoint in `out` ended."""
+        """A trainer at the start, or where the checkpoint in `out` ended.
+
+        Args:
+            start: the model, and what of it is trained.
+            step: makes a loss of a batch.
+            sampler: of batches.
+            validation: what the model is evaluated on.
+            out: the run's folder.
+            callbacks: what happens besides.
+            tokens: how far languages share latent tokens, to be reported.
+        """
+        self.tokens = tokens or {}
         self.start, self.step, self.sampler, self.validation = start, step, sampler, validation
         self.model, self.out, self.callbacks = start.model, out, list(callbacks)
         self.recipe = self.model.recipe.training
@@ -175,7 +192,7 @@ class Trainer:
                 self._settle()
         self.model.network.eval()
         self.model.load_weights(self.out)
-        return Result(self.model, self.done, self.sampler.updates_per_epoch)
+        return Result(self.model, self.done, self.sampler.updates_per_epoch, self.tokens)
 
     def _plan(self) -> None:
         """Let a run that was finished go on if it has been given more updates."""

@@ -97,14 +97,30 @@ class LatentRare(Variant):
     """Rare words share latent tokens (Burns et al. 2020, SMALR, §3.1)."""
 
     kind: Literal["latent"] = "latent"
+    assignment: Literal["paper", "aligned", "random"] = Field(
+        "paper",
+        description="a word's token: by a layer of its language on the word's vector, as the paper "
+        "has it; by keys that languages share; or any, as a control",
+    )
+    queries: Literal["images", "vectors"] = Field(
+        "images",
+        description="what aligned keys are asked with: vectors of which images (and text-only "
+        "tuples) have a word, or the embedder's own, which must be aligned across languages",
+    )
     tokens: int = Field(40_000, ge=2, description="latent tokens at most; unused ones are deleted")
     explore: float = Field(
         0.2, ge=0, le=1, description="chance p of another token than the best while assigning"
     )
     candidates: int = Field(20, ge=1, description="the best M tokens to explore among")
-    epochs: int = Field(5, ge=1, description="passes over the images to learn the tokens in")
+    epochs: int = Field(5, ge=1, description="epochs to learn the tokens in")
     updates: int | None = Field(None, ge=1, description="updates of it, instead of epochs")
     lr: float = Field(1e-3, gt=0, description="learning rate of it")
+    soft: float = Field(
+        0.0, ge=0, le=1, description="first share of its updates: mixtures of the best tokens"
+    )
+    warmup: float = Field(
+        0.0, ge=0, le=1, description="first share of its updates: all negatives, not the nearest"
+    )
 
 
 class DictionaryRare(Variant):

@@ -26,6 +26,13 @@ COSTS = {
 }
 
 
+TOKENS = (
+    "latent tokens: those that words use; % shared: of them, those that serve several languages; "
+    "% of pairs: of the pairs of words of two languages that a lexicon has, both on latent tokens, "
+    "those on one and the same"
+)
+
+
 @dataclass(frozen=True)
 class Table:
     """Text cells. `groups` are (heading, number of columns) above `header`."""
@@ -91,6 +98,8 @@ def _notes(results: Results) -> list[str]:
     if any(column.parameters == "words" for column in plan.columns):
         notes.append(WORD_PARAMETERS)
     notes += [COSTS[c.cost] for c in plan.columns if c.cost is not None]
+    if any(column.tokens is not None for column in plan.columns):
+        notes.append(TOKENS)
     notes += [f"{part.title}: {part.note}" for part in plan.study.parts if part.note]
     return notes + [f"{line.title}: {line.row.note}" for line in plan.lines if line.row.note]
 

@@ -156,6 +156,10 @@ class Embedder(ABC):
         """Words of a language, most frequent first; None where any word is read."""
         return None
 
+    def token_sharing(self) -> dict[str, float]:
+        """How far languages share latent tokens, as runs report it; empty where there are none."""
+        return {}
+
     def count_words(self, language: str) -> int:
         """Words of a language that have vectors of their own."""
         return len(self.known_words(language) or ())

@@ -1,5 +1,6 @@
 """Words of every language as tokens of one numbering (Kim et al. 2020, MULE; SMALR)."""
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from polyglance.text.embedders.layer import WordLayer
 from polyglance.text.embedders.universal.build import build_tokens
 from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
 from polyglance.text.embedders.universal.layout import NOTHING, FirstVectors, Layout
+from polyglance.text.embedders.universal.sharing import token_sharing
+from polyglance.text.lexicon import Lexicon
+from polyglance.text.vectors.trained import universal_lexicon
 
 FILE = "vocabulary.json"
 
@@ -147,6 +151,13 @@ class UniversalEmbedder(Embedder):
 
     def known_words(self, language: str) -> Sequence[str]:
         return tuple(self._table(language))
+
+    def token_sharing(self) -> dict[str, float]:
+        lexicon = None
+        if self.layout.latent:
+            with contextlib.suppress(PolyglanceError):  # pairs are counted where there is one
+                lexicon = Lexicon.open(universal_lexicon(self.settings, "token sharing"))
+        return token_sharing(self.tables, self.layout.latent, lexicon)
 
     def compact(self) -> "UniversalEmbedder":
         if self.settings.stored:

@@ -13,11 +13,11 @@ from polyglance.recipes import Recipe, load_recipe
 from polyglance.text.embedders import TrainingTexts
 from polyglance.text.embedders.base import TokenAssignment
 from polyglance.text.vectors.word_vectors import WordVectors
-from polyglance.training.assignment import TokenScores, assign_tokens, whitened
+from polyglance.training.assignment import LayerScores, assign_tokens, whitened
 
 
-def scores(tokens: int = 7, seed: int = 0) -> TokenScores:
-    made = TokenScores(2, 5, tokens, 3, torch.Generator().manual_seed(seed))
+def scores(tokens: int = 7, seed: int = 0) -> LayerScores:
+    made = LayerScores(2, 5, tokens, 3, torch.Generator().manual_seed(seed))
     torch.nn.init.normal_(made.bias)
     return made
 
@@ -93,10 +93,18 @@ def planted(seed: int, cache: Path, known: int = 8) -> tuple[dict[str, WordVecto
 
 
 def latent(**changes: object) -> Recipe:
-    fields = {"tokens": 8, "candidates": 4, "updates": 300, "lr": 0.02}
+    fields = {
+        "assignment": "paper",
+        "tokens": 8,
+        "candidates": 4,
+        "updates": 300,
+        "lr": 0.02,
+    }
     return load_recipe(
         "smalr",
         {
+            "sampling.epoch": "images",
+            "loss.distance": "euclidean",
             "text.embedder.word_dim": 8,
             "training.batch_size": 20,
             "text.embedder.rare": {**fields, **changes},

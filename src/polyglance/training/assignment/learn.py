@@ -1,0 +1,152 @@
+"""Learning scores of tokens: captions of one image shall have near averages (SMALR, §3.1)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from polyglance.models.similarity import l2
+from polyglance.objectives.neighbourhood import across_languages, same_language
+from polyglance.progress import Bar
+from polyglance.recipes.schema import LatentRare, Recipe, TripletsRecipe, UniversalEmbedderRecipe
+from polyglance.training.assignment.scores import KeyScores, LayerScores, TokenScores
+from polyglance.training.assignment.words import NumberedWords
+from polyglance.training.samplers import TupleBatch, TupleSampler
+
+KEYS_RATE = 0.1
+"""Of the learning rate, for keys and what turns words to them: they begin where they should be."""
+
+
+def settings_of(recipe: Recipe) -> tuple[UniversalEmbedderRecipe, LatentRare, TripletsRecipe]:
+    """Of the embedder, of its latent tokens, and of the loss that they are learned with."""
+    embedder, loss = recipe.text.embedder, recipe.loss
+    assert isinstance(embedder, UniversalEmbedderRecipe)
+    assert isinstance(embedder.rare, LatentRare)
+    if not isinstance(loss, TripletsRecipe):
+        loss = TripletsRecipe(margin=getattr(loss, "margin", 0.2))
+    return embedder, embedder.rare, loss
+
+
+def learn_scores(
+    recipe: Recipe,
+    data: NumberedWords,
+    matrices: Sequence[Tensor],
+    starts: np.ndarray,
+    show_progress: bool | None,
+) -> TokenScores:
+    """Scores whose best tokens bring captions of one image together.
+
+    Args:
+        recipe: with an embedder whose rare words are latent.
+        data: the training captions.
+        matrices: vectors [n, d] of the words of each language.
+        starts: the first number of each language's words, and the one after the last.
+        show_progress: whether to show a bar; None does on a terminal.
+    """
+    _, latent, loss = settings_of(recipe)
+    sampler = TupleSampler(recipe, data)
+    # A generator of its own: the training that follows is the same if this is read from the cache.
+    generator = torch.Generator().manual_seed(recipe.training.seed)
+    scores = begin_scores(recipe, data, matrices, generator)
+    optimizer = torch.optim.Adam(_groups(scores, latent.lr), lr=latent.lr, fused=True)
+    updates = latent.updates or latent.epochs * sampler.updates_per_epoch
+    soft, warm = latent.soft * updates, latent.warmup * updates
+    with Bar("assigning words", updates, "updates", show_progress) as bar:
+        for update, batch in zip(range(updates), sampler.batches(0), strict=False):
+            top = batch.captions.size if update < warm else loss.top
+            rules = loss.model_copy(update={"top": top})
+            value = _loss(
+                scores, batch, data, matrices, starts, latent, rules, generator, update < soft
+            )
+            optimizer.zero_grad(set_to_none=True)
+            value.backward()
+            optimizer.step()
+            bar.advance(note=f"loss {float(value.detach()):.3f}")
+    return scores
+
+
+def begin_scores(
+    recipe: Recipe, data: NumberedWords, matrices: Sequence[Tensor], generator: torch.Generator
+) -> TokenScores:
+    """Scores before the first update.
+
+    Args:
+        recipe: with an embedder whose rare words are latent.
+        data: the training captions; tokens begin at the words of the language that has most.
+        matrices: vectors [n, d] of the words of each language.
+        generator: of random weights.
+    """
+    embedder, latent, _ = settings_of(recipe)
+    tokens = min(latent.tokens, sum(map(len, matrices)))
+    languages = len(matrices), matrices[0].shape[1]
+    if latent.assignment == "paper":
+        return LayerScores(*languages, tokens, embedder.word_dim, generator)
+    codes, counts = np.unique(data.languages, return_counts=True)
+    keys = first_keys(matrices, int(counts.argmax()), tokens)
+    return KeyScores(len(codes), keys, embedder.word_dim, generator)
+
+
+def first_keys(matrices: Sequence[Tensor], pivot: int, tokens: int) -> Tensor:
+    """Keys [N, d]: words of the pivot, frequent ones first, then what is farthest from them.
+
+    A word of another language then begins at the token of the nearest word of the pivot, its
+    likeliest translation; centres of clusters would mostly be of one language.
+
+    Args:
+        matrices: unit vectors [n, d] of the words of each language, frequent ones first.
+        pivot: number of a language.
+        tokens: N, at most as many as there are words.
+    """
+    own = matrices[pivot][:tokens]
+    if len(own) == tokens:
+        return own
+    rest = torch.cat([part for number, part in enumerate(matrices) if number != pivot])
+    near = torch.cat([(part @ own.t()).amax(1) for part in rest.split(4096)])
+    return torch.cat([own, rest[near.argsort(stable=True)[: tokens - len(own)]]])
+
+
+def _groups(scores: TokenScores, rate: float) -> list[dict[str, object]]:
+    """Parameters with their learning rates."""
+    slow = isinstance(scores, KeyScores)
+    return [
+        {"params": [own], "lr": rate * (KEYS_RATE if slow and name != "vectors" else 1)}
+        for name, own in scores.named_parameters()
+    ]
+
+
+def _loss(
+    scores: TokenScores,
+    batch: TupleBatch,
+    data: NumberedWords,
+    matrices: Sequence[Tensor],
+    starts: np.ndarray,
+    latent: LatentRare,
+    triplets: TripletsRecipe,
+    generator: torch.Generator,
+    soft: bool,
+) -> Tensor:
+    """Of average token vectors; every distinct word of the batch is scored once."""
+    captions = batch.distinct(data.ids)
+    inside = np.arange(captions.ids.shape[1]) < captions.lengths[:, None]
+    words, place = np.unique(captions.ids[inside], return_inverse=True)
+    cuts = np.searchsorted(words, starts)
+    parts = [
+        scores.embed(
+            number,
+            matrices[number][torch.from_numpy(words[cuts[number] : cuts[number + 1]] - start)],
+            latent.explore,
+            latent.candidates,
+            generator,
+            soft,
+        )
+        for number, start in enumerate(starts[:-1])
+    ]
+    offsets = np.cumsum(captions.lengths) - captions.lengths
+    flat, first = torch.from_numpy(place), torch.from_numpy(offsets)
+    averages = l2(functional.embedding_bag(flat, torch.cat(parts), first, mode="mean"))
+    empty = averages.new_zeros(1, averages.shape[1])
+    laid = torch.cat([averages, empty])[torch.from_numpy(captions.places)]
+    has = torch.from_numpy(batch.has)
+    return same_language(laid, has, triplets) + across_languages(laid, has, triplets)

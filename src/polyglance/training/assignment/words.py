@@ -1,0 +1,146 @@
+"""Words numbered through all languages, and the vectors that score tokens for them."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from polyglance.data.dataset import CaptionTable
+from polyglance.data.text_only import text_only_captions
+from polyglance.digest import content_digest
+from polyglance.files import atomic, cache_dir
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import LatentRare, Recipe
+from polyglance.text.embedders.base import TrainingTexts
+from polyglance.text.tokenizers.base import tokenize_many
+from polyglance.text.vectors.shared import shared_vectors
+from polyglance.text.vectors.trained import Corpus, load_array
+from polyglance.text.vectors.word_vectors import WordVectors
+
+DIM = 300
+"""Dimension of vectors from images."""
+VERSION = 1
+"""Raised when vectors that an earlier version kept are not to be used any more."""
+
+
+class NumberedWords(NamedTuple):
+    """Captions whose words are numbered through all languages from 1; 0 is a caption of none."""
+
+    ids: Ragged
+    image: np.ndarray
+    languages: list[str]
+    empty: int = 0
+
+    @property
+    def grounded(self) -> int:
+        """Captions that have images: all."""
+        return len(self.image)
+
+
+def numbered(
+    vectors: Mapping[str, WordVectors], words: Sequence[Sequence[str]], table: CaptionTable
+) -> NumberedWords:
+    """Captions as numbers of the words that have vectors, language by language in sorted order.
+
+    Args:
+        vectors: of the words of each language.
+        words: of each caption.
+        table: the captions.
+    """
+    offset, start = {}, 1
+    for code in sorted(vectors):
+        offset[code], start = start, start + len(vectors[code])
+    ids = [
+        [offset[code] + vectors[code].index[word] for word in own if word in vectors[code]] or [0]
+        for own, code in zip(words, table.languages, strict=True)
+    ]
+    return NumberedWords(Ragged.join(ids), table.image, table.languages)
+
+
+def word_queries(
+    recipe: Recipe,
+    latent: LatentRare,
+    vectors: Mapping[str, WordVectors],
+    texts: TrainingTexts,
+    data: NumberedWords,
+) -> list[np.ndarray]:
+    """Vectors [n, d] of the words of each language, by which tokens are scored.
+
+    Args:
+        recipe: of the model.
+        latent: of its rare words: says what the vectors are.
+        vectors: the embedder's own, of each language.
+        texts: the training captions.
+        data: the same, numbered.
+    """
+    codes = sorted(vectors)
+    if latent.assignment != "aligned":
+        return [whitened(vectors[code].matrix) for code in codes]
+    if latent.queries == "vectors":
+        return [unit(vectors[code].matrix) for code in codes]
+    cuts = np.cumsum([len(vectors[code]) for code in codes])[:-1]
+    return np.split(_from_images(recipe, vectors, texts, data), cuts)
+
+
+def unit(matrix: np.ndarray) -> np.ndarray:
+    """Vectors [n, d] at length 1; those of length 0 stay."""
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return (matrix / np.maximum(lengths, 1e-12)).astype(np.float32)
+
+
+def _from_images(
+    recipe: Recipe,
+    vectors: Mapping[str, WordVectors],
+    texts: TrainingTexts,
+    data: NumberedWords,
+) -> np.ndarray:
+    """[w, DIM], from the images, and the text-only tuples, whose captions have a word; kept."""
+    codes = sorted(vectors)
+    parts = [data]
+    corpus = None if texts.dataset is None else Corpus(recipe, texts.dataset, codes)
+    if corpus is not None and texts.dataset is not None and corpus.texts is not None:
+        table = text_only_captions(texts.dataset, codes, int(data.image.max()) + 1)
+        words = tokenize_many(
+            table.texts, table.languages, recipe.text.tokenizer, texts.show_progress
+        )
+        parts.append(numbered(vectors, words, table))
+    found = zip(*map(_occurrences, parts), strict=True)
+    numbers, documents = (np.concatenate(own) for own in found)
+    sizes = _sizes(parts, {code: len(vectors[code]) for code in codes})
+    digest = content_digest([f"{VERSION} {DIM}", numbers, documents, sizes])[:24]
+    path = cache_dir(texts.cache) / "vectors" / f"shared-{digest}.npy"
+    if (kept := load_array(path)) is not None and kept.shape == (len(sizes), DIM):
+        return kept
+    made = shared_vectors(numbers, documents, sizes, DIM)
+    with atomic(path) as handle:
+        np.save(handle, made, allow_pickle=False)
+    return made
+
+
+def _occurrences(data: NumberedWords) -> tuple[np.ndarray, np.ndarray]:
+    """(word from 0, image) of every occurrence of a known word."""
+    image = np.repeat(data.image, data.ids.lengths)
+    known = data.ids.flat != data.empty
+    return data.ids.flat[known].astype(np.int64) - 1, image[known]
+
+
+def _sizes(parts: Sequence[NumberedWords], words: Mapping[str, int]) -> np.ndarray:
+    """Of every word, how many images and tuples have captions of its language: [w]."""
+    seen: dict[str, set[int]] = {code: set() for code in words}
+    for part in parts:
+        for image, code in zip(part.image.tolist(), part.languages, strict=True):
+            seen[code].add(image)
+    return np.concatenate([np.full(count, len(seen[code])) for code, count in words.items()])
+
+
+def whitened(matrix: np.ndarray) -> np.ndarray:
+    """Vectors [n, d] around 0 with deviation 1 in every direction, float32 [n, d].
+
+    Otherwise a few strong directions, such as a word's frequency, decide, and most words of a
+    language with little text end at a handful of tokens. Directions with less than 1e-4 of the
+    strongest one's variance are noise and stay weak.
+    """
+    centred = matrix.astype(np.float64) - matrix.mean(0, dtype=np.float64)
+    values, directions = np.linalg.eigh(centred.T @ centred / len(centred))
+    floor = max(float(values[-1]) * 1e-4, 1e-12)
+    return (centred @ directions / np.sqrt(values.clip(min=floor))).astype(np.float32)
