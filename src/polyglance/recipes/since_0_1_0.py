@@ -36,7 +36,15 @@ BEFORE: dict[str, dict[str, Any]] = {
         "training": _TUPLES["training"],
     },
     "translator": _SORTED,
-    "video-vsepp": _SORTED,
+    "video-vsepp": {
+        "training": {"buckets": 50, "clip": 2.0},
+        "image": {"dropout": 0.2, "output_dropout": 0.0},
+        "text": {
+            "embedder": {"ends": True},
+            "dropout_by": "word",
+            "encoder": {"initial": "uniform"},
+        },
+    },
     "vse-infinity": {**_WORDS, **_SORTED},
     "vsepp": {**_WORDS, **_SORTED},
     "vsrn": {**_WORDS, **_SORTED, "captioning": None, "loss": {"warmup_epochs": 1}},

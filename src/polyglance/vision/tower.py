@@ -27,6 +27,7 @@ class ImageTower(nn.Module):
         self.attention = SetAttention(feature_dim) if recipe.attention else None
         self.head = build_head(recipe.head, feature_dim, dim, recipe.dropout)
         self.activation = nn.LeakyReLU(0.1) if recipe.activation == "leaky-relu" else nn.Identity()
+        self.output_dropout = nn.Dropout(recipe.output_dropout)
         self.normalise = recipe.normalise
         self.pooling = build_pooling(recipe.pooling, dim)
 
@@ -77,4 +78,4 @@ class ImageTower(nn.Module):
 
     def _project(self, vectors: Tensor) -> Tensor:
         """[n, F] → [n, D]."""
-        return self.activation(self.head(self.dropout(vectors)))
+        return self.output_dropout(self.activation(self.head(self.dropout(vectors))))

@@ -116,3 +116,36 @@ def test_threads_encode_as_alone() -> None:
     found = at_once(lambda n: np.concatenate([model.encode_text(text) for text in texts[n]]))
     for mine, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, wanted, atol=1e-6)
+
+
+def test_words_begin_with_the_vectors_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "glove.txt"
+    path.write_text("dog 1 2 3\nred 4 5 6\nelse 7 8 9\n", encoding="utf-8")
+    recipe = load_recipe(
+        "vsepp",
+        {"text.embedder": {"vectors": str(path), "word_dim": 3, "min_count": 1}},
+    )
+    texts = training_texts({"en": ["a red dog"]})
+    torch.manual_seed(0)
+    embedder = TableEmbedder.build(recipe, texts)
+    table = embedder.layer().weight.detach()
+    words = embedder.vocabulary("en").words
+    assert table[words.index("dog")].tolist() == [1, 2, 3]
+    assert table[words.index("red")].tolist() == [4, 5, 6]
+    assert table[words.index("a")].abs().max() <= 0.1
+    assert table.requires_grad is False
+    assert embedder.layer().weight.requires_grad
+    embedder.save(tmp_path)
+    path.unlink()
+    assert TableEmbedder.load(recipe, tmp_path).vectors is None
+    with pytest.raises(PolyglanceError, match=r"glove.txt: no such file"):
+        TableEmbedder.build(recipe, texts)
+
+
+def test_vectors_of_another_dimension_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "glove.txt"
+    path.write_text("dog 1 2 3\n", encoding="utf-8")
+    recipe = load_recipe("vsepp", {"text.embedder": {"vectors": str(path), "min_count": 1}})
+    texts = training_texts({"en": ["dog"]})
+    with pytest.raises(PolyglanceError, match=r"dimension 3, .* set text.embedder.word_dim=3"):
+        TableEmbedder.build(recipe, texts)

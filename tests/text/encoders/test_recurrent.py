@@ -48,3 +48,15 @@ def test_unpacked_reads_padding_as_in_the_authors_code() -> None:
     torch.testing.assert_close(states, (expected[..., :6] + expected[..., 6:]) / 2)
     torch.testing.assert_close(states[0], right[0])
     assert not torch.allclose(states[1, :2], right[1, :2])
+
+
+@pytest.mark.parametrize("kind", [GruRecipe, BiGruRecipe])
+@pytest.mark.parametrize("biases", [1, 2])
+def test_orthogonal_weights_at_first(kind: type[GruRecipe], biases: int) -> None:
+    """All three gates of a matrix [3H, …] together, as in HGR's code."""
+    encoder = make(kind(hidden=6, initial="orthogonal", biases=biases))
+    named = dict(encoder.named_parameters())
+    for name in (name for name in named if name.startswith("weight")):
+        weight = named[name].detach()
+        torch.testing.assert_close(weight.t() @ weight, torch.eye(weight.shape[1]))
+    assert all(not named[name].any() for name in named if name.startswith("bias"))

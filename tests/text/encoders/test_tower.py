@@ -109,3 +109,27 @@ def test_a_bare_tower_says_what_is_missing() -> None:
     ):
         with pytest.raises(TypeError, match="text tower"):
             call()
+
+
+def test_dropout_by_position_is_drawn_wherever_a_word_stands() -> None:
+    """The same word twice: dropped alike by word, each by itself by position."""
+    batch = TextBatch(torch.full((40, 2), 7), torch.full((40,), 2))
+    changes = ["text.word_dropout=0.5", "text.pooling=mean"]
+    read: list[torch.Tensor] = []
+    for by in ("word", "position"):
+        tower = make(*changes, f"text.dropout_by={by}").train()
+        tower.encoder.register_forward_pre_hook(
+            lambda _, given: read.append(given[0][given[1]].detach())
+        )
+        tower(batch)
+    by_word, by_position = read  # [40, 2, 5]
+    assert (by_word == by_word[0, 0]).all()
+    kept = (by_position != 0).float().mean((0, 1))
+    assert (kept > 0.3).all()
+    assert (kept < 0.7).all()
+    assert not torch.equal(by_position[:, 0], by_position[:, 1])
+    # What is kept has twice its value, and without training nothing is dropped.
+    plain = make(*changes, "text.dropout_by=position").words.weight[7].detach()
+    torch.testing.assert_close(by_position.amax((0, 1)), (2 * plain).clamp(min=0))
+    tower.eval()
+    torch.testing.assert_close(tower(batch), make(*changes)(batch))

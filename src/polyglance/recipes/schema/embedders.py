@@ -21,6 +21,9 @@ class TableEmbedderRecipe(EmbedderRecipe):
         "pooled", description="count words over all languages, or within each"
     )
     ends: bool = Field(True, description="put <start> and <end> around a caption")
+    vectors: str | None = Field(
+        None, description="file of word vectors to begin with; training changes them"
+    )
 
 
 class CharacterEmbedderRecipe(EmbedderRecipe):

@@ -49,6 +49,7 @@ class ImageRecipe(Section):
     unit: bool = Field(False, description="scale features to length 1")
     head: HeadRecipe = Field(LinearHead(), description="layers from feature to joint space")
     dropout: float = Field(0.0, ge=0, lt=1, description="on features, and inside an MLP head")
+    output_dropout: float = Field(0.0, ge=0, lt=1, description="behind the head")
     attention: bool = Field(False, description="self-attention among a set's vectors, first")
     activation: Literal["none", "leaky-relu"] = Field("none", description="after the head")
     normalise: bool = Field(False, description="scale a set's vectors to length 1 before pooling")

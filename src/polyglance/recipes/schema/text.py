@@ -22,6 +22,9 @@ class GruRecipe(_HiddenStates):
 
     kind: Literal["gru"] = "gru"
     biases: Literal[1, 2] = Field(2, description="of a gate; 1 has none on the recurrent state")
+    initial: Literal["uniform", "orthogonal"] = Field(
+        "uniform", description="weights at first: torch's own, or orthogonal with biases 0"
+    )
 
 
 class BiGruRecipe(_HiddenStates):
@@ -29,6 +32,9 @@ class BiGruRecipe(_HiddenStates):
 
     kind: Literal["bigru"] = "bigru"
     biases: Literal[1, 2] = Field(2, description="of a gate; 1 has none on the recurrent state")
+    initial: Literal["uniform", "orthogonal"] = Field(
+        "uniform", description="weights at first: torch's own, or orthogonal with biases 0"
+    )
     directions: Literal["average", "concatenate"] = Field(
         "average", description="how the two directions are joined"
     )
@@ -74,6 +80,10 @@ class TextRecipe(Section):
     max_length: int = Field(60, ge=3, description="longer captions are cut, the ends counted in")
     embedder: EmbedderRecipe = Field(TableEmbedderRecipe(), description="words → vectors")
     word_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on word vectors")
+    dropout_by: Literal["word", "position"] = Field(
+        "word",
+        description="word_dropout is drawn once for a word of a batch, or wherever it stands",
+    )
     encoder: EncoderRecipe = Field(GruRecipe(), description="word vectors → states")
     pooling: str = Field("last", description="how the states become one vector")
     projection: bool = Field(False, description="a linear layer from the pooled state to the space")

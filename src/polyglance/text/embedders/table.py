@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, TableEmbedderRecipe
@@ -22,9 +24,11 @@ from polyglance.text.embedders.base import (
     by_language,
     register,
 )
+from polyglance.text.embedders.characters.known_vectors import vectors_of
 from polyglance.text.embedders.encoded import EncodedTexts, Unseen
 from polyglance.text.embedders.layer import WordLayer
 from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN, Vocabulary
+from polyglance.text.vectors.word_vectors import WordVectors
 
 FILE = "vocabulary.json"
 
@@ -36,6 +40,14 @@ class WordTable(WordLayer):
         super().__init__(dim)
         self.weight = nn.Embedding(words, dim).weight
         nn.init.uniform_(self.weight, -0.1, 0.1)
+
+    def begin_with(self, vectors: WordVectors, words: Sequence[str]) -> None:
+        """Give those of the words, in the order of their ids, that have a vector that vector."""
+        rows = vectors.rows(words)
+        known = rows >= 0
+        values = torch.from_numpy(vectors.matrix[rows[known]].astype(np.float32))
+        with torch.no_grad():
+            self.weight[: len(words)][torch.from_numpy(known)] = values
 
     def forward(
         self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
@@ -55,14 +67,20 @@ class TableEmbedder(Embedder):
         assert isinstance(recipe.text.embedder, TableEmbedderRecipe)
         self.settings = recipe.text.embedder
         self.vocabularies = dict(vocabularies)
+        self.vectors: WordVectors | None = None
+        """What words begin with; a model that was trained has them in its weights."""
 
     @classmethod
     def build(cls, recipe: Recipe, texts: TrainingTexts) -> "TableEmbedder":
         settings, words = recipe.text.embedder, texts.by_language()
         assert isinstance(settings, TableEmbedderRecipe)
         if recipe.text.towers == "per-language":
-            return cls(recipe, Vocabulary.build_tables(words, settings.min_count))
-        return cls(recipe, {"": Vocabulary.build(words, settings.min_count, settings.scope)})
+            built = cls(recipe, Vocabulary.build_tables(words, settings.min_count))
+        else:
+            built = cls(recipe, {"": Vocabulary.build(words, settings.min_count, settings.scope)})
+        if settings.vectors is not None:
+            built.vectors = _read(settings, built.vocabularies)
+        return built
 
     @classmethod
     def blank(cls, recipe: Recipe, words: int) -> "TableEmbedder":
@@ -91,7 +109,10 @@ class TableEmbedder(Embedder):
 
     def layer(self, tower: str = "") -> WordTable:
         mask = self.recipe.augment.word_drop > 0
-        return WordTable(len(self.vocabularies[tower]) + mask, self.settings.word_dim)
+        table = WordTable(len(self.vocabularies[tower]) + mask, self.settings.word_dim)
+        if self.vectors is not None:
+            table.begin_with(self.vectors, self.vocabularies[tower].words)
+        return table
 
     def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
         longest, ends = self.recipe.text.max_length, self.settings.ends
@@ -120,3 +141,15 @@ class TableEmbedder(Embedder):
 
     def in_places(self, word: str) -> list[tuple[list[str], int]]:
         return [([word], 1 if self.settings.ends else 0)]
+
+
+def _read(settings: TableEmbedderRecipe, vocabularies: Mapping[str, Vocabulary]) -> WordVectors:
+    """The vectors of all words that the recipe's file has."""
+    every = {word for own in vocabularies.values() for word in own.words[len(SPECIALS) :]}
+    found = vectors_of(str(settings.vectors), every)
+    if found.dim != settings.word_dim:
+        raise PolyglanceError(
+            f"{settings.vectors}: its vectors have dimension {found.dim}, and the table's have "
+            f"{settings.word_dim}; set text.embedder.word_dim={found.dim}"
+        )
+    return found

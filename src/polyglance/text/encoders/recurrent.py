@@ -1,7 +1,7 @@
 """A GRU over the words of a text, in one direction or in both."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from polyglance.recipes.schema import BiGruRecipe, CompatRecipe, GruRecipe, TextRecipe
 from polyglance.recurrent import PackedGRU
@@ -22,6 +22,16 @@ class GruEncoder(PackedGRU):
         super().__init__(inputs, settings.hidden, both, settings.biases)
         self.average = isinstance(settings, BiGruRecipe) and settings.directions == "average"
         self.unpacked = compat.unpacked
+        if settings.initial == "orthogonal":
+            self._make_orthogonal()
+
+    def _make_orthogonal(self) -> None:
+        """Weights [3H, …] of all three gates together orthogonal, biases 0, as in HGR's code."""
+        for name, parameter in self.named_parameters():
+            if name.startswith("weight"):
+                nn.init.orthogonal_(parameter)
+            else:
+                nn.init.zeros_(parameter)
 
     def forward(  # type: ignore[override]
         self, words: Tensor, index: Tensor, lengths: Tensor

@@ -62,6 +62,7 @@ class TextTower(Tower):
         super().__init__(recipe.joint.dim if text.projection else hidden)
         self.words = words
         self.word_dropout = nn.Dropout(text.word_dropout)
+        self.by_position = text.dropout_by == "position"
         encoder = encoders.get(text.encoder.kind)(text, words.dim, recipe.compat)
         self.part = cast(TextEncoder, encoder).part
         self.add_module(self.part, encoder)
@@ -91,12 +92,19 @@ class TextTower(Tower):
 
     def vectors(self, batch: TextBatch, language: str | None = None) -> Tensor:
         words, index = self.words.look_up(batch, self.added)
-        states, _ = self.encoder(self.word_dropout(words), index, batch.lengths)
+        states, _ = self.encoder(*self._drop(words, index), batch.lengths)
         return self.projection(self.dropout(states))
 
     def _pooled(self, words: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-        states, lengths = self.encoder(self.word_dropout(words), index, lengths)
+        states, lengths = self.encoder(*self._drop(words, index), lengths)
         return self.projection(self.dropout(self.pooling(states, lengths)))
+
+    def _drop(self, words: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors [U, W] of words and where they stand [B, T], after dropout."""
+        if self.by_position and self.training and self.word_dropout.p:
+            places = torch.arange(index.numel(), device=index.device).view_as(index)
+            words, index = words.index_select(0, index.flatten()), places
+        return self.word_dropout(words), index
 
     def word_layers(self) -> list[nn.Module]:
         return [self.words, *([] if self.added is None else [self.added])]
