@@ -2,9 +2,10 @@
 
 import pytest
 
-from polyglance.recipes import load_recipe, recipe_names
+from polyglance.recipes import check_recipe, load_recipe, recipe_names
 
 OURS = {"nce"}
+OLD = "name: mine\npaper: none\nsummary: none\ntext: {hidden: 1024}\n"
 
 
 @pytest.mark.parametrize("name", recipe_names())
@@ -16,6 +17,11 @@ def test_recipes_of_papers_shuffle_all_captions(name: str) -> None:
 
 def test_a_recipe_file_of_version_0_1_0_is_sorted_as_it_was(tmp_path) -> None:
     old = tmp_path / "old.yaml"
+    old.write_text(OLD)
+    assert load_recipe(old).training.buckets == 50
+    old.write_text(OLD + "training: {buckets: 7}\n")
+    assert load_recipe(old).training.buckets == 7
+    assert check_recipe({"name": "mine", "paper": "", "summary": ""}, "new").training.buckets == 1
     old.write_text("base: kadar-bilingual-c2c\nname: mine\ntext: {hidden: 8}\njoint: {dim: 8}\n")
     assert load_recipe(old).training.buckets == 50
     new = tmp_path / "new.yaml"

@@ -9,6 +9,7 @@ from polyglance.data import CaptionedImage, load_dataset
 from polyglance.data.dataset import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
+from polyglance.recipes.schema import TrainingRecipe
 from polyglance.studies import Study, load_study, make_plan
 from polyglance.studies.fingerprint import group_key, run_key
 from polyglance.studies.needs import Need
@@ -89,10 +90,12 @@ def test_a_profile_may_give_rows_fewer_seeds(field: str) -> None:
 
 
 def test_the_key_is_stable_and_blind_to_names() -> None:
-    recipe = Recipe(name="a", paper="b", summary="c")
+    old = TrainingRecipe(buckets=50)  # the default when runs were first kept
+    recipe = Recipe(name="a", paper="b", summary="c", training=old)
     # The key must be the same on every machine and in later versions: runs are kept by it.
     assert run_key(recipe, "data") == "d6aa62c28d4bea9fa699b664"
-    assert run_key(Recipe(name="x", paper="y", summary="z"), "data") == "d6aa62c28d4bea9fa699b664"
+    other = Recipe(name="x", paper="y", summary="z", training=old)
+    assert run_key(other, "data") == "d6aa62c28d4bea9fa699b664"
 
 
 def test_the_key_changes_with_seed_override_and_data() -> None:

@@ -55,12 +55,18 @@ BEFORE: dict[str, dict[str, Any]] = {
 def with_old_defaults(value: Mapping[str, Any]) -> dict[str, Any]:
     """A recipe of version 0.1.0 in today's form with what that version did unasked.
 
-    It stopped a training on every language's best captions, whatever it was trained on.
+    It sorted captions by length, and stopped a training on every language's best captions,
+    whatever it was trained on.
 
-    >>> with_old_defaults({"data": {"kinds": ["translation"]}})
-    {'data': {'validation_kinds': 'best', 'kinds': ['translation']}}
+    >>> with_old_defaults({"data": {"kinds": ["translation"]}})["data"]
+    {'validation_kinds': 'best', 'kinds': ['translation']}
+    >>> with_old_defaults({"training": {"lr": 0.1}})
+    {'training': {'buckets': 50, 'lr': 0.1}}
     """
-    data = value.get("data")
-    if not isinstance(data, Mapping) or data.get("kinds") is None:
-        return dict(value)
-    return {**value, "data": {"validation_kinds": "best", **data}}
+    training, data = value.get("training", {}), value.get("data")
+    result = dict(value)
+    if isinstance(training, Mapping):
+        result["training"] = _SORTED["training"] | training
+    if isinstance(data, Mapping) and data.get("kinds") is not None:
+        result["data"] = {"validation_kinds": "best", **data}
+    return result

@@ -62,7 +62,7 @@ class TrainingRecipe(Section):
     patience: int = Field(10, ge=1, description="evaluations without a better rsum before stopping")
     primary: list[str] | None = Field(None, description="languages that rsum is taken over")
     buckets: int = Field(
-        50,
+        1,
         ge=1,
         description="batches sorted by length together, which saves padding but lets captions "
         "meet others of their length alone; 1 is none, as in every paper",
