@@ -35,9 +35,10 @@ def main() -> None:
     parser.add_argument("--backbone", default=DEFAULT, choices=backbones.list())
     options = parser.parse_args()
     lite = backbones.get(options.backbone)
+    how = lite.preprocessing
     paths = list_images(options.folder)[: options.images]
     started = time.perf_counter()
-    pixels = np.stack([preprocess(read_image(p, lite.size), lite.preprocessing) for p in paths])
+    pixels = np.stack([preprocess(read_image(p, how.size), how) for p in paths])
     decoding = len(paths) / (time.perf_counter() - started)
     engines = {name: LiteBackbone(lite, cache_dir(), name) for name in ("torch", "auto")}
     torch_rate, reference = rate(engines["torch"], pixels, options.batch_size)

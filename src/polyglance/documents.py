@@ -59,13 +59,9 @@ def parse_yaml(text: str) -> Any:
     return yaml.load(text, _Loader)
 
 
-def document_names(package: str) -> list[str]:
-    """Names of the YAML files in a sub-package."""
-    return list(_names(package))
-
-
 @cache
-def _names(package: str) -> tuple[str, ...]:
+def document_names(package: str) -> tuple[str, ...]:
+    """Names of the YAML files in a sub-package."""
     files = (file.name for file in resources.files(package).iterdir())
     return tuple(sorted(name.removesuffix(".yaml") for name in files if name.endswith(".yaml")))
 
@@ -98,10 +94,10 @@ def read_document(
     if is_file_name(name):
         path = Path(name)
         return str(path), _parse(_read(path, noun), str(path), noun)
-    if name not in _names(package):
+    if name not in document_names(package):
         listed = f"'{listing}' lists them, and " if listing else ""
         raise PolyglanceError(
-            f"unknown {noun} '{name}'{nearest(name, document_names(package))}; "
+            f"unknown {noun} '{name}'{nearest(name, list(document_names(package)))}; "
             f"{listed}a path to a .yaml file works too"
         )
     return f"{noun} {name}", copied(_packaged(name, package, noun))

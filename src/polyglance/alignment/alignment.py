@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from polyglance.alignment.neighbours import mean_similarity
 from polyglance.alignment.procrustes import check_pairs, procrustes
 from polyglance.alignment.rcsls import RcslsStep, rcsls
 from polyglance.alignment.retrieval import (
     Precision,
     group_gold,
     precision,
-    target_hubness,
     translation_ranks,
 )
 from polyglance.errors import PolyglanceError
@@ -174,5 +174,5 @@ def evaluate_alignment(
     nearest = precision(translation_ranks(queries, targets, gold))
     pool = alignment.apply(source.matrix[:neighbours])
     with Bar("csls", len(targets), "words", show_progress) as bar:
-        hubness = target_hubness(targets, pool, k, bar.advance)
+        hubness = mean_similarity(targets, pool, k, bar.advance)
     return {"nn": nearest, "csls": precision(translation_ranks(queries, targets, gold, hubness))}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyglance.alignment.neighbours import Advance, mean_similarity, score_blocks
+from polyglance.alignment.neighbours import score_blocks
 from polyglance.errors import PolyglanceError
 
 CUTOFFS = (1, 5, 10)
@@ -33,8 +33,9 @@ def translation_ranks(
         queries: [n, d], mapped, of length 1.
         targets: [m, d], of length 1.
         gold: for each query, the rows of `targets` that are right.
-        hubness: r_s(y) [m]; with it the score is CSLS, 2cos − r_t(x) − r_s(y), of which r_t(x) is
-            the same for all y and left out.
+        hubness: r_s(y) [m], the `mean_similarity` of each target to the mapped source words; with
+            it the score is CSLS, 2cos − r_t(x) − r_s(y), of which r_t(x) is the same for all y
+            and left out.
     """
     ranks = np.empty(len(queries), np.int64)
     for rows, scores in score_blocks(queries, targets):
@@ -46,20 +47,6 @@ def translation_ranks(
             best = right.max()
             ranks[row] = np.count_nonzero(values >= best) - np.count_nonzero(right == best)
     return ranks
-
-
-def target_hubness(
-    targets: np.ndarray, sources: np.ndarray, k: int = 10, advance: Advance | None = None
-) -> np.ndarray:
-    """r_s(y) [m]: mean cosine of each target's k nearest mapped source words.
-
-    Args:
-        targets: y [m, d], of length 1.
-        sources: [s, d], mapped, of length 1.
-        k: neighbours of each target.
-        advance: called with the number of targets done since the last call.
-    """
-    return mean_similarity(targets, sources, k, advance)
 
 
 def group_gold(rows: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:

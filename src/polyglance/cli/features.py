@@ -106,7 +106,9 @@ def _print_backbones() -> None:
     typer.echo(f"{'name':<22} input  dimension  grid")
     for name in backbones:
         lite = backbones.get(name)
-        typer.echo(f"{name:<22} {lite.size:>5}  {lite.dim:>9}  {lite.side}×{lite.side}")
+        typer.echo(
+            f"{name:<22} {lite.preprocessing.size:>5}  {lite.dim:>9}  {lite.side}×{lite.side}"
+        )
     typer.echo(
         "also, where you have the package and weights: timm:NAME[@FILE], "
         "torchvision:NAME[@FILE], transformers:FOLDER"

@@ -19,7 +19,7 @@ PACKAGE = "polyglance.recipes"
 
 def recipe_names() -> list[str]:
     """Names of the recipes that come with the package."""
-    return document_names(PACKAGE)
+    return list(document_names(PACKAGE))
 
 
 Changes = Mapping[str, Any]

@@ -13,7 +13,7 @@ PROFILES = "polyglance.studies.profiles"
 
 def study_names() -> list[str]:
     """Names of the studies that come with the package."""
-    return document_names(PACKAGE)
+    return list(document_names(PACKAGE))
 
 
 def short_name(name: str) -> str:

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from polyglance.alignment.alignment import Alignment
-from polyglance.alignment.neighbours import score_blocks
-from polyglance.alignment.retrieval import target_hubness
+from polyglance.alignment.neighbours import mean_similarity, score_blocks
 from polyglance.text.dictionaries import Pairs
 from polyglance.text.inflection import InflectionIndex
 from polyglance.text.tokenizers.normalise import normalise
@@ -57,7 +56,7 @@ def neighbour_mixtures(
     """
     queries = alignment.apply(source.matrix[source.rows(words)])
     targets = alignment.target(target.matrix)
-    hubness = target_hubness(targets, alignment.apply(source.matrix))
+    hubness = mean_similarity(targets, alignment.apply(source.matrix))
     found: Mixtures = {}
     for rows, scores in score_blocks(queries, targets):
         scores = 2 * scores - hubness

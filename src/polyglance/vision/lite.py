@@ -61,11 +61,11 @@ class LiteBackbone:
         module = grid_module(self.lite)
         original = eager(module)
         try:
-            model = export(module, self.lite.size)
+            model = export(module, self.preprocessing.size)
         except ImportError:  # without the onnx package torch cannot export
             return original
         converted = session(model)
-        check_equal(self.lite.name, converted, original, self.lite.size)
+        check_equal(self.lite.name, converted, original, self.preprocessing.size)
         with atomic(path) as handle:
             handle.write(model)
         return converted

@@ -59,12 +59,9 @@ class Corpus:
             for path in (self.texts, self.lexicon)
         )
 
-    def sentences(self, code: str) -> Sentences:
-        """Of a language."""
-        return self._sentences[code]
-
     @cached_property
-    def _sentences(self) -> dict[str, Sentences]:
+    def sentences(self) -> dict[str, Sentences]:
+        """By language."""
         found: dict[str, Sentences] = {code: [] for code in self.languages}
         if self.texts is not None:
             found = text_only_sentences(self.dataset, self.languages, self.recipe.text.tokenizer)
@@ -150,7 +147,7 @@ def _trained(
         return kept
     from polyglance.text.vectors.skipgram import VectorSettings, train_vectors
 
-    sentences = [*captions, *corpus.sentences(code)]
+    sentences = [*captions, *corpus.sentences[code]]
     matrix = train_vectors(sentences, VectorSettings(dim=dim)).vectors(words, False)
     with atomic(path) as handle:
         np.save(handle, matrix, allow_pickle=False)
