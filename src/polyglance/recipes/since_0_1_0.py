@@ -28,7 +28,7 @@ BEFORE: dict[str, dict[str, Any]] = {
     "nce": {"training": {"epochs": 3}},
     "order": _SORTED,
     "scan-t2i": {**_WORDS, **_SORTED},
-    "smalr": {"sampling": {"masking_reduction": "sum"}},
+    "smalr": {"sampling": {"masking_reduction": "sum", "always_mask": False}},
     "smalr-hem": {
         "text": {"embedder": {"rare": {"assignment": "paper", "soft": 0.0, "warmup": 0.0}}},
         "loss": {"distance": "euclidean"},
