@@ -44,6 +44,10 @@ def study_command(
         bool, typer.Option("--plan", help="Only print what would be run, and how long it takes.")
     ] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
+    again: Annotated[
+        Path | None,
+        typer.Option(help="Only lay out the reports of a folder again, from their JSON."),
+    ] = None,
     cache: Annotated[Path | None, typer.Option(help="Cache folder for features and runs.")] = None,
     lexicon: Annotated[
         Path | None,
@@ -53,6 +57,9 @@ def study_command(
     """Train and evaluate all rows of a paper's table; run it again to resume."""
     if list_all:
         _list_studies(name)
+        return
+    if again is not None:
+        _lay_out_again(again, name or "*")
         return
     if name is None:
         raise PolyglanceError("give a study's name ('polyglance study --list' shows them)")
@@ -162,6 +169,26 @@ def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: 
         words += ["--lexicon", shown_path(str(options.lexicon))]
     words += [word for change in overrides for word in ("--set", shown_change(change))]
     return shlex.join(words)
+
+
+def _lay_out_again(folder: Path, pattern: str) -> None:
+    """Write reports anew from their JSON, and the tables of the folder's README from all."""
+    from fnmatch import fnmatch
+
+    from polyglance.studies.report import write_report
+    from polyglance.studies.report.again import read_document
+    from polyglance.studies.summary import read_told, renew_summary
+
+    names = [path for path in sorted(folder.glob("*.json")) if fnmatch(path.stem, pattern)]
+    if not names:
+        raise PolyglanceError(f"{folder}: no report is called like '{pattern}' (NAME.json)")
+    # All are read before the first is written: a damaged one leaves the folder as it is.
+    for document in [read_document(path) for path in names]:
+        write_report(document, folder)
+        typer.echo(f"report: {folder / document.name}.md")
+    page = folder / "README.md"
+    if page.is_file() and renew_summary(page, read_told(folder)):
+        typer.echo(f"summary: {page}")
 
 
 def _list_studies(pattern: str | None) -> None:

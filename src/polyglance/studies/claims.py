@@ -1,5 +1,6 @@
 """Whether the paper's claims hold here."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from polyglance.evaluation.bootstrap import Difference
 from polyglance.studies.check import column_pairs, comparisons
 from polyglance.studies.plan import X
-from polyglance.studies.results import Cell, Results, compare_cells, joint_columns, mean_gap
+from polyglance.studies.results import Cell, Results, compare_cells, joint_columns
 from polyglance.studies.schema import Claim
 
 HOLDS = "holds"
@@ -42,16 +43,19 @@ class Evidence:
     of: str = "columns"
     margin: float | None = None
     """What "as good as" may lose, as the study's file said before the runs."""
+    paper_columns: int | None = None
+    """Of how many columns the paper's difference is the mean, if not of all."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For a report's JSON; a margin that there is not is left out."""
+        """For a report's JSON; what there is not is left out of the later fields."""
         found = {**asdict(self), "each": {name: asdict(test) for name, test in self.each}}
-        return {name: part for name, part in found.items() if (name, part) != ("margin", None)}
+        later = ("margin", "paper_columns")
+        return {name: part for name, part in found.items() if part is not None or name not in later}
 
     @property
     def size(self) -> str:
-        """How the difference compares with the paper's; "" where the paper has none."""
-        if self.paper is None or self.difference is None:
+        """How the difference compares with the paper's; "" where the paper has not all of it."""
+        if self.paper is None or self.difference is None or self.paper_columns is not None:
             return ""
         low, high = self.difference.low, self.difference.high
         if low <= self.paper <= high:
@@ -128,6 +132,7 @@ def _compare(results: Results, claim: Claim, better: str, sign: str, other: str)
     change = compare_cells(pairs) if pairs else None
     if change is None:
         return Evidence(better, sign, other, UNTESTED)
+    paper, some = paper_gap([(first.paper, second.paper) for first, second in pairs])
     alone = [(name, compare_cells([pair])) for name, pair in tested.items() if len(pairs) > 1]
     return Evidence(
         better,
@@ -137,11 +142,26 @@ def _compare(results: Results, claim: Claim, better: str, sign: str, other: str)
         columns=tuple(tested),
         difference=change,
         each=tuple((name, test) for name, test in alone if test is not None),
-        paper=mean_gap(pairs),
+        paper=paper,
         digits=max(cell.column.digits for pair in pairs for cell in pair),
         of="columns" if claim.compare else "cells",
         margin=claim.margin if "=" in sign else None,
+        paper_columns=some,
     )
+
+
+def paper_gap(
+    figures: Sequence[tuple[float | None, float | None]],
+) -> tuple[float | None, int | None]:
+    """The mean of the paper's differences, and of how many columns if it lacks some.
+
+    >>> paper_gap([(3.0, 1.0), (None, 1.0)])
+    (2.0, 1)
+    """
+    gaps = [first - second for first, second in figures if first is not None and second is not None]
+    if not gaps:
+        return None, None
+    return sum(gaps) / len(gaps), None if len(gaps) == len(figures) else len(gaps)
 
 
 def _row_pairs(results: Results, claim: Claim, better: str, other: str) -> Pairs:

@@ -9,7 +9,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.bootstrap import Difference
 from polyglance.files import read_json
-from polyglance.studies.claims import Evidence, Verdict, joint_verdict, verdict_of
+from polyglance.studies.claims import Evidence, Verdict, joint_verdict, paper_gap, verdict_of
 from polyglance.studies.machine import DIRTY
 from polyglance.studies.plan import Line, Plan, Run
 from polyglance.studies.report.document import Document, run_table
@@ -36,11 +36,24 @@ def read_document(path: Path) -> Document:
 
 def read_verdicts(value: dict[str, Any]) -> list[Verdict]:
     """A report's claims as its JSON has them, judged by today's rules."""
-    claims = Study.model_validate(value["definition"]).claims
+    claims, papers = Study.model_validate(value["definition"]).claims, _papers(value)
     return [
-        _verdict(claim, told["evidence"])
+        _verdict(claim, told["evidence"], papers)
         for claim, told in zip(claims, value["claims"], strict=True)
     ]
+
+
+Papers = dict[tuple[str, str], float | None]
+
+
+def _papers(value: dict[str, Any]) -> Papers:
+    """The paper's figure by row and column, where there is no x."""
+    return {
+        (row["row"], title): cell["paper"]
+        for row in value["rows"]
+        if row["x"] is None
+        for title, cell in row["cells"].items()
+    }
 
 
 def _document(value: dict[str, Any], path: Path) -> Document:
@@ -157,12 +170,17 @@ def _tests(plan: Plan, value: dict[str, Any]) -> list[Test]:
     ]
 
 
-def _verdict(claim: Claim, told: list[dict[str, Any]]) -> Verdict:
-    evidence = [_evidence(claim, item) for item in told]
+def _verdict(claim: Claim, told: list[dict[str, Any]], papers: Papers) -> Verdict:
+    evidence = [_evidence(claim, item, papers) for item in told]
     return Verdict(claim, joint_verdict(evidence), evidence)
 
 
-def _evidence(claim: Claim, item: dict[str, Any]) -> Evidence:
+def _evidence(claim: Claim, item: dict[str, Any], papers: Papers) -> Evidence:
+    rows = item["better"], item["other"]
+    known = [tuple(papers.get((row, title)) for row in rows) for title in item["columns"]]
+    paper, some = item["paper"], item.get("paper_columns")
+    if paper is None:  # former versions had it for all columns only
+        paper, some = paper_gap([(first, second) for first, second in known])
     change = _difference(item["difference"]) if item["difference"] else None
     margin = claim.margin if "=" in item["sign"] else None
     found = Evidence(
@@ -173,10 +191,11 @@ def _evidence(claim: Claim, item: dict[str, Any]) -> Evidence:
         tuple(item["columns"]),
         change,
         tuple((name, _difference(test)) for name, test in item["each"].items()),
-        item["paper"],
+        paper,
         item["digits"],
         item["of"],
         margin,
+        some,
     )
     if change is None:
         return found

@@ -102,7 +102,10 @@ def evidence_text(item: Evidence, labels: dict[str, str]) -> str:
     text = f"{name}: {change(test, digits)}, p = {test.p:.3f}, {where}"
     if item.paper is not None:
         text += f"; in the paper {item.paper:+.{digits}f}"
-        text += ", which the interval excludes" if item.size != SAME_SIZE else ""
+        if item.paper_columns is not None:
+            text += f", mean of the {item.paper_columns} that it has"
+        elif item.size != SAME_SIZE:
+            text += ", which the interval excludes"
     if len(item.each) > MOST:
         verdicts = [verdict_of(single, item.sign, item.margin) for _, single in item.each]
         text += f"; significant that way in {verdicts.count(HOLDS)} of {len(verdicts)}, "
