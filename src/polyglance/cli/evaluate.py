@@ -64,6 +64,14 @@ def evaluate_command(
     same_text: Annotated[
         bool, typer.Option("--same-text", help="Equal captions are one, of all their images.")
     ] = False,
+    crisscrossed: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Evaluate on Crisscrossed Captions instead: the folder of its CSV files and of "
+            "Karpathy's dataset_coco.json; --data is COCO.",
+        ),
+    ] = None,
     translator: Annotated[
         str | None, typer.Option(help=f"Translate queries first: {TRANSLATOR}.")
     ] = None,
@@ -104,6 +112,10 @@ def evaluate_command(
     ] = None,
 ) -> None:
     """Recall per language in both directions; several models are compared with the first."""
+    if crisscrossed is not None:
+        check_outputs([json, markdown])
+        _crisscrossed(models, data, split, crisscrossed, seed, cache, json, markdown)
+        return
     from polyglance.evaluation.models import check_request, evaluate_models
     from polyglance.evaluation.options import EvaluateOptions
     from polyglance.evaluation.translation import Translation
@@ -137,6 +149,39 @@ def evaluate_command(
         found.write_markdown(markdown)
     if clip_benchmark is not None:
         found.write_clip_benchmark(clip_benchmark)
+
+
+def _crisscrossed(
+    models: list[str],
+    data: str | None,
+    split: str,
+    folder: Path,
+    seed: int,
+    cache: Path | None,
+    json: Path | None,
+    markdown: Path | None,
+) -> None:
+    from polyglance.data import load_dataset
+    from polyglance.data.crisscrossed import read_crisscrossed
+    from polyglance.evaluation.crisscrossed import evaluate_crisscrossed
+    from polyglance.files import atomic, write_json
+    from polyglance.models import Model
+
+    if data is None:
+        raise PolyglanceError("name COCO's images and captions with --data")
+    ratings, dataset = read_crisscrossed(folder, split), load_dataset(data)
+    reports = [
+        evaluate_crisscrossed(
+            Model.load(Path(one)), dataset, ratings, name=one, seed=seed, cache=cache
+        )
+        for one in models
+    ]
+    print_tables([report.table() for report in reports])
+    if json is not None:
+        write_json(json, [report.as_dict() for report in reports])
+    if markdown is not None:
+        with atomic(markdown, "w") as handle:
+            handle.write("\n".join(report.table().markdown() for report in reports))
 
 
 def _model_folder(models: list[str]) -> Path:
