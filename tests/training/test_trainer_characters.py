@@ -1,5 +1,6 @@
 """Whole trainings on characters: resumed, saved, and asked with what they never saw."""
 
+import gzip
 import shutil
 from pathlib import Path
 
@@ -216,6 +217,37 @@ def test_pretrained_vectors_go_beside_those_from_characters(toy: Path, tmp_path:
         run(toy, tmp_path / "other", *settings, recipe="liwe-glove")
 
 
+LINES = ["dog 1 0 0 0 0.5", "hund 1 0 0 -2e-1 0", "never 0 0 1 0 0"]
+FILES = {
+    "glove.840B.300d.txt": LINES,
+    "wiki.en.vec": ["3 5", *LINES],
+    "glove.txt.gz": LINES,
+    "cc.en.300.vec.gz": ["3 5", *LINES],
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_vectors_of_glove_and_fasttext_are_read_from_disk(
+    toy: Path, tmp_path: Path, name: str
+) -> None:
+    """GloVe's files have no header, fastText's have one; both may be gzipped."""
+    text = "".join(f"{line}\n" for line in FILES[name]).encode()
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    settings = [*SMALL, f"text.embedder.vectors={tmp_path / name}", "training.updates=2"]
+    result = run(toy, tmp_path / "run", *settings, recipe="liwe-glove")
+    golden = torch.tensor([[0.0] * 5, [1, 0, 0, 0, 0.5], [1, 0, 0, -0.2, 0]])
+    torch.testing.assert_close(weights(tmp_path / "run")["text.words.table"], golden)
+    with torch.no_grad():
+        result.model.network.text.words.table[1] += 5.0
+    changed = result.model.encode_text(["a dog", "a cat"], "en")
+    np.testing.assert_allclose(
+        Model.load(tmp_path / "run").encode_text(["a cat"], "en"), changed[1:], atol=1e-6
+    )
+    assert (
+        np.abs(Model.load(tmp_path / "run").encode_text(["a dog"], "en") - changed[:1]).max() > 1e-3
+    )
+
+
 def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     bert = write_bert(tmp_path / "bert")
@@ -248,8 +280,8 @@ def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
     [
         (["text.encoder.kind=transformer"], "has word vectors of its own"),
         (
-            ["text.embedder.kind=table", "text.embedder.vectors=x.vec"],
-            "of kind table has no field .vectors",
+            ["text.embedder.kind=table", "text.embedder.layers=[8, 8]"],
+            "of kind table has no field .layers",
         ),
     ],
 )
