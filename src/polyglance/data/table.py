@@ -16,8 +16,7 @@ from polyglance.data.dataset import CaptionedImage, Captions, Dataset
 from polyglance.digest import short_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import has_file
-from polyglance.language_names import check_code
-from polyglance.languages import primary_subtag
+from polyglance.languages import check_code, primary_subtag
 
 COLUMNS = {
     "path": (

@@ -10,7 +10,7 @@ from polyglance.data.given import GivenImage, listed
 from polyglance.data.images import EXTENSIONS
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.hit import path_text
-from polyglance.language_names import language_name
+from polyglance.languages import language_name
 from polyglance.registry import nearest
 from polyglance.text.tokenizers.base import read_words
 

@@ -13,7 +13,7 @@ from polyglance.gallery.fonts.choose import needs_shaping
 from polyglance.gallery.hit import Hit, path_text
 from polyglance.gallery.sheet_file import save_sheet, sheet_format
 from polyglance.gallery.wrap import wrap
-from polyglance.language_names import language_name
+from polyglance.languages import language_name
 
 CELL = 160
 GAP = 14

@@ -12,7 +12,7 @@ from polyglance.recipes.merge import Mapped, merge, nested
 from polyglance.recipes.schema import Recipe
 from polyglance.recipes.schema.recipe import idle_switches
 from polyglance.recipes.since_0_1_0 import BEFORE, with_old_defaults
-from polyglance.recipes.v0_1_0 import MOVES, is_old, prune, upgrade
+from polyglance.recipes.v0_1_0 import MOVES, is_old, moved_fields, prune, upgrade
 
 PACKAGE = "polyglance.recipes"
 
@@ -123,9 +123,6 @@ _read_packaged = cache(_read)
 
 def _check_paths(changes: Mapped, source: str) -> None:
     """A field's path of version 0.1.0 is an error that names the new one."""
-    for section, own in changes.items():
-        for field, value in own.items() if isinstance(own, Mapping) else ():
-            path = f"{section}.{field}"
-            if path in MOVES and not isinstance(value, Mapping):
-                where = "' or '".join(MOVES[path] or ("joint.similarity.lse",))
-                raise PolyglanceError(f"{source}: '{path}' is now '{where}'")
+    for path in moved_fields(changes):
+        where = "' or '".join(MOVES[path] or ("joint.similarity.lse",))
+        raise PolyglanceError(f"{source}: '{path}' is now '{where}'")

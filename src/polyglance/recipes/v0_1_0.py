@@ -74,9 +74,16 @@ GONE = ("universal", "attention", "tasks", "constraints")
 def is_old(value: Any) -> bool:
     """Whether a recipe, or changes to one, are in the form of version 0.1.0."""
     return isinstance(value, dict) and (
-        any(section in value for section in GONE)
-        or any(path in MOVES for path, _ in _leaves(value))
+        any(section in value for section in GONE) or any(moved_fields(value))
     )
+
+
+def moved_fields(value: Mapping[str, Any]) -> Iterator[str]:
+    """Paths of fields that have another place today."""
+    for section, own in value.items():
+        for field, leaf in own.items() if isinstance(own, Mapping) else ():
+            if f"{section}.{field}" in MOVES and not isinstance(leaf, Mapping):
+                yield f"{section}.{field}"
 
 
 def upgrade(value: Mapped) -> Mapped:
