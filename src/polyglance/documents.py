@@ -1,6 +1,7 @@
 """YAML documents that come with the package or from users, checked against a schema."""
 
 import re
+import reprlib
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -15,6 +16,8 @@ from polyglance.files import has_file
 from polyglance.registry import nearest
 from polyglance.sections import Variant, field_of, kind_of, section_of, variants_of
 
+LARGEST = 100_000
+"""Values of a document; recipes have hundreds."""
 SUFFIXES = {".yaml", ".yml"}
 T = TypeVar("T", bound=BaseModel)
 
@@ -56,7 +59,32 @@ def parse_yaml(text: str) -> Any:
     >>> parse_yaml("languages: [en, no]")
     {'languages': ['en', 'no']}
     """
-    return yaml.load(text, _Loader)
+    return _bounded(yaml.load(text, _Loader))
+
+
+def _bounded(value: Any) -> Any:
+    """The value, whose aliases must not stand for more than LARGEST values written out."""
+    sizes: dict[int, int] = {}
+
+    def size(part: Any) -> int:
+        if not isinstance(part, dict | list):
+            return 1
+        if id(part) not in sizes:
+            sizes[id(part)] = LARGEST + 1  # where a part is in itself
+            inner = [*part, *part.values()] if isinstance(part, dict) else part
+            sizes[id(part)] = 1 + sum(map(size, inner))
+        return sizes[id(part)]
+
+    if size(value) > LARGEST:
+        raise yaml.YAMLError(f"its aliases stand for more than {LARGEST:,} values")
+    return value
+
+
+def shown(value: Any) -> str:
+    """A value for an error message, which it must not fill."""
+    short = reprlib.Repr()
+    short.maxlevel, short.maxstring, short.maxother = 2, 80, 80
+    return short.repr(value)
 
 
 @cache
@@ -112,13 +140,15 @@ def _packaged(name: str, package: str, noun: str) -> dict[str, Any]:
 
 def _parse(text: str, source: str, noun: str, loader: Any = _Loader) -> dict[str, Any]:
     try:
-        value = yaml.load(text, loader)
+        value = _bounded(yaml.load(text, loader))
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise PolyglanceError(f"{source}{line}: not valid YAML ({problem or error})") from None
     except RecursionError:
         raise PolyglanceError(f"{source}: not valid YAML (nested too deep)") from None
+    except ValueError as error:  # numbers and dates that Python does not have
+        raise PolyglanceError(f"{source}: not valid YAML ({error})") from None
     if not isinstance(value, dict):
         raise PolyglanceError(f"{source}: expected the fields of a {noun}")
     return value
@@ -162,10 +192,12 @@ def _explain(schema: type[BaseModel], error: ValidationError) -> str:
     if kind in ("model_type", "union_tag_not_found"):
         noun = schema.__name__.lower()
         hint = f"; is it the '{field}.kind'?" if detail["input"] in list(variants) else ""
-        return f"'{field or noun}' must be a section with fields (got {detail['input']!r}){hint}"
+        return (
+            f"'{field or noun}' must be a section with fields (got {shown(detail['input'])}){hint}"
+        )
     if kind == "value_error":
         return f"'{field}': {message}" if field else message
-    return f"field '{field}': {message.lower()} (got {detail['input']!r})"
+    return f"field '{field}': {message.lower()} (got {shown(detail['input'])})"
 
 
 def _unknown_field(schema: type[BaseModel], location: Sequence[str]) -> str:

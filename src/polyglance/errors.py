@@ -1,5 +1,7 @@
 """The one exception that users see."""
 
+from pathlib import Path
+
 
 class PolyglanceError(Exception):
     """A mistake in the input, in one sentence: what is wrong, where, and what to do.
@@ -14,6 +16,14 @@ class NoWords(PolyglanceError):
     def __init__(self, text: str, index: int) -> None:
         super().__init__(f"the text {text!r} has no words to look for")
         self.text, self.index = text, index
+
+
+class ImageProblem(PolyglanceError):
+    """An image that cannot be read: `reason` in a few words."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path, self.reason = path, reason
 
 
 class PolyglanceWarning(UserWarning):

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from polyglance.data.dataset import CaptionedImage, Dataset
-from polyglance.data.images import ImageProblem
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.vision import extract_many, load_features, read_image
 from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.extract import extract, shape_as

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from polyglance.data import images
-from polyglance.data.images import ImageProblem, content_key, list_images, read_image
-from polyglance.errors import PolyglanceError
+from polyglance.data.images import content_key, list_images, read_image
+from polyglance.errors import ImageProblem, PolyglanceError
 
 RNG = np.random.default_rng(0)
 NOISE = RNG.integers(0, 256, (20, 30, 3), np.uint8)  # h 20, w 30
@@ -207,7 +207,8 @@ def test_postscript_is_refused_without_ghostscript(tmp_path, binary):
         import sys
         from pathlib import Path
         from polyglance.data.info import find_unreadable
-        from polyglance.data.images import ImageProblem, read_image
+        from polyglance.data.images import read_image
+        from polyglance.errors import ImageProblem
         path = Path(sys.argv[1])
         try:
             read_image(path)

@@ -11,6 +11,9 @@ from polyglance.errors import PolyglanceError
 if TYPE_CHECKING:
     from polyglance.training import Result
 
+MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
+"""Torch crashes where the system has no more of them to give."""
+
 
 def train_command(
     recipe: Annotated[str, typer.Argument(help="a recipe's name or a YAML file")],
@@ -28,7 +31,9 @@ def train_command(
         ),
     ] = False,
     cache: Annotated[Path | None, typer.Option(help="where features are kept")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, max=MOST_THREADS, help="CPU threads")
+    ] = None,
 ) -> None:
     """Train a recipe on images with captions."""
     from polyglance.data import load_dataset

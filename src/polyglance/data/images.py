@@ -3,14 +3,17 @@
 import os
 import stat
 import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-from PIL import Image, ImageOps, JpegImagePlugin, UnidentifiedImageError
+from PIL import Image, JpegImagePlugin, UnidentifiedImageError
 
+from polyglance.data.decoding import decoding_bytes, memory
+from polyglance.data.rgb import convert_to_rgb, turn_upright
 from polyglance.digest import file_chunks, short_digest
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ImageProblem, PolyglanceError
 
 _COMMON = (".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".webp", ".gif", ".bmp")
 _RARE = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".avif", ".jp2", ".heic", ".heif")
@@ -22,7 +25,9 @@ FORMATS = (*_ALWAYS, "AVIF", "HEIF")
 Raster formats alone: for PostScript Pillow starts Ghostscript, which runs what the file says.
 """
 MAX_PIXELS = 100_000_000
-"""Largest image decoded, 300 MB of RGB; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
+"""Largest image decoded; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
+MAX_BYTES = 1_200_000_000
+"""Most memory for one image, decoded and as RGB; `decoding.AT_A_TIME` bounds all together."""
 
 # MAX_PIXELS limits the size, and damaged metadata says nothing about the pixels: neither
 # should write into the progress bar.
@@ -43,26 +48,44 @@ _OTHERS = {
 """What files that are not such images begin with."""
 
 
-class ImageProblem(PolyglanceError):
-    """An image that cannot be read: `reason` in a few words."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
-        self.path, self.reason = path, reason
-
-
 def read_image(path: Path, at_least: int | None = None) -> Image.Image:
     """The upright RGB image, or an `ImageProblem`.
 
     The first frame of an animation, transparency on white, 16 bits scaled to 8. With `at_least`,
     a large JPEG is decoded at a fraction that leaves both sides twice that many pixels or more.
     """
-    try:
-        _check_regular(path)
-        with path.open("rb") as handle, open_image(path, handle) as image:
-            _shrink(path, image, at_least)
+    with reading(path, at_least) as image:
+        return image
+
+
+@contextmanager
+def reading(path: Path, at_least: int | None = None) -> Iterator[Image.Image]:
+    """`read_image`, whose memory counts as taken until the block ends, where it is made small."""
+    with decoded(path, at_least) as image:
+        with _problems(path):
+            turn_upright(image)
+            result = convert_to_rgb(path, image)
+        yield result
+
+
+@contextmanager
+def decoded(path: Path, at_least: int | None = None) -> Iterator[Image.Image]:
+    """The image as its file has it, of which all that are read at a time share the memory."""
+    with ExitStack() as stack:
+        with _problems(path):
+            _check_regular(path)
+            handle = stack.enter_context(path.open("rb"))
+            image = stack.enter_context(open_image(path, handle))
+            stack.enter_context(memory.take(_shrink(path, image, at_least)))
             image.load()
-            return to_rgb(path, image)
+        yield image
+
+
+@contextmanager
+def _problems(path: Path) -> Iterator[None]:
+    """Whatever reading raises is about the file."""
+    try:
+        yield
     except (PolyglanceError, KeyboardInterrupt):
         raise
     except OSError as error:
@@ -150,8 +173,11 @@ def _register_heif(path: Path) -> None:
     register_heif_opener()
 
 
-def _shrink(path: Path, image: Image.Image, at_least: int | None) -> None:
-    """Let the JPEG decoder reduce a large image; what is still too large is a problem."""
+def _shrink(path: Path, image: Image.Image, at_least: int | None) -> int:
+    """Let the JPEG decoder reduce a large image; the bytes that it takes now.
+
+    What is still too large is a problem.
+    """
     width, height = image.size
     if (factor := _reduction(width, height, at_least)) > 1:
         image.draft(image.mode, (width // factor, height // factor))
@@ -160,6 +186,11 @@ def _shrink(path: Path, image: Image.Image, at_least: int | None) -> None:
     if held[0] * held[1] > MAX_PIXELS:
         limit = f"{width}×{height} pixels, the limit is {MAX_PIXELS / 1e6:.0f} million"
         raise ImageProblem(path, f"too large ({limit})")
+    taken = decoding_bytes(image, width * height)
+    if taken > MAX_BYTES:
+        limit = f"{width}×{height} pixels take {taken / 1e6:.0f} MB of {MAX_BYTES / 1e6:.0f}"
+        raise ImageProblem(path, f"too large ({limit})")
+    return taken
 
 
 def _reduction(width: int, height: int, at_least: int | None) -> int:
@@ -168,41 +199,6 @@ def _reduction(width: int, height: int, at_least: int | None) -> int:
     if at_least is None:
         return needed[0]
     return max([needed[0], *(f for f in (2, 4, 8) if min(width, height) // f >= 2 * at_least)])
-
-
-def _upright(image: Image.Image) -> Image.Image:
-    try:
-        return ImageOps.exif_transpose(image)
-    except Exception:  # a damaged EXIF block says nothing about the pixels
-        return image
-
-
-def to_rgb(path: Path, image: Image.Image) -> Image.Image:
-    """The upright RGB image of a decoded one; `path` names it in errors."""
-    image = _upright(image)
-    if image.mode.startswith(("I", "F")):
-        image = Image.fromarray(_to_8_bit(path, np.asarray(image)))
-    elif image.has_transparency_data:
-        layer = image.convert("RGBA")
-        image = Image.new("RGBA", layer.size, "white")
-        image.alpha_composite(layer)
-    return image.convert("RGB")
-
-
-def _to_8_bit(path: Path, values: np.ndarray) -> np.ndarray:
-    """Grey values of 16 or 32 bits or floats, [h, w], as uint8 in proportion to their range."""
-    if not np.isfinite(values).all():
-        raise ImageProblem(path, "the pixels hold NaN or infinity")
-    low, high = float(values.min()), float(values.max())
-    if values.dtype.kind == "f" and low >= 0 and high <= 1:
-        top = 1.0
-    elif values.dtype.kind == "f" and low >= 0 and high <= 255:
-        top = 255.0
-    elif low >= 0 and high <= 65535:
-        top = 65535.0
-    else:
-        values, top = values - low, max(high - low, 1.0)
-    return np.rint(values.astype(np.float64) * (255.0 / top)).astype(np.uint8)
 
 
 def _os_reason(error: OSError) -> str:

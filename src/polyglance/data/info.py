@@ -10,6 +10,7 @@ from pathlib import Path
 
 from polyglance.data.dataset import Dataset
 from polyglance.digest import file_chunks, short_digest
+from polyglance.errors import ImageProblem
 from polyglance.progress import track
 
 
@@ -128,18 +129,14 @@ def find_unreadable(
 
 
 def _decode_error(path: Path) -> str:
-    from polyglance.data.images import ImageProblem, open_image
+    from polyglance.data.images import decoded
 
     try:
-        with path.open("rb") as handle, open_image(path, handle) as image:
-            # Scaled JPEG decoding still reads the stream to its end, at a fraction of the cost.
-            image.draft("RGB", (64, 64))
-            image.load()
+        # Scaled JPEG decoding still reads the stream to its end, at a fraction of the cost.
+        with decoded(path, at_least=32):
+            return ""
     except ImageProblem as problem:
         return problem.reason
-    except Exception as error:  # decoders of damaged files raise anything
-        return f"{type(error).__name__}: {error}".replace(str(path), path.name)
-    return ""
 
 
 def find_duplicates(files: dict[str, Path]) -> list[list[str]]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps, features
 
-from polyglance.data.images import ImageProblem, read_image
-from polyglance.errors import PolyglanceError
+from polyglance.data.images import read_image
+from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.gallery.fonts import font_for, script_name, spelt_out
 from polyglance.gallery.fonts.choose import needs_shaping
 from polyglance.gallery.hit import Hit, path_text

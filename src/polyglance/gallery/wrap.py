@@ -1,7 +1,7 @@
 """Breaking a text into lines of a width in pixels."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 # Chinese and Japanese break between any two characters, other scripts at spaces.
 _PIECES = re.compile(
@@ -23,7 +23,10 @@ def wrap(text: str, width: float, measure: Callable[[str], float], most: int) ->
         most: lines; the last is cut with "…" if there were more.
     """
     lines = [""]
-    for piece in _split(" ".join(text.split()), width, measure):
+    text = " ".join(text.split())
+    for piece in _split(text, width, measure):
+        if len(lines) > most + 1:
+            break  # nobody sees the rest
         if lines[-1] and measure((lines[-1] + piece).rstrip()) > width:
             lines.append("")
         lines[-1] += piece if lines[-1] or not piece.isspace() else ""
@@ -33,16 +36,26 @@ def wrap(text: str, width: float, measure: Callable[[str], float], most: int) ->
     return lines
 
 
-def _split(text: str, width: float, measure: Callable[[str], float]) -> list[str]:
+def _split(text: str, width: float, measure: Callable[[str], float]) -> Iterator[str]:
     """Pieces between which a line may break; a word wider than a line is cut up."""
-    pieces = []
-    for piece in _PIECES.findall(text):
-        while len(piece) > 1 and measure(piece) > width:
-            fits = next((n for n in range(len(piece) - 1, 1, -1) if measure(piece[:n]) <= width), 1)
-            pieces.append(piece[:fits])
+    for match in _PIECES.finditer(text):
+        piece = match[0]
+        while (fits := _fitting(piece, width, measure)) < len(piece):
+            yield piece[:fits]
             piece = piece[fits:]
-        pieces.append(piece)
-    return pieces
+        yield piece
+
+
+def _fitting(piece: str, width: float, measure: Callable[[str], float]) -> int:
+    """How many of a piece's first letters fit, at least 1; only few of many are measured."""
+    fits, beyond = 1, 2
+    while beyond < len(piece) and measure(piece[:beyond]) <= width:
+        fits, beyond = beyond, 2 * beyond
+    beyond = min(beyond, len(piece)) + 1
+    while beyond - fits > 1:
+        middle = (fits + beyond) // 2
+        fits, beyond = (middle, beyond) if measure(piece[:middle]) <= width else (fits, middle)
+    return fits
 
 
 def _cut(line: str, width: float, measure: Callable[[str], float]) -> str:

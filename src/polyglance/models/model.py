@@ -11,8 +11,7 @@ import torch
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.given import GivenImage, as_files
-from polyglance.data.images import ImageProblem
-from polyglance.errors import NoWords, PolyglanceError, UnreadableImageWarning
+from polyglance.errors import ImageProblem, NoWords, PolyglanceError, UnreadableImageWarning
 from polyglance.files import atomic, has_file, write_json
 from polyglance.models.attention import Sets
 from polyglance.models.folder import CONFIG, FORMAT, WEIGHTS, read_config, read_weights

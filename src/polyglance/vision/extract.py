@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.images import ImageProblem, content_key, read_image
-from polyglance.errors import PolyglanceError
+from polyglance.data.images import content_key, reading
+from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.progress import Bar
 from polyglance.registry import nearest
@@ -300,7 +300,8 @@ def _decode(
 
 def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
     try:
-        return how.apply(read_image(path, how.short_side))
+        with reading(path, how.short_side) as image:
+            return how.apply(image)
     except ImageProblem as problem:
         return problem
 
