@@ -30,6 +30,10 @@ class PolyglanceWarning(UserWarning):
     """What a caller should know and that does not stop the work, such as unreadable images."""
 
 
+class OutsideWarning(PolyglanceWarning):
+    """A file outside a model's folder that was not read."""
+
+
 class UnknownWordsWarning(PolyglanceWarning):
     """Words that mean nothing to a model: embeddings of texts that have no other say nothing."""
 

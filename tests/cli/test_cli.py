@@ -111,3 +111,10 @@ def test_one_sentence_and_nothing_written(shell, tmp_path, arguments, message):
     assert finished.stderr.count("\n") == 1
     assert message in finished.stderr
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "t.csv"]
+
+
+def test_more_threads_than_a_system_has_are_refused(shell):
+    """Issue 23: --threads 5000 crashed torch."""
+    done = shell("train", "nce", "--data", "generated", "--out", "run", "--threads", "5000")
+    assert done.returncode == 2
+    assert "5000 is not in the range" in done.stderr

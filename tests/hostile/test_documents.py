@@ -17,9 +17,7 @@ CASES = more(60)
 def test_every_recipe_is_read_or_refused(tmp_path: Path) -> None:
     refused = 0
     for number, case in enumerate(document_cases(CASES)):
-        refused += bool(
-            outcome(case, lambda path: load_recipe(str(path)), tmp_path / str(number))
-        )
+        refused += bool(outcome(case, lambda path: load_recipe(str(path)), tmp_path / str(number)))
     assert refused > 25
 
 

@@ -23,6 +23,7 @@ from polyglance.cli.study import study_command
 from polyglance.cli.train import train_command
 from polyglance.cli.vectors import vectors_command
 from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.terminal import printable
 from polyglance.trust import VARIABLE, trusting
 
 _SHOW = warnings.showwarning
@@ -108,11 +109,11 @@ def main() -> None:
 def _show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
     """What a user should know is a note; other libraries' warnings stay as they are."""
     if issubclass(category, PolyglanceWarning):
-        print(f"note: {message}", file=sys.stderr)
+        print(f"note: {printable(message)}", file=sys.stderr)
     else:
         _SHOW(message, category, *where, **more)
 
 
 def _fail(message: Any) -> None:
-    print(f"error: {message}", file=sys.stderr)
+    print(f"error: {printable(message)}", file=sys.stderr)
     sys.exit(2)

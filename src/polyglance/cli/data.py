@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyglance.errors import PolyglanceError
+from polyglance.terminal import printable
 
 if TYPE_CHECKING:
     from polyglance.data import Dataset
@@ -175,7 +176,7 @@ def _print_report(report: "DatasetReport", features: dict[str, dict[str, Any]]) 
     total = ", ".join(f"{count} {split}" for split, count in report.photos.items())
     console.print(f"images: {total}", markup=False, highlight=False)
     for line in (*_findings(report, features), *_feature_lines(report, features)):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _feature_lines(report: "DatasetReport", features: dict[str, dict[str, Any]]) -> list[str]:

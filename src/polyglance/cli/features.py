@@ -8,6 +8,7 @@ import typer
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import has_file
+from polyglance.terminal import printable
 
 if TYPE_CHECKING:
     from polyglance.vision.features import Features
@@ -97,7 +98,7 @@ def _print_problems(problems: Sequence[tuple[Path, str]]) -> None:
     if problems:
         typer.echo(f"skipped {len(problems)}:", err=True)
     for path, reason in problems:
-        typer.echo(f"  {path}: {reason}", err=True)
+        typer.echo(f"  {printable(path)}: {printable(reason)}", err=True)
 
 
 def _print_backbones() -> None:

@@ -1,6 +1,7 @@
 """`polyglance search`: rank images for sentences, or captions for images."""
 
 import json as json_module
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -16,8 +17,9 @@ from polyglance.cli.search_captions import (
     print_unshown,
 )
 from polyglance.cli.translation import TRANSLATOR
-from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.errors import OutsideWarning, PolyglanceError, PolyglanceWarning
 from polyglance.files import has_file
+from polyglance.terminal import path_bytes, printable
 
 if TYPE_CHECKING:
     from polyglance.gallery import QueryResult, SearchResults
@@ -62,6 +64,14 @@ def search_command(
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the result as JSON; - is stdout.")
     ] = None,
+    null: Annotated[
+        bool,
+        typer.Option(
+            "--null",
+            "-0",
+            help="Print paths alone, exact to the byte, with a zero byte behind each: xargs -0.",
+        ),
+    ] = False,
     font: Annotated[
         list[Path] | None, typer.Option(help="Font file for the sheet's texts; may be repeated.")
     ] = None,
@@ -91,6 +101,8 @@ def search_command(
 
     With --captions FILE it is the other way round: captions are ranked for images.
     """
+    if null and json == "-":
+        raise PolyglanceError("--null and --json - both write to stdout; leave out one")
     check_outputs([sheet, Path(json) if json not in (None, "-") else None])
     if sheet is not None:
         from polyglance.gallery.sheet_file import sheet_format
@@ -100,6 +112,8 @@ def search_command(
         if not has_file(file):
             raise PolyglanceError(f"{file}: no such font file")
     if captions is not None:
+        if null:
+            raise PolyglanceError("--null prints images; it does not go with --captions")
         if translator or translate_to or consistency:
             raise PolyglanceError("--captions goes without --translator and --consistency")
         output = Outputs(json, sheet, font or [])
@@ -114,6 +128,7 @@ def search_command(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
+        warnings.simplefilter("always", OutsideWarning)
         found = search(
             model,
             images,
@@ -126,28 +141,35 @@ def search_command(
             cache=cache,
         )
     for note in found.notes:
-        typer.echo(f"note: {note}", err=True)
+        typer.echo(f"note: {printable(note)}", err=True)
     print_unreadable(found.gallery)
     if sheet is not None:
         _write_sheet(found, sheet, font or [])
     if json == "-":
         typer.echo(json_module.dumps(found.as_dict(), ensure_ascii=False, indent=2))
         return
-    _print_hits(found)
+    _print_hits(found, null)
     if json is not None:
         found.write_json(Path(json))
 
 
-def _print_hits(found: "SearchResults") -> None:
-    """Tables on a terminal; on a pipe `score<TAB>path`, with several queries also the query."""
-    if sys.stdout.isatty():
+def _print_hits(found: "SearchResults", null: bool) -> None:
+    """Tables on a terminal; on a pipe `score<TAB>path`, with several queries also the query.
+
+    With `null`, paths alone, exact to the byte, with a zero byte behind each.
+    """
+    if sys.stdout.isatty() and not null:
         for result in found:
             _print_table(result)
         return
     for result in found:
-        last = f"\t{result.query.text}" if len(found) > 1 else ""
+        last = f"\t{printable(result.query.text)}" if len(found) > 1 else ""
         for hit in result.hits:
-            typer.echo(f"{hit.score:.4f}\t{hit.name}{last}")
+            if null:
+                typer.echo(os.fsencode(hit.path) + b"\0", nl=False)
+            else:
+                score = f"{hit.score:.4f}\t".encode()
+                typer.echo(score + path_bytes(hit.path) + last.encode())
 
 
 def _print_table(result: "QueryResult") -> None:
@@ -156,19 +178,17 @@ def _print_table(result: "QueryResult") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from polyglance.gallery.hit import path_text
-
-    title = escape(result.query.text)
+    title = escape(printable(result.query.text))
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("rank", justify="right")
     table.add_column("score", justify="right")
     table.add_column("image", overflow="fold")
     for hit in result.hits:
-        names = "\n= ".join(path_text(path) for path in hit.paths)
+        names = "\n= ".join(printable(path) for path in hit.paths)
         table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(names))
     Console().print(table)
 
 
 def _write_sheet(found: "SearchResults", path: Path, fonts: list[Path]) -> None:
     print_unshown(found.write_sheet(path, fonts=fonts))
-    typer.echo(f"contact sheet: {path}", err=True)
+    typer.echo(f"contact sheet: {printable(path)}", err=True)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from polyglance.errors import PolyglanceWarning
+from polyglance.errors import OutsideWarning, PolyglanceWarning
+from polyglance.terminal import path_bytes, printable
 
 if TYPE_CHECKING:
     from polyglance.gallery import CaptionHit, CaptionResults, Gallery, ImageResult
@@ -51,11 +52,12 @@ def print_captions(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
+        warnings.simplefilter("always", OutsideWarning)
         found = search_captions(
             model, images, captions, top=top, language=language, split=split, cache=cache
         )
     for note in found.notes:
-        typer.echo(f"note: {note}", err=True)
+        typer.echo(f"note: {printable(note)}", err=True)
     print_unreadable(found.gallery)
     if outputs.sheet is not None:
         print_unshown(found.write_sheet(outputs.sheet, fonts=outputs.fonts))
@@ -70,20 +72,18 @@ def print_captions(
 
 def print_unreadable(gallery: "Gallery") -> None:
     """Name the images that were left out, with the reason."""
-    from polyglance.gallery.hit import path_text
-
     if gallery.unreadable:
         typer.echo(f"skipped {len(gallery.unreadable)}:", err=True)
     for path, reason in gallery.unreadable:
-        typer.echo(f"  {path_text(path)}: {reason}", err=True)
+        typer.echo(f"  {printable(path)}: {printable(reason)}", err=True)
 
 
 def print_unshown(texts: Sequence[str]) -> None:
     """Name the texts that no font shows on a sheet."""
     for text in texts:
         typer.echo(
-            f"note: no font here shows '{text}' on the sheet; install one, such as Noto Sans, or "
-            "name it with --font",
+            f"note: no font here shows '{printable(text)}' on the sheet; install one, such as "
+            "Noto Sans, or name it with --font",
             err=True,
         )
 
@@ -94,9 +94,10 @@ def _print_hits(found: "CaptionResults") -> None:
         if sys.stdout.isatty():
             _print_table(result)
             continue
-        last = f"\t{result.name}" if len(found) > 1 else ""
+        last = b"\t" + path_bytes(result.path) if len(found) > 1 else b""
         for hit in result.hits:
-            typer.echo(f"{hit.score:.4f}\t{' '.join(hit.text.split())}{last}")
+            text = printable(" ".join(hit.text.split()))
+            typer.echo(f"{hit.score:.4f}\t{text}".encode() + last)
 
 
 def _print_table(result: "ImageResult") -> None:
@@ -105,13 +106,13 @@ def _print_table(result: "ImageResult") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    title = escape(result.name)
+    title = escape(printable(result.path))
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("rank", justify="right")
     table.add_column("score", justify="right")
     table.add_column("caption", overflow="fold")
     for hit in result.hits:
-        table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(_marked(hit)))
+        table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(printable(_marked(hit))))
     Console().print(table)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.gallery.hit import path_text
+from polyglance.terminal import path_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +39,4 @@ class ImageResult:
             | ({} if h.correct is None else {"correct": h.correct})
             for h in self.hits
         ]
-        return {"image": self.name, "hits": hits}
+        return {**path_fields(self.path, "image"), "hits": hits}

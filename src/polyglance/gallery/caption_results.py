@@ -9,7 +9,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import write_json
 from polyglance.gallery.caption_hit import ImageResult
 from polyglance.gallery.gallery import Gallery
-from polyglance.gallery.hit import path_text
+from polyglance.terminal import path_fields
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class CaptionResults:
         unreadable = self.gallery.unreadable
         return {
             "captions": self.captions,
-            "skipped": [{"path": path_text(path), "reason": reason} for path, reason in unreadable],
+            "skipped": [{**path_fields(path), "reason": reason} for path, reason in unreadable],
             "images": [result.as_dict() for result in self.results],
         }
 

@@ -10,6 +10,7 @@ from polyglance.files import write_json
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.hit import Hit, path_text
 from polyglance.gallery.query import Query
+from polyglance.terminal import path_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class QueryResult:
 
 def _as_dict(hit: Hit) -> dict[str, Any]:
     copies = {"copies": [path_text(path) for path in hit.copies]} if hit.copies else {}
-    return {"rank": hit.rank, "score": hit.score, "path": hit.name, **copies}
+    return {"rank": hit.rank, "score": hit.score, **path_fields(hit.path), **copies}
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,10 @@ class SearchResults:
         """JSON form."""
         unreadable = self.gallery.unreadable
         return {
-            "model": self.model,
-            "images": self.images,
+            "model": None if self.model is None else path_text(Path(self.model)),
+            "images": None if self.images is None else path_text(Path(self.images)),
             "pictures": len(self.gallery),
-            "skipped": [{"path": path_text(path), "reason": reason} for path, reason in unreadable],
+            "skipped": [{**path_fields(path), "reason": reason} for path, reason in unreadable],
             "queries": [result.as_dict() for result in self.results],
         }
 

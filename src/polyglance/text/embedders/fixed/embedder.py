@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.errors import OutsideWarning, PolyglanceError
 from polyglance.files import atomic, read_json, refuse_pipe, write_json
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, VectorsEmbedderRecipe
@@ -219,7 +219,7 @@ def _subwords(file: str | None, folder: Path) -> SubwordVectors | None:
         warnings.warn(
             f"{folder / FILE}: words beyond the vocabulary have no vectors, for '{file}' is "
             f"outside the model's folder and not read; {REMEDY}",
-            PolyglanceWarning,
+            OutsideWarning,
             stacklevel=2,
         )
         return None
