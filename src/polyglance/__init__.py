@@ -15,7 +15,7 @@ from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from polyglance.errors import PolyglanceError
+from polyglance.errors import PolyglanceError, needed_by
 from polyglance.version import __version__
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'polyglance' has no attribute '{name}'")
     module, _, path = _PLACES[name].partition(":")
-    globals()[name] = found = attrgetter(path or name)(import_module(module))
+    with needed_by(f"polyglance.{name}"):
+        globals()[name] = found = attrgetter(path or name)(import_module(module))
     return found
 
 

@@ -1,4 +1,7 @@
-"""The one exception that users see."""
+"""The one exception that users see, and the warnings."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pathlib import Path
 
@@ -8,6 +11,26 @@ class PolyglanceError(Exception):
 
     The command line prints it without a traceback and exits with code 2.
     """
+
+
+class MissingPackage(PolyglanceError, ImportError):
+    """A package that is not installed, with what to install."""
+
+    def __init__(self, what: str, name: str | None) -> None:
+        remedy = "install what training needs with: pip install 'polyglance[train]'"
+        super().__init__(f"{what} needs the package '{name}', which is missing; {remedy}")
+        self.name = name
+
+
+@contextmanager
+def needed_by(what: str) -> Iterator[None]:
+    """Make a missing package of others an error that says what needs it and what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("polyglance"):
+            raise
+        raise MissingPackage(what, error.name) from None
 
 
 class NoWords(PolyglanceError):

@@ -9,6 +9,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation import compare, evaluate, load_report
 from polyglance.evaluation.captions import choose_captions
 from polyglance.evaluation.comparison import aggregate
+from polyglance.evaluation.report import summarise
 from polyglance.evaluation.tables import comparison_rows, report_rows, seeds_rows
 
 from .conftest import FakeModel, make_dataset, make_vectors
@@ -183,7 +184,7 @@ def test_compare_tells_better_from_equal(toy):
         third.averages["all"].metrics.mr - first.averages["all"].metrics.mr
     )
     rows = comparison_rows([first, same, third], comparison)
-    assert [row[0] for row in rows.rows] == ["de", "en", "human", "all"]
+    assert [row[0] for row in rows.rows] == ["de", "en", "all"]
     assert "**" in rows.rows[-1][6]
     assert "*" not in rows.rows[-1][3]
 
@@ -220,8 +221,20 @@ def test_markdown_has_one_cell_per_column(toy):
     dataset, model = toy
     lines = report_rows(evaluate(model, dataset, bootstrap=10)).markdown().splitlines()
     table = [line for line in lines if line.startswith("|")]
-    assert len(table) == 2 + 2 + 2
+    assert len(table) == 2 + 2 + 1
     assert len({line.count("|") for line in table}) == 1
+
+
+def test_people_s_captions_have_a_row_where_a_machine_wrote_others(toy):
+    dataset, model = toy
+    report = evaluate(model, dataset, bootstrap=0)
+    assert report.averages["human"].languages == report.averages["all"].languages
+    assert "human" not in report_rows(report).markdown()
+    machine = [replace(one, kinds=("machine",)) for one in report.results[:1]]
+    mixed = summarise(replace(report, results=[*machine, *report.results[1:]]))
+    table = report_rows(mixed)
+    assert [row[0] for row in table.rows] == ["de", "en", "human", "all"]
+    assert table.notes[0].startswith("human: languages whose captions people wrote")
 
 
 @pytest.mark.parametrize(("count", "told"), [(12, True), (60, False)])

@@ -11,6 +11,7 @@ from polyglance.cli.add_language import add_language_command
 from polyglance.cli.align import align_command
 from polyglance.cli.compact import compact_command
 from polyglance.cli.data import data_app
+from polyglance.cli.data_lexicon import lexicon_command
 from polyglance.cli.data_merge import merge_command
 from polyglance.cli.data_translate import translate_command
 from polyglance.cli.demo import demo_command
@@ -22,7 +23,7 @@ from polyglance.cli.search import search_command
 from polyglance.cli.study import study_command
 from polyglance.cli.train import train_command
 from polyglance.cli.vectors import vectors_command
-from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.errors import MissingPackage, PolyglanceError, PolyglanceWarning
 from polyglance.terminal import printable
 from polyglance.trust import VARIABLE, trusting
 
@@ -61,6 +62,7 @@ def _root(
 
 
 data_app.command("translate")(translate_command)
+data_app.command("lexicon")(lexicon_command)
 data_app.command("merge")(merge_command)
 app.add_typer(data_app, name="data")
 app.command("features")(features_command)
@@ -89,8 +91,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("polyglance"):
             raise
-        remedy = "install what training needs with: pip install 'polyglance[train]'"
-        _fail(f"the package '{error.name}' is missing; {remedy}")
+        _fail(MissingPackage("this command", error.name))
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:  # a file that none of the checks foresaw

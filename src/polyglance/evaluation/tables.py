@@ -63,7 +63,8 @@ def report_rows(report: Report) -> Rows:
         counts = [str(len(outcome.image)), str(len(outcome.caption_image))]
         numbers = _numbers(result.metrics, result.intervals)
         rows.append([name, "+".join(result.kinds), *counts, *numbers])
-    for name, average in report.averages.items():
+    for name in shown_averages(report):
+        average = report.averages[name]
         languages = f"{len(average.languages)} languages"
         rows.append([NAMES[name], languages, "", "", *_numbers(average.metrics, average.intervals)])
     title = f"{report.model} on {report.dataset}/{report.split}"
@@ -72,13 +73,24 @@ def report_rows(report: Report) -> Rows:
     return Rows(title, header, rows, _notes(report), frozenset({len(report.results)}))
 
 
+def shown_averages(report: Report) -> list[str]:
+    """The averages that a table has: `human` only where it is another one than `all`."""
+    everything = report.averages.get("all")
+    return [
+        name
+        for name, average in report.averages.items()
+        if name == "all" or everything is None or average.languages != everything.languages
+    ]
+
+
 def comparison_rows(reports: Sequence[Report], comparison: Comparison) -> Rows:
     """mR of every run by language, with the difference from the first and its significance."""
     first = reports[0]
     header = ["", first.model]
     header += [text for report in reports[1:] for text in (report.model, "difference", "p")]
     values = comparison.values
-    keys = list(values[first.model])
+    hidden = set(first.averages) - set(shown_averages(first))
+    keys = [key for key in values[first.model] if key not in hidden]
     rows = []
     for key in keys:
         row = [NAMES.get(key, key), f"{values[first.model][key]['mr']:.1f}"]
@@ -96,12 +108,13 @@ def comparison_rows(reports: Sequence[Report], comparison: Comparison) -> Rows:
 
 def seeds_rows(reports: Sequence[Report], spreads: dict[str, dict[str, Spread]]) -> Rows:
     """Mean ± sd over runs, by language."""
-    metrics = list(next(iter(spreads.values())))
+    metrics, first = list(next(iter(spreads.values()))), reports[0]
+    hidden = set(first.averages) - set(shown_averages(first))
     rows = [
         [NAMES.get(row, row), *(f"{spread[m].mean:.1f} ± {spread[m].sd:.1f}" for m in metrics)]
         for row, spread in spreads.items()
+        if row not in hidden
     ]
-    first = reports[0]
     title = f"{first.dataset}/{first.split}: mean ± sd of {len(reports)} runs"
     note = "runs: " + ", ".join(report.model for report in reports)
     body = frozenset({sum(row not in NAMES for row in spreads)})
@@ -125,6 +138,8 @@ def _numbers(metrics: Metrics, intervals: Intervals) -> list[str]:
 
 def _notes(report: Report) -> list[str]:
     notes = []
+    if "human" in shown_averages(report):
+        notes.append("human: languages whose captions people wrote; the others' are a machine's")
     smallest = min(len(result.outcome.image) for result in report.results)
     if smallest < SMALL_GALLERY:
         notes.append(f"in a gallery of {smallest} images much is found by chance: evaluate on more")

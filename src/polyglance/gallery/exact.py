@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.errors import PolyglanceError, PolyglanceWarning, needed_by
 from polyglance.gallery.consistent import ConsistentQueries, ask_consistently
 from polyglance.gallery.gallery import Gallery, Images, open_gallery
 from polyglance.gallery.query import GivenQueries, Query, check_queries, translate_queries
@@ -153,7 +153,8 @@ def load_model(model: "Model | str | Path") -> "Model":
     """A model, or that of a run's folder."""
     if not isinstance(model, str | Path):
         return model
-    from polyglance.models import Model
+    with needed_by("a search"):
+        from polyglance.models import Model
 
     return Model.load(model)
 
