@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polyglance.data import load_dataset
 from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.vision import extract_many, load_features, read_image
@@ -16,6 +17,7 @@ from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.extract import extract, shape_as
 from polyglance.vision.preprocess import preprocess
 from polyglance.vision.store import FeatureStore
+from tests.conftest import write_toy
 
 
 def expected_global(backbone, paths):
@@ -189,3 +191,31 @@ def test_load_features_reads_imported_ones(pictures, tmp_path):
         load_features(dataset, "imported/butt")
     with pytest.raises(PolyglanceError, match="needs a dataset folder"):
         load_features(photographs(pictures), "imported/butd")
+
+
+def test_damaged_vectors_are_computed_again_and_only_they(blocks, pictures, tmp_path):
+    """Issue 23: flipped bytes went unnoticed, and a NaN was blamed on training."""
+    cache = tmp_path / "cache"
+    names = ["x/global", "x/grid"]
+    before = [f.gather(np.arange(20)) for f in extract_many(pictures, names, cache)]
+    for path in cache.rglob("vectors.f16"):
+        data = bytearray(path.read_bytes())
+        data[1] = 0x7F  # NaN, or nearly
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    blocks.seen.clear()
+    again = extract_many(pictures, names, cache, show_progress=False)
+    assert sum(blocks.seen) == again[0].computed == 2
+    np.testing.assert_array_equal(again[0].gather(np.arange(20)), before[0])
+    np.testing.assert_array_equal(again[1].gather(np.arange(20))[0], before[1][0])
+    assert extract(pictures, "x/grid", cache, show_progress=False).computed == 0
+
+
+def test_damaged_imported_features_are_told(tmp_path):
+    toy = write_toy(tmp_path / "toy", photos=8)
+    path = toy / "features" / "toy" / "vectors.f16"
+    data = bytearray(path.read_bytes())
+    data[40] ^= 4
+    path.write_bytes(data)
+    with pytest.raises(PolyglanceError, match=r"the features of '0001\.jpg' are damaged on the"):
+        load_features(load_dataset(toy), "imported/toy")

@@ -1,3 +1,4 @@
+import json
 import multiprocessing
 from pathlib import Path
 
@@ -180,3 +181,56 @@ def test_two_writers_take_turns(tmp_path):
         for i in range(40):
             assert store.get(f"{name}-{i}").tolist() == [[100 * name + i] * 2] * (1 + i % 3)
     assert all(store.get(f"shared-{i}").tolist() == [[i, i]] for i in range(40))
+
+
+def flip(folder: Path, place: int, mask: int = 0xFF) -> None:
+    data = bytearray((folder / VECTORS).read_bytes())
+    data[place] ^= mask
+    (folder / VECTORS).write_bytes(data)
+
+
+@settings(max_examples=30, deadline=None)
+@given(place=st.integers(0, 7 * 3 * 2 - 1), bit=st.integers(0, 7))
+def test_every_flipped_bit_is_found_and_only_its_image_recomputed(tmp_path_factory, place, bit):
+    folder = tmp_path_factory.mktemp("store") / "s"
+    expected = filled(folder, [2, 1, 4])
+    flip(folder, place, 1 << bit)
+    owner = "k0" if place < 12 else "k1" if place < 18 else "k2"
+    store = FeatureStore.open(folder)
+    assert store.damaged(expected) == [owner]
+    with pytest.raises(PolyglanceError, match=f"the features of '{owner}' are damaged"):
+        store.get(owner)
+    store.forget([owner])
+    assert owner not in store
+    store.append_many([(owner, expected[owner])])
+    for one in (store, FeatureStore.open(folder)):
+        assert one.damaged(expected) == []
+        assert sorted(one.keys()) == sorted(expected)
+        for key, vectors in expected.items():
+            np.testing.assert_array_equal(one.get(key), vectors)
+    assert (folder / VECTORS).stat().st_size == (7 + len(expected[owner])) * 6
+
+
+def test_two_that_repair_the_same_image_write_it_once(tmp_path):
+    expected = filled(tmp_path / "s", [1, 1])
+    flip(tmp_path / "s", 0)
+    first, second = (FeatureStore.open(tmp_path / "s") for _ in range(2))
+    for store in (first, second):
+        store.forget(store.damaged(expected))
+        store.append_many([("k0", expected["k0"])])
+    assert len((tmp_path / "s" / INDEX).read_text().splitlines()) == 3
+    np.testing.assert_array_equal(second.get("k0"), expected["k0"])
+
+
+def test_a_store_without_checksums_is_read_and_nan_in_it_is_damage(tmp_path):
+    """As version 0.1.0 wrote it."""
+    expected = filled(tmp_path / "s", [1, 1])
+    lines = [json.loads(line) for line in (tmp_path / "s" / INDEX).read_text().splitlines()]
+    old = [{name: line[name] for name in ("key", "start", "count")} for line in lines]
+    (tmp_path / "s" / INDEX).write_text("".join(json.dumps(line) + "\n" for line in old))
+    store = FeatureStore.open(tmp_path / "s")
+    np.testing.assert_array_equal(store.get("k1"), expected["k1"])
+    vectors = np.fromfile(tmp_path / "s" / VECTORS, np.float16)
+    vectors[4] = np.nan
+    vectors.tofile(tmp_path / "s" / VECTORS)
+    assert FeatureStore.open(tmp_path / "s").damaged(expected) == ["k1"]

@@ -141,6 +141,7 @@ def load_features(
         hint = nearest(name, names) if names else " (there are none)"
         raise PolyglanceError(f"{folder}: no imported features '{name}'{hint}")
     store = FeatureStore.open(folder / name)
+    store.check(entry.image for entry in dataset.images)
     keys = [entry.image if entry.image in store else None for entry in dataset.images]
     missing = [dataset.path(p) for p, key in zip(dataset.images, keys, strict=True) if key is None]
     return Features(feature, store, keys, [(path, f"not in '{feature}'") for path in missing])
@@ -181,7 +182,9 @@ class _Run:
         self.unreadable: dict[str, str] = {}
 
     def fill(self, images: dict[str | None, Path], forms: list[str]) -> int:
-        """Compute what any of `forms` lacks; the number of images computed."""
+        """Compute what any of `forms` lacks or has damaged; the number of images computed."""
+        for store in self.stores.values():
+            store.forget(store.damaged(key for key in images if key is not None))
         todo = [
             (key, path)
             for key, path in images.items()

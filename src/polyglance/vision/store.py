@@ -1,18 +1,22 @@
 """The feature store: a folder of float16 vectors that grows by appending.
 
-`vectors.f16` is a flat [total, dim] array, `index.jsonl` has a line {"key", "start", "count"} for
-each image, `meta.json` says what the vectors are. Vectors reach the disk before the lines that
-point at them, so after a kill the files hold a valid prefix and perhaps a torn tail: readers do
-not look at the tail and the next writer cuts it off.
+`vectors.f16` is a flat [total, dim] array, `index.jsonl` has a line {"key", "start", "count",
+"crc"} for each image, `meta.json` says what the vectors are. Vectors reach the disk before the
+lines that point at them, so after a kill the files hold a valid prefix and perhaps a torn tail:
+readers do not look at the tail and the next writer cuts it off. `crc` is the CRC-32 of the image's
+vectors; where they are damaged, others are appended with a line that says "again". Stores of
+version 0.1.0 have neither.
 """
 
 import contextlib
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,6 +28,8 @@ Form = Literal["global", "set"]
 VECTORS, INDEX, META, LOCK = "vectors.f16", "index.jsonl", "meta.json", "lock"
 DTYPE = np.dtype("<f2")
 FLUSH_BYTES = 16 << 20
+CHECKERS = 4
+"""Threads that compute checksums; large ones run side by side."""
 LARGEST = float(np.finfo(np.float16).max)
 
 
@@ -35,6 +41,14 @@ class Meta:
     form: Form
     extractor: str
     dtype: str = "float16"
+
+
+class Block(NamedTuple):
+    """Where the vectors of a key are; `crc` is None in stores of version 0.1.0."""
+
+    start: int
+    count: int
+    crc: int | None
 
 
 class FeatureStore:
@@ -49,7 +63,8 @@ class FeatureStore:
 
     def __init__(self, folder: Path, meta: Meta) -> None:
         self.folder, self.meta = folder, meta
-        self._index: dict[str, tuple[int, int]] = {}
+        self._index: dict[str, Block] = {}
+        self._forgotten: set[str] = set()
         self._total = self._offset = 0
         self._pending: dict[str, np.ndarray] = {}
         self._pending_bytes = 0
@@ -138,16 +153,50 @@ class FeatureStore:
     def get(self, key: str) -> np.ndarray:
         """The vectors of one key, [count, dim] float16."""
         start, count = self.rows([key])
+        self.check([key])
         return self.vectors[start[0] : start[0] + count[0]]
 
     def rows(self, keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Where keys are in `vectors`: (start, count), both [n] int64; flushes what is pending."""
         self.flush()
         try:
-            found = np.array([self._index[key] for key in keys], np.int64).reshape(-1, 2)
+            found = np.array([self._index[key][:2] for key in keys], np.int64).reshape(-1, 2)
         except KeyError as error:
             raise PolyglanceError(f"{self.folder}: no features for '{error.args[0]}'") from None
         return found[:, 0], found[:, 1]
+
+    def damaged(self, keys: Iterable[str]) -> list[str]:
+        """Those of `keys` whose vectors are not those that were written.
+
+        Without a checksum, that is vectors with NaN or infinity, which are never written.
+        """
+        self.flush()
+        found = dict.fromkeys(key for key in keys if key in self._index)
+        with ThreadPoolExecutor(CHECKERS) as pool:
+            whole = pool.map(self._is_whole, found, chunksize=256)
+            return [key for key, fine in zip(found, whole, strict=True) if not fine]
+
+    def check(self, keys: Iterable[str]) -> None:
+        """Raise where vectors of `keys` are damaged."""
+        if bad := self.damaged(keys):
+            more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+            raise PolyglanceError(
+                f"{self.folder / VECTORS}: the features of '{bad[0]}'{more} are damaged on the "
+                "disk; import or compute them again, or copy the folder again"
+            )
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Take damaged keys out, so that they can be appended again."""
+        for key in keys:
+            del self._index[key]
+            self._forgotten.add(key)
+
+    def _is_whole(self, key: str) -> bool:
+        start, count, crc = self._index[key]
+        vectors = self.vectors[start : start + count]
+        if crc is None:
+            return bool(np.isfinite(vectors).all())
+        return zlib.crc32(np.ascontiguousarray(vectors)) == crc
 
     def append(self, key: str, vectors: np.ndarray) -> None:
         """Add the vectors [n, dim] of a new key; they are on disk after `flush`."""
@@ -173,7 +222,9 @@ class FeatureStore:
             fresh = {k: v for k, v in self._pending.items() if k not in self._index}
             lines, start = [], self._total
             for key, vectors in fresh.items():
-                row = {"key": key, "start": start, "count": len(vectors)}
+                crc = zlib.crc32(vectors)
+                row = {"key": key, "start": start, "count": len(vectors), "crc": crc}
+                row |= {"again": True} if key in self._forgotten else {}
                 lines.append(json.dumps(row) + "\n")
                 start += len(vectors)
             _write_at(self.folder / VECTORS, self._row_bytes * self._total, fresh.values())
@@ -194,10 +245,10 @@ class FeatureStore:
             ) from None
         for line in tail.splitlines(keepends=True):
             row = _index_row(line, self._total, available, self.form)
-            if row is None or row[0] in self._index:
+            if row is None or (row[0] in self._index and not row[2]):
                 break
-            self._index[row[0]] = (self._total, row[1])
-            self._total += row[1]
+            self._index[row[0]] = row[1]
+            self._total += row[1].count
             self._offset += len(line)
 
     @property
@@ -235,20 +286,27 @@ def check_vectors(key: str, vectors: np.ndarray, meta: Meta) -> np.ndarray:
     return np.ascontiguousarray(values, DTYPE)
 
 
-def _index_row(line: bytes, start: int, available: int, form: Form) -> tuple[str, int] | None:
-    """(key, count) of a line that continues the store at row `start`; None for anything else."""
+def _index_row(
+    line: bytes, start: int, available: int, form: Form
+) -> tuple[str, Block, bool] | None:
+    """(key, block, whether it replaces another) of a line that continues the store at `start`.
+
+    None for anything else.
+    """
     try:
         row = json.loads(line) if line.endswith(b"\n") else None
     except ValueError:
         return None
     if not isinstance(row, dict) or row.get("start") != start:
         return None
-    key, count = row.get("key"), row.get("count")
+    key, count, crc = row.get("key"), row.get("count"), row.get("crc")
     if not isinstance(key, str) or type(count) is not int or count < 1:
+        return None
+    if crc is not None and type(crc) is not int:
         return None
     if start + count > available or (form == "global" and count != 1):
         return None
-    return key, count
+    return key, Block(start, count, crc), row.get("again") is True
 
 
 def _meta(value: Any, path: Path) -> Meta:
