@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,7 +43,8 @@ class Meta:
     dtype: str = "float16"
 
 
-class Block(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Block:
     """Where the vectors of a key are; `crc` is None in stores of version 0.1.0."""
 
     start: int
@@ -160,9 +161,10 @@ class FeatureStore:
         """Where keys are in `vectors`: (start, count), both [n] int64; flushes what is pending."""
         self.flush()
         try:
-            found = np.array([self._index[key][:2] for key in keys], np.int64).reshape(-1, 2)
+            blocks = [self._index[key] for key in keys]
         except KeyError as error:
             raise PolyglanceError(f"{self.folder}: no features for '{error.args[0]}'") from None
+        found = np.array([(one.start, one.count) for one in blocks], np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1]
 
     def damaged(self, keys: Iterable[str]) -> list[str]:
@@ -192,11 +194,11 @@ class FeatureStore:
             self._forgotten.add(key)
 
     def _is_whole(self, key: str) -> bool:
-        start, count, crc = self._index[key]
-        vectors = self.vectors[start : start + count]
-        if crc is None:
+        block = self._index[key]
+        vectors = self.vectors[block.start : block.start + block.count]
+        if block.crc is None:
             return bool(np.isfinite(vectors).all())
-        return zlib.crc32(np.ascontiguousarray(vectors)) == crc
+        return _crc(vectors) == block.crc
 
     def append(self, key: str, vectors: np.ndarray) -> None:
         """Add the vectors [n, dim] of a new key; they are on disk after `flush`."""
@@ -222,7 +224,7 @@ class FeatureStore:
             fresh = {k: v for k, v in self._pending.items() if k not in self._index}
             lines, start = [], self._total
             for key, vectors in fresh.items():
-                crc = zlib.crc32(vectors)
+                crc = _crc(vectors)
                 row = {"key": key, "start": start, "count": len(vectors), "crc": crc}
                 row |= {"again": True} if key in self._forgotten else {}
                 lines.append(json.dumps(row) + "\n")
@@ -307,6 +309,10 @@ def _index_row(
     if start + count > available or (form == "global" and count != 1):
         return None
     return key, Block(start, count, crc), row.get("again") is True
+
+
+def _crc(vectors: np.ndarray) -> int:
+    return zlib.crc32(np.ascontiguousarray(vectors).data)
 
 
 def _meta(value: Any, path: Path) -> Meta:
