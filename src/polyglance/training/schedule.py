@@ -36,6 +36,8 @@ def evaluation_interval(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
     >>> sized = TrainingRecipe(epochs="auto")
     >>> [evaluation_interval(sized, updates) for updates in (1, 16, 118)]
     [35, 48, 118]
+    >>> evaluation_interval(TrainingRecipe(evaluate_every=7), 118)
+    7
     """
     if recipe.evaluate_every:
         return recipe.evaluate_every
