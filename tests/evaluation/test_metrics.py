@@ -3,6 +3,7 @@ import pytest
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.metrics import (
+    Outcome,
     chance,
     direction,
     fold_metrics,
@@ -111,6 +112,9 @@ def test_folds_average_each_fold_and_not_the_pool():
     owner = np.array([0, 0, 0, 1])
     assert fold_metrics(ranks, owner, 2).text_to_image.r1 == pytest.approx(200 / 3)
     assert fold_metrics(ranks, owner, 1).text_to_image.r1 == 50.0
+    assert Outcome(ranks, owner, np.unique(owner)).metrics().text_to_image.r1 == 50.0
+    folded = Outcome(ranks, owner, np.unique(owner), folds=2)
+    assert folded.metrics().text_to_image.r1 == pytest.approx(200 / 3)
 
 
 def test_folds_equal_separate_evaluations_of_shuffled_captions():
