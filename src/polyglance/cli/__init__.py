@@ -1,5 +1,6 @@
 """The command line. Heavy imports happen inside the commands, so that --help answers at once."""
 
+import logging
 import signal
 import sys
 import warnings
@@ -82,6 +83,7 @@ app.command("demo")(demo_command)
 def main() -> None:
     """Entry point: user errors are one sentence on stderr and exit code 2; Ctrl-C is 130."""
     warnings.showwarning = _show
+    logging.getLogger().addHandler(logging.NullHandler())  # else Python prints what libraries log
     # Ended by another program, leave no temporary files behind either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
@@ -108,10 +110,10 @@ def main() -> None:
 
 
 def _show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """What a user should know is a note; other libraries' warnings stay as they are."""
+    """What a user should know is a note; other libraries' warnings are for those who ask (-W)."""
     if issubclass(category, PolyglanceWarning):
         print(f"note: {printable(message)}", file=sys.stderr)
-    else:
+    elif sys.warnoptions:
         _SHOW(message, category, *where, **more)
 
 
