@@ -48,7 +48,8 @@ def test_an_answer_carries_a_warning(world: Path, pictures, tmp_path: Path) -> N
     assert any(TOLD in note for note in found.notes)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        search(model, dataset, word)
+        for place in (dataset, world, world / "images"):
+            search(model, place, word)
     model.save(tmp_path / "copy")
     assert Model.load(tmp_path / "copy").drawings
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyglance.data.dataset import Dataset
+from polyglance.data.dataset import GENERATED, Dataset
 from polyglance.errors import PolyglanceError, PolyglanceWarning, needed_by
 from polyglance.gallery.consistent import ConsistentQueries, ask_consistently
 from polyglance.gallery.gallery import Gallery, Images, open_gallery
@@ -90,9 +90,14 @@ def search(
 
 
 def _is_generated(images: Images) -> bool:
+    """Whether images that are searched are drawings, as far as their place tells."""
     if isinstance(images, Dataset):
         return images.drawings
-    return isinstance(images, str) and images.partition(":")[0] == "generated"
+    if not isinstance(images, str | Path):
+        return False
+    folder = Path(images)
+    marked = any((place / GENERATED).is_file() for place in (folder, folder.parent))
+    return marked or str(images).partition(":")[0] == "generated"
 
 
 def find(
