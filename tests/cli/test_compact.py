@@ -10,6 +10,8 @@ from polyglance import Model
 from polyglance.cli import app
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
+from polyglance.evaluation.consistency import Consistency
+from polyglance.evaluation.consistency_file import read_weights, write_weights
 from polyglance.models.compact import compact
 from polyglance.recipes import load_recipe
 from polyglance.text.embedders import UniversalEmbedder
@@ -21,11 +23,16 @@ from tests.training.test_trainer_universal import LATENT, run
 def test_a_compact_model_gives_the_same(toy: Path, tmp_path: Path, recipe: str) -> None:
     changes = LATENT if recipe == "smalr" else []
     model = run(toy, tmp_path / "run", recipe, "training.epochs=2", *changes).model
+    weights = {"de": Consistency(np.array([0.25, 0.75], np.float32), 0.5)}
+    write_weights(tmp_path / "run", ["de", "en"], "t", weights)
     result = CliRunner().invoke(
         app, ["compact", str(tmp_path / "run"), "--out", str(tmp_path / "small")]
     )
     assert result.exit_code == 0, result.output
     small = Model.load(tmp_path / "small")
+    kept = read_weights(tmp_path / "small")
+    assert kept is not None
+    assert (kept.targets, kept.weights["de"].first.tolist()) == (["de", "en"], [0.25, 0.75])
     texts = ["rot hund läuft", "katze", "zebra", "weiß auto schläft"]
     np.testing.assert_allclose(
         small.encode_text(texts, "de"), model.encode_text(texts, "de"), atol=1e-5

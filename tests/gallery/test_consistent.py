@@ -97,7 +97,10 @@ def test_weights_are_read_as_they_were_written(tmp_path):
     np.testing.assert_array_equal(kept.weights["fr"].first, reduced.first)
     assert isinstance(kept.weights["fr"], Consistency)
     path = tmp_path / "consistency.json"
-    for damage in ('{"targets": ["de"]}', "[]", path.read_text().replace('"en"', '"en", "fr"')):
+    text = path.read_text()
+    damaged = [text.replace('"en"', '"en", "fr"'), text.replace('"shift": 0.25', '"shift": NaN')]
+    assert text not in damaged
+    for damage in ('{"targets": ["de"]}', "[]", *damaged):
         path.write_text(damage)
         with pytest.raises(PolyglanceError, match="not weights of CLC-C"):
             read_weights(tmp_path)

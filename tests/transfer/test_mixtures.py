@@ -33,6 +33,8 @@ def test_translations_weigh_by_place_and_frequency(pairs: list[tuple[str, str]])
 
 def test_words_are_looked_up_as_tokenizers_spell_them() -> None:
     assert dictionary_mixtures([("Hund", "DOG")], {"dog": 1}) == {"hund": {"dog": 1.0}}
+    turkish = dictionary_mixtures([("Izgara", "grill")], {"grill": 1}, "tr", "en")
+    assert turkish == {"ızgara": {"grill": 1.0}}
 
 
 @pytest.mark.parametrize("neighbours", [1, 3])

@@ -17,6 +17,7 @@ def compact_command(
     """Store words' vectors instead of what computes them: the model to deploy."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
+    from polyglance.evaluation.consistency_file import read_weights, write_weights
     from polyglance.files import read_json
     from polyglance.models import Model
     from polyglance.models.compact import compact
@@ -24,9 +25,11 @@ def compact_command(
 
     model = Model.load(run)
     small = compact(model)
-    config = read_json(run / CONFIG)
+    config, kept = read_json(run / CONFIG), read_weights(run)
     facts = {name: config[name] for name in FACTS if name in config}
     small.save(out, **facts, parameters=small.parameters())
+    if kept is not None:
+        write_weights(out, kept.targets, kept.translator, kept.weights)
     for name, one, folder in (("trained", model, run), ("compact", small, out)):
         size = (folder / WEIGHTS).stat().st_size / 2**20
         typer.echo(f"{name}: {_told(one.parameters())}; {size:.1f} MB")

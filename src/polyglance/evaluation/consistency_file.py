@@ -66,8 +66,10 @@ def read_weights(folder: Path) -> KeptWeights | None:
 
 def _weights(value: dict[str, Any], languages: int) -> Weights:
     first, shift = np.asarray(value["first"], np.float32), float(value["shift"])
-    if first.shape[-1] != languages:
-        raise ValueError(f"{first.shape[-1]} weights for {languages} languages")
-    if "second" not in value:
-        return Consistency(first, shift)
-    return LiteralConsistency(first, np.asarray(value["second"], np.float32), shift)
+    second = np.asarray(value["second"], np.float32) if "second" in value else None
+    wanted = (languages,) if second is None else (len(second), languages)
+    if first.shape != wanted:
+        raise ValueError(f"weights of shape {first.shape} for {languages} languages")
+    if not all(np.isfinite(part).all() for part in (first, shift, second) if part is not None):
+        raise ValueError("weights that are not finite")
+    return Consistency(first, shift) if second is None else LiteralConsistency(first, second, shift)

@@ -18,7 +18,9 @@ NEIGHBOURS, SHARPNESS = 5, 10.0
 """Known words in a mixture, and the inverse temperature of the softmax over their scores."""
 
 
-def dictionary_mixtures(pairs: Pairs, ranks: Mapping[str, int]) -> Mixtures:
+def dictionary_mixtures(
+    pairs: Pairs, ranks: Mapping[str, int], language: str | None = None, pivot: str | None = None
+) -> Mixtures:
     """Mixtures of a word's translations, weighted by 1 / (place in the pairs · rank).
 
     `ranks` are the known words with 1 for the most frequent: what a lexicon has for a word is
@@ -26,12 +28,18 @@ def dictionary_mixtures(pairs: Pairs, ranks: Mapping[str, int]) -> Mixtures:
 
     >>> dictionary_mixtures([("hond", "hound"), ("hond", "dog")], {"dog": 2, "hound": 3})
     {'hond': {'hound': 0.571..., 'dog': 0.428...}}
+
+    Args:
+        pairs: (new word, known word), the likeliest translation of a new word first.
+        ranks: of the known words, in lower case.
+        language: of the new words, whose lower case it decides; None is not known.
+        pivot: of the known words, likewise.
     """
     found: dict[str, dict[str, float]] = {}
     for new, known in pairs:
-        word = known if known in ranks else normalise(known)
+        word = known if known in ranks else normalise(known, pivot)
         if word in ranks:
-            own = found.setdefault(normalise(new), {})
+            own = found.setdefault(normalise(new, language), {})
             own.setdefault(word, 1.0 / ((len(own) + 1) * ranks[word]))
     return {word: _scaled(own) for word, own in found.items()}
 

@@ -140,7 +140,7 @@ class _Mixer:
         for name in self.transfer.dictionary.split("+"):
             pairs = named_pairs(name, *languages, lexicon, self.dataset, both)
             ranks |= self._ranks([known for _, known in pairs])
-            found = dictionary_mixtures(pairs, ranks)
+            found = dictionary_mixtures(pairs, ranks, *languages)
             if from_sentences(name):
                 sentences = parallel(name, *languages, self.dataset)
                 found |= sentence_translations(*sentences, ranks, self.tokenizer)
