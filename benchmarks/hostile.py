@@ -1,0 +1,84 @@
+"""How many hostile inputs are read and how many refused; anything else stops the count.
+
+    python benchmarks/hostile.py [TIMES]
+
+TIMES multiplies the random cases of the tests in tests/hostile. Run it in the repository's root.
+"""
+
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from polyglance.data import load_dataset
+from polyglance.data.images import read_image
+from polyglance.errors import PolyglanceError
+from polyglance.models import Model
+from polyglance.recipes import load_recipe
+from tests.hostile.cases import Case, outcome
+from tests.hostile.documents import document_cases
+from tests.hostile.models import model_cases, write_model
+from tests.hostile.pictures import picture_cases
+from tests.hostile.queries import queries
+from tests.hostile.tables import table_cases
+from tests.hostile.watch import CONNECTIONS, PROGRAMS, watched
+
+Outcome = Callable[[Path], bool]
+"""What tries a case in a folder; whether it was refused."""
+
+
+def tries(times: int, folder: Path) -> dict[str, Iterator[Outcome]]:
+    """Cases by corpus."""
+    corpora: dict[str, tuple[Iterator[Case], Callable[[Path], object]]] = {
+        "images": (picture_cases(400 * times), lambda path: read_image(path, 64)),
+        "tables and dataset folders": (table_cases(200 * times), load_dataset),
+        "model folders": (model_cases(60 * times), Model.load),
+        "recipes": (document_cases(60 * times), lambda path: load_recipe(str(path))),
+    }
+    found: dict[str, Iterator[Outcome]] = {
+        name: (partial(_refused, case, read) for case in cases)
+        for name, (cases, read) in corpora.items()
+    }
+    model = Model.load(write_model(folder / "model"))
+    found["queries"] = (partial(_asked, model, query) for query in queries(200 * times))
+    return found
+
+
+def _refused(case: Case, read: Callable[[Path], object], folder: Path) -> bool:
+    return bool(outcome(case, read, folder))
+
+
+def _asked(model: Model, query: str, folder: Path) -> bool:
+    try:
+        model.encode_text(query)
+    except PolyglanceError:
+        return True
+    return False
+
+
+def main() -> None:
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    warnings.simplefilter("ignore")
+    print("| corpus | inputs | read | refused | connections | programs | seconds |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    with tempfile.TemporaryDirectory() as made:
+        for name, cases in tries(times, Path(made)).items():
+            start, refused, count = time.process_time(), 0, 0
+            with watched() as events:
+                for count, case in enumerate(cases, 1):
+                    refused += case(Path(made, name, str(count)))
+            connections, programs = (
+                sum(event in kinds for event, _ in events) for kinds in (CONNECTIONS, PROGRAMS)
+            )
+            seconds = time.process_time() - start
+            numbers = (count, count - refused, refused, connections, programs)
+            print(f"| {name} | {' | '.join(map(str, numbers))} | {seconds:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
