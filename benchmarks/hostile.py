@@ -40,13 +40,15 @@ def tries(times: int, folder: Path) -> dict[str, Iterator[Outcome]]:
         "model folders": (model_cases(60 * times), Model.load),
         "recipes": (document_cases(60 * times), lambda path: load_recipe(str(path))),
     }
-    found: dict[str, Iterator[Outcome]] = {
-        name: (partial(_refused, case, read) for case in cases)
-        for name, (cases, read) in corpora.items()
-    }
+    found = {name: _each(cases, read) for name, (cases, read) in corpora.items()}
     model = Model.load(write_model(folder / "model"))
     found["queries"] = (partial(_asked, model, query) for query in queries(200 * times))
     return found
+
+
+def _each(cases: Iterator[Case], read: Callable[[Path], object]) -> Iterator[Outcome]:
+    for case in cases:
+        yield partial(_refused, case, read)
 
 
 def _refused(case: Case, read: Callable[[Path], object], folder: Path) -> bool:

@@ -1,5 +1,6 @@
 """Reading images safely: every file becomes an RGB image or a reason why not."""
 
+import logging
 import os
 import stat
 import warnings
@@ -33,6 +34,7 @@ MAX_BYTES = 1_200_000_000
 # should write into the progress bar.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", "Corrupt EXIF data|Truncated File Read", UserWarning)
+logging.getLogger("PIL").setLevel(logging.CRITICAL)
 
 
 _OTHERS = {
