@@ -108,6 +108,13 @@ def reasoned(pool: Pooling, vectors: Tensor) -> Tensor:
     return vectors / vectors.norm(dim=1, keepdim=True)
 
 
+def guided(pool: Pooling, vectors: Tensor) -> Tensor:
+    own = vectors / vectors.norm(dim=1, keepdim=True)
+    memory = torch.tanh(pool.memory(own.mean(0)))
+    scores = torch.stack([pool.weight(torch.tanh(pool.vectors(one)) * memory)[0] for one in own])
+    return (scores.exp() / scores.exp().sum()) @ own
+
+
 REFERENCES: dict[str, Sample] = {
     "attention": attention,
     "first": lambda _, v: v[0],
@@ -122,6 +129,7 @@ REFERENCES: dict[str, Sample] = {
     "gpo-mlp": gpo_mlp,
     "gpo-per-dimension": gpo_per_dimension,
     "gpo-transformer": gpo_transformer,
+    "guided": guided,
     "kmax5": lambda _, v: v.sort(0, descending=True).values[:5].mean(0),
     "last": lambda _, v: v[-1],
     "max": lambda _, v: v.max(0).values,

@@ -4,10 +4,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from polyglance.models.consensus import Consensus, Levels
 from polyglance.models.similarity import l2, tensor_scores
+from polyglance.ragged import Ragged
 from polyglance.recipes.schema import OrderRecipe, Recipe
 from polyglance.registry import Registry
 from polyglance.text.embedders import Embedder, TextBatch
+from polyglance.text.embedders.table import TableEmbedder, WordTable
 from polyglance.text.encoders import LanguageTowers, TextTower, Tower, TransformerTower
 from polyglance.vision.tower import ImageTower
 
@@ -27,6 +30,9 @@ class Network(nn.Module):
     def embed_text(self, batch: TextBatch, language: str | None = None) -> Any:
         """Texts [B, T] of a language → what `scores` takes."""
         raise TypeError("a network defines embed_text()")
+
+    def observe(self, ids: Ragged) -> None:
+        """Learn from the ids of all training captions, before training; most do not."""
 
     def scores(self, images: Any, captions: Any) -> Tensor:
         """Of N images with M captions, [N, M]; higher is closer."""
@@ -49,11 +55,16 @@ class TwoTower(Network):
         if isinstance(similarity, OrderRecipe) and similarity.squared:
             self.similarity = "order-squared"
         self.no_imgnorm = recipe.compat.no_imgnorm
+        self.consensus: Consensus | None = None
+        if recipe.consensus is not None:
+            assert isinstance(embedder, TableEmbedder)
+            self.consensus = Consensus(recipe.consensus, recipe.joint.dim, embedder)
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Features [B, F], or sets [B, K, F] with lengths → embeddings [B, D]."""
         found = self.image(features, lengths)
-        return found if self.no_imgnorm else self._place(found)
+        placed = found if self.no_imgnorm else self._place(found)
+        return placed if self.consensus is None else self.consensus.images(placed).fused
 
     def embed_with_vectors(self, features: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Sets [B, K, F] with lengths [B] → embeddings [B, D], and what they pool [B, K, D]."""
@@ -62,7 +73,27 @@ class TwoTower(Network):
 
     def embed_text(self, batch: TextBatch, language: str | None = None) -> Tensor:
         """Texts [B, T] of a language → embeddings [B, D]."""
-        return self._place(self.text(batch, language))
+        placed = self._place(self.text(batch, language))
+        if self.consensus is None:
+            return placed
+        return self.consensus.texts(placed, batch.ids, batch.lengths).fused
+
+    def observe(self, ids: Ragged) -> None:
+        if self.consensus is not None:
+            words = self.text.word_layers()[0]
+            assert isinstance(words, WordTable)
+            self.consensus.observe(ids, words.weight)
+
+    def image_levels(self, features: Tensor, lengths: Tensor | None = None) -> Levels:
+        """What a consensus-aware embedding of images is made of."""
+        assert self.consensus is not None
+        return self.consensus.images(self._place(self.image(features, lengths)))
+
+    def text_levels(self, batch: TextBatch, language: str | None = None) -> Levels:
+        """The same of texts."""
+        assert self.consensus is not None
+        placed = self._place(self.text(batch, language))
+        return self.consensus.texts(placed, batch.ids, batch.lengths)
 
     def embed_with_averages(
         self, batch: TextBatch, languages: Tensor, counted: Tensor | None = None

@@ -3,6 +3,7 @@
 from polyglance.pooling.base import Pooling, build_pooling, pooling_names, poolings, valid
 from polyglance.pooling.gem import GeMPool
 from polyglance.pooling.gpo import GPO, FeatureGPO
+from polyglance.pooling.guided import GuidedPool
 from polyglance.pooling.ranks import FSPool, KMaxPool
 from polyglance.pooling.sequence import AttentionPool, ReasoningPool, Seq2SeqPool
 from polyglance.pooling.simple import FirstPool, LastPool, MaxPool, MeanPool
@@ -14,6 +15,7 @@ __all__ = [
     "FeatureGPO",
     "FirstPool",
     "GeMPool",
+    "GuidedPool",
     "KMaxPool",
     "LastPool",
     "MaxPool",

@@ -120,6 +120,7 @@ def prepare(
         started.model.network.image.standardise(*_statistics(features, rows))
     embedder = started.model.embedder
     ids, continues, unseen = embedder.encode(texts, words, table.languages)
+    started.model.network.observe(ids)
     data = TrainingData(
         ids, table.image, features, table.languages, grounded, continues, unseen, embedder.empty
     )

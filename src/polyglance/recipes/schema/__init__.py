@@ -35,6 +35,7 @@ from polyglance.recipes.schema.joint import (
 from polyglance.recipes.schema.losses import (
     AnyLossRecipe,
     CaptioningRecipe,
+    ConsensusRecipe,
     HingeRecipe,
     InfoNceRecipe,
     LossRecipe,
@@ -83,6 +84,7 @@ __all__ = [
     "CharGruEmbedderRecipe",
     "CharacterEmbedderRecipe",
     "CompatRecipe",
+    "ConsensusRecipe",
     "ConstantSchedule",
     "CosineRecipe",
     "CosineSchedule",

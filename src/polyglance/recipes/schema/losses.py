@@ -90,3 +90,20 @@ class CaptioningRecipe(Section):
     hidden: int = Field(512, gt=0, description="dimension of the encoder's and decoder's states")
     word_dim: int = Field(300, gt=0, description="dimension of the decoder's word vectors")
     dropout: float = Field(0.2, ge=0, lt=1, description="on what the two GRUs read")
+
+
+class ConsensusRecipe(Section):
+    """Concepts that captions share, beside every image and text (Wang et al. 2020, CVSE)."""
+
+    concepts: int = Field(300, gt=1, description="the most frequent words that are concepts")
+    label_share: float = Field(
+        0.4, ge=0, le=1, description="of a text's concepts that its own words decide"
+    )
+    smooth: float = Field(10.0, gt=0, description="inverse temperature of the concepts' shares")
+    fusion: float = Field(0.85, ge=0, le=1, description="share of the instance in an embedding")
+    fused_weight: float = Field(3.0, ge=0, description="of the loss of fused embeddings")
+    instance_weight: float = Field(5.0, ge=0, description="of the loss without concepts")
+    consensus_weight: float = Field(1.0, ge=0, description="of the loss of concepts alone")
+    agreement_weight: float = Field(
+        2.0, ge=0, description="of the divergence of a text's concepts from its image's"
+    )

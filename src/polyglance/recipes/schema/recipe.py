@@ -9,7 +9,12 @@ from polyglance.recipes.schema.data import DataRecipe
 from polyglance.recipes.schema.embedders import TableEmbedderRecipe, UniversalEmbedderRecipe
 from polyglance.recipes.schema.image import ImageRecipe
 from polyglance.recipes.schema.joint import JointRecipe
-from polyglance.recipes.schema.losses import AnyLossRecipe, CaptioningRecipe, MaxHingeRecipe
+from polyglance.recipes.schema.losses import (
+    AnyLossRecipe,
+    CaptioningRecipe,
+    ConsensusRecipe,
+    MaxHingeRecipe,
+)
 from polyglance.recipes.schema.sampling import AugmentRecipe, SamplingRecipe, UnionSampling
 from polyglance.recipes.schema.text import TextRecipe
 from polyglance.recipes.schema.training import (
@@ -40,6 +45,7 @@ class Recipe(Section):
     augment: AugmentRecipe = AugmentRecipe()
     loss: AnyLossRecipe = Field(MaxHingeRecipe(), description="what training minimises")
     captioning: CaptioningRecipe | None = None
+    consensus: ConsensusRecipe | None = None
     sampling: SamplingRecipe = Field(UnionSampling(), description="how batches are put together")
     transfer: TransferRecipe | None = None
     training: TrainingRecipe = TrainingRecipe()
@@ -56,6 +62,7 @@ class Recipe(Section):
             _transfer,
             _augment,
             _captioning,
+            _consensus,
             _compat,
         ):
             for problem in check(self):
@@ -155,6 +162,22 @@ def _captioning(recipe: Recipe) -> Iterator[str]:
         )
     if recipe.sampling.kind == "tuples" or recipe.joint.attends:
         yield "captioning goes with neither sampling.kind=tuples nor cross-attention"
+
+
+def _consensus(recipe: Recipe) -> Iterator[str]:
+    if recipe.consensus is None:
+        return
+    if recipe.text.embedder.kind != "table" or recipe.text.towers != "shared":
+        yield (
+            "consensus has concepts of one table of words: set text.embedder.kind=table and "
+            "text.towers=shared"
+        )
+    if recipe.sampling.kind != "union" or recipe.captioning is not None:
+        yield "consensus has a loss of its own: set sampling.kind=union and captioning=null"
+    if recipe.joint.similarity.kind != "cosine" or recipe.compat.no_imgnorm:
+        yield "consensus compares by cosine: set joint.similarity.kind=cosine"
+    if recipe.transfer is not None:
+        yield "consensus has the concepts of its own training captions: leave out transfer"
 
 
 def _compat(recipe: Recipe) -> Iterator[str]:

@@ -1,17 +1,21 @@
 """Updates on score matrices: captions against images, and against other captions."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from polyglance.models import Model
+from polyglance.models import Model, TwoTower
 from polyglance.models.model import to_tensors
 from polyglance.objectives import build_objective
 from polyglance.objectives.objective import Objective
+from polyglance.text.embedders import TextBatch
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
 from polyglance.training.samplers import Sampler, Term
 from polyglance.training.steps.base import Step, StepOutcome, steps
+from polyglance.training.steps.levels import match_levels
 from polyglance.training.steps.writing import build_writing
 
 
@@ -46,10 +50,7 @@ class TermsStep(Step):
                 used.advance()
         losses, collapsed, deviation = [], 0.0, 0.0
         for index, term in enumerate(batch):
-            loss, scores, written = self._loss(term, update, 3 * index, warming_up)
-            equal = self._objective(term).collapsed_value(len(scores), warming_up)
-            if written is not None:
-                loss, equal = loss + written, equal + float(written.detach())
+            loss, scores, equal = self._loss(term, update, 3 * index, warming_up)
             losses.append(term.weight * loss)
             collapsed += term.weight * equal
             deviation = max(deviation, float(scores.detach().std(correction=0)))
@@ -58,33 +59,55 @@ class TermsStep(Step):
 
     def _loss(
         self, term: Term, update: int, stream: int, warming_up: bool
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The loss of a term, its scores, and what generating the captions adds, if anything."""
-        written, image = None, self.data.image[term.captions]
-        reverse = term.others is not None and self.model.recipe.compat.c2c_lengths
-        if term.others is None:
-            parts = to_tensors(self.data.features, image)
-            parts = self.augmenter.images(update, stream, parts)
-            if self.writing is None:
-                images = self.model.network.embed_images(*parts)
-            else:
-                images, written = self.writing.images(parts, term.captions)
-        else:
+    ) -> tuple[Tensor, Tensor, float]:
+        """The loss of a term, its scores, and what the loss of a collapsed model would be."""
+        network, image = self.model.network, self.data.image[term.captions]
+        pairs, objective = torch.from_numpy(image), self._objective(term)
+        if term.others is not None:
+            reverse = self.model.recipe.compat.c2c_lengths
             images = self._embed(term.others, update, stream + 2, reverse)
-        captions = self._embed(term.captions, update, stream + 1, reverse)
+            captions = self._embed(term.captions, update, stream + 1, reverse)
+            return self._matched(images, captions, pairs, objective, warming_up)
+        parts = to_tensors(self.data.features, image)
+        parts = self.augmenter.images(update, stream, parts)
+        if (rules := self.model.recipe.consensus) is not None:
+            assert isinstance(network, TwoTower)
+            texts = self._read(term.captions, update, stream + 1)
+            both = network.image_levels(*parts), network.text_levels(*texts)
+            return match_levels(*both, pairs, objective, warming_up, rules)
+        written = None
+        if self.writing is None:
+            images = network.embed_images(*parts)
+        else:
+            images, written = self.writing.images(parts, term.captions)
+        captions = self._embed(term.captions, update, stream + 1)
+        loss, scores, equal = self._matched(images, captions, pairs, objective, warming_up)
+        if written is not None:
+            loss, equal = loss + written, equal + float(written.detach())
+        return loss, scores, equal
+
+    def _matched(
+        self, images: Any, captions: Any, pairs: Tensor, objective: Objective, warming_up: bool
+    ) -> tuple[Tensor, Tensor, float]:
         scores = self.model.network.scores(images, captions)
-        loss = self._objective(term)(scores, torch.from_numpy(image), warming_up)
-        return loss, scores, written
+        equal = objective.collapsed_value(len(scores), warming_up)
+        return objective(scores, pairs, warming_up), scores, equal
 
     def _objective(self, term: Term) -> Objective:
         return self.objective if term.others is None else self.captions_objective
 
-    def _embed(self, rows: np.ndarray, update: int, stream: int, reverse_lengths: bool) -> Tensor:
-        language = self.data.languages[rows[0]]
-        batch = self.augmenter.captions(update, stream, rows, language)
+    def _embed(
+        self, rows: np.ndarray, update: int, stream: int, reverse_lengths: bool = False
+    ) -> Tensor:
+        batch, language = self._read(rows, update, stream)
         if reverse_lengths:
             batch = batch._replace(lengths=reversed_lengths(batch.lengths))
         return self.model.network.embed_text(batch, language)
+
+    def _read(self, rows: np.ndarray, update: int, stream: int) -> tuple[TextBatch, str]:
+        """Captions as the network reads them, and their language."""
+        language = self.data.languages[rows[0]]
+        return self.augmenter.captions(update, stream, rows, language), language
 
 
 def reversed_lengths(lengths: Tensor) -> Tensor:

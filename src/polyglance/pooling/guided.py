@@ -1,0 +1,36 @@
+"""Attention that the mean guides: CVSE's instance level."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from polyglance.pooling.base import Pooling, poolings, valid, wide
+
+
+@poolings.register("guided")
+class GuidedPool(Pooling):
+    """Σ softmax(w·(tanh(W₁v) ∘ tanh(W₂m))) v of vectors v of length 1 with mean m.
+
+    Wang et al. 2020, CVSE, §3.2; the attention of its text side, for both sides. The image side
+    of its code has a batch normalisation for every place of a region as well, which sets without
+    an order do not have.
+
+    >>> pool = GuidedPool(1)
+    >>> _ = [nn.init.zeros_(part) for part in pool.parameters()]
+    >>> pool(torch.tensor([[[3.0], [-5.0], [9.0]]]), torch.tensor([2])).tolist()
+    [[0.0]]
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        self.vectors, self.memory = nn.Linear(dim, dim), nn.Linear(dim, dim)
+        self.weight = nn.Linear(dim, 1)
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        mask = valid(vectors, lengths)
+        inside = wide(vectors).masked_fill(~mask.unsqueeze(2), 0)
+        own = functional.normalize(inside, dim=2, eps=1e-8).to(self.weight.weight.dtype)
+        mean = own.sum(1) / lengths.unsqueeze(1)
+        fits = torch.tanh(self.vectors(own)) * torch.tanh(self.memory(mean)).unsqueeze(1)
+        scores = self.weight(fits).squeeze(2).masked_fill(~mask, float("-inf"))
+        return torch.bmm(scores.softmax(1).unsqueeze(1), own).squeeze(1).to(vectors.dtype)
