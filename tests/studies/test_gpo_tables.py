@@ -1,6 +1,7 @@
 """The tables of VSE∞: regions, grids, BERT, ensembles and COCO's folds, on made-up features."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -158,3 +159,19 @@ def test_clips_are_trained_and_equal_captions_are_one(
     ]
     assert cells["vse-infinity"]["RSUM"]["mean"] == pytest.approx(found[0]["en"].metrics.rsum)
     assert found[0]["en"].metrics.rsum != found[1]["en"].metrics.rsum
+
+
+def test_a_long_legend_leaves_room_for_the_bars() -> None:
+    from matplotlib.figure import Figure
+
+    from polyglance.studies.report.drawing import add_legend, to_svg
+
+    figure = Figure(figsize=(6, 3), layout="constrained")
+    axes = figure.subplots()
+    for number in range(25):
+        axes.bar(number, 1, label=f"row number {number} of a long table of many systems")
+    add_legend(figure, axes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        to_svg(figure)
+    assert axes.get_position().height * figure.get_figheight() > 1.5

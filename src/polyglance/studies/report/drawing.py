@@ -38,6 +38,10 @@ class Plot:
     svg: bytes
 
 
+LINE_HEIGHT = 0.19
+"""Inches of a line of a legend."""
+
+
 def colour(number: int) -> str:
     """The colour of a row or section by its number."""
     return COLOURS[number % len(COLOURS)]
@@ -126,6 +130,9 @@ def add_legend(figure: Any, axes: Any, results: Results | None = None) -> None:
     handles, labels = zip(*keys, strict=True)
     longest = max(map(len, labels), default=1)
     columns = max(1, min(len(labels), int(figure.get_figwidth() * 12 / (longest + 6))))
+    # A table of many rows has a long legend, which must not take the panels' place.
+    lines = math.ceil(len(labels) / columns)
+    figure.set_figheight(figure.get_figheight() + LINE_HEIGHT * max(0, lines - 4))
     place = {"loc": "outside lower center", "ncols": columns}
     figure.legend(handles, labels, **place, frameon=False, fontsize=9)
 
