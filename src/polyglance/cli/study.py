@@ -11,6 +11,7 @@ from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
     from polyglance.studies.execute import Options
+    from polyglance.studies.outlook import Outlook
     from polyglance.studies.plan import Facts, Plan
 
 
@@ -43,6 +44,7 @@ def study_command(
     plan: Annotated[
         bool, typer.Option("--plan", help="Only print what would be run, and how long it takes.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print --plan as JSON.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     again: Annotated[
         Path | None,
@@ -89,12 +91,13 @@ def study_command(
         study = study.model_copy(update={"overrides": {**study.overrides, **known}})
     elif data is not None:
         facts = Facts.of(load_dataset(data, cache), study.evaluation.split, lexicon, cache)
-    planned = make_plan(study, profile, facts, seeds, parse_overrides(overrides or []), rows)
+    changes = parse_overrides(overrides or [])
+    planned = make_plan(study, profile, facts, seeds, changes, rows, lenient=plan)
     options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache, lexicon)
     if facts is not None:
         _migrate(options.runs, facts)
     if plan:
-        _print_plan(planned, options)
+        _print_plan(planned, facts, options, as_json)
     elif out is not None:
         _run(name, planned, facts, options, out, overrides or [])
 
@@ -211,16 +214,21 @@ def _list_studies(pattern: str | None) -> None:
     _print_table(["name", "what it is", "runs by profile", "paper"], rows)
 
 
-def _print_plan(plan: "Plan", options: "Options") -> None:
+def _print_plan(
+    plan: "Plan", facts: "Facts | None", options: "Options", as_json: bool = False
+) -> None:
+    """Rows with what they train and lack, then runs with their state."""
+    import json
+
     from polyglance.studies.execute import estimate, pending, wanted
+    from polyglance.studies.outlook import outlooks, size_gaps
     from polyglance.studies.plan import is_chosen
-    from polyglance.studies.times import duration
 
     known, runs, todo = estimate(plan, options), wanted(plan, options), pending(plan, options)
-    for name, why in plan.unavailable.items():
-        if is_chosen(name, options.rows):
-            typer.echo(f"missing\t{name}\t{why}")
+    rows = [] if facts is None else outlooks(plan, facts, options)
+    gaps = [] if facts is None else size_gaps(plan, facts)
     keys = {run.key for run in todo}
+    states = {}
     for run in runs:
         folder = options.folder(run)
         if run.key not in keys:
@@ -230,7 +238,72 @@ def _print_plan(plan: "Plan", options: "Options") -> None:
         else:
             state = "to go on" if folder.model.exists() else "to run"
         seconds = known.of(run.group) if run.key in keys and not folder.done else None
-        typer.echo("\t".join([state, run.label, "" if seconds is None else duration(seconds)]))
-    total = known.total([run for run in todo if not options.folder(run).done], options.jobs)
+        states[run.key] = (state, run.label, seconds)
+    if as_json:
+        told = {
+            "study": plan.study.title,
+            "profile": plan.profile_name,
+            "folds": plan.study.evaluation.folds,
+            "data": gaps,
+            "rows": [row.as_dict() for row in rows],
+            "unavailable": plan.unavailable,
+            "runs": [
+                {"key": key, "state": state, "label": label, "seconds": seconds}
+                for key, (state, label, seconds) in states.items()
+            ],
+        }
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        return
+    _print_outlooks(rows, gaps, plan)
+    for name, why in plan.unavailable.items():
+        if is_chosen(name, options.rows):
+            typer.echo(f"missing\t{name}\t{why}")
+    from polyglance.studies.times import duration
+
+    for state, label, seconds in states.values():
+        typer.echo("\t".join([state, label, "" if seconds is None else duration(seconds)]))
+    left = [run for run in todo if not options.folder(run).done]
+    total = known.total(left, options.jobs)
     when = "no estimate before a run has ended" if total is None else f"about {duration(total)}"
+    if rows and total is None and all(row.seconds is not None for row in rows):
+        guess = sum((row.seconds or 0.0) * row.seeds for row in rows) / options.jobs
+        when = f"very roughly {duration(guess)}, from the models' sizes"
     typer.echo(f"{len(todo)} of {len(runs)} runs to do with {options.jobs} at a time: {when}")
+
+
+def _print_outlooks(rows: "list[Outlook]", gaps: list[str], plan: "Plan") -> None:
+    from polyglance.cli.recipes import _print_table
+    from polyglance.studies.times import duration
+
+    for gap in gaps:
+        typer.echo(f"data\t{gap}")
+    if plan.study.evaluation.folds > 1:
+        typer.echo(f"evaluation\tmean over {plan.study.evaluation.folds} folds")
+    header = [
+        "row",
+        "seeds",
+        "data",
+        "feature",
+        "updates at most",
+        "parameters",
+        "time of a seed",
+        "missing",
+    ]
+    cells = []
+    for row in rows:
+        captions = ", ".join(f"{code} {count:,}" for code, count in row.captions.items())
+        spent = "" if row.seconds is None else duration(row.seconds)
+        cells.append(
+            [
+                row.row if row.each is None else f"{row.row}, {row.each}",
+                str(row.seeds),
+                f"{row.images:,} images; {captions}" if row.captions else "",
+                row.feature,
+                "" if row.updates is None else f"{row.updates:,}",
+                "" if row.parameters is None else f"{row.parameters:,}",
+                spent if row.measured or not spent else f"roughly {spent}",
+                "; ".join(row.missing),
+            ]
+        )
+    if cells:
+        _print_table(header, cells)

@@ -26,6 +26,8 @@ def check_references(study: Study, source: str) -> None:
             if study.row(name).ensemble:
                 raise PolyglanceError(f"{where}: an ensemble of the ensemble '{name}'")
         _check_figures(row, columns, starred, where)
+        for name in row.by_profile:
+            _known(name, list(study.profiles), f"{where}, by_profile", "profile")
     for claim in study.claims:
         where = f"{source}: claim '{claim.text}'"
         _check_claim(claim, rows, columns, starred, where)

@@ -162,6 +162,8 @@ class Plan:
     """Rows that train on languages which the data lacks."""
     unavailable: dict[str, str] = field(default_factory=dict)
     """Rows that cannot be run here → what is missing, and where it would come from."""
+    recipes: dict[str, list[tuple[str | None, Recipe]]] = field(default_factory=dict)
+    """Rows and sources → recipes of the first seed with their language, runnable or not."""
 
     @cached_property
     def before(self) -> bool:
@@ -210,6 +212,7 @@ def make_plan(
     seeds: int | None = None,
     overrides: Mapping[str, Any] = NOTHING,
     only: str = "*",
+    lenient: bool = False,
 ) -> Plan:
     """All runs of a study.
 
@@ -221,8 +224,12 @@ def make_plan(
         seeds: of every row; None is as the profile says.
         overrides: changes as `read_changes` takes them, over all others.
         only: pattern of the names of the rows that `overrides` are for.
+        lenient: whether a plan without a run is one, too; else it is an error.
     """
     chosen = pick_profile(study, profile)
+    if chosen.folds is not None:
+        evaluation = study.evaluation.model_copy(update={"folds": chosen.folds})
+        study = study.model_copy(update={"evaluation": evaluation})
     columns, missing = _columns(study, facts)
     plan = Plan(study, chosen, profile, seeds or chosen.seeds, columns, [], {}, missing)
     for row in study.all_rows:
@@ -251,7 +258,7 @@ def make_plan(
             check_measures(study, row, [line.sources[0] for line in plan.lines if line.row is row])
     add_ensembles(plan)
     if facts is not None:
-        if not plan.runs:
+        if not plan.runs and not lenient:
             codes = sorted({code for codes in plan.lacking.values() for code in codes})
             if not codes:
                 raise PolyglanceError(f"no row can be run: {next(iter(plan.unavailable.values()))}")
@@ -334,6 +341,7 @@ def _changes(
 ) -> list[Changes]:
     """All changes in order; later ones win, the most special last."""
     special = [own for name, own in profile.rows.items() if fnmatch(row.name, name)]
+    special += [own for name, own in row.by_profile.items() if study.profiles.get(name) is profile]
     changes = [study.overrides, profile.overrides, row.overrides, training.overrides, *special]
     if x is not None and study.curve is not None:
         changes.append(read_changes({study.curve.path: x}))
@@ -363,6 +371,8 @@ def _add(
             recipe = nameless(load_recipe(named, own, shared=True, before=plan.before))
             seeded = recipe.training.model_copy(update={"seed": seed})
             recipe = recipe.model_copy(update={"training": seeded})
+            if seed == 0:
+                plan.recipes.setdefault(row.name, []).append((each, recipe))
             _check_languages(recipe, facts)
             _check_inputs(recipe, facts)
             source = _source(plan, row, recipe, overrides, seed, facts)

@@ -120,6 +120,14 @@ class Row(Changes):
     baseline: bool = Field(False, description="rows of its section are compared with it")
     compare_to: str | None = None
     curve: bool = Field(True, description="false: the row does not depend on the curve's x")
+    by_profile: dict[str, dict[str, Any]] = Field(
+        {}, description="further overrides in a profile: the paper's feature of this row, say"
+    )
+
+    @field_validator("by_profile", mode="before")
+    @classmethod
+    def _nested_profiles(cls, value: Any) -> Any:
+        return {k: _read(v) for k, v in value.items()} if isinstance(value, dict) else value
 
     @property
     def title(self) -> str:
@@ -329,6 +337,12 @@ class Profile(Changes):
         description="fewer seeds by wildcard of row names, where a run is long",
     )
     x: list[int | float | str] | None = Field(None, description="the curve's values here")
+    folds: int | None = Field(
+        None, ge=1, description="contiguous folds of the images here; null is the study's"
+    )
+    sizes: dict[str, int] = Field(
+        {}, description="images of each split in the paper, which --plan compares the data with"
+    )
 
     @field_validator("fewer_seeds")
     @classmethod
@@ -359,6 +373,9 @@ class Study(Changes):
     scatter: Scatter | None = None
     lines: Lines | None = None
     claims: list[Claim] = Field([])
+    sizes: dict[str, int] | None = Field(
+        None, description="images of each split in the paper; null is the profile's, {} unknown"
+    )
     sources: dict[str, Training] = Field(
         {}, description="models that are trained first, for rows with transfer.source=source:NAME"
     )

@@ -22,6 +22,10 @@ class Estimate:
     def add(self, group: str, seconds: float) -> None:
         self._seconds.setdefault(group, []).append(seconds)
 
+    def has(self, group: str) -> bool:
+        """Whether a run of the group has ended."""
+        return group in self._seconds
+
     def of(self, group: str) -> float | None:
         known = self._seconds.get(group) or [s for own in self._seconds.values() for s in own]
         return sum(known) / len(known) + RESTART_SECONDS if known else None

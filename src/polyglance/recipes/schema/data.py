@@ -18,6 +18,9 @@ class DataRecipe(Section):
     )
     train_split: str = Field("train", description="the split to train on")
     validation_split: str = Field("val", description="the split that early stopping evaluates on")
+    validation_images: int | None = Field(
+        None, ge=1, description="images of it, from the first; null is all (VSE++'s code: 1,000)"
+    )
     validation_kinds: Literal["best"] | list[str] | dict[str, list[str]] | None = Field(
         None,
         description="kinds that early stopping evaluates on, for all languages or by language; "
