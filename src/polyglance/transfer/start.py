@@ -77,7 +77,8 @@ def train_recipe(
         recipe: the system.
         dataset: images with captions.
         out: the run's folder, made here.
-        resume: go on with a killed run, to the same result as an uninterrupted one.
+        resume: go on with a killed run, to the same result as an uninterrupted one; or with a
+            finished one, of whose recipe only `training.epochs` or `updates` is another.
         cache: where features and word vectors are kept; None is the XDG cache.
         show_progress: None shows bars on a terminal where it takes long.
         callbacks: called at every event of the training.

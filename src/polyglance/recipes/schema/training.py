@@ -57,7 +57,9 @@ class TrainingRecipe(Section):
         {}, description="factors of lr by beginning of parameter names, such as text.encoder"
     )
     evaluate_every: int | None = Field(
-        None, ge=1, description="updates; null is every epoch, or few short ones with epochs auto"
+        None,
+        ge=1,
+        description="updates; null is every epoch, with epochs=auto every few short ones",
     )
     patience: int = Field(10, ge=1, description="evaluations without a better rsum before stopping")
     primary: list[str] | None = Field(None, description="languages that rsum is taken over")
