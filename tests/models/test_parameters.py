@@ -8,6 +8,8 @@ from polyglance.recipes import load_recipe, recipe_names
 
 COUNTS = {
     "cmlr": 14_508_289,
+    # SCAN's towers, two poolings, the concepts' graph and their shares on both sides.
+    "cvse": 12_458_688 + 2 * 2_100_225 + 677_888 + 2 * 2_104_321,
     "dictionary": 12_077_248,
     "embn": 12_077_248,
     "freq-threshold": 12_077_248,
