@@ -134,7 +134,7 @@ def test_the_command_end_to_end(data: Path, tmp_path: Path) -> None:
     words += ["--runs", tmp_path / "runs", "--set", FEATURE]
     planned = command(*words, "--plan")
     assert "4 of 4 runs to do" in planned.stdout
-    assert "no estimate" in planned.stdout
+    assert "very roughly" in planned.stdout
     result = command(*words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     numbers = json.loads((tmp_path / "out" / "vsepp-languages.json").read_text(encoding="utf-8"))

@@ -146,8 +146,9 @@ def test_claims_are_judged_by_significance(tmp_path: Path) -> None:
     assert evidence.difference is not None
     assert evidence.difference.difference == pytest.approx(30, abs=1.5)
     assert evidence.difference.low > 20
-    papers = verdicts["low and same"].evidence[0].paper, verdicts["low wins"].evidence[0].paper
-    assert papers == (None, None)
+    some, none = verdicts["low and same"].evidence[0], verdicts["low wins"].evidence[0]
+    assert (some.paper, some.paper_columns) == (2.5, 1)  # of the column that the paper has
+    assert (none.paper, none.paper_columns) == (None, None)
 
 
 def test_a_claim_without_results_is_not_tested(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_seeds_hold_out_other_words(data, tmp_path):
 
 def test_the_study_asks_for_data_and_keeps_runs_by_its_content(data, tmp_path):
     study = load_study("translator-alignment")
-    assert {len(make_plan(study, p).lines) for p in study.profiles} == {8}
+    assert {len(make_plan(study, p).lines) for p in study.profiles} == {12}
     words = ["study", "translator-alignment", "--profile", "quick", "--seeds", "1", "--jobs", "1"]
     words += ["--set", "pair=aa-bb", "--runs", str(tmp_path / "runs"), "--rows", "svd"]
     words += ["--cache", str(tmp_path / "cache")]
