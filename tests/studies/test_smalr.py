@@ -94,3 +94,19 @@ def test_a_lexicon_serves_vectors_and_captions(
     cells = report["rows"][0]["cells"]
     # Translated word by word, colours are missing in half of the captions.
     assert 40 < cells["de MT"]["mean"] < cells["de"]["mean"]
+
+
+def test_hem_against_mule_has_every_combination_and_shares_the_tables_runs() -> None:
+    known = facts(20, LANGUAGES)
+    plan = make_plan(load_study("smalr-hem"), "standard", known, seeds=3)
+    assert len(plan.runs) == 7 * 2 * 2 * 3
+    recipes = [run.recipe for run in plan.runs.values() if run.recipe is not None]
+    losses = {(one.loss.distance, one.sampling.cross_weight) for one in recipes}
+    assert losses == {("euclidean", 1.0), ("cosine", 0.05)}
+    assert {one.training.updates for one in recipes} == {700, 2800}
+    words = [one.text.embedder for one in recipes]
+    tokens = {(one.own_dim, getattr(one.rare, "assignment", "")) for one in words}
+    sizes = [(size, how) for size in (17, 33, 50) for how in ("aligned", "random")]
+    assert tokens == {(100, ""), *sizes}
+    table = make_plan(load_study("smalr-table2"), "standard", known, seeds=3)
+    assert len(plan.runs.keys() & table.runs.keys()) == 9
