@@ -30,7 +30,7 @@ from polyglance.studies.measured import make_trial, trial_key
 from polyglance.studies.needs import Need
 from polyglance.studies.store import RunFolder
 from polyglance.text.vectors import trained
-from polyglance.training import assignment
+from polyglance.training.assignment import NumberedWords, assign
 from polyglance.translation import make_translator
 from polyglance.vision.external import fingerprint
 from polyglance.vision.preprocess import Preprocessing
@@ -85,11 +85,14 @@ def test_datasets(dataset):
 
 
 def test_runs_of_studies(tmp_path, dataset):
-    assert run_key(recipe(training={"seed": 3}), "data") == "a26c702e16dc7d6bec351877"
+    buckets = {"buckets": 50}  # the default when runs were first kept
+    old = recipe(training={"seed": 3, **buckets})
+    assert run_key(old, "data") == "a26c702e16dc7d6bec351877"
+    assert run_key(recipe(training={"seed": 3}), "data") == "e65a91c3355101440eb52e19"
     vectors = np.arange(6.0).reshape(2, 3)
     with FeatureStore.create(dataset.root / "features" / "f", 3, "global", "imported/f") as store:
         store.append_many(zip(["a.jpg", "ü.jpg"], vectors[:, None], strict=True))
-    imported = recipe(image={"feature": "imported/f"})
+    imported = recipe(image={"feature": "imported/f"}, training=buckets)
     assert run_key(imported, "data", dataset) == "31b9337d0884bbdd97e8bba4"
     trial = make_trial("word-alignment", [{"pair": "fr-cs"}, {"seed": 2}], None)
     assert trial_key(trial) == "99c165c5792bb8efde4321e1"
@@ -107,9 +110,9 @@ def test_vectors_and_assignments(dataset, lexicon):
     captions = [["a", "dog"], ["zwei", "hünde"], []]
     assert trained._key("en", captions, corpus, 30) == "d6776c8df6c85a280b6ecca6"
     tokens = Ragged.join([[1, 2], [3], [0]])
-    data = assignment.NumberedWords(tokens, np.array([0, 0, 1]), ["en", "de", "en"])
+    data = NumberedWords(tokens, np.array([0, 0, 1]), ["en", "de", "en"])
     matrices = [torch.arange(6.0).view(2, 3), torch.ones(3, 2).t()]
-    assert assignment._key(universal, data, matrices) == "8111aefb673fb38547110530"
+    assert assign._key(universal, data, matrices) == "280d7f13684019f21a014881"
 
 
 def test_perturbations(lexicon):

@@ -85,9 +85,7 @@ def fit_consistency(
     """
     import torch
 
-    shift = positive_shift(scores)
-    inputs = torch.from_numpy(np.asarray(scores, np.float32)) + shift
-    owner = torch.from_numpy(np.asarray(caption_image, np.int64))
+    inputs, owner, shift = to_tensors(scores, caption_image)
     first = torch.from_numpy(Consistency.uniform(len(scores)).first).requires_grad_()
     optimizer = torch.optim.Adam([first], lr=rate)
     least, best = float("inf"), first.detach().clone()
@@ -104,9 +102,13 @@ def fit_consistency(
     return Consistency(best.numpy(), shift)
 
 
-def positive_shift(scores: np.ndarray) -> float:
-    """What to add to scores so that none is negative."""
-    return max(0.0, -float(scores.min()))
+def to_tensors(scores: np.ndarray, caption_image: np.ndarray) -> tuple["Tensor", "Tensor", float]:
+    """Scores shifted so that none is negative, the image of each caption, and the shift."""
+    import torch
+
+    shift = max(0.0, -float(scores.min()))
+    inputs = torch.from_numpy(np.asarray(scores, np.float32)) + shift
+    return inputs, torch.from_numpy(np.asarray(caption_image, np.int64)), shift
 
 
 def matching_loss(scores: "Tensor", owner: "Tensor") -> "Tensor":

@@ -14,7 +14,7 @@ from polyglance.evaluation.consistency import (
     RATE,
     fill_missing,
     matching_loss,
-    positive_shift,
+    to_tensors,
 )
 
 if TYPE_CHECKING:
@@ -78,9 +78,7 @@ def fit_literal(
     """
     import torch
 
-    shift = positive_shift(scores)
-    inputs = torch.from_numpy(np.asarray(scores, np.float32)) + shift
-    owner = torch.from_numpy(np.asarray(caption_image, np.int64))
+    inputs, owner, shift = to_tensors(scores, caption_image)
     start = LiteralConsistency.uniform(len(scores))
     first = torch.from_numpy(start.first).requires_grad_()
     second = torch.from_numpy(start.second).requires_grad_()

@@ -17,7 +17,6 @@ from polyglance.gallery.caption_list import CaptionList, open_captions
 from polyglance.gallery.caption_results import CaptionResults
 from polyglance.gallery.exact import DIGITS, best_first, load_model
 from polyglance.gallery.gallery import Gallery, gallery_of_dataset, gallery_of_files
-from polyglance.text.tokenizers.base import read_words
 
 if TYPE_CHECKING:
     from polyglance.models import Model
@@ -77,9 +76,8 @@ def _readable(model: "Model", captions: CaptionList) -> tuple[CaptionList, list[
         if language is not None and language not in model.languages:
             foreign += 1
             continue
-        words = tuple(read_words(model.recipe.text, [text], language)[1][0])
-        read, missing = model.embedder.unknown(words, language) if words else ((), ())
-        if len(missing) < len(read):
+        words, missing = model.embedder.read([text], language)[0]
+        if len(missing) < len(words):
             kept.append(number)
         else:
             unknown += 1

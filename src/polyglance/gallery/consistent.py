@@ -107,18 +107,14 @@ def _targets(model: "Model", given: str | None) -> list[str]:
 
 def _is_known(model: "Model", text: str, language: str) -> bool:
     """Whether the model knows at least one word of a text."""
-    words = tuple(read_words(model.recipe.text, [text], language)[1][0])
-    if not words:
-        return False
-    read, unknown = model.embedder.unknown(words, language)
-    return len(unknown) < len(read)
+    words, unknown = model.embedder.read([text], language)[0]
+    return len(unknown) < len(words)
 
 
 def _query(model: "Model", text: str, language: str) -> Query:
-    words = tuple(read_words(model.recipe.text, [text], language)[1][0])
-    if language not in model.languages or not words:
-        return Query(text, language, words, ())
-    return Query(text, language, *model.embedder.unknown(words, language))
+    if language in model.languages:
+        return Query(text, language, *model.embedder.read([text], language)[0])
+    return Query(text, language, tuple(read_words(model.recipe.text, [text], language)[1][0]), ())
 
 
 def _kept_weights(

@@ -12,7 +12,6 @@ from polyglance.errors import PolyglanceError
 from polyglance.gallery.hit import path_text
 from polyglance.languages import language_name
 from polyglance.registry import nearest
-from polyglance.text.tokenizers.base import read_words
 
 if TYPE_CHECKING:
     from polyglance.models import Model
@@ -67,10 +66,9 @@ def check_query(model: "Model", text: str, language: str | None = None) -> Query
     if language is not None and language not in model.languages:
         hint = nearest(language, model.languages)
         raise PolyglanceError(f"the model was not trained on language '{language}'{hint}")
-    words = tuple(read_words(model.recipe.text, [text], language)[1][0])
+    words, unknown = model.embedder.read([text], language)[0]
     if not words:
         raise PolyglanceError(f"the query '{text}' has no words to look for")
-    words, unknown = model.embedder.unknown(words, language)
     better = _better_language(model, text, language, len(unknown)) if unknown else None
     if len(unknown) == len(words):
         named = ", ".join(dict.fromkeys(unknown))
@@ -86,9 +84,9 @@ def _better_language(model: "Model", text: str, language: str | None, unknown: i
     """The language of the model that leaves the fewest words unknown, if any leaves fewer."""
     counts = {}
     for code in model.languages:
-        words = tuple(read_words(model.recipe.text, [text], code)[1][0])
+        words, missing = model.embedder.read([text], code)[0]
         if words and code != language:
-            counts[code] = len(model.embedder.unknown(words, code)[1])
+            counts[code] = len(missing)
     best = min(counts, key=lambda code: counts[code], default=None)
     return best if best is not None and counts[best] < unknown else None
 

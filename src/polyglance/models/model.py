@@ -16,7 +16,7 @@ from polyglance.files import atomic, has_file, write_json
 from polyglance.models.attention import Sets
 from polyglance.models.folder import CONFIG, FORMAT, WEIGHTS, read_config, read_weights
 from polyglance.models.network import Network, build_network
-from polyglance.models.unknown import read_known, warn_of_unknown
+from polyglance.models.unknown import warn_of_unknown
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
@@ -140,7 +140,8 @@ class Model:
             texts: n texts, or one.
             language: of all of them.
         """
-        return [unknown for _, unknown in read_known(self, texts, language)]
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        return [unknown for _, unknown in self.embedder.read(texts, language)]
 
     def encode_tokens(
         self,

@@ -6,28 +6,12 @@ from typing import TYPE_CHECKING
 
 from polyglance.errors import UnknownLanguageWarning, UnknownWordsWarning
 from polyglance.registry import nearest
-from polyglance.text.tokenizers import read_words
 
 if TYPE_CHECKING:
     from polyglance.models.model import Model
 
 SHOWN = 5
 """Words and texts that a warning names."""
-
-Known = tuple[tuple[str, ...], tuple[str, ...]]
-
-
-def read_known(model: "Model", texts: Sequence[str] | str, language: str | None) -> list[Known]:
-    """The words of each text that are read, and those of them that mean nothing to the model.
-
-    Args:
-        model: that reads.
-        texts: n texts, or one.
-        language: of all of them.
-    """
-    texts = [texts] if isinstance(texts, str) else list(texts)
-    words = read_words(model.recipe.text, texts, language)[1]
-    return [model.embedder.unknown(found, language) for found in words]
 
 
 def warn_of_unknown(
@@ -45,7 +29,7 @@ def warn_of_unknown(
         hint = nearest(language, model.languages)
         message = f"the model was not trained on language '{language}'{hint}"
         warnings.warn(message, UnknownLanguageWarning, stacklevel=stacklevel)
-    known = read_known(model, texts, language)
+    known = model.embedder.read(texts, language)
     missing = [word for _, unknown in known for word in unknown]
     if not missing:
         return

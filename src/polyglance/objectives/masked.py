@@ -43,7 +43,7 @@ class PairPredictor(nn.Linear):
         # The layer is linear: what a caption adds to a pair is computed once, not in every pair.
         first = linear(masked, self.weight[:, :size])
         second = linear(masked, self.weight[:, size:], self.bias)
-        total, pairs = whole.new_zeros(()), 0
+        total = pairs = whole.new_zeros(())
         for one in range(len(whole) - 1):
             rest = slice(one + 1, None)
             added_first, added_second = (first[one] + second[rest]).chunk(2, -1)
@@ -52,8 +52,8 @@ class PairPredictor(nn.Linear):
             both = has[one] & has[rest]  # [R, B]
             means = (errors * both.unsqueeze(2)).sum((1, 2)) / errors.shape[2]
             total = total + (means / both.sum(1).clamp(min=1)).sum()
-            pairs += int(both.any(1).sum())
-        return total / max(pairs, 1) if reduction == "mean" else total
+            pairs = pairs + both.any(1).sum()
+        return total / pairs.clamp(min=1) if reduction == "mean" else total
 
 
 def _apart(predicted: Tensor, whole: Tensor) -> Tensor:

@@ -24,7 +24,6 @@ from polyglance.recipes.schema import (
     VectorsEmbedderRecipe,
 )
 from polyglance.text.embedders import TrainingTexts
-from polyglance.text.tokenizers import read_words
 from polyglance.training.folder import PREFIX, check_folder, holds_nothing, lock_run
 from polyglance.training.trainer import train
 from polyglance.transfer.start import start_from, transferred
@@ -249,8 +248,7 @@ def check_unchanged(old: Model, new: Model) -> int:
 def _read(model: Model, language: str, part: Dataset) -> float:
     """Share of the words of a split's captions that mean something to the model."""
     kind = part.best_kind(language)
-    _, texts = read_words(model.recipe.text, part.captions([language], [kind]).texts, language)
-    found = [model.embedder.unknown(words, language) for words in texts]
+    found = model.embedder.read(part.captions([language], [kind]).texts, language)
     total = sum(len(words) for words, _ in found)
     return 1 - sum(len(unknown) for _, unknown in found) / max(total, 1)
 

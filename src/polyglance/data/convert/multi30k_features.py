@@ -11,10 +11,9 @@ import numpy as np
 
 from polyglance.data.convert.common import CONVERTERS, Conversion, ImportedFeatures, image_list
 from polyglance.data.convert.multi30k import split_list
+from polyglance.data.convert.precomp import open_array, vectors_of
 from polyglance.errors import PolyglanceError
-from polyglance.files import refuse_pipe
 
-CHUNK_ROWS = 256
 ALIASES = {"test": "test_2016_flickr", "test_2016": "test_2016_flickr"}
 """Of the list of the test images."""
 ARRAY = re.compile(r"(?P<split>[a-z]+(?:_\d{4})?(?:_[a-z]+)?)(?:-(?P<network>[\w.-]+))?\.npy")
@@ -57,7 +56,7 @@ def convert_multi30k_features(
 
     def items() -> Iterator[tuple[str, np.ndarray]]:
         for names, path in parts:
-            yield from _vectors(names, path)
+            yield from vectors_of(names, path)
 
     total = sum(len(names) for names, _ in parts)
     dim, called = next(iter(dims.values())), name or network or "multi30k"
@@ -99,20 +98,7 @@ def _names(lists: Path, split: str, path: Path) -> tuple[Path, list[str]]:
 
 
 def _open(path: Path) -> np.ndarray:
-    refuse_pipe(path)
-    try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise PolyglanceError(f"{path}: not a readable .npy array ({error})") from None
-    if rows.ndim != 2 or not len(rows) or rows.dtype.kind != "f":
-        raise PolyglanceError(
-            f"{path}: expected floats of [images, dim], found {rows.dtype} of {rows.shape}"
-        )
+    rows = open_array(path)
+    if rows.ndim != 2:
+        raise PolyglanceError(f"{path}: expected floats of [images, dim], found {rows.shape}")
     return rows
-
-
-def _vectors(names: list[str], path: Path) -> Iterator[tuple[str, np.ndarray]]:
-    """A few rows at a time: the array may exceed memory."""
-    for start in range(0, len(names), CHUNK_ROWS):
-        chunk = np.array(_open(path)[start : start + CHUNK_ROWS])
-        yield from zip(names[start : start + CHUNK_ROWS], chunk[:, None], strict=True)

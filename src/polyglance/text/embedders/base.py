@@ -13,6 +13,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import EmbedderRecipe, Recipe, kind_of
 from polyglance.registry import Registry, nearest
 from polyglance.text.embedders.encoded import EncodedTexts
+from polyglance.text.tokenizers.base import has_word, read_words
 
 if TYPE_CHECKING:
     from polyglance.text.embedders.layer import AddedRows, WordLayer
@@ -151,6 +152,19 @@ class Embedder(ABC):
     @abstractmethod
     def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
         """The words of a text that are read, and those of them that mean nothing to the model."""
+
+    def read(self, texts: Texts, language: str | None) -> list[ReadWords]:
+        """The words of each text, and those of them that mean nothing to the model.
+
+        Tokens of punctuation are no words: it is no matter whether a model knows them.
+
+        Args:
+            texts: as they are written.
+            language: of all of them; None where it is not known.
+        """
+        tokens = read_words(self.recipe.text, texts, language)[1]
+        words = ([token for token in found if has_word(token)] for found in tokens)
+        return [self.unknown(found, language) if found else ((), ()) for found in words]
 
     def known_words(self, language: str) -> Sequence[str] | None:
         """Words of a language, most frequent first; None where any word is read."""

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Protocol
 
+import regex
+
 from polyglance.errors import PolyglanceError
 from polyglance.progress import shown, track
 from polyglance.recipes.schema import TextRecipe
@@ -15,6 +17,9 @@ Languages = Sequence[str] | str | None
 """One language for all texts, one for each, or None: the script decides."""
 SHOW_PROGRESS_FROM = 50_000
 """Captions from which `tokenize_many` may take more than two seconds."""
+
+
+_OF_WORDS = regex.compile(r"[\p{L}\p{N}\p{Extended_Pictographic}]")
 
 
 class Tokenizer(Protocol):
@@ -38,6 +43,15 @@ def get_tokenizer(name: str = "words") -> Tokenizer:
     if name not in _instances:
         _instances[name] = tokenizers.get(name)()
     return _instances[name]
+
+
+def has_word(text: str) -> bool:
+    """Whether a text has a letter, digit or emoji: more than punctuation.
+
+    >>> has_word("dog,"), has_word("...")
+    (True, False)
+    """
+    return _OF_WORDS.search(text) is not None
 
 
 def tokenize_many(

@@ -2,10 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-import regex
-
 from polyglance.errors import PolyglanceError
-from polyglance.text.tokenizers.base import tokenizers
+from polyglance.text.tokenizers.base import has_word, tokenizers
 from polyglance.text.tokenizers.segment import segment
 
 if TYPE_CHECKING:
@@ -39,7 +37,6 @@ ABBREVIATIONS = (
     *("ms", "p.m", "sr", "st", "u.k", "u.s", "vs"),
 )
 """Words whose full stop ends no sentence; punkt's English data, a download, has 156 of them."""
-_ANY_WORD = regex.compile(r"[\p{L}\p{N}\p{Extended_Pictographic}]")
 
 
 @tokenizers.register("nltk")
@@ -57,7 +54,7 @@ class Nltk:
 
     def tokenize(self, text: str, language: str | None = None) -> list[str]:
         """Tokens of `text`."""
-        if not _ANY_WORD.search(text):
+        if not has_word(text):
             return []
         spaced = segment(text.strip().lower(), language)
         sentences = self._sentences.tokenize(spaced)

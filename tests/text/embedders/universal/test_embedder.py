@@ -8,6 +8,7 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
+from polyglance.recipes.schema import masks_words
 from polyglance.text.embedders import UniversalEmbedder, load_embedder
 from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
 from polyglance.text.embedders.universal.layout import Layout
@@ -50,10 +51,12 @@ def test_the_language_must_be_told_unless_there_is_one(embedder: UniversalEmbedd
 def test_layers_have_a_mask_where_words_are_masked(embedder: UniversalEmbedder) -> None:
     layer = embedder.layer()
     assert isinstance(layer, UniversalWords)
-    assert (layer.mask is not None) == (embedder.recipe.sampling.masking_weight > 0)
+    assert (layer.mask is not None) == masks_words(embedder.recipe.sampling)
     assert layer(torch.arange(LAYOUT.total)).shape == (5, 5)
-    bare = UniversalEmbedder(recipe_of("sampling.masking_weight=0"), TABLES, LAYOUT).layer()
-    assert bare.mask is None
+    without = recipe_of("sampling.masking_weight=0", "sampling.always_mask=false")
+    assert UniversalEmbedder(without, TABLES, LAYOUT).layer().mask is None
+    matched = recipe_of("sampling.masking_weight=0", "sampling.always_mask=true")
+    assert UniversalEmbedder(matched, TABLES, LAYOUT).layer().mask is not None
 
 
 def test_a_tower_for_each_language() -> None:
