@@ -95,9 +95,12 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, number: int, code: int, sai
     [
         (["train", "vsepp", "--data", "x", "--out", "file"], "file: is a file, not a folder"),
         (["train", "vsepp", "--data", "x", "--out", "file/run"], "file: is a file, not a folder"),
-        (["train", "vsepp", "--data", "x", "--out", "run", "--languages", ","], "data.languages"),
+        (["train", "vsepp", "--data", "x", "--out", "run", "--languages", ","], "names nothing"),
         (["evaluate", "m", "--data", "x", "--languages", ","], "--languages ',': names nothing"),
         (["evaluate", "m", "--data", "x", "--kinds", ""], "--kinds '': names nothing"),
+        (["evaluate", "m", "--crisscrossed", "x", "--folds", "5"], "--folds does nothing with"),
+        (["study", "--again", "x", "--seeds", "2"], "--seeds does nothing with --again"),
+        (["study", "kadar-table2", "--json"], "--json goes with --plan"),
         (["data", "generate", "file/world"], "file: cannot be read or written (File exists)"),
         (["data", "convert", "table", "t.csv", "file/out"], "file: cannot be read or written"),
     ],

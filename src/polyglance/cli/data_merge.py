@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.data import Images, write_store
+from polyglance.cli.given import ALL, listed
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def merge_command(
 
 
 def _codes(text: str, datasets: "Sequence[Dataset]") -> list[str]:
-    codes = [part.strip() for part in text.split(",") if part.strip()]
+    codes = listed(text, "--languages", ALL)
     known = {code for dataset in datasets for code in dataset.languages}
     for code in codes:
         if code not in known:
@@ -73,8 +74,6 @@ def _codes(text: str, datasets: "Sequence[Dataset]") -> list[str]:
                 f"--languages {code}: no dataset has captions in it; "
                 f"there are {', '.join(sorted(known))}"
             )
-    if not codes:
-        raise PolyglanceError(f"--languages '{text}': names nothing; leave it out for all")
     return codes
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.data import Images
+from polyglance.cli.given import listed
 from polyglance.cli.translation import TRANSLATOR
 from polyglance.errors import PolyglanceError
 
@@ -49,13 +50,13 @@ def translate_command(
     from polyglance.translation import make_translator
     from polyglance.translation.fill import fill_languages
 
-    targets, chosen = _codes(to, "--to"), _codes(kinds, "--kinds")
+    targets, chosen = listed(to, "--to"), listed(kinds, "--kinds")
     conversion, dataset = _load(source, cache)
     if dataset.root is not None and out.resolve() == dataset.root.resolve():
         raise PolyglanceError(f"{out}: is the dataset itself; name another folder with --out")
     if not force and out.is_dir() and any(out.iterdir()):
         raise PolyglanceError(f"{out}: exists and is not empty; choose another folder, or --force")
-    made, sources = make_translator(translator), _codes(from_, "--from")
+    made, sources = make_translator(translator), listed(from_, "--from")
     filled, photos = [], dataset.images
     for code in sources:
         wanted = [target for target in targets if target != code or len(sources) == 1]
@@ -73,13 +74,6 @@ def translate_command(
     for one in filled:
         typer.echo(_line(one))
     typer.echo(f"{out}: {len(photos)} images")
-
-
-def _codes(text: str, option: str) -> list[str]:
-    found = [part.strip() for part in text.split(",") if part.strip()]
-    if not found:
-        raise PolyglanceError(f"{option} '{text}': names nothing")
-    return found
 
 
 def _load(source: str, cache: Path | None) -> "tuple[Conversion, Dataset]":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyglance.cli.given import ALL, listed, refuse_others
 from polyglance.cli.outputs import check_outputs
 from polyglance.cli.translation import TRANSLATOR
 from polyglance.errors import PolyglanceError
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
 
 NONE = "none"
 """The consistency that overrules a recipe's."""
+WITH_CRISSCROSSED = ("crisscrossed", "models", "data", "split", "seed", "cache", "json", "markdown")
 
 
 def evaluate_command(
+    context: typer.Context,
     models: Annotated[
         list[str],
         typer.Argument(metavar="MODEL...", help="Runs, or JSON files written with --ranks."),
@@ -113,6 +116,7 @@ def evaluate_command(
 ) -> None:
     """Recall per language in both directions; several models are compared with the first."""
     if crisscrossed is not None:
+        refuse_others(context, "--crisscrossed", WITH_CRISSCROSSED)
         check_outputs([json, markdown])
         _crisscrossed(models, data, split, crisscrossed, seed, cache, json, markdown)
         return
@@ -169,7 +173,7 @@ def _crisscrossed(
 
     if data is None:
         raise PolyglanceError("name COCO's images and captions with --data")
-    ratings, dataset = read_crisscrossed(folder, split), load_dataset(data)
+    ratings, dataset = read_crisscrossed(folder, split), load_dataset(data, cache)
     reports = [
         evaluate_crisscrossed(
             Model.load(Path(one)), dataset, ratings, name=one, seed=seed, cache=cache
@@ -191,12 +195,7 @@ def _model_folder(models: list[str]) -> Path:
 
 
 def _list(text: str | None, option: str) -> list[str] | None:
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts:
-        raise PolyglanceError(f"{option} '{text}': names nothing; leave it out for all")
-    return parts
+    return None if text is None else listed(text, option, ALL)
 
 
 def print_tables(tables: list["Rows"]) -> None:

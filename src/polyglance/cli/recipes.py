@@ -40,7 +40,7 @@ def list_command(
     recipes = [load_recipe(name) for name in names]
     if not parameters:
         rows = [[recipe.name, recipe.summary, recipe.paper] for recipe in recipes]
-        _print_table(["name", "what it is", "paper"], rows)
+        print_table(["name", "what it is", "paper"], rows)
         return
     from polyglance.models.parameters import CHARACTERS, FEATURES, WORDS, count_parameters
 
@@ -54,7 +54,7 @@ def list_command(
         f"characters, and image features of dimension {FEATURES}; of one language where each has "
         "a tower of its own"
     )
-    _print_table(["name", "parameters", "what it is", "paper"], rows, caption)
+    print_table(["name", "parameters", "what it is", "paper"], rows, caption)
 
 
 @recipes_app.command("show")
@@ -91,7 +91,7 @@ def fields_command(
 
         hint = nearest(pattern, [row[0] for row in field_rows()])
         raise PolyglanceError(f"no field matches '{pattern}'{hint}")
-    _print_table(["field", "type", "default", "meaning"], rows)
+    print_table(["field", "type", "default", "meaning"], rows)
 
 
 def _names(path: str) -> tuple[str, str]:
@@ -158,7 +158,7 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _print_table(header: list[str], rows: list[list[str]], caption: str | None = None) -> None:
+def print_table(header: list[str], rows: list[list[str]], caption: str | None = None) -> None:
     """A table that folds to the terminal, or tab-separated lines on a pipe."""
     if not sys.stdout.isatty():
         for row in [header, *rows]:

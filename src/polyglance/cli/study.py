@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyglance.cli.given import refuse_others
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def study_command(
+    context: typer.Context,
     name: Annotated[
         str | None, typer.Argument(help="A study's name or a YAML file; see --list.")
     ] = None,
@@ -61,8 +63,11 @@ def study_command(
         _list_studies(name)
         return
     if again is not None:
+        refuse_others(context, "--again", ("again", "name"))
         _lay_out_again(again, name or "*")
         return
+    if as_json and not plan:
+        raise PolyglanceError("--json goes with --plan; reports have NAME.json in --out")
     if name is None:
         raise PolyglanceError("give a study's name ('polyglance study --list' shows them)")
     from polyglance.data import load_dataset
@@ -197,7 +202,7 @@ def _lay_out_again(folder: Path, pattern: str) -> None:
 def _list_studies(pattern: str | None) -> None:
     from fnmatch import fnmatch
 
-    from polyglance.cli.recipes import _print_table
+    from polyglance.cli.recipes import print_table
     from polyglance.studies import load_study, study_names
     from polyglance.studies.plan import count_runs
 
@@ -211,7 +216,7 @@ def _list_studies(pattern: str | None) -> None:
         raise PolyglanceError(
             f"no study matches '{pattern}'; there are: {', '.join(study_names())}"
         )
-    _print_table(["name", "what it is", "runs by profile", "paper"], rows)
+    print_table(["name", "what it is", "runs by profile", "paper"], rows)
 
 
 def _print_plan(
@@ -272,7 +277,7 @@ def _print_plan(
 
 
 def _print_outlooks(rows: "list[Outlook]", gaps: list[str], plan: "Plan") -> None:
-    from polyglance.cli.recipes import _print_table
+    from polyglance.cli.recipes import print_table
     from polyglance.studies.times import duration
 
     for gap in gaps:
@@ -306,4 +311,4 @@ def _print_outlooks(rows: "list[Outlook]", gaps: list[str], plan: "Plan") -> Non
             ]
         )
     if cells:
-        _print_table(header, cells)
+        print_table(header, cells)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyglance.cli.given import ALL, listed
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def train_command(
     _check_out(out)
     changes = [parse_overrides(overrides or [])]
     if languages is not None:
-        codes = [code.strip() for code in languages.split(",") if code.strip()]
-        changes.append({"data.languages": codes})
+        changes.append({"data.languages": listed(languages, "--languages", ALL)})
     if seed is not None:
         changes.append({"training.seed": seed})
     chosen = load_recipe(recipe, changes)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyglance.cli.given import listed
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _sentences(
     found: dict[str, Sentences] = {}
     if data is not None:
         dataset = load_dataset(data)
-        codes = languages.split(",") if languages else dataset.split(split).languages
+        codes = listed(languages, "--languages") if languages else dataset.split(split).languages
         found = caption_sentences(dataset, codes, split)
     for option in text:
         code, equals, path = option.partition("=")

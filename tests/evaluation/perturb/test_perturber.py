@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from polyglance.data import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
@@ -123,25 +124,23 @@ def test_an_evaluation_says_what_was_changed(tmp_path: Path) -> None:
     assert evaluate(Deaf(), data, bootstrap=0, perturb="typos:1")["en"].perturbed == found
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from polyglance.cli.evaluate import evaluate_command
+def test_the_command(tmp_path: Path) -> None:
+    from polyglance.cli import app
 
     data = write_toy(tmp_path / "toy")
     run(data, tmp_path / "run", "training.epochs=1")
-    outputs = []
-    for perturb in (None, "typos:1", "code-switch:1"):
-        evaluate_command(
-            [str(tmp_path / "run")],
-            data=str(data),
-            bootstrap=0,
-            json=tmp_path / "r.json",
-            perturb=perturb,
-            lexicon=make_lexicon(tmp_path),
-        )
+    words = ["--data", str(data), "--bootstrap", "0", "--lexicon", str(make_lexicon(tmp_path))]
+    words += ["--json", str(tmp_path / "r.json")]
+    outputs, shown = [], []
+    for more in ([], ["--perturb", "typos:1"], ["--perturb", "code-switch:1"]):
+        done = CliRunner().invoke(app, ["evaluate", str(tmp_path / "run"), *words, *more])
+        assert done.exit_code == 0, done.output
+        shown.append(done.stdout)
         outputs.append(json.loads((tmp_path / "r.json").read_text(encoding="utf-8")))
     assert "perturbed" not in outputs[0]["languages"]["en"]
     assert outputs[1]["languages"]["en"]["perturbed"]["name"] == "typos:1"
     assert outputs[1]["languages"]["en"]["mr"] != outputs[0]["languages"]["en"]["mr"]
-    assert "captions with typos:1; % of words changed: de 100, en" in capsys.readouterr().out
-    with pytest.raises(PolyglanceError, match="holds ranks, and --perturb changes captions"):
-        evaluate_command(["r.json"], data=str(data), perturb="typos:0.2")
+    assert "captions with typos:1; % of words changed: de 100, en" in shown[1]
+    ranks = ["evaluate", "r.json", "--data", str(data), "--perturb", "typos:0.2"]
+    refused = CliRunner().invoke(app, ranks)
+    assert "holds ranks, and --perturb changes captions" in str(refused.exception)

@@ -103,7 +103,7 @@ class LatentRare(Variant):
     assignment: Literal["paper", "aligned", "random"] = Field(
         "paper",
         description="a word's token: by a layer of its language on the word's vector, as the paper "
-        "has it; by keys that languages share; or any, as a control",
+        "has it; by keys that languages share; or at random, as a control",
     )
     queries: Literal["images", "vectors"] = Field(
         "images",

@@ -71,9 +71,11 @@ class TupleSampling(Variant):
     )
     masked_matching: bool = Field(True, description="masked captions are matched with images, too")
     always_mask: bool = Field(
-        False, description="they are matched where masking_weight is 0 as well"
+        False, description="masked_matching holds where masking_weight is 0, too"
     )
-    detach: bool = Field(False, description="its whole captions get no gradient")
+    detach: bool = Field(
+        False, description="no gradient to the captions that masked ones are to become"
+    )
     pretrain_epochs: int = Field(
         0, ge=0, description="first epochs of cross_words alone, word tables frozen"
     )
