@@ -173,6 +173,11 @@ def test_fields_by_wildcard():
         "image.head[mlp].hidden",
         "image.head[residual-mlp].hidden",
         "image.head[bn-mlp].hidden",
+        "image.head[classes].classes",
+        "image.head[classes].temperature",
+        "image.head[classes].top",
+        "image.head[classes].start",
+        "image.head[classes].lexicon",
     ]
     assert [row[0] for row in rows("fields", "text.embedder[liwe].l*")] == [
         "text.embedder[liwe].layers"

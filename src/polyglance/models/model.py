@@ -84,6 +84,7 @@ class Model:
         rest = total - image - all_text
         frozen = sum(p.numel() for p in self.network.parameters() if not p.requires_grad)
         frozen += sum(getattr(layer, "fixed", 0) for layer in layers)
+        frozen += self.network.image.fixed
         parts = {"image": image, "words": words, "text": all_text - words}
         parts |= {"attention": rest} if rest else {}
         parts |= {"frozen": frozen} if frozen else {}

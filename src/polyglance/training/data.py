@@ -18,6 +18,7 @@ from polyglance.text.embedders import TrainingTexts, build_embedder, embedders
 from polyglance.text.embedders.base import AssignTokens
 from polyglance.text.embedders.encoded import Unseen
 from polyglance.text.tokenizers import read_words
+from polyglance.training.classes import start_classes
 from polyglance.training.conditions import select_captions
 from polyglance.vision.extract import load_features
 from polyglance.vision.features import Features
@@ -118,6 +119,8 @@ def prepare(
     if recipe.image.standardise and started.fresh:
         rows = np.unique(table.image[:grounded])
         started.model.network.image.standardise(*_statistics(features, rows))
+    if started.fresh:
+        start_classes(started.model, cache)
     embedder = started.model.embedder
     ids, continues, unseen = embedder.encode(texts, words, table.languages)
     started.model.network.observe(ids)

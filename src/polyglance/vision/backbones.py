@@ -35,6 +35,12 @@ class Backbone(Protocol):
     def at_size(self, size: int) -> "Backbone":
         """The same network for input of another size."""
 
+    def classifier(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Weights [1000, pooled_dim] and bias [1000] of ImageNet's classes in their usual order.
+
+        They take the pooled vector. None where a network has no such layer, or it is not known.
+        """
+
     def __call__(self, pixels: np.ndarray) -> BackboneOutput:
         """Encode a batch of preprocessed images, float32 [b, 3, size, size]."""
 

@@ -47,6 +47,10 @@ class TorchBackbone:
         """This one: a network of convolutions takes any size, others say so when they see it."""
         return self
 
+    def classifier(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """None: the layers of these networks have no common name."""
+        return None
+
     def __call__(self, pixels: np.ndarray) -> BackboneOutput:
         """Encode float32 [b, 3, size, size]."""
         import torch

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from polyglance.recipes.schema import (
     BatchNormMlpHead,
+    ClassesHead,
     HeadRecipe,
     LinearHead,
     MlpHead,
@@ -70,6 +71,12 @@ class ResidualMLP(nn.Module):
 @heads.register("linear")
 def _linear(recipe: LinearHead, inputs: int, outputs: int, dropout: float) -> nn.Module:
     """One linear layer."""
+    return xavier_linear(inputs, outputs)
+
+
+@heads.register("classes")
+def _classes(recipe: ClassesHead, inputs: int, outputs: int, dropout: float) -> nn.Module:
+    """The linear part; the tower adds the `ClassMixture`, which takes features as extracted."""
     return xavier_linear(inputs, outputs)
 
 

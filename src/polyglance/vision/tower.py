@@ -7,6 +7,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import ImageRecipe
 from polyglance.vision.heads import build_head
+from polyglance.vision.mixture import build_mixture
 from polyglance.vision.set_attention import SetAttention
 
 
@@ -26,10 +27,18 @@ class ImageTower(nn.Module):
         self.dropout = nn.Dropout(0.0 if recipe.head.kind == "bn-mlp" else recipe.dropout)
         self.attention = SetAttention(feature_dim) if recipe.attention else None
         self.head = build_head(recipe.head, feature_dim, dim, recipe.dropout)
+        self.classes = build_mixture(recipe.head, feature_dim, dim)
         self.activation = nn.LeakyReLU(0.1) if recipe.activation == "leaky-relu" else nn.Identity()
         self.output_dropout = nn.Dropout(recipe.output_dropout)
         self.normalise = recipe.normalise
         self.pooling = build_pooling(recipe.pooling, dim)
+
+    @property
+    def fixed(self) -> int:
+        """Numbers that come from a pretrained network and are not trained."""
+        return (
+            0 if self.classes is None else self.classes.weight.numel() + self.classes.bias.numel()
+        )
 
     def standardise(self, mean: Tensor, deviation: Tensor) -> None:
         """Centre by `mean` [F] and divide by the average of `deviation` [F] from now on."""
@@ -57,7 +66,7 @@ class ImageTower(nn.Module):
                     "image.attention is among the vectors of an image, and these features have "
                     "one: set image.feature to a grid, or image.attention=false"
                 )
-            return self._project(self._prepare(features))
+            return self._project(self._prepare(features), features)
         return self.pooling(self.vectors(features, lengths), lengths)
 
     def with_vectors(self, features: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -67,7 +76,7 @@ class ImageTower(nn.Module):
     def _embed(self, vectors: Tensor) -> Tensor:
         """Vectors of sets, prepared already where there is an attention: [n, F] → [n, D]."""
         prepared = vectors if self.attention is not None else self._prepare(vectors)
-        embedded = self._project(prepared)
+        embedded = self._project(prepared, vectors)
         return nn.functional.normalize(embedded, dim=-1, eps=1e-8) if self.normalise else embedded
 
     def _prepare(self, vectors: Tensor) -> Tensor:
@@ -76,6 +85,9 @@ class ImageTower(nn.Module):
             vectors = (vectors - self.mean) / self.scale
         return nn.functional.normalize(vectors, dim=-1, eps=1e-8) if self.unit else vectors
 
-    def _project(self, vectors: Tensor) -> Tensor:
-        """[n, F] → [n, D]."""
-        return self.output_dropout(self.activation(self.head(self.dropout(vectors))))
+    def _project(self, vectors: Tensor, extracted: Tensor) -> Tensor:
+        """Prepared vectors [n, F] and the same as extracted → [n, D]."""
+        found = self.head(self.dropout(vectors))
+        if self.classes is not None:
+            found = found + self.classes(extracted)
+        return self.output_dropout(self.activation(found))

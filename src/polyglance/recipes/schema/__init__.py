@@ -18,6 +18,7 @@ from polyglance.recipes.schema.embedders import (
 )
 from polyglance.recipes.schema.image import (
     BatchNormMlpHead,
+    ClassesHead,
     HeadRecipe,
     ImageRecipe,
     LinearHead,
@@ -83,6 +84,7 @@ __all__ = [
     "CaptioningRecipe",
     "CharGruEmbedderRecipe",
     "CharacterEmbedderRecipe",
+    "ClassesHead",
     "CompatRecipe",
     "ConsensusRecipe",
     "ConstantSchedule",

@@ -35,7 +35,24 @@ class BatchNormMlpHead(_HiddenHead):
     kind: Literal["bn-mlp"] = "bn-mlp"
 
 
-HeadRecipe = Annotated[LinearHead | MlpHead | ResidualMlpHead | BatchNormMlpHead, Kinds()]
+class ClassesHead(Variant):
+    """A linear layer plus a mixture of class vectors (ConSE, Norouzi et al. 2014)."""
+
+    kind: Literal["classes"] = "classes"
+    classes: int = Field(1000, gt=0, description="of the backbone's classifier")
+    temperature: float = Field(2.0, gt=0, description="that logits are divided by")
+    top: int = Field(20, gt=0, description="classes of an image; the others count as 0")
+    start: Literal["random", "names"] = Field(
+        "random", description="how class vectors begin; names: as the text tower embeds their names"
+    )
+    lexicon: str | None = Field(
+        None, description="lexicon.tsv.gz with the names; null is $POLYGLANCE_LEXICON"
+    )
+
+
+HeadRecipe = Annotated[
+    LinearHead | MlpHead | ResidualMlpHead | BatchNormMlpHead | ClassesHead, Kinds()
+]
 
 
 class ImageRecipe(Section):

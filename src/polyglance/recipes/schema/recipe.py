@@ -55,6 +55,7 @@ class Recipe(Section):
     @model_validator(mode="after")
     def _sections_fit(self) -> Self:
         for check in (
+            _classes,
             _text,
             _attention,
             _sampling,
@@ -68,6 +69,15 @@ class Recipe(Section):
             for problem in check(self):
                 raise ValueError(problem)
         return self
+
+
+def _classes(recipe: Recipe) -> Iterator[str]:
+    if recipe.image.head.kind == "classes" and not recipe.image.is_global:
+        yield (
+            f"image.head.kind=classes takes the whole image as its network's classifier does, and "
+            f"image.feature={recipe.image.feature} is not that; set it to "
+            "efficientnet-lite2/global, or choose another head"
+        )
 
 
 def _text(recipe: Recipe) -> Iterator[str]:

@@ -1,0 +1,44 @@
+"""The classes of a backbone: what it was trained to tell apart, as WordNet's synsets."""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import cache_dir
+from polyglance.vision.extract import open_backbone
+from polyglance.vision.features import parse_feature
+
+
+class Classifier(NamedTuple):
+    """The last layer of a network: logits of C classes are `weight · pooled vector + bias`."""
+
+    weight: np.ndarray  # [C, F]
+    bias: np.ndarray  # [C]
+    synsets: tuple[str, ...]  # [C], of WordNet 3.0, such as 02084071-n
+
+
+@cache
+def imagenet_synsets() -> tuple[str, ...]:
+    """ImageNet's 1,000 classes (ILSVRC 2012) in the order of all networks trained on them.
+
+    >>> imagenet_synsets()[0], len(imagenet_synsets())
+    ('01440764-n', 1000)
+    """
+    text = files("polyglance.vision").joinpath("imagenet_synsets.txt").read_text("ascii")
+    return tuple(f"{name[1:]}-{name[0]}" for name in text.split())
+
+
+def classifier_of(feature: str, cache: Path | None = None) -> Classifier:
+    """The classifier that takes a feature, EXTRACTOR/global; a network without one is an error."""
+    found = open_backbone(parse_feature(feature)[0], cache_dir(cache)).classifier()
+    if found is None:
+        raise PolyglanceError(
+            f"image.head.kind=classes: the network of '{feature}' has no classifier that is "
+            "known; set image.feature to efficientnet-lite2/global or another EfficientNet-Lite"
+        )
+    weight, bias = found
+    return Classifier(weight, bias, imagenet_synsets())
