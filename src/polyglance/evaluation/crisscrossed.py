@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from polyglance.evaluation.tables import Rows
 
 POSITIVE = {"sits": 3.0, "sts": 3.0, "sis": 2.5}
-"""Ratings from which a pair is a match (Parekh et al. 2021, §5.1; vse_infty's code)."""
+"""Average ratings from which a pair is a match.
+
+Those of captions (sts) and of images (sis) are in vse_infty's code (lib/evaluation.py, cxc_intra),
+which names the paper of Crisscrossed Captions for them. It reads the matches of captions with
+images (sits) from a file, without a threshold, so that this one is unchecked: docs/evaluation.md.
+"""
 DIRECTIONS = {"i2t": "I→T", "t2i": "T→I", "t2t": "T→T", "i2i": "I→I"}
 ROUNDS = 1000
 CHUNK = 512
@@ -160,7 +165,8 @@ def recall(
     """Recalls of the best match of every query that has one.
 
     Ties count as in all evaluations here: the item with the lower number comes first. A query is
-    not an item of its own search; vse_infty's code gives it the score 0 there instead.
+    not an item of its own search; vse_infty's code gives it the score 0 there, which differs where
+    its best match has a negative score.
 
     Args:
         queries: [n, D], normalised.
@@ -189,10 +195,11 @@ def recall(
 def correlate(
     queries: np.ndarray, items: np.ndarray, rated: Ratings, seed: int = 0, rounds: int = ROUNDS
 ) -> Correlation:
-    """Sampled Spearman correlation (Parekh et al. 2021, §5.2).
+    """Sampled Spearman correlation with the ratings of Crisscrossed Captions.
 
     Of half of the queries, drawn anew in every round, one rated pair each: pairs of one query do
-    not count as independent. The first column of the files is the query.
+    not count as independent. The first column of the files is the query. Neither the repository of
+    the ratings nor vse_infty has code for this, so the scheme is unchecked: docs/evaluation.md.
 
     Args:
         queries: [n, D], normalised.
