@@ -149,3 +149,10 @@ def test_vectors_of_another_dimension_are_told(tmp_path: Path) -> None:
     texts = training_texts({"en": ["dog"]})
     with pytest.raises(PolyglanceError, match=r"dimension 3, .* set text.embedder.word_dim=3"):
         TableEmbedder.build(recipe, texts)
+
+
+def test_punctuation_is_no_word_that_could_be_known() -> None:
+    embedder = TableEmbedder(recipe_of(), {"": Vocabulary(["dog", ","])})
+    found = embedder.read(["a dog, running.", "zebra,", "..."], "en")
+    assert found[0] == (("a", "dog", "running"), ("a", "running"))
+    assert found[1:] == [(("zebra",), ("zebra",)), ((), ())]
