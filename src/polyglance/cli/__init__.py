@@ -12,6 +12,7 @@ from polyglance.cli.add_language import add_language_command
 from polyglance.cli.align import align_command
 from polyglance.cli.compact import compact_command
 from polyglance.cli.data import data_app
+from polyglance.cli.data_emoji import emoji_command
 from polyglance.cli.data_lexicon import lexicon_command
 from polyglance.cli.data_merge import merge_command
 from polyglance.cli.data_translate import translate_command
@@ -63,6 +64,7 @@ def _root(
 
 
 data_app.command("translate")(translate_command)
+data_app.command("emoji")(emoji_command)
 data_app.command("lexicon")(lexicon_command)
 data_app.command("merge")(merge_command)
 app.add_typer(data_app, name="data")

@@ -1,0 +1,74 @@
+"""`polyglance data emoji`: a dataset of emoji with their names in many languages."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polyglance.errors import PolyglanceError
+
+
+def emoji_command(
+    out: Annotated[Path, typer.Argument(help="the dataset folder to write")],
+    names: Annotated[
+        Path,
+        typer.Option(
+            help="folder of npm's cldr-annotations-full, or of pip's emoji",
+        ),
+    ],
+    pictures: Annotated[
+        list[str],
+        typer.Option(
+            metavar="[NAME=]DIR", help="files called by code points (1f34e.png); may be repeated"
+        ),
+    ],
+    languages: Annotated[
+        str | None, typer.Option(help="of the names, with commas between; all by default")
+    ] = None,
+    listing: Annotated[
+        Path | None,
+        typer.Option("--list", help="emoji-datasource's emoji.json: flags and signs are left out"),
+    ] = None,
+    category: Annotated[
+        list[str] | None, typer.Option(help="of --list, such as 'Food & Drink'; may be repeated")
+    ] = None,
+    held_out: Annotated[
+        float, typer.Option(min=0, max=1, help="share of concepts in val and test together")
+    ] = 0.25,
+    background: Annotated[str, typer.Option(help="colour behind the emoji")] = "white",
+) -> None:
+    """Write emoji with their names in many languages as a dataset folder, split by concept."""
+    from polyglance.data.emoji import EmojiOptions, write_emoji
+
+    codes = [code.strip() for code in languages.split(",")] if languages else None
+    options = EmojiOptions(codes, listing, category or None, held_out, background)
+    written = write_emoji(out, names, _sets(pictures), options)
+    spoken = {code for entry in written.images for code in entry.captions}
+    counts = Counter(entry.split for entry in written.images)
+    splits = ", ".join(f"{counts[split]} {split}" for split in ("train", "val", "test"))
+    if written.dropped:
+        typer.echo(
+            f"note: {written.dropped} names were left out of train because an emoji of val or "
+            "test has them as well",
+            err=True,
+        )
+    total = sum(len(entry.captions) for entry in written.images)
+    typer.echo(
+        f"{out}: {len(written.images)} images ({splits}), {total} names, {len(spoken)} languages"
+    )
+
+
+def _sets(given: list[str]) -> dict[str, Path]:
+    """Name of a set of pictures → its folder."""
+    found: dict[str, Path] = {}
+    for text in given:
+        name, separator, folder = text.partition("=")
+        path = Path(folder if separator else text).expanduser()
+        name = name if separator else path.resolve().name
+        if not name or name in found or "/" in name or name.startswith("."):
+            raise PolyglanceError(
+                f"--pictures '{text}': give each folder a name of its own, such as noto={path}"
+            )
+        found[name] = path
+    return found
