@@ -221,7 +221,7 @@ def _guess(recipe: Recipe, updates: int, parameters: int) -> float:
     """Seconds: three products for each parameter, word and vector of a batch, forward and back."""
     settings = recipe.text.embedder
     table = 10_000 * getattr(settings, "word_dim", 0) if settings.kind == "table" else 0
-    vectors = 1 if recipe.image.feature.endswith("/global") else SETS
+    vectors = 1 if recipe.image.is_global else SETS
     each = max(WORDS_OF_A_CAPTION, vectors)
     products = 6.0 * recipe.training.batch_size * each * max(1, parameters - table)
     return updates * products / (EFFICIENCY * _speed())
