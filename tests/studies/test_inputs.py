@@ -46,9 +46,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 LEXICON = {"text.embedder.corpus": "lexicon"}
+NAMES = {"kind": "classes", "start": "names"}
 CASES = [
     ("mule", LEXICON, "lexicon.tsv", "text.embedder.lexicon"),
     ("dictionary", {}, "lexicon.tsv", "text.embedder.lexicon"),
+    ("nce", {"image.head": NAMES}, "lexicon.tsv", "image.head.lexicon"),
     ("mule", {"text.embedder.vectors": "vec"}, "vec/de.vec", "text.embedder.vectors:de"),
     ("liwe-glove", {"text.embedder.vectors": "glove.txt"}, "glove.txt", "text.embedder.vectors"),
     (

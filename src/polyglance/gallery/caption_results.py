@@ -46,7 +46,7 @@ class CaptionResults:
     def write_sheet(
         self, path: str | Path, title: str | None = None, fonts: Sequence[Path] = ()
     ) -> list[str]:
-        """Write images with their captions beside them as PNG, as in LIWE's Figure 4.
+        """Write images with their captions beside them (LIWE's Figure 4); its name says the format.
 
         Captions that belong to another image get a cross, where that is known.
 

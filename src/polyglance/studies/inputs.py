@@ -9,7 +9,7 @@ from pathlib import Path
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe
-from polyglance.recipes.schema import TransferRecipe
+from polyglance.recipes.schema import ClassesHead, TransferRecipe
 from polyglance.studies.digests import Digests
 from polyglance.text.lexicon import lexicon_files, lexicon_path
 from polyglance.text.vectors.read import SUFFIXES, vector_file
@@ -68,6 +68,10 @@ def run_inputs(recipe: Recipe, languages: Sequence[str], lexicon: Path | None) -
     if (what := needs_lexicon(recipe)) is not None:
         own = getattr(text.embedder, "lexicon", None)
         found.append(Input("text.embedder.lexicon", _lexicon(own or lexicon), what))
+    head = recipe.image.head
+    if isinstance(head, ClassesHead) and head.start == "names":
+        path = _lexicon(head.lexicon or lexicon)
+        found.append(Input("image.head.lexicon", path, "image.head.start=names"))
     if (vectors := getattr(text.embedder, "vectors", None)) is not None:
         found += _vectors("text.embedder.vectors", Path(vectors).expanduser(), named)
     for name in ("text.encoder", "text.embedder"):
