@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from polyglance.gallery import search
     from polyglance.models import Model
     from polyglance.recipes import Recipe, load_recipe, recipe_names
+    from polyglance.runtime import export_model as export
     from polyglance.training import Callback
     from polyglance.transfer import add_language
     from polyglance.transfer import train_recipe as train
@@ -40,6 +41,7 @@ _PLACES = {
     "Report": "polyglance.evaluation",
     "add_language": "polyglance.transfer",
     "evaluate": "polyglance.evaluation",
+    "export": "polyglance.runtime.export:export_model",
     "load": "polyglance.models:Model.load",
     "load_dataset": "polyglance.data",
     "load_recipe": "polyglance.recipes",
@@ -61,6 +63,7 @@ __all__ = [
     "__version__",
     "add_language",
     "evaluate",
+    "export",
     "load",
     "load_dataset",
     "load_recipe",

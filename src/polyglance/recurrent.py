@@ -117,6 +117,27 @@ class _Direction(torch.autograd.Function):
         return input_grads, gate_grads.t() @ previous, gate_grads.sum(0), None, None
 
 
+class _OnnxGRU(torch.autograd.Function):
+    """ONNX's operator `GRU`, for the tracer: its values in torch are not asked for."""
+
+    @staticmethod
+    def symbolic(graph: Any, *inputs: Any) -> Any:
+        *values, hidden, direction = inputs
+        return graph.op(
+            "GRU",
+            *values,
+            hidden_size_i=hidden,
+            direction_s=direction,
+            linear_before_reset_i=1,
+            outputs=2,
+        )[0]
+
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, *others: Any) -> Tensor:
+        weights, hidden = others[0], others[-2]
+        return vectors.new_zeros(vectors.shape[0], len(weights), vectors.shape[1], hidden)
+
+
 class PackedGRU(nn.GRU):
     """One-layer GRU or BiGRU over distinct word vectors and where they occur.
 
@@ -165,6 +186,30 @@ class PackedGRU(nn.GRU):
         index = torch.arange(vectors.shape[0] * vectors.shape[1]).view(vectors.shape[:2])
         return self.encode(vectors.flatten(0, 1), index, lengths.cpu())
 
+    def traced(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """States [B, T, hidden·directions] of sequences [B, T, input], for an export to ONNX.
+
+        ONNX's operator takes padded sequences with their lengths, and its gates are in the order
+        update, reset, candidate, where torch's are reset, update, candidate.
+        """
+        suffixes = ["l0", "l0_reverse"] if self.bidirectional else ["l0"]
+        both = [
+            torch.stack([_onnx_order(getattr(self, f"{name}_{suffix}")) for suffix in suffixes])
+            for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        ]
+        inputs, recurrent, *biases = both
+        direction = "bidirectional" if self.bidirectional else "forward"
+        states = _OnnxGRU.apply(
+            vectors.transpose(0, 1),
+            inputs,
+            recurrent,
+            torch.cat(biases, 1),
+            lengths.to(torch.int32),
+            self.hidden_size,
+            direction,
+        )  # [T, directions, B, hidden]
+        return states.permute(2, 0, 1, 3).flatten(2)
+
     def _together(self, words: Tensor, index: Tensor, lengths: Tensor, packing: Packing) -> Tensor:
         """Both directions in one pass: step t reads token t and the t-th from the end."""
         hidden, tokens = self.hidden_size, index.reshape(-1)
@@ -193,6 +238,12 @@ class PackedGRU(nn.GRU):
     def _recurrent(self, suffix: str) -> tuple[Tensor, Tensor]:
         """[3H, H] and [3H]."""
         return getattr(self, f"weight_hh_{suffix}"), getattr(self, f"bias_hh_{suffix}")
+
+
+def _onnx_order(weight: Tensor) -> Tensor:
+    """Reset, update, candidate [3H, …] → update, reset, candidate."""
+    reset, update, candidate = weight.detach().chunk(3)
+    return torch.cat([update, reset, candidate])
 
 
 def _by_gate(parts: list[Tensor]) -> Tensor:

@@ -18,6 +18,7 @@ from polyglance.cli.data_merge import merge_command
 from polyglance.cli.data_translate import translate_command
 from polyglance.cli.demo import demo_command
 from polyglance.cli.evaluate import evaluate_command
+from polyglance.cli.export import export_command
 from polyglance.cli.features import features_command
 from polyglance.cli.pooling import pooling_command
 from polyglance.cli.recipes import recipes_app
@@ -78,6 +79,7 @@ app.command("study")(study_command)
 app.command("vectors")(vectors_command)
 app.command("align")(align_command)
 app.command("compact")(compact_command)
+app.command("export")(export_command)
 app.command("add-language")(add_language_command)
 app.command("demo")(demo_command)
 

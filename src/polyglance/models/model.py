@@ -11,20 +11,18 @@ import torch
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.given import GivenImage, as_files
-from polyglance.errors import ImageProblem, NoWords, PolyglanceError, UnreadableImageWarning
+from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
 from polyglance.files import atomic, has_file, write_json
 from polyglance.models.attention import Sets
 from polyglance.models.folder import CONFIG, FORMAT, WEIGHTS, read_config, read_weights
 from polyglance.models.network import Network, build_network
-from polyglance.models.unknown import warn_of_unknown
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.sets import Embeddings, VectorSets
 from polyglance.similarity import scores
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch
-from polyglance.text.tokenizers import read_words
-from polyglance.text.tokenizers.base import codes_of
+from polyglance.text.reading import read_ids, warn_of_unknown
 from polyglance.trust import trusting
 from polyglance.vision.extract import extract, load_features
 from polyglance.vision.features import Features
@@ -99,11 +97,7 @@ class Model:
             texts: n texts.
             languages: the language of all, or of each; None where it is not known.
         """
-        read, words = read_words(self.recipe.text, texts, languages)
-        for index, found in enumerate(words):
-            if not found:
-                raise NoWords(texts[index], index)
-        return self.embedder.encode(read, words, codes_of(languages, len(texts)))
+        return read_ids(self.embedder, texts, languages)
 
     def encode_text(
         self,
@@ -126,7 +120,7 @@ class Model:
         """
         texts = [texts] if isinstance(texts, str) else list(texts)
         tokens = self.tokens(texts, language)
-        warn_of_unknown(self, texts, language, stacklevel=3)
+        warn_of_unknown(self.embedder, texts, language, self.languages, stacklevel=3)
         return self.encode_tokens(tokens, language, batch_size, show_progress)
 
     def unknown_words(

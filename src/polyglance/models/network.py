@@ -10,7 +10,8 @@ from polyglance.ragged import Ragged
 from polyglance.recipes.schema import OrderRecipe, Recipe
 from polyglance.registry import Registry
 from polyglance.text.embedders import Embedder, TextBatch
-from polyglance.text.embedders.table import TableEmbedder, WordTable
+from polyglance.text.embedders.table import TableEmbedder
+from polyglance.text.embedders.table_layer import WordTable
 from polyglance.text.encoders import LanguageTowers, TextTower, Tower, TransformerTower
 from polyglance.vision.tower import ImageTower
 
@@ -63,17 +64,17 @@ class TwoTower(Network):
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Features [B, F], or sets [B, K, F] with lengths → embeddings [B, D]."""
         found = self.image(features, lengths)
-        placed = found if self.no_imgnorm else self._place(found)
+        placed = found if self.no_imgnorm else self.place(found)
         return placed if self.consensus is None else self.consensus.images(placed).fused
 
     def embed_with_vectors(self, features: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Sets [B, K, F] with lengths [B] → embeddings [B, D], and what they pool [B, K, D]."""
         found, vectors = self.image.with_vectors(features, lengths)
-        return found if self.no_imgnorm else self._place(found), vectors
+        return found if self.no_imgnorm else self.place(found), vectors
 
     def embed_text(self, batch: TextBatch, language: str | None = None) -> Tensor:
         """Texts [B, T] of a language → embeddings [B, D]."""
-        placed = self._place(self.text(batch, language))
+        placed = self.place(self.text(batch, language))
         if self.consensus is None:
             return placed
         return self.consensus.texts(placed, batch.ids, batch.lengths).fused
@@ -87,12 +88,12 @@ class TwoTower(Network):
     def image_levels(self, features: Tensor, lengths: Tensor | None = None) -> Levels:
         """What a consensus-aware embedding of images is made of."""
         assert self.consensus is not None
-        return self.consensus.images(self._place(self.image(features, lengths)))
+        return self.consensus.images(self.place(self.image(features, lengths)))
 
     def text_levels(self, batch: TextBatch, language: str | None = None) -> Levels:
         """The same of texts."""
         assert self.consensus is not None
-        placed = self._place(self.text(batch, language))
+        placed = self.place(self.text(batch, language))
         return self.consensus.texts(placed, batch.ids, batch.lengths)
 
     def embed_with_averages(
@@ -106,13 +107,14 @@ class TwoTower(Network):
             counted: [B, T] bool, the words that averages are over; all by default.
         """
         texts, averages = self.text.with_averages(batch, languages, counted)
-        return self._place(texts), l2(averages)
+        return self.place(texts), l2(averages)
 
     def scores(self, images: Tensor, captions: Tensor) -> Tensor:
         """Embeddings [N, D], [M, D] → scores [N, M], higher is closer."""
         return tensor_scores.get(self.similarity)(images, captions)
 
-    def _place(self, vectors: Tensor) -> Tensor:
+    def place(self, vectors: Tensor) -> Tensor:
+        """What a tower gives [B, D] → embeddings [B, D]."""
         placed = l2(vectors)
         return placed if self.similarity == "cosine" else placed.abs()
 

@@ -29,6 +29,9 @@ class BiGRU(nn.Module):
         self.gru = PackedGRU(inputs, WIDTH, bidirectional=True)
 
     def forward(self, codes: Tensor, lengths: Tensor) -> Tensor:
+        if torch.jit.is_tracing():
+            forward, backward = self.gru.traced(codes, lengths).chunk(2, 2)
+            return (forward + backward) / 2
         states, packing = self.gru.encode_padded(codes, lengths)
         mean = states.unflatten(1, (2, WIDTH)).mean(1)
         padded = mean.new_zeros(codes.shape[0] * codes.shape[1], WIDTH)
@@ -69,9 +72,10 @@ class Scorer(nn.Module):
         """[count, 32], the sequence model's input of ranks 0…count−1."""
         return position_code(count).to(self.score.weight)
 
-    def forward(self, lengths: Tensor) -> Tensor:
-        codes = self.codes(int(lengths.max())).expand(len(lengths), -1, -1)
-        return self.scores(codes, lengths)
+    def forward(self, lengths: Tensor, count: int | None = None) -> Tensor:
+        """lengths [L] → scores [L, M], M the largest of them or `count`."""
+        codes = self.codes(int(lengths.max()) if count is None else count)
+        return self.scores(codes.expand(lengths.shape[0], -1, -1), lengths)
 
     def scores(self, codes: Tensor, lengths: Tensor) -> Tensor:
         """codes [L, M, inputs] → scores [L, M], or [L, M, outputs]."""
@@ -111,5 +115,5 @@ class Interpolated(nn.Module):
         super().__init__()
         self.knots = nn.Parameter(torch.zeros(INTERPOLATED))
 
-    def forward(self, lengths: Tensor) -> Tensor:
-        return interpolation(lengths, INTERPOLATED, self.knots) @ self.knots
+    def forward(self, lengths: Tensor, count: int | None = None) -> Tensor:
+        return interpolation(lengths, INTERPOLATED, self.knots, count) @ self.knots

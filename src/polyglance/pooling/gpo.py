@@ -63,7 +63,11 @@ class GPO(Pooling):
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         ranked = descending(vectors, lengths)
-        return weigh(ranked, self.coefficients(lengths)).to(vectors.dtype)
+        if torch.jit.is_tracing():  # what depends on values, such as distinct sizes, has no trace
+            weights = masked_softmax(self.generator(lengths, ranked.shape[2]), lengths)
+        else:
+            weights = self.coefficients(lengths)
+        return weigh(ranked, weights).to(vectors.dtype)
 
     def coefficients(self, lengths: Tensor) -> Tensor:
         """lengths [L] → θ [L, M], or [L, M, D] if every dimension has its own; 0 past a length."""

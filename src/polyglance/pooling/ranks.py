@@ -11,22 +11,24 @@ KNOTS = 21
 """Of FSPool: 20 pieces (Zhang et al. 2020)."""
 
 
-def interpolation(lengths: Tensor, knots: int, like: Tensor) -> Tensor:
+def interpolation(lengths: Tensor, knots: int, like: Tensor, count: int | None = None) -> Tensor:
     """Linear interpolation of knots to n ranks, [L, M, knots].
 
     Rank k = 0…n−1 stands at k / (n − 1) of the way; rows past a length are 0.
 
     Args:
-        lengths: [L], n of each; M is the largest.
+        lengths: [L], n of each.
         knots: how many there are.
         like: a tensor of the type wanted.
+        count: M; the largest length by default.
 
     >>> interpolation(torch.tensor([3]), 2, torch.zeros(()))[0]
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000],
             [0.0000, 1.0000]])
     """
-    ranks = torch.arange(int(lengths.max()), device=lengths.device)
+    count = int(lengths.max()) if count is None else count
+    ranks = torch.arange(count, device=lengths.device)
     gaps = (lengths - 1).clamp(min=1).unsqueeze(1)
     places = (ranks.to(like.dtype) * (knots - 1) / gaps).unsqueeze(2)
     near = 1 - (places - torch.arange(knots, device=lengths.device)).abs()
@@ -46,7 +48,7 @@ class KMaxPool(Pooling):
         self.k = k
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        if self.k >= int(lengths.max()):
+        if not torch.jit.is_tracing() and self.k >= int(lengths.max()):
             return MeanPool(self.dim)(vectors, lengths)
         total = descending(vectors, lengths)[:, :, : self.k].sum(2)
         # Each sample has its own k: a short one must not shrink those after it.
@@ -79,5 +81,5 @@ class FSPool(Pooling):
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         ranked = descending(vectors, lengths)
         # Mixing the ranks first spares the [B, M, D] weights.
-        mixed = ranked @ interpolation(lengths, KNOTS, ranked)  # [B, D, KNOTS]
+        mixed = ranked @ interpolation(lengths, KNOTS, ranked, ranked.shape[2])  # [B, D, KNOTS]
         return (mixed * self.weight).sum(2).to(vectors.dtype)

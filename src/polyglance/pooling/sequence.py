@@ -1,10 +1,11 @@
 """Poolings that look at the vectors together: self-attention, a GRU, graph reasoning."""
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from polyglance.pooling.base import Pooling, poolings, valid
-from polyglance.pooling.simple import MeanPool
+from polyglance.pooling.simple import MeanPool, last
 from polyglance.recurrent import PackedGRU
 
 LAYERS = 4
@@ -56,6 +57,8 @@ class Seq2SeqPool(Pooling):
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         inputs, _ = _prepare(vectors, lengths, next(self.gru.parameters()))
+        if torch.jit.is_tracing():
+            return last(self.gru.traced(inputs, lengths), lengths).to(vectors.dtype)
         states, packing = self.gru.encode_padded(inputs, lengths)
         return states[packing.last].to(vectors.dtype)
 
@@ -143,7 +146,9 @@ def gcn_seq2seq(dim: int) -> ReasoningPool:
 
 def _prepare(vectors: Tensor, lengths: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """Vectors [B, M, D] of the weight's type with zeros past the lengths, and the mask [B, M]."""
-    vectors = vectors[:, : int(lengths.max())].to(weight.dtype)
+    if not torch.jit.is_tracing():  # which knows no lengths
+        vectors = vectors[:, : int(lengths.max())]
+    vectors = vectors.to(weight.dtype)
     mask = valid(vectors, lengths)
     return vectors.masked_fill(~mask.unsqueeze(2), 0), mask
 

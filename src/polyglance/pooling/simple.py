@@ -43,7 +43,12 @@ class LastPool(Pooling):
     """
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        return vectors[torch.arange(len(vectors), device=vectors.device), lengths - 1]
+        return last(vectors, lengths)
+
+
+def last(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """The last valid vectors [B, D] of [B, K, D]."""
+    return vectors[torch.arange(vectors.shape[0], device=vectors.device), lengths - 1]
 
 
 @poolings.register("first")

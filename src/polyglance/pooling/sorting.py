@@ -25,12 +25,13 @@ def descending(vectors: Tensor, lengths: Tensor) -> Tensor:
 
     Entry k is the k-th largest valid value of the dimension, and 0 past the length.
     """
+    if torch.jit.is_tracing():  # M is K: a trace knows no lengths
+        return _plain(wide(vectors), ~valid(vectors, lengths).unsqueeze(1))
     vectors = wide(vectors[:, : int(lengths.max())])
     padding = ~valid(vectors, lengths).unsqueeze(1)  # [B, 1, M]
     outside = padding if bool(padding.any()) else None
     native = vectors.dtype == torch.float32 and vectors.device.type == "cpu"
-    traced = torch.compiler.is_compiling() or torch.jit.is_tracing()
-    if not native or traced or vectors.shape[1] > PLACES:
+    if not native or torch.compiler.is_compiling() or vectors.shape[1] > PLACES:
         return _plain(vectors, outside)
     if vectors.requires_grad and torch.is_grad_enabled():
         return _Sort.apply(vectors, outside)

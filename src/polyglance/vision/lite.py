@@ -59,21 +59,29 @@ class LiteBackbone:
     def _load(self) -> Network:
         if self.engine == "torch" or not _importable("onnxruntime"):
             return eager(grid_module(self.lite))
+        try:
+            return self._converted()[1]
+        except ImportError:  # without the onnx package torch cannot export
+            return eager(grid_module(self.lite))
+
+    def to_onnx(self) -> bytes:
+        """The network as ONNX: `pixels` [b, 3, size, size] → `grid` [b, dim, side, side]."""
+        return self._converted()[0]
+
+    def _converted(self) -> tuple[bytes, Network]:
+        """The network as ONNX, from the cache or converted now, and running."""
         path = self.cache / "backbones" / f"{self.identity}.onnx"
         if path.is_file():
             with contextlib.suppress(Exception):  # a damaged file is converted again
-                return session(path.read_bytes())
+                model = path.read_bytes()
+                return model, session(model)
         module = grid_module(self.lite)
-        original = eager(module)
-        try:
-            model = export(module, self.preprocessing.size)
-        except ImportError:  # without the onnx package torch cannot export
-            return original
+        model = export(module, self.preprocessing.size)
         converted = session(model)
-        check_equal(self.lite.name, converted, original, self.preprocessing.size)
+        check_equal(self.lite.name, converted, eager(module), self.preprocessing.size)
         with atomic(path) as handle:
             handle.write(model)
-        return converted
+        return model, converted
 
 
 def eager(module: Any) -> Network:

@@ -50,6 +50,9 @@ class ImageTower(nn.Module):
         mask = valid(features, lengths)
         if self.attention is not None:
             features = self.attention(self._prepare(features), mask)
+        if torch.jit.is_tracing():
+            every = self._embed(features.flatten(0, 1)).view(mask.shape[0], mask.shape[1], -1)
+            return every.masked_fill(~mask.unsqueeze(2), 0)
         if bool(mask.all()):
             return self._embed(features.flatten(0, 1)).unflatten(0, mask.shape)
         # Rows of a flat index are copied whole: twice as fast as by a mask.

@@ -15,7 +15,7 @@ from polyglance.text.embedders.characters.alphabet import Alphabet
 from polyglance.text.embedders.characters.forms import FIRST, LAST, Form, FormTable
 from polyglance.text.embedders.encoded import FIRST_UNSEEN
 from polyglance.text.embedders.layer import FIRST_ADDED
-from polyglance.text.embedders.table import WordTable
+from polyglance.text.embedders.table_layer import WordTable
 from tests.text.embedders.texts import encode, ids_of
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polyglance.text.embedders.encoded import FIRST_UNSEEN, TextBatch, Unseen
 from polyglance.text.embedders.layer import FIRST_ADDED, AddedRows, WordLayer, split_unseen
-from polyglance.text.embedders.table import WordTable
+from polyglance.text.embedders.table_layer import WordTable
 
 
 class Watched(WordTable):

@@ -11,7 +11,7 @@ import torch
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import TableEmbedder, Vocabulary, load_embedder
-from polyglance.text.embedders.table import WordTable
+from polyglance.text.embedders.table_layer import WordTable
 from polyglance.text.embedders.vocabulary import SPECIALS
 from tests.models.small import table_model
 from tests.text.embedders.texts import encode, ids_of, training_texts

@@ -13,7 +13,7 @@ from polyglance.errors import NoWords, PolyglanceError
 from polyglance.gallery.query import check_query
 from polyglance.recipes import load_recipe
 from polyglance.text.embedders import PieceEmbedder, TextBatch, load_embedder
-from polyglance.text.embedders.transformer import FrozenTransformer
+from polyglance.text.embedders.transformer_layer import FrozenTransformer
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
 from polyglance.vision.extract import load_features

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from polyglance.recipes import load_recipe
 from polyglance.recipes.schema import CompatRecipe, Recipe, SelfAttentionRecipe, TextRecipe
 from polyglance.text.embedders import TextBatch
-from polyglance.text.embedders.table import WordTable
+from polyglance.text.embedders.table_layer import WordTable
 from polyglance.text.encoders.self_attention import SelfAttention
 from polyglance.text.encoders.tower import TextTower
 

@@ -6,7 +6,7 @@ import torch
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import TextBatch
 from polyglance.text.embedders.layer import FIRST_ADDED, AddedRows
-from polyglance.text.embedders.table import WordTable
+from polyglance.text.embedders.table_layer import WordTable
 from polyglance.text.encoders.tower import LanguageTowers, TextTower, Tower
 
 SMALL = ["text.encoder.hidden=6", "text.embedder.word_dim=5", "joint.dim=6"]

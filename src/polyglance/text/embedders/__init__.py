@@ -1,4 +1,9 @@
-"""How words become vectors: one module or package for each way."""
+"""How words become vectors: one module or package for each way.
+
+Reading texts into ids needs no torch, so whatever has layers is imported when it is first used.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from polyglance.text.embedders.added import AddedEmbedder
 from polyglance.text.embedders.base import (
@@ -13,11 +18,13 @@ from polyglance.text.embedders.base import (
 from polyglance.text.embedders.characters.embedder import CharacterEmbedder
 from polyglance.text.embedders.encoded import EncodedTexts, TextBatch
 from polyglance.text.embedders.fixed.embedder import VectorsEmbedder
-from polyglance.text.embedders.layer import WordLayer
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.text.embedders.transformer import PieceEmbedder
 from polyglance.text.embedders.universal.embedder import UniversalEmbedder
 from polyglance.text.embedders.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from polyglance.text.embedders.layer import WordLayer
 
 __all__ = [
     "AddedEmbedder",
@@ -38,3 +45,11 @@ __all__ = [
     "load_embedder",
     "register",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "WordLayer":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from polyglance.text.embedders.layer import WordLayer
+
+    return WordLayer

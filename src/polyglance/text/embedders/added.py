@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from polyglance.text.embedders.base import (
     Words,
     embedders,
 )
-from polyglance.text.embedders.encoded import EncodedTexts
-from polyglance.text.embedders.layer import FIRST_ADDED, AddedRows, WordLayer
+from polyglance.text.embedders.encoded import FIRST_ADDED, EncodedTexts
 from polyglance.text.embedders.vocabulary import END, PAD, START
 from polyglance.text.inflection import InflectionIndex
+
+if TYPE_CHECKING:
+    from polyglance.text.embedders.layer import AddedRows, WordLayer
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,12 @@ class AddedEmbedder(Embedder):
     def towers(self) -> list[str]:
         return self.base.towers
 
-    def layer(self, tower: str = "") -> WordLayer:
+    def layer(self, tower: str = "") -> "WordLayer":
         return self.base.layer(tower)
 
-    def added_rows(self, tower: str, dim: int) -> AddedRows | None:
+    def added_rows(self, tower: str, dim: int) -> "AddedRows | None":
+        from polyglance.text.embedders.layer import AddedRows
+
         codes = [code for code, own in self.added.items() if tower in ("", own.pivot)]
         if not codes:
             return None

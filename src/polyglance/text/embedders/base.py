@@ -213,6 +213,10 @@ class Embedder(ABC):
         """(a sentence, which of its ids is the word's) for each of the places."""
         return [([word], 0)]
 
+    def portable(self) -> "Embedder":
+        """What reads texts and saves no vectors, where these are stored elsewhere."""
+        return self
+
     def compact(self) -> "Embedder":
         """The deployed form: vectors stored, not computed."""
         raise PolyglanceError(

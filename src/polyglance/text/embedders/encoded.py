@@ -11,6 +11,10 @@ from polyglance.ragged import Ragged
 if TYPE_CHECKING:
     from torch import Tensor
 
+PAD = 0
+"""The id that fills up texts; past a text's length it never counts."""
+FIRST_ADDED = 1 << 30
+"""Where ids of added words begin; no vocabulary grows this large."""
 FIRST_UNSEEN = 1 << 29
 """Where the ids of words begin that an embedder has no id for; no vocabulary grows this large."""
 

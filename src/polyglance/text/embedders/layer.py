@@ -3,11 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from polyglance.text.embedders.encoded import FIRST_UNSEEN, TextBatch, Unseen
-
-FIRST_ADDED = 1 << 30
-"""Where ids of added words begin; no vocabulary grows this large."""
-PAD = 0
+from polyglance.errors import PolyglanceError
+from polyglance.text.embedders.encoded import FIRST_ADDED, FIRST_UNSEEN, PAD, TextBatch, Unseen
 
 
 def module_name(language: str) -> str:
@@ -36,6 +33,14 @@ class WordLayer(nn.Module):
             unseen: words of this call that were never trained on.
         """
         raise TypeError("a word layer defines forward()")
+
+    def known_ids(self) -> Tensor:
+        """All ids [n] whose vectors depend on nothing but the id, ascending; to store them."""
+        raise PolyglanceError(f"the vectors of {type(self).__name__} cannot be stored")
+
+    def unseen_words(self) -> "UnseenWords | None":
+        """What makes vectors of words that have no id; None where there are no such words."""
+        return None
 
     def look_up(self, batch: TextBatch, added: "AddedRows | None") -> tuple[Tensor, Tensor]:
         """Vectors [U, dim], and which of them stands where [B, T]."""
@@ -67,6 +72,14 @@ class WordLayer(nn.Module):
         return 0
 
 
+class UnseenWords(nn.Module):
+    """Words that only a call has: the columns of its `Unseen` → vectors [n, dim]."""
+
+    def example(self, count: int) -> dict[str, Tensor]:
+        """Columns of `count` words, by name in the order that `forward` takes them."""
+        raise TypeError("a layer of unseen words defines example()")
+
+
 def split_unseen(ids: Tensor, unseen: Unseen | None) -> tuple[Tensor, Tensor | None]:
     """Ids [U] with 0 in the place of unseen ones, and which are unseen [U]; None: none are."""
     if unseen is None:
@@ -87,6 +100,14 @@ class AddedRows(nn.Module):
         self.tables = nn.ParameterDict(
             {name: torch.zeros(count, dim) for name, (_, count) in self.ranges.items()}
         )
+
+    def known_ids(self) -> Tensor:
+        """The ids of all added words [n], in the order of the tables."""
+        return torch.cat([torch.arange(first, first + n) for first, n in self.ranges.values()])
+
+    def vectors(self) -> Tensor:
+        """Those of `known_ids`, [n, dim]."""
+        return torch.cat(list(self.tables.values()))
 
     def look_up(
         self, words: WordLayer, ids: Tensor, counts: Tensor, unseen: Unseen | None

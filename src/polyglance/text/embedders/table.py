@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
 
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json
@@ -25,35 +22,14 @@ from polyglance.text.embedders.base import (
     register,
 )
 from polyglance.text.embedders.characters.known_vectors import vectors_of
-from polyglance.text.embedders.encoded import EncodedTexts, Unseen
-from polyglance.text.embedders.layer import WordLayer
+from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN, Vocabulary
 from polyglance.text.vectors.word_vectors import WordVectors
 
+if TYPE_CHECKING:
+    from polyglance.text.embedders.table_layer import WordTable
+
 FILE = "vocabulary.json"
-
-
-class WordTable(WordLayer):
-    """A row for every id."""
-
-    def __init__(self, words: int, dim: int) -> None:
-        super().__init__(dim)
-        self.weight = nn.Embedding(words, dim).weight
-        nn.init.uniform_(self.weight, -0.1, 0.1)
-
-    def begin_with(self, vectors: WordVectors, words: Sequence[str]) -> None:
-        """Give those of the words, in the order of their ids, that have a vector that vector."""
-        rows = vectors.rows(words)
-        known = rows >= 0
-        values = torch.from_numpy(vectors.matrix[rows[known]].astype(np.float32))
-        with torch.no_grad():
-            self.weight[: len(words)][torch.from_numpy(known)] = values
-
-    def forward(
-        self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
-    ) -> Tensor:
-        """Distinct ids [U] → [U, dim]."""
-        return functional.embedding(ids, self.weight)
 
 
 @register
@@ -107,7 +83,9 @@ class TableEmbedder(Embedder):
     def towers(self) -> list[str]:
         return list(self.vocabularies)
 
-    def layer(self, tower: str = "") -> WordTable:
+    def layer(self, tower: str = "") -> "WordTable":
+        from polyglance.text.embedders.table_layer import WordTable
+
         mask = self.recipe.augment.word_drop > 0
         table = WordTable(len(self.vocabularies[tower]) + mask, self.settings.word_dim)
         if self.vectors is not None:

@@ -38,6 +38,10 @@ class GruEncoder(PackedGRU):
     ) -> tuple[Tensor, Tensor]:
         """Word vectors [U, W], which stand at index [B, T] → states [B, T, D], lengths [B]."""
         steps = torch.full_like(lengths, index.shape[1]) if self.unpacked else lengths
+        if torch.jit.is_tracing():
+            both = self.traced(words[index], steps)
+            halves = both.chunk(2, 2) if self.average else [both]
+            return torch.stack(list(halves)).mean(0), lengths
         states, packing = self.encode(words, index, steps)
         if self.average:
             states = states.unflatten(1, (2, -1)).mean(1)

@@ -51,7 +51,8 @@ class SelfAttention(nn.Module):
 
     def attend(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """Word vectors [B, T, W], of which mask [B, T] are words → [B, T, D]."""
-        projected = self.project(vectors).unflatten(2, (3, self.heads, -1))
+        shape = vectors.shape[0], vectors.shape[1], 3, self.heads, -1
+        projected = self.project(vectors).view(shape)
         queries, keys, values = projected.permute(2, 0, 3, 1, 4)  # [B, heads, T, head_dim]
         dropped = self.attention_dropout if self.training else 0.0
         attended = functional.scaled_dot_product_attention(

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.errors import PolyglanceError
 from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import Recipe
 from polyglance.text.embedders.encoded import TextBatch
@@ -40,6 +41,10 @@ class Tower(nn.Module):
             counted: [B, T] bool, the words that averages are over; all by default.
         """
         raise TypeError("this text tower has no word vectors to average")
+
+    def portable(self) -> "dict[str, TextTower]":
+        """The towers that can be exported, by language; "" is of all of them."""
+        raise PolyglanceError("a transformer reads pieces of words in a way that is not exported")
 
     def word_layers(self) -> list[nn.Module]:
         """What makes words into vectors."""
@@ -77,7 +82,7 @@ class TextTower(Tower):
         return cast(TextEncoder, getattr(self, self.part))
 
     def forward(self, batch: TextBatch, language: str | None = None) -> Tensor:
-        return self._pooled(*self.words.look_up(batch, self.added), batch.lengths)
+        return self.from_words(*self.words.look_up(batch, self.added), batch.lengths)
 
     def with_averages(
         self, batch: TextBatch, languages: Tensor, counted: Tensor | None = None
@@ -88,14 +93,21 @@ class TextTower(Tower):
         starts = torch.cumsum(counts, 0) - counts
         averages = functional.embedding_bag(index[counted], words, starts, mode="mean")
         averages = self.words.pad_averages(averages, counts, languages)
-        return self._pooled(words, index, batch.lengths), averages
+        return self.from_words(words, index, batch.lengths), averages
 
     def vectors(self, batch: TextBatch, language: str | None = None) -> Tensor:
         words, index = self.words.look_up(batch, self.added)
         states, _ = self.encoder(*self._drop(words, index), batch.lengths)
         return self.projection(self.dropout(states))
 
-    def _pooled(self, words: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+    def from_words(self, words: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+        """Texts from the vectors of their words, [B, dim].
+
+        Args:
+            words: [U, W], vectors of words.
+            index: [B, T], which of them stands where.
+            lengths: [B], words of each text.
+        """
         states, lengths = self.encoder(*self._drop(words, index), lengths)
         return self.projection(self.dropout(self.pooling(states, lengths)))
 
@@ -112,6 +124,9 @@ class TextTower(Tower):
     def of(self, language: str | None) -> "TextTower":
         return self
 
+    def portable(self) -> "dict[str, TextTower]":
+        return {"": self}
+
 
 class LanguageTowers(Tower):
     """A text tower of its own for every language (Gella et al. 2017)."""
@@ -120,11 +135,15 @@ class LanguageTowers(Tower):
         """`pivots` are the languages whose towers read added ones."""
         super().__init__(next(iter(towers.values())).dim)
         self.towers = nn.ModuleDict({module_name(code): t for code, t in towers.items()})
+        self.codes = list(towers)
         self.pivots = dict(pivots)
 
     def of(self, language: str | None) -> TextTower:
         name = self.pivots.get(str(language), str(language))
         return cast(TextTower, self.towers[module_name(name)])
+
+    def portable(self) -> dict[str, TextTower]:
+        return {code: self.of(code) for code in self.codes}
 
     def forward(self, batch: TextBatch, language: str | None = None) -> Tensor:
         return self.of(language)(batch)

@@ -6,7 +6,7 @@ from polyglance.pooling import build_pooling
 from polyglance.recipes.schema import TextRecipe
 from polyglance.text.embedders.encoded import TextBatch
 from polyglance.text.embedders.pretrained import encoder_folder, load_encoder
-from polyglance.text.embedders.transformer import run_encoder
+from polyglance.text.embedders.transformer_layer import run_encoder
 from polyglance.text.encoders.tower import Tower
 
 

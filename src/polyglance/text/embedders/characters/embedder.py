@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,11 +30,13 @@ from polyglance.text.embedders.characters.alphabet import SPECIALS as CHARACTERS
 from polyglance.text.embedders.characters.alphabet import Alphabet
 from polyglance.text.embedders.characters.forms import FIRST, LAST, Form, FormTable, forms_of
 from polyglance.text.embedders.characters.known_vectors import load_words, save_words, vectors_of
-from polyglance.text.embedders.characters.layer import CharacterLayer
-from polyglance.text.embedders.characters.networks import CharacterNetwork, CharGRU, Liwe
 from polyglance.text.embedders.encoded import FIRST_UNSEEN, EncodedTexts, Unseen
 from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN
 from polyglance.text.vectors.word_vectors import WordVectors
+
+if TYPE_CHECKING:
+    from polyglance.text.embedders.characters.layer import CharacterLayer
+    from polyglance.text.embedders.characters.networks import CharacterNetwork
 
 FILE = "alphabet.json"
 
@@ -106,7 +108,9 @@ class CharacterEmbedder(Embedder):
     def towers(self) -> list[str]:
         return list(self.tables)
 
-    def layer(self, tower: str = "") -> CharacterLayer:
+    def layer(self, tower: str = "") -> "CharacterLayer":
+        from polyglance.text.embedders.characters.layer import CharacterLayer
+
         table = self.tables[tower]
         network = self._network(len(table.alphabet))
         if self.vectors is None:
@@ -114,7 +118,9 @@ class CharacterEmbedder(Embedder):
         words = [*SPECIALS, *(form.word for form in table.forms)]
         return CharacterLayer(network, table.characters, self.vectors, self.vectors.rows(words))
 
-    def _network(self, alphabet: int) -> CharacterNetwork:
+    def _network(self, alphabet: int) -> "CharacterNetwork":
+        from polyglance.text.embedders.characters.networks import CharGRU, Liwe
+
         settings = self.settings
         sizes = settings.word_dim, settings.char_dim, settings.word_length
         padded = self.recipe.compat.pad_statistics

@@ -9,7 +9,7 @@ from torch import Tensor
 from polyglance.text.embedders.cache import LRU
 from polyglance.text.embedders.characters.networks import CharacterNetwork
 from polyglance.text.embedders.encoded import FIRST_UNSEEN, Unseen
-from polyglance.text.embedders.layer import WordLayer, split_unseen
+from polyglance.text.embedders.layer import UnseenWords, WordLayer, split_unseen
 from polyglance.text.vectors.word_vectors import WordVectors
 
 CACHED_WORDS = 50_000
@@ -54,6 +54,12 @@ class CharacterLayer(WordLayer):
     def fixed(self) -> int:
         return self.table.numel() if self.pretrained else 0
 
+    def known_ids(self) -> Tensor:
+        return torch.arange(len(self.forms))
+
+    def unseen_words(self) -> UnseenWords:
+        return SpelledWords(self.embedder, self.table if self.pretrained else None)
+
     def train(self, mode: bool = True) -> "CharacterLayer":
         """As every module's."""
         if mode != self.training:
@@ -93,6 +99,31 @@ class CharacterLayer(WordLayer):
         words = [row.tobytes() for row in characters.cpu().numpy()]
         found = self.cache.get(words, compute)
         return torch.stack(found) if found else characters.new_zeros(0, self.embedder.dim).float()
+
+
+class SpelledWords(UnseenWords):
+    """Characters [n, L], and rows [n] of pretrained vectors (−1: none) if there are any."""
+
+    def __init__(self, network: CharacterNetwork, table: Tensor | None) -> None:
+        super().__init__()
+        self.network, self.table = network, table
+
+    def example(self, count: int) -> dict[str, Tensor]:
+        alphabet, longest = len(self.network.characters.weight), self.network.word_length
+        lengths = 1 + torch.arange(count) % longest
+        inside = torch.arange(longest) < lengths.unsqueeze(1)
+        characters = torch.randint(1, alphabet, (count, longest), dtype=torch.int32) * inside
+        found = {"characters": characters.to(torch.int32)}
+        if self.table is not None:
+            found["rows"] = torch.arange(count) % len(self.table) - 1
+        return found
+
+    def forward(self, characters: Tensor, rows: Tensor | None = None) -> Tensor:
+        """[n, L], [n] → [n, dim]."""
+        vectors = self.network(characters)
+        if self.table is None or rows is None:
+            return vectors
+        return torch.cat([vectors, self.table[rows + 1]], 1)
 
 
 def _filled(

@@ -53,6 +53,8 @@ class CharacterNetwork(nn.Module):
     def read(self, characters: Tensor) -> Tensor:
         """`characters` as wide as they need to be: the longest word, or the full word length."""
         characters = characters[:, : self.word_length]
+        if torch.jit.is_tracing():  # which knows no lengths, and is given all of the word length
+            return characters
         if self.pad_statistics:
             return F.pad(characters, (0, self.word_length - characters.shape[1]))
         used = (characters != PAD).any(0).nonzero()
@@ -137,9 +139,13 @@ class CharGRU(CharacterNetwork):
         """characters [U, ≤ word_length] → [U, dim]; the counts make no difference."""
         characters = self.read(characters)
         if self.pad_statistics:
-            lengths = torch.full((len(characters),), characters.shape[1])
+            lengths = torch.full_like(characters[:, 0], characters.shape[1], dtype=torch.int64)
         else:
             lengths = (characters != PAD).sum(1).clamp(min=1)
+        if torch.jit.is_tracing():
+            padded = self.gru.traced(self.characters(characters), lengths)
+            outside = torch.arange(characters.shape[1]) >= lengths.unsqueeze(1)
+            return padded.masked_fill(outside.unsqueeze(2), -torch.inf).amax(1)
         states, packing = self.gru.encode(self.characters.weight, characters, lengths)
         flat = states.new_full((characters.numel(), self.dim), -torch.inf)
         flat = flat.index_copy(0, packing.flat, states)

@@ -4,7 +4,7 @@ import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,10 +26,12 @@ from polyglance.text.embedders.base import (
 from polyglance.text.embedders.cache import LRU
 from polyglance.text.embedders.encoded import FIRST_UNSEEN, EncodedTexts, Unseen
 from polyglance.text.embedders.fixed.build import LanguageWords, VectorSource
-from polyglance.text.embedders.fixed.layer import TranslatedWords
 from polyglance.text.vectors.fasttext import SubwordVectors
 from polyglance.text.vectors.word_vectors import prepare_vectors
 from polyglance.trust import REMEDY, is_inside, trusted
+
+if TYPE_CHECKING:
+    from polyglance.text.embedders.fixed.layer import TranslatedWords
 
 FILE, VECTORS, SUBWORDS = "words.json", "words.safetensors", "subwords"
 NOTHING = 0
@@ -124,7 +126,9 @@ class VectorsEmbedder(Embedder):
     def towers(self) -> list[str]:
         return [""]
 
-    def layer(self, tower: str = "") -> TranslatedWords:
+    def layer(self, tower: str = "") -> "TranslatedWords":
+        from polyglance.text.embedders.fixed.layer import TranslatedWords
+
         parts = list(self.languages.values())
         nothing = np.zeros((1, self.settings.word_dim), np.float32)
         matrix = np.concatenate([nothing, *(part.matrix for part in parts)])

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.text.embedders.encoded import FIRST_UNSEEN, Unseen
-from polyglance.text.embedders.layer import WordLayer, module_name, split_unseen
+from polyglance.text.embedders.layer import UnseenWords, WordLayer, module_name, split_unseen
 
 
 class TranslatedWords(WordLayer):
@@ -33,6 +33,12 @@ class TranslatedWords(WordLayer):
     @property
     def fixed(self) -> int:
         return self.table.numel()
+
+    def known_ids(self) -> Tensor:
+        return torch.arange(len(self.table))
+
+    def unseen_words(self) -> UnseenWords:
+        return ComposedWords(self)
 
     def forward(
         self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
@@ -66,3 +72,22 @@ class TranslatedWords(WordLayer):
             translator.weight.copy_(matrix)
             if not bias:
                 translator.bias.zero_()
+
+
+class ComposedWords(UnseenWords):
+    """Vectors from n-grams [n, dim] of languages number `owners` [n], translated where need be."""
+
+    def __init__(self, layer: TranslatedWords) -> None:
+        super().__init__()
+        self.dim, self.numbers, self.translators = layer.dim, layer.numbers, layer.translators
+
+    def example(self, count: int) -> dict[str, Tensor]:
+        owners = torch.arange(count) % max(len(self.numbers), 1)
+        return {"vectors": torch.randn(count, self.dim), "owners": owners}
+
+    def forward(self, vectors: Tensor, owners: Tensor) -> Tensor:
+        """[n, dim], [n] → [n, dim]."""
+        for name, translator in self.translators.items():
+            mine = (owners == self.numbers[name]).unsqueeze(1)
+            vectors = torch.where(mine, translator(vectors), vectors)
+        return vectors

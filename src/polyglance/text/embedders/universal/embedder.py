@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,13 +23,14 @@ from polyglance.text.embedders.base import (
     register,
 )
 from polyglance.text.embedders.encoded import EncodedTexts
-from polyglance.text.embedders.layer import WordLayer
 from polyglance.text.embedders.universal.build import build_tokens
-from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
 from polyglance.text.embedders.universal.layout import NOTHING, FirstVectors, Layout
 from polyglance.text.embedders.universal.sharing import token_sharing
 from polyglance.text.lexicon import Lexicon
 from polyglance.text.vectors.trained import universal_lexicon
+
+if TYPE_CHECKING:
+    from polyglance.text.embedders.layer import WordLayer
 
 FILE = "vocabulary.json"
 
@@ -95,11 +96,13 @@ class UniversalEmbedder(Embedder):
     def towers(self) -> list[str]:
         return [""] if self.recipe.text.towers == "shared" else list(self.tables)
 
-    def layers(self) -> Iterator[tuple[str, WordLayer]]:
+    def layers(self) -> "Iterator[tuple[str, WordLayer]]":
         """The layers of all towers, all made before the first tower."""
         yield from [(tower, self.layer(tower)) for tower in self.towers]
 
-    def layer(self, tower: str = "") -> WordLayer:
+    def layer(self, tower: str = "") -> "WordLayer":
+        from polyglance.text.embedders.universal.layer import StoredWords, UniversalWords
+
         layout, settings = self.layout, self.settings
         if settings.stored:
             start, end = layout.own_ranges[tower] if tower else (1, layout.total)

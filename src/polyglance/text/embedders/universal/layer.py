@@ -79,6 +79,11 @@ class UniversalWords(WordLayer):
         missing = (self.padded_length - counts) / counts.clamp(min=1)
         return averages + missing.unsqueeze(1) * padding
 
+    def known_ids(self) -> Tensor:
+        latent = 0 if self.latent is None else len(self.latent)
+        own = [torch.arange(start, end) for start, end in self.ranges.values()]
+        return torch.cat([torch.arange(1 + latent), *own])
+
     def forward(
         self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
     ) -> Tensor:
@@ -112,6 +117,10 @@ class StoredWords(WordLayer):
     @property
     def fixed(self) -> int:
         return self.table.numel()
+
+    def known_ids(self) -> Tensor:
+        own = torch.arange(self.first, self.first + len(self.table) - 1)
+        return torch.cat([torch.zeros(1, dtype=torch.int64), own])
 
     def store(self, words: WordLayer) -> None:
         """Take the vectors that another layer computes."""

@@ -1,0 +1,21 @@
+"""Models without torch: what `polyglance export` writes, read by onnxruntime.
+
+`load(folder)` needs numpy, Pillow, onnxruntime and the tokenizers; `export` needs torch.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from polyglance.runtime.model import ExportedModel, load
+
+if TYPE_CHECKING:
+    from polyglance.runtime.export import export_model
+
+__all__ = ["ExportedModel", "export_model", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "export_model":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from polyglance.runtime.export import export_model
+
+    return export_model

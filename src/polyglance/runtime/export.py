@@ -1,0 +1,175 @@
+"""A trained two-tower model written as ONNX, to be run without torch."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import atomic, cache_dir, write_json
+from polyglance.models import Model, TwoTower
+from polyglance.runtime.manifest import (
+    BACKBONE,
+    EMBEDDER,
+    FILE,
+    Manifest,
+    Precision,
+    Preparation,
+    TowerFiles,
+    file_digests,
+)
+from polyglance.runtime.portable import (
+    ImageGraph,
+    PortableTower,
+    portable_network,
+    portable_towers,
+)
+from polyglance.runtime.precision import store_as
+from polyglance.runtime.trace import to_onnx
+from polyglance.staging import staged
+from polyglance.version import __version__
+from polyglance.vision.backbones import backbones
+from polyglance.vision.features import parse_feature
+from polyglance.vision.lite import LiteBackbone
+
+SHAPES = ((3, 4), (5, 7), (1, 1))
+"""Texts and words, or images and vectors, of what is traced and compared."""
+
+
+def export_model(
+    model: Model | str | Path,
+    out: str | Path,
+    precision: Precision = "fp32",
+    cache: Path | None = None,
+) -> Manifest:
+    """Write a model as ONNX: what `polyglance.runtime.load` reads.
+
+    The folder has the text tower (one for each language where the model has such), the image
+    tower, the image network, the files of the embedder, and a manifest. It is there whole or
+    not at all. A model that has no two towers, or a part that ONNX cannot express, is an error.
+
+    Args:
+        model: a trained model or its folder.
+        out: the folder to write; it must not be there, or be empty.
+        precision: how weights are stored: fp32, fp16, or int8 with a scale for every row.
+        cache: where converted image networks are kept; None is the XDG cache.
+    """
+    target = Path(out)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise PolyglanceError(f"{target}: is there already and not empty; choose another folder")
+    if precision not in ("fp32", "fp16", "int8"):
+        raise PolyglanceError(f"precision '{precision}': must be fp32, fp16 or int8")
+    model = model if isinstance(model, Model) else Model.load(model)
+    network, towers = portable_network(model), portable_towers(model)
+    with staged(target, replace=False) as folder:
+        writer = _Writer(folder, model.recipe.name, precision)
+        files = {code: writer.tower(code, tower) for code, tower in towers.items()}
+        images = writer.images(model, network)
+        prepared, reason = writer.backbone(model.recipe.image.feature, cache_dir(cache))
+        model.embedder.portable().save(folder / EMBEDDER)
+        manifest = Manifest(
+            version=__version__,
+            recipe_name=model.recipe.name,
+            dim=model.dim,
+            similarity=model.similarity_name,
+            languages=model.languages,
+            drawings=model.drawings,
+            precision=precision,
+            feature=model.recipe.image.feature,
+            feature_dim=model.feature_dim,
+            images=images,
+            preparation=prepared,
+            without_backbone=reason,
+            towers=files,
+            pivots=model.embedder.pivots,
+            recipe=model.recipe.model_dump(mode="json"),
+            files=file_digests(folder),
+        )
+        manifest = manifest.model_copy(update={"id": manifest.digest()})
+        write_json(folder / FILE, manifest.model_dump(mode="json"))
+    return manifest
+
+
+class _Writer:
+    """Graphs of one model, written into a folder."""
+
+    def __init__(self, folder: Path, name: str, precision: Precision) -> None:
+        self.folder, self.name, self.precision = folder, name, precision
+
+    def tower(self, code: str, tower: PortableTower) -> TowerFiles:
+        """A text tower; `code` is its language, or empty."""
+        suffix = f"-{code}" if code else ""
+        text, unseen, columns = f"text{suffix}.onnx", None, []
+        axes: dict[str, dict[int, str]] = {
+            "words": {0: "batch", 1: "length"},
+            "lengths": {0: "batch"},
+        }
+        if tower.unseen is not None:
+            unseen, columns = f"words{suffix}.onnx", list(tower.unseen.example(1))
+            counts = [example[0] for example in SHAPES]
+            examples = [tower.unseen.example(count) for count in counts]
+            free = {name: {0: "batch"} for name in columns}
+            self._write(unseen, to_onnx(self.name, tower.unseen, examples, free))
+            axes["unseen"] = {0: "unseen"}
+        texts = [_text_example(tower, *shape) for shape in SHAPES]
+        self._write(text, to_onnx(self.name, tower.graph, texts, axes))
+        return TowerFiles(
+            text=text, rows=tower.ranges, word_dim=tower.word_dim, unseen=unseen, columns=columns
+        )
+
+    def images(self, model: Model, network: TwoTower) -> dict[str, str]:
+        """The image tower; of imported features, whose form a model does not know, for both."""
+        feature = model.recipe.image.feature
+        imported = feature.startswith("imported/")
+        form = "" if imported else parse_feature(feature)[1]
+        graph, found = ImageGraph(network), {}
+        if not form.startswith("grid") and network.image.attention is None:
+            examples = [{"features": torch.randn(n, model.feature_dim)} for n, _ in SHAPES]
+            found["global"] = "image.onnx"
+            axes: dict[str, dict[int, str]] = {"features": {0: "batch"}}
+            self._write(found["global"], to_onnx(self.name, graph, examples, axes))
+        if imported or form.startswith("grid"):
+            found["set"] = "image-sets.onnx"
+            axes = {"features": {0: "batch", 1: "vectors"}, "lengths": {0: "batch"}}
+            sets = [_set_example(model.feature_dim, *shape) for shape in SHAPES]
+            self._write(found["set"], to_onnx(self.name, graph, sets, axes))
+        return found
+
+    def backbone(self, feature: str, cache: Path) -> tuple[Preparation | None, str]:
+        """The image network and how it wants pictures; or why there is none."""
+        if feature.startswith("imported/"):
+            return None, f"its features, '{feature}', are not computed from pictures"
+        extractor, form = parse_feature(feature)
+        if extractor not in backbones:
+            return None, f"'{extractor}' is another package's network, and is not exported"
+        if form.startswith("tencrop"):
+            return None, f"'{feature}' is of ten crops, and is not exported"
+        network = LiteBackbone(backbones.get(extractor), cache)
+        how = network.preprocessing
+        self._write(BACKBONE, network.to_onnx())
+        fields = {name: getattr(how, name) for name in Preparation.model_fields}
+        return Preparation(**fields), ""
+
+    def _write(self, name: str, model: bytes) -> None:
+        with atomic(self.folder / name) as handle:
+            handle.write(store_as(model, self.precision))
+
+
+def _lengths(count: int, longest: int) -> Tensor:
+    return longest - torch.arange(count) % longest
+
+
+def _text_example(tower: PortableTower, texts: int, words: int) -> Mapping[str, Tensor]:
+    known, new = len(tower.graph.table), 0 if tower.unseen is None else words
+    example = {
+        "words": torch.randint(0, known + new, (texts, words)),
+        "lengths": _lengths(texts, words),
+    }
+    if new:
+        example["unseen"] = torch.randn(new, tower.word_dim)
+    return example
+
+
+def _set_example(dim: int, images: int, vectors: int) -> Mapping[str, Tensor]:
+    return {"features": torch.randn(images, vectors, dim), "lengths": _lengths(images, vectors)}

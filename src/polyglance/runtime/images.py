@@ -1,0 +1,98 @@
+"""The image side of an exported model: pictures → features → embeddings."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from polyglance.data.images import reading
+from polyglance.errors import ImageProblem, PolyglanceError
+from polyglance.runtime.graph import Graph
+from polyglance.runtime.manifest import BACKBONE, Manifest
+from polyglance.vision.backbones import BackboneOutput
+from polyglance.vision.extract import shape_as
+from polyglance.vision.features import parse_feature
+from polyglance.vision.preprocess import Preprocessing
+from polyglance.vision.store import LARGEST
+
+BATCH, READERS = 8, 2
+
+
+class ImageSide:
+    """The backbone, where there is one, and the image tower."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.graphs = {form: Graph(folder / name) for form, name in manifest.images.items()}
+        self.backbone = Graph(folder / BACKBONE)
+
+    def embed(self, features: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
+        """Features [B, F], or sets [B, K, F] with lengths [B] → embeddings [B, D].
+
+        Features are rounded to float16 on the way, as a feature store keeps them.
+        """
+        dim, given = self.manifest.feature_dim, np.asarray(features)
+        form = "global" if lengths is None else "set"
+        if given.ndim != (2 if lengths is None else 3) or given.shape[-1] != dim:
+            wanted = f"[n, {dim}]" if lengths is None else f"[n, k, {dim}] with lengths [n]"
+            raise PolyglanceError(f"features of shape {list(given.shape)}: must be {wanted}")
+        if form not in self.graphs:
+            kept = next(iter(self.graphs))
+            raise PolyglanceError(
+                f"this model takes {kept} features ({self.manifest.feature}), not {form} ones"
+            )
+        halved = given.astype(np.float16).astype(np.float32)
+        return self.graphs[form](
+            features=halved, lengths=np.zeros(0) if lengths is None else np.asarray(lengths)
+        )
+
+    def embed_files(self, paths: Sequence[Path]) -> Iterator[np.ndarray | ImageProblem]:
+        """The embedding [D] of each picture, or what is wrong with it, in order."""
+        if self.manifest.preparation is None:
+            raise PolyglanceError(
+                f"this model was exported without its image network: "
+                f"{self.manifest.without_backbone}; give features to encode_features"
+            )
+        how = Preprocessing(**self.manifest.preparation.model_dump())
+        with ThreadPoolExecutor(READERS) as pool:
+            for start in range(0, len(paths), BATCH):
+                part = paths[start : start + BATCH]
+                yield from self._batch(list(pool.map(lambda path: _pixels(path, how), part)), part)
+
+    def _batch(
+        self, found: list[np.ndarray | ImageProblem], paths: Sequence[Path]
+    ) -> Iterator[np.ndarray | ImageProblem]:
+        pixels = [one for one in found if not isinstance(one, ImageProblem)]
+        embedded = iter(self._embed_pixels(np.stack(pixels)) if pixels else ())
+        for one, path in zip(found, paths, strict=True):
+            result = one if isinstance(one, ImageProblem) else next(embedded)
+            if result is None:
+                reason = "the network's output is NaN, infinite or beyond float16"
+                result = ImageProblem(path, reason)
+            yield result
+
+    def _embed_pixels(self, pixels: np.ndarray) -> list[np.ndarray | None]:
+        """Embeddings [D] of [b, 3, size, size]; None where features are no numbers."""
+        features = self._features(pixels)
+        fit = (np.abs(features) <= LARGEST).all((1, 2))
+        sets = np.where(fit[:, None, None], features, 0)
+        if "global" in self.graphs:
+            found = self.embed(sets[:, 0])
+        else:
+            found = self.embed(sets, np.full(len(sets), sets.shape[1]))
+        return [row if good else None for row, good in zip(found, fit, strict=True)]
+
+    def _features(self, pixels: np.ndarray) -> np.ndarray:
+        """[b, 3, size, size] → [b, K, F], of global features with K of 1."""
+        grid = self.backbone(pixels=pixels)  # [b, dim, side, side]
+        output = BackboneOutput(grid.mean((2, 3)), grid.transpose(0, 2, 3, 1))
+        return shape_as(output, parse_feature(self.manifest.feature)[1])
+
+
+def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
+    try:
+        with reading(path, how.short_side) as image:
+            return how.apply(image)
+    except ImageProblem as problem:
+        return problem

@@ -1,0 +1,172 @@
+"""An exported model: encodes texts and images as the model that it was made from, without torch."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from polyglance.data.given import GivenImage, as_files
+from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
+from polyglance.progress import Bar
+from polyglance.recipes import check_recipe
+from polyglance.runtime.images import ImageSide
+from polyglance.runtime.manifest import EMBEDDER, FILE, Manifest, read_manifest
+from polyglance.runtime.text import TextSide, tower_of
+from polyglance.similarity import scores
+from polyglance.text.embedders import EncodedTexts, load_embedder
+from polyglance.text.reading import read_ids, warn_of_unknown
+
+
+class ExportedModel:
+    """What `polyglance export` wrote, with the names that `Model` has.
+
+    `load(folder).encode_text(["a dog", "ein Hund"])` gives float32 [2, D], normalised. Several
+    threads may encode at a time.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.recipe = check_recipe(manifest.recipe, str(folder / FILE))
+        self.embedder = load_embedder(self.recipe, folder / EMBEDDER)
+        self.towers = {code: TextSide(folder, own) for code, own in manifest.towers.items()}
+        self.images = ImageSide(folder, manifest)
+
+    @property
+    def id(self) -> str:
+        """The digest of all its files: models with the same one are the same."""
+        return self.manifest.id
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the joint space."""
+        return self.manifest.dim
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages that the model was trained on or given."""
+        return list(self.manifest.languages)
+
+    @property
+    def similarity_name(self) -> str:
+        """ "cosine", "dot" or "order"."""
+        return self.manifest.similarity
+
+    @property
+    def precision(self) -> str:
+        """How the weights are stored: fp32, fp16 or int8."""
+        return self.manifest.precision
+
+    def encode_text(
+        self,
+        texts: Sequence[str] | str,
+        language: str | None = None,
+        batch_size: int = 256,
+        show_progress: bool | None = None,
+    ) -> np.ndarray:
+        """Embeddings of texts, float32 [n, D]; as `Model.encode_text`, warnings included.
+
+        Args:
+            texts: n texts, or one.
+            language: of all of them; without it the script decides on words.
+            batch_size: texts that the network sees at a time.
+            show_progress: None shows a bar on a terminal where it takes long.
+        """
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        tokens = read_ids(self.embedder, texts, language)
+        warn_of_unknown(self.embedder, texts, language, self.languages, stacklevel=3)
+        return self.encode_tokens(tokens, language, batch_size, show_progress)
+
+    def encode_tokens(
+        self,
+        tokens: EncodedTexts,
+        language: str | None = None,
+        batch_size: int = 256,
+        show_progress: bool | None = False,
+    ) -> np.ndarray:
+        """Embeddings of ids, float32 [n, D].
+
+        Args:
+            tokens: n texts, as the embedder encodes them.
+            language: of all of them.
+            batch_size: texts that the network sees at a time.
+            show_progress: None shows a bar on a terminal where it takes long.
+        """
+        tower = tower_of(self.towers, self.manifest.pivots, language)
+        result = np.empty((len(tokens.ids), self.dim), np.float32)
+        unseen = tower.unseen_vectors(tokens.unseen)
+        order = np.argsort(-tokens.ids.lengths, kind="stable")
+        with Bar("text", len(order), "texts", show_progress) as bar:
+            for start in range(0, len(order), batch_size):
+                rows = order[start : start + batch_size]
+                result[rows] = tower(tokens, rows, unseen)
+                bar.advance(len(rows))
+        return result
+
+    def unknown_words(
+        self, texts: Sequence[str] | str, language: str | None = None
+    ) -> list[tuple[str, ...]]:
+        """The words of each text that mean nothing to the model.
+
+        Args:
+            texts: n texts, or one.
+            language: of all of them.
+        """
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        return [unknown for _, unknown in self.embedder.read(texts, language)]
+
+    def encode_images(
+        self,
+        images: Iterable[GivenImage] | GivenImage,
+        show_progress: bool | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+    ) -> np.ndarray:
+        """Embeddings of images, float32 [n, D]; nothing is kept on disk.
+
+        Args:
+            images: n images, or one, as `Model.encode_images` takes them.
+            show_progress: None shows a bar on a terminal where it takes long.
+            on_error: "raise" makes an unreadable image an error; with "skip" its row is NaN, and
+                an `UnreadableImageWarning` names it.
+        """
+        if on_error not in ("raise", "skip"):
+            raise PolyglanceError(f"on_error='{on_error}': must be 'raise' or 'skip'")
+        with as_files(images) as (paths, names):
+            result = np.full((len(paths), self.dim), np.nan, np.float32)
+            with Bar("images", len(paths), "img", show_progress) as bar:
+                for row, found in enumerate(self.images.embed_files(paths)):
+                    if not isinstance(found, ImageProblem):
+                        result[row] = found
+                    elif on_error == "raise":
+                        raise ImageProblem(Path(names[row]), found.reason)
+                    else:
+                        message = f"{names[row]}: skipped, {found.reason}"
+                        warnings.warn(message, UnreadableImageWarning, stacklevel=2)
+                    bar.advance()
+        return result
+
+    def encode_features(
+        self, features: np.ndarray, lengths: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Embeddings of image features, float32 [n, D].
+
+        Args:
+            features: [n, F], or sets [n, K, F], of the kind that the model was trained on.
+            lengths: [n], how many vectors of each set count.
+        """
+        return self.images.embed(features, lengths)
+
+    def similarity(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        """Scores [n, m] of n images and m texts as this model encodes them; higher is closer."""
+        compare = scores.get(self.similarity_name)
+        return compare(*(np.atleast_2d(np.asarray(x, np.float32)) for x in (images, texts)))
+
+
+def load(folder: str | Path) -> ExportedModel:
+    """Read a folder that `polyglance export` wrote; every file is checked.
+
+    Args:
+        folder: of the exported model.
+    """
+    return ExportedModel(Path(folder), read_manifest(Path(folder)))

@@ -1,0 +1,96 @@
+"""Weights of an ONNX graph stored in fewer bits."""
+
+from typing import Any
+
+import numpy as np
+
+from polyglance.runtime.manifest import Precision
+
+SMALLEST = 256
+"""Tensors of fewer numbers, and vectors, stay as they are: biases, norms, scales."""
+LARGEST = float(np.finfo(np.float16).max)
+LEVELS = 127
+
+
+def store_as(model: bytes, precision: Precision) -> bytes:
+    """The same graph with its weights in fp16, or in int8 with a scale for every row.
+
+    Computation stays in float32: onnxruntime widens the weights once, when it reads the graph,
+    but the rows of a word table only when they are looked up, so that a large vocabulary is small
+    in memory too.
+
+    Args:
+        model: the graph, with float32 weights.
+        precision: fp32 changes nothing.
+    """
+    if precision == "fp32":
+        return model
+    import onnx
+
+    loaded = onnx.load_from_string(model)
+    graph = loaded.graph
+    first, last = [], []
+    for weight in [one for one in graph.initializer if _is_weight(onnx, one)]:
+        values, name = onnx.numpy_helper.to_array(weight), weight.name
+        graph.initializer.remove(weight)
+        parts = _narrow(values, precision)
+        for suffix, part in parts.items():
+            graph.initializer.append(onnx.numpy_helper.from_array(part, name + suffix))
+        users = [node for node in graph.node if name in node.input]
+        if all(_looks_up(node, name) for node in users):
+            for node in users:
+                last.append((node.output[0], _widen_rows(onnx, node, name, list(parts))))
+        else:
+            first += _widen(onnx, [name + suffix for suffix in parts], name)
+    nodes = list(first)
+    after = dict(last)
+    for node in graph.node:
+        found = after.get(node.output[0].removesuffix(":stored"))
+        nodes += [node, *(found or [])]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return loaded.SerializeToString()
+
+
+def _is_weight(onnx: Any, tensor: Any) -> bool:
+    size = int(np.prod(tensor.dims))
+    wide = tensor.data_type == onnx.TensorProto.FLOAT
+    if not wide or len(tensor.dims) < 2 or size < SMALLEST:
+        return False
+    return bool((np.abs(onnx.numpy_helper.to_array(tensor)) <= LARGEST).all())
+
+
+def _narrow(values: np.ndarray, precision: Precision) -> dict[str, np.ndarray]:
+    """What is stored of weights, by the end of its name."""
+    if precision == "fp16":
+        return {":stored": values.astype(np.float16)}
+    axes = tuple(range(1, values.ndim)) if values.ndim > 3 else -1  # a convolution's filter
+    scale = np.abs(values).max(axes, keepdims=True) / LEVELS
+    scale = np.where(scale == 0, 1, scale).astype(np.float32)
+    return {":stored": np.rint(values / scale).astype(np.int8), ":scale": scale}
+
+
+def _looks_up(node: Any, name: str) -> bool:
+    axes = [one.i for one in node.attribute if one.name == "axis"]
+    return node.op_type == "Gather" and node.input[0] == name and axes in ([], [0])
+
+
+def _widen(onnx: Any, stored: list[str], name: str) -> list[Any]:
+    """Nodes that make float32 weights called `name` of what is stored."""
+    make, to = onnx.helper.make_node, onnx.TensorProto.FLOAT
+    if len(stored) == 1:
+        return [make("Cast", stored, [name], to=to)]
+    cast = make("Cast", stored[:1], [name + ":wide"], to=to)
+    return [cast, make("Mul", [name + ":wide", stored[1]], [name])]
+
+
+def _widen_rows(onnx: Any, node: Any, name: str, suffixes: list[str]) -> list[Any]:
+    """The nodes to come after one that looks rows up, which now finds stored ones."""
+    output = node.output[0]
+    node.input[0], node.output[0] = name + ":stored", output + ":stored"
+    found, parts = [], [output + ":stored"]
+    if ":scale" in suffixes:
+        parts.append(output + ":scale")
+        rows = [name + ":scale", node.input[1]]
+        found.append(onnx.helper.make_node("Gather", rows, parts[1:], axis=0))
+    return found + _widen(onnx, parts, output)
