@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from polyglance.cli.given import ALL, listed
 from polyglance.errors import PolyglanceError
 
 
@@ -41,7 +42,7 @@ def emoji_command(
     """Write emoji with their names in many languages as a dataset folder, split by concept."""
     from polyglance.data.emoji import EmojiOptions, write_emoji
 
-    codes = [code.strip() for code in languages.split(",")] if languages else None
+    codes = None if languages is None else listed(languages, "--languages", ALL)
     options = EmojiOptions(codes, listing, category or None, held_out, background)
     written = write_emoji(out, names, _sets(pictures), options)
     spoken = {code for entry in written.images for code in entry.captions}

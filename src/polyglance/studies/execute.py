@@ -11,6 +11,7 @@ from polyglance.files import cache_dir
 from polyglance.registry import nearest
 from polyglance.studies.experiments import experiments
 from polyglance.studies.fingerprint import IMPORTED
+from polyglance.studies.inputs import Input, run_inputs
 from polyglance.studies.plan import Facts, Plan, Run, is_chosen
 from polyglance.studies.pool import FAILED, START, Pool, threads_for
 from polyglance.studies.store import MISTAKE, RunFolder
@@ -98,23 +99,23 @@ def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]
 def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
     """Raise now for a lexicon that trainings would miss later."""
     from polyglance.text.lexicon import lexicon_path
-    from polyglance.text.vectors.trained import needs_lexicon
 
     for run in todo:
-        if run.recipe is not None and (what := needs_lexicon(run.recipe)):
-            option = "--lexicon (text.embedder.lexicon in a recipe)"
-            named = getattr(run.recipe.text.embedder, "lexicon", None)
-            lexicon_path(given or named, what, option)
+        for one in _lexicons(run, given):
+            lexicon_path(one.path, one.needed_by, f"--lexicon ({one.field} in a recipe)")
+
+
+def _lexicons(run: Run, given: Path | None = None) -> list[Input]:
+    found = [] if run.recipe is None else run_inputs(run.recipe, (), given)
+    return [one for one in found if one.field.endswith(".lexicon")]
 
 
 def uses_lexicon(plan: Plan) -> bool:
     """Whether its trainings, translators or perturbations look words up in a lexicon."""
-    from polyglance.text.vectors.trained import needs_lexicon
-
     runs = plan.runs.values()
     perturbed = [Perturbation.parse(c.perturb) for c in plan.columns if c.perturb is not None]
     return (
-        any(run.recipe is not None and needs_lexicon(run.recipe) for run in runs)
+        any(_lexicons(run) for run in runs)
         or any("lexicon:" in need.view for run in runs for need in run.needs)
         or any(one.needs_lexicon for one in perturbed)
     )
