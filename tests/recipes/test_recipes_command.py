@@ -104,7 +104,7 @@ def leaves(value, prefix=""):
 @pytest.mark.parametrize("name", recipe_names())
 def test_fields_are_all_of_a_recipe(name):
     paths = {re.sub(r"\[[^]]*\]", "", row[0]) for row in field_rows()}
-    optional = {"captioning", "consensus", "transfer", "translation"}
+    optional = {"captioning", "consensus", "naming", "transfer", "translation"}
     assert set(leaves(load_recipe(name).model_dump(mode="json"))) - optional <= (
         paths | {"training.multipliers.text.encoder"}
     )
@@ -125,7 +125,7 @@ def kinds_of(path):
     return found
 
 
-REST = ("transfer", "translation", "text.projection")
+REST = ("naming", "transfer", "translation", "text.projection")
 NEEDED = {"paper": "", "summary": "", "name": "plain", "text.projection": True}
 
 

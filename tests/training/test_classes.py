@@ -1,6 +1,7 @@
 """Class vectors: the classifier that a training begins with, and the names of its classes."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,27 @@ def test_a_training_starts_with_the_networks_classifier_and_the_names(tmp_path: 
     assert not torch.equal(classes.vectors.detach(), begun[0])
     embedded = model.encode_images(dataset.paths()[:2], cache=tmp_path)
     assert np.isfinite(embedded).all()
+
+
+@needs_lite0
+def test_names_of_classes_are_trained_beside_captions(tmp_path: Path) -> None:
+    concepts = tmp_path / "concepts.jsonl"
+    rows = [(["red"], [0, 1]), (["blue"], [2]), (["green"], [3, 4])]
+    concepts.write_text(
+        "".join(
+            json.dumps({"synset": "1-n", "classes": own, "names": {"en": names}}) + "\n"
+            for names, own in rows
+        )
+    )
+    dataset = load_dataset(write_colours(tmp_path / "data"))
+    changes = (f"naming.concepts={concepts}", "training.epochs=30", "training.lr=0.02")
+    recipe = recipe_of(*changes, "training.warmup_updates=0", "training.patience=100")
+    model = train(recipe, dataset, tmp_path / "run", cache=tmp_path, show_progress=False).model
+    vectors = model.network.image.classes.vectors.detach().numpy()
+    concept = np.stack([vectors[own].mean(0) for _, own in rows])
+    concept /= np.linalg.norm(concept, axis=1, keepdims=True)
+    scores = concept @ model.encode_text(["red", "blue", "green"], "en").T
+    assert scores.argmax(1).tolist() == scores.argmax(0).tolist() == [0, 1, 2]
 
 
 def test_class_vectors_are_the_centred_directions_of_the_names(toy_model: Model) -> None:

@@ -12,6 +12,7 @@ from polyglance.cli.add_language import add_language_command
 from polyglance.cli.align import align_command
 from polyglance.cli.compact import compact_command
 from polyglance.cli.data import data_app
+from polyglance.cli.data_classes import classes_command
 from polyglance.cli.data_emoji import emoji_command
 from polyglance.cli.data_lexicon import lexicon_command
 from polyglance.cli.data_merge import merge_command
@@ -65,6 +66,7 @@ def _root(
 
 
 data_app.command("translate")(translate_command)
+data_app.command("classes")(classes_command)
 data_app.command("emoji")(emoji_command)
 data_app.command("lexicon")(lexicon_command)
 data_app.command("merge")(merge_command)

@@ -92,6 +92,15 @@ class CaptioningRecipe(Section):
     dropout: float = Field(0.2, ge=0, lt=1, description="on what the two GRUs read")
 
 
+class NamingRecipe(Section):
+    """Names of a classifier's classes and their hypernyms, a loss beside the matching."""
+
+    concepts: str = Field(description="file that 'polyglance data classes' writes")
+    weight: float = Field(0.3, gt=0, description="of the loss of class vectors and names")
+    batch: int = Field(192, gt=1, description="concepts of an update")
+    languages: list[str] | None = Field(None, description="of the names; null is all")
+
+
 class ConsensusRecipe(Section):
     """Concepts that captions share, beside every image and text (Wang et al. 2020, CVSE)."""
 

@@ -14,6 +14,7 @@ from polyglance.recipes.schema.losses import (
     CaptioningRecipe,
     ConsensusRecipe,
     MaxHingeRecipe,
+    NamingRecipe,
 )
 from polyglance.recipes.schema.sampling import AugmentRecipe, SamplingRecipe, UnionSampling
 from polyglance.recipes.schema.text import TextRecipe
@@ -46,6 +47,7 @@ class Recipe(Section):
     loss: AnyLossRecipe = Field(MaxHingeRecipe(), description="what training minimises")
     captioning: CaptioningRecipe | None = None
     consensus: ConsensusRecipe | None = None
+    naming: NamingRecipe | None = None
     sampling: SamplingRecipe = Field(UnionSampling(), description="how batches are put together")
     transfer: TransferRecipe | None = None
     training: TrainingRecipe = TrainingRecipe()
@@ -64,6 +66,7 @@ class Recipe(Section):
             _augment,
             _captioning,
             _consensus,
+            _naming,
             _compat,
         ):
             for problem in check(self):
@@ -188,6 +191,17 @@ def _consensus(recipe: Recipe) -> Iterator[str]:
         yield "consensus compares by cosine: set joint.similarity.kind=cosine"
     if recipe.transfer is not None:
         yield "consensus has the concepts of its own training captions: leave out transfer"
+
+
+def _naming(recipe: Recipe) -> Iterator[str]:
+    if recipe.naming is None:
+        return
+    if recipe.image.head.kind != "classes":
+        yield "naming gives class vectors their names: set image.head.kind=classes, or naming=null"
+    if recipe.text.towers != "shared" or recipe.sampling.kind == "tuples":
+        yield "naming mixes languages: set text.towers=shared, and sampling.kind not to tuples"
+    if recipe.joint.similarity.kind != "cosine" or recipe.consensus is not None:
+        yield "naming compares by cosine: set joint.similarity.kind=cosine and consensus=null"
 
 
 def _compat(recipe: Recipe) -> Iterator[str]:

@@ -16,6 +16,7 @@ from polyglance.training.data import TrainingData
 from polyglance.training.samplers import Sampler, Term
 from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.levels import match_levels
+from polyglance.training.steps.naming import build_naming
 from polyglance.training.steps.writing import build_writing
 
 
@@ -36,6 +37,7 @@ class TermsStep(Step):
         self.writing = build_writing(model, data)
         if self.writing is not None:
             self.modules["captioning"] = self.writing.generator
+        self.naming = build_naming(model)
         self.captions_objective = self.objective.for_captions()
         if self.captions_objective is not self.objective:
             self.modules["captions_objective"] = self.captions_objective
@@ -54,6 +56,10 @@ class TermsStep(Step):
             losses.append(term.weight * loss)
             collapsed += term.weight * equal
             deviation = max(deviation, float(scores.detach().std(correction=0)))
+        if self.naming is not None:
+            loss, equal = self.naming.loss(update, self.objective, warming_up)
+            losses.append(loss)
+            collapsed += equal
         total = torch.stack(losses).sum() if len(losses) > 1 else losses[0]
         return StepOutcome(total, collapsed, deviation)
 
