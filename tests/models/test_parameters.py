@@ -46,6 +46,9 @@ COUNTS = {
     "translator": 3_132_420,
     "video-vse-infinity": 12_484_096,
     "video-vsepp": 12_458_688,
+    # Two heads, the graph's roles, queries and keys, context and norm; poolings of both sides.
+    "hgr": 12_458_688 + 2 * 1_311_744 + 16_384 + 1_049_600 + 1_048_576 + 2_048 + 2 * 1_025,
+    "hgr-gpo": 12_458_688 + 2 * 1_311_744 + 16_384 + 1_049_600 + 1_048_576 + 2_048 + 2 * 12_704,
     "vse-infinity": 13_666_604,
     "vse-infinity-bert": None,
     "vse-infinity-grid": 12_484_396,

@@ -115,6 +115,14 @@ def guided(pool: Pooling, vectors: Tensor) -> Tensor:
     return (scores.exp() / scores.exp().sum()) @ own
 
 
+def by_linear_weights(pool: Pooling, vectors: Tensor) -> Tensor:
+    layer = pool.weigh
+    numbers = torch.stack(
+        [layer.weight[0] @ one.to(layer.weight) + layer.bias[0] for one in vectors]
+    )
+    return (numbers.exp() / numbers.exp().sum()).to(vectors) @ vectors
+
+
 REFERENCES: dict[str, Sample] = {
     "attention": attention,
     "first": lambda _, v: v[0],
@@ -135,6 +143,7 @@ REFERENCES: dict[str, Sample] = {
     "max": lambda _, v: v.max(0).values,
     "mean": lambda _, v: v.mean(0),
     "seq2seq": seq2seq,
+    "weighted": by_linear_weights,
 }
 SETS = sorted(set(REFERENCES) - {"first", "last", "seq2seq", "gcn-seq2seq"})
 """Poolings that the order of the vectors does not matter to."""

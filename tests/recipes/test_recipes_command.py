@@ -147,6 +147,10 @@ def test_a_default_can_be_set_as_it_is_shown(row):
         chosen["loss"] = {"kind": "triplets"}
     if kinds.get("joint.similarity.kind") in ("scan", "imram"):
         chosen["image"] = {"feature": "efficientnet-lite2/grid3"}
+    if {"roles", "hgr"} & set(kinds.values()):
+        chosen["image"] = {"feature": "efficientnet-lite2/grid3"}
+        chosen["text"] = {"embedder": {"kind": "roles"}}
+        chosen["joint"] = {"similarity": {"kind": "hgr"}}
     for section in ("captioning", "consensus"):
         if path.startswith(f"{section}."):
             chosen[section] = {}

@@ -161,6 +161,24 @@ def test_clips_are_trained_and_equal_captions_are_one(
     assert found[0]["en"].metrics.rsum != found[1]["en"].metrics.rsum
 
 
+@pytest.mark.parametrize("name", ["hgr-msrvtt", "hgr-vatex"])
+def test_hgr_is_trained_on_clips_with_roles(name: str, data: Path, tmp_path: Path) -> None:
+    if not (data / "features" / "frames").exists():
+        add_features(data, "frames", 5)
+    nodes = {"0": {"role": "ROOT", "spans": [0]}, "1": {"role": "ARG0", "spans": [0]}}
+    texts = load_dataset(data).captions(["en"]).texts
+    roles = tmp_path / "roles.json"
+    roles.write_text(json.dumps({text: [nodes, []] for text in texts}))
+    words = ["study", name, "--data", str(data), "--profile", "quick", "--seeds", "1"]
+    words += ["--set", f"text.embedder.graphs={roles}", "--runs", str(tmp_path / "runs")]
+    result = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    numbers = json.loads((tmp_path / "out" / f"{name}.json").read_text(encoding="utf-8"))
+    cells = {row["row"]: row["cells"]["RSUM"]["mean"] for row in numbers["rows"]}
+    assert set(cells) == {"hgr", "hgr-gpo"}
+    assert min(cells.values()) > 0
+
+
 def test_a_long_legend_leaves_room_for_the_bars() -> None:
     from matplotlib.figure import Figure
 

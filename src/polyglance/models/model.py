@@ -56,7 +56,7 @@ class Model:
 
     @property
     def similarity_name(self) -> str:
-        """ "cosine", "dot", "order", "scan" or "imram".
+        """ "cosine", "dot", "order", "scan", "imram" or "hgr".
 
         The squared order violation ranks as the plain one does.
         """
@@ -154,7 +154,8 @@ class Model:
             show_progress: None shows a bar on a terminal where it takes long.
         """
         lengths = tokens.ids.lengths
-        result, order = self._missing(lengths), np.argsort(-lengths, kind="stable")
+        result = self._missing(self.network.text_sizes(lengths))
+        order = np.argsort(-lengths, kind="stable")
         with torch.inference_mode(), Bar("text", len(order), "texts", show_progress) as bar:
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
@@ -221,7 +222,7 @@ class Model:
 
     def encode_available(self, features: Features) -> Embeddings:
         """Embeddings of all images of `features`, [N, D]; NaN for those without features."""
-        result = self._missing(features.lengths)
+        result = self._missing(self.network.image_sizes(features.lengths))
         rows = np.flatnonzero(features.available)
         result[rows] = self.encode_features(features, rows)
         return result
@@ -237,7 +238,7 @@ class Model:
             batch_size: images encoded at a time.
         """
         self.check_features(features)
-        result = self._missing(features.lengths[rows])
+        result = self._missing(self.network.image_sizes(features.lengths[rows]))
         with torch.inference_mode():
             for start in range(0, len(rows), batch_size):
                 batch = to_tensors(features, rows[start : start + batch_size])

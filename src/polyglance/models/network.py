@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from torch import Tensor, nn
 
 from polyglance.models.consensus import Consensus, Levels
@@ -34,6 +35,14 @@ class Network(nn.Module):
 
     def observe(self, ids: Ragged) -> None:
         """Learn from the ids of all training captions, before training; most do not."""
+
+    def image_sizes(self, lengths: np.ndarray) -> np.ndarray:
+        """Vectors of the sets that images of `lengths` [n] become, where they become sets."""
+        return lengths
+
+    def text_sizes(self, lengths: np.ndarray) -> np.ndarray:
+        """The same of texts of `lengths` [n] ids."""
+        return lengths
 
     def scores(self, images: Any, captions: Any) -> Tensor:
         """Of N images with M captions, [N, M]; higher is closer."""

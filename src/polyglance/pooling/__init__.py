@@ -7,6 +7,7 @@ from polyglance.pooling.guided import GuidedPool
 from polyglance.pooling.ranks import FSPool, KMaxPool
 from polyglance.pooling.sequence import AttentionPool, ReasoningPool, Seq2SeqPool
 from polyglance.pooling.simple import FirstPool, LastPool, MaxPool, MeanPool
+from polyglance.pooling.weighted import WeightedPool
 
 __all__ = [
     "GPO",
@@ -23,6 +24,7 @@ __all__ = [
     "Pooling",
     "ReasoningPool",
     "Seq2SeqPool",
+    "WeightedPool",
     "build_pooling",
     "pooling_names",
     "poolings",

@@ -45,8 +45,14 @@ class ImageTower(nn.Module):
         self.mean.copy_(mean)
         self.scale.copy_(deviation.mean().clamp(min=1e-6))
 
-    def vectors(self, features: Tensor, lengths: Tensor) -> Tensor:
-        """Sets [B, K, F] with lengths [B] → [B, K, D], 0 past a length."""
+    def vectors(self, features: Tensor, lengths: Tensor, head: nn.Module | None = None) -> Tensor:
+        """Sets [B, K, F] with lengths [B] → [B, K, D], 0 past a length.
+
+        Args:
+            features: [B, K, F].
+            lengths: [B] ≥ 1.
+            head: takes the place of the tower's own.
+        """
         mask = valid(features, lengths)
         if self.attention is not None:
             features = self.attention(self._prepare(features), mask)
@@ -54,10 +60,10 @@ class ImageTower(nn.Module):
             every = self._embed(features.flatten(0, 1)).view(mask.shape[0], mask.shape[1], -1)
             return every.masked_fill(~mask.unsqueeze(2), 0)
         if bool(mask.all()):
-            return self._embed(features.flatten(0, 1)).unflatten(0, mask.shape)
+            return self._embed(features.flatten(0, 1), head).unflatten(0, mask.shape)
         # Rows of a flat index are copied whole: twice as fast as by a mask.
         rows = mask.flatten().nonzero().squeeze(1)
-        found = self._embed(features.flatten(0, 1).index_select(0, rows))
+        found = self._embed(features.flatten(0, 1).index_select(0, rows), head)
         padded = found.new_zeros(mask.numel(), found.shape[1])
         return padded.index_copy(0, rows, found).unflatten(0, mask.shape)
 
@@ -76,10 +82,10 @@ class ImageTower(nn.Module):
         """Sets [B, K, F] with lengths [B] → [B, D], and the pooling's vectors [B, K, D]."""
         return self.pooling.with_vectors(self.vectors(features, lengths), lengths)
 
-    def _embed(self, vectors: Tensor) -> Tensor:
+    def _embed(self, vectors: Tensor, head: nn.Module | None = None) -> Tensor:
         """Vectors of sets, prepared already where there is an attention: [n, F] → [n, D]."""
         prepared = vectors if self.attention is not None else self._prepare(vectors)
-        embedded = self._project(prepared, vectors)
+        embedded = self._project(prepared, vectors, head)
         return nn.functional.normalize(embedded, dim=-1, eps=1e-8) if self.normalise else embedded
 
     def _prepare(self, vectors: Tensor) -> Tensor:
@@ -88,9 +94,9 @@ class ImageTower(nn.Module):
             vectors = (vectors - self.mean) / self.scale
         return nn.functional.normalize(vectors, dim=-1, eps=1e-8) if self.unit else vectors
 
-    def _project(self, vectors: Tensor, extracted: Tensor) -> Tensor:
+    def _project(self, vectors: Tensor, extracted: Tensor, head: nn.Module | None = None) -> Tensor:
         """Prepared vectors [n, F] and the same as extracted → [n, D]."""
-        found = self.head(self.dropout(vectors))
+        found = (self.head if head is None else head)(self.dropout(vectors))
         if self.classes is not None:
             found = found + self.classes(extracted)
         return self.output_dropout(self.activation(found))

@@ -11,6 +11,7 @@ from polyglance.recipes.schema.embedders import (
     LiweEmbedderRecipe,
     PiecesEmbedderRecipe,
     RareRecipe,
+    RolesEmbedderRecipe,
     TableEmbedderRecipe,
     TransformerEmbedderRecipe,
     UniversalEmbedderRecipe,
@@ -27,6 +28,7 @@ from polyglance.recipes.schema.image import (
 )
 from polyglance.recipes.schema.joint import (
     CosineRecipe,
+    HgrRecipe,
     ImramRecipe,
     JointRecipe,
     OrderRecipe,
@@ -98,6 +100,7 @@ __all__ = [
     "EncoderRecipe",
     "GruRecipe",
     "HeadRecipe",
+    "HgrRecipe",
     "HingeRecipe",
     "ImageRecipe",
     "ImramRecipe",
@@ -118,6 +121,7 @@ __all__ = [
     "RareRecipe",
     "Recipe",
     "ResidualMlpHead",
+    "RolesEmbedderRecipe",
     "SamplingRecipe",
     "ScanRecipe",
     "ScheduleRecipe",

@@ -26,6 +26,19 @@ class TableEmbedderRecipe(EmbedderRecipe):
     )
 
 
+class RolesEmbedderRecipe(TableEmbedderRecipe):
+    """A table whose captions have semantic roles, from a file (Chen et al. 2020, HGR)."""
+
+    kind: Literal["roles"] = "roles"  # type: ignore[assignment]
+    ends: bool = Field(False, description="must stay false: places count words alone")
+    graphs: str | None = Field(
+        None,
+        description="sent2rolegraph.augment.json of HGR; null is the one in the dataset's folder",
+    )
+    verbs: int = Field(4, ge=1, description="actions of a caption at most")
+    entities: int = Field(6, ge=1, description="entities of a caption at most")
+
+
 class CharacterEmbedderRecipe(EmbedderRecipe):
     """Word vectors from characters."""
 
@@ -176,6 +189,7 @@ class UniversalEmbedderRecipe(EmbedderRecipe):
 
 for _variant in (
     TableEmbedderRecipe,
+    RolesEmbedderRecipe,
     LiweEmbedderRecipe,
     CharGruEmbedderRecipe,
     PiecesEmbedderRecipe,

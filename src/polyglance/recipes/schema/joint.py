@@ -46,7 +46,18 @@ class ImramRecipe(Variant):
     steps: int = Field(3, ge=1, description="matching steps K")
 
 
-SimilarityRecipe = Annotated[CosineRecipe | OrderRecipe | ScanRecipe | ImramRecipe, Kinds()]
+class HgrRecipe(Variant):
+    """Events, actions and entities, each compared with frames (Chen et al. 2020, HGR)."""
+
+    kind: Literal["hgr"] = "hgr"
+    smooth: float = Field(4.0, gt=0, description="inverse temperature λ of the attention")
+    graph_layers: int = Field(1, ge=1, description="layers of the graph network over roles")
+    graph_dropout: float = Field(0.5, ge=0, lt=1, description="on what a node hears")
+
+
+SimilarityRecipe = Annotated[
+    CosineRecipe | OrderRecipe | ScanRecipe | ImramRecipe | HgrRecipe, Kinds()
+]
 
 
 class JointRecipe(Section):
@@ -58,4 +69,4 @@ class JointRecipe(Section):
     @property
     def attends(self) -> bool:
         """Whether embeddings are sets of vectors, compared by cross-attention."""
-        return self.similarity.kind in ("scan", "imram")
+        return self.similarity.kind in ("scan", "imram", "hgr")

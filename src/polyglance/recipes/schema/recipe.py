@@ -60,6 +60,7 @@ class Recipe(Section):
             _classes,
             _text,
             _attention,
+            _roles,
             _sampling,
             _tuples,
             _transfer,
@@ -110,7 +111,8 @@ def _attention(recipe: Recipe) -> Iterator[str]:
     if not recipe.joint.attends:
         return
     where = f"joint.similarity.kind={recipe.joint.similarity.kind}"
-    if (recipe.image.pooling, recipe.text.pooling) != ("mean", "last"):
+    pools = (recipe.image.pooling, recipe.text.pooling)
+    if recipe.joint.similarity.kind != "hgr" and pools != ("mean", "last"):
         yield (
             f"{where} pools nothing: leave image.pooling and text.pooling at their defaults "
             "(mean, last)"
@@ -118,6 +120,25 @@ def _attention(recipe: Recipe) -> Iterator[str]:
     feature = recipe.image.feature
     if recipe.image.is_global:
         yield f"image.feature={feature}: {ONE_VECTOR}"
+
+
+def _roles(recipe: Recipe) -> Iterator[str]:
+    roles, hgr = recipe.text.embedder.kind == "roles", recipe.joint.similarity.kind == "hgr"
+    if roles != hgr:
+        yield "joint.similarity.kind=hgr and text.embedder.kind=roles go together"
+    if not roles:
+        return
+    embedder = recipe.text.embedder
+    assert isinstance(embedder, TableEmbedderRecipe)
+    if embedder.ends or recipe.text.towers != "shared" or recipe.text.projection:
+        yield (
+            "joint.similarity.kind=hgr has one tower without ends and projection: set "
+            "text.embedder.ends=false, text.towers=shared and text.projection=false"
+        )
+    if recipe.augment.word_drop:
+        yield "joint.similarity.kind=hgr counts words of graphs: set augment.word_drop=0"
+    if recipe.transfer is not None or recipe.sampling.kind != "union":
+        yield "joint.similarity.kind=hgr needs sampling.kind=union, and no transfer"
 
 
 def _sampling(recipe: Recipe) -> Iterator[str]:

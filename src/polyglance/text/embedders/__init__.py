@@ -18,6 +18,7 @@ from polyglance.text.embedders.base import (
 from polyglance.text.embedders.characters.embedder import CharacterEmbedder
 from polyglance.text.embedders.encoded import EncodedTexts, TextBatch
 from polyglance.text.embedders.fixed.embedder import VectorsEmbedder
+from polyglance.text.embedders.roles import RolesEmbedder
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.text.embedders.transformer import PieceEmbedder
 from polyglance.text.embedders.universal.embedder import UniversalEmbedder
@@ -32,6 +33,7 @@ __all__ = [
     "Embedder",
     "EncodedTexts",
     "PieceEmbedder",
+    "RolesEmbedder",
     "Substitutes",
     "TableEmbedder",
     "TextBatch",
