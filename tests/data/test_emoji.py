@@ -83,6 +83,32 @@ def test_names_of_the_package_emoji(tmp_path: Path) -> None:
     assert read_names(tmp_path) == {"de": {"🍎": "roter apfel"}, "en": {"🍎": "red apple"}}
 
 
+@pytest.mark.parametrize("text", ["[]", "{}", '{"annotations": {"annotations": []}}', "{"])
+def test_a_file_that_has_no_names_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "de").mkdir()
+    (tmp_path / "de" / "annotations.json").write_text(text)
+    with pytest.raises(PolyglanceError, match=r"de/annotations\.json"):
+        read_names(tmp_path)
+
+
+def test_a_listing_that_is_none_is_named(cldr: Path, sets: dict[str, Path], tmp_path: Path) -> None:
+    listing = tmp_path / "emoji.json"
+    for text in ("{}", "[1]", '[{"unified": "x", "category": "Objects"}]'):
+        listing.write_text(text)
+        with pytest.raises(PolyglanceError, match=r"emoji\.json: not the list"):
+            write_emoji(tmp_path / "out", cldr, sets, EmojiOptions(listing=listing))
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unreadable_picture_is_named_and_nothing_is_written(
+    cldr: Path, sets: dict[str, Path], tmp_path: Path
+) -> None:
+    (sets["noto"] / "1f408.png").write_bytes(b"no picture")
+    with pytest.raises(PolyglanceError, match=r"1f408\.png"):
+        write_emoji(tmp_path / "out", cldr, sets)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_without_names_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PolyglanceError, match="holds no names of emoji"):
         read_names(tmp_path)

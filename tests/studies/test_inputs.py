@@ -31,6 +31,7 @@ def _no_lexicon(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path: Path) -> Path:
     """Everything that a recipe may name."""
     (tmp_path / "lexicon.tsv").write_text("1\ten\tdog\n1\tde\tHund\n")
+    (tmp_path / "concepts.jsonl").write_text("{}\n")
     (tmp_path / "vec").mkdir()
     for code in ("en", "de"):
         (tmp_path / "vec" / f"{code}.vec").write_text(f"1 2\n{code} 1 2\n")
@@ -51,6 +52,12 @@ CASES = [
     ("mule", LEXICON, "lexicon.tsv", "text.embedder.lexicon"),
     ("dictionary", {}, "lexicon.tsv", "text.embedder.lexicon"),
     ("nce", {"image.head": NAMES}, "lexicon.tsv", "image.head.lexicon"),
+    (
+        "nce",
+        {"image.head.kind": "classes", "naming.concepts": "concepts.jsonl"},
+        "concepts.jsonl",
+        "naming.concepts",
+    ),
     ("mule", {"text.embedder.vectors": "vec"}, "vec/de.vec", "text.embedder.vectors:de"),
     ("liwe-glove", {"text.embedder.vectors": "glove.txt"}, "glove.txt", "text.embedder.vectors"),
     (

@@ -22,8 +22,9 @@ def classes_command(
     from polyglance.vision.classifier import imagenet_synsets
 
     check_outputs([out])
+    hypernyms = read_hypernyms(wordnet)
     words = Lexicon.open(lexicon_path(lexicon, "data classes"))
-    found = class_concepts(imagenet_synsets(), read_hypernyms(wordnet), words, broadest)
+    found = class_concepts(imagenet_synsets(), hypernyms, words, broadest)
     write_concepts(out, found)
     languages = {code for concept in found for code in concept.names}
     names = sum(len(own) for concept in found for own in concept.names.values())

@@ -72,6 +72,9 @@ def run_inputs(recipe: Recipe, languages: Sequence[str], lexicon: Path | None) -
     if isinstance(head, ClassesHead) and head.start == "names":
         path = _lexicon(head.lexicon or lexicon)
         found.append(Input("image.head.lexicon", path, "image.head.start=names"))
+    if recipe.naming is not None:
+        path = Path(recipe.naming.concepts).expanduser()
+        found.append(Input("naming.concepts", path, "naming.concepts"))
     if (vectors := getattr(text.embedder, "vectors", None)) is not None:
         found += _vectors("text.embedder.vectors", Path(vectors).expanduser(), named)
     for name in ("text.encoder", "text.embedder"):

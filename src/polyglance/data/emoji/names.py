@@ -41,7 +41,8 @@ def _cldr(folder: Path) -> Names:
     """Unicode's names for screen readers (`tts`), one an emoji."""
     found: Names = {}
     for path in sorted(folder.rglob(CLDR)):
-        value = _object(path, read_json(path).get("annotations"), "annotations")
+        whole = _object(path, read_json(path), "annotations")
+        value = _object(path, whole.get("annotations"), "annotations")
         entries = _object(path, value.get("annotations", {}), "annotations.annotations")
         names = {}
         for sequence, about in entries.items():
