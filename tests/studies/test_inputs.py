@@ -36,6 +36,7 @@ def folder(tmp_path: Path) -> Path:
     for code in ("en", "de"):
         (tmp_path / "vec" / f"{code}.vec").write_text(f"1 2\n{code} 1 2\n")
     (tmp_path / "glove.txt").write_text("dog 1 2\n")
+    (tmp_path / "roles.json").write_text("{}")
     (tmp_path / "bert").mkdir()
     (tmp_path / "bert" / "config.json").write_text("{}")
     (tmp_path / "bert" / "model.safetensors").write_bytes(b"weights")
@@ -60,6 +61,7 @@ CASES = [
     ),
     ("mule", {"text.embedder.vectors": "vec"}, "vec/de.vec", "text.embedder.vectors:de"),
     ("liwe-glove", {"text.embedder.vectors": "glove.txt"}, "glove.txt", "text.embedder.vectors"),
+    ("hgr", {"text.embedder.graphs": "roles.json"}, "roles.json", "text.embedder.graphs"),
     (
         "vse-infinity-bert",
         {"text.encoder.pretrained": "bert"},

@@ -77,6 +77,9 @@ def run_inputs(recipe: Recipe, languages: Sequence[str], lexicon: Path | None) -
         found.append(Input("naming.concepts", path, "naming.concepts"))
     if (vectors := getattr(text.embedder, "vectors", None)) is not None:
         found += _vectors("text.embedder.vectors", Path(vectors).expanduser(), named)
+    if (graphs := getattr(text.embedder, "graphs", None)) is not None:
+        field = "text.embedder.graphs"
+        found.append(Input(field, Path(graphs).expanduser(), field))
     for name in ("text.encoder", "text.embedder"):
         if folder := getattr(getattr(text, name.removeprefix("text.")), "pretrained", None):
             path = Path(folder).expanduser()

@@ -399,7 +399,12 @@ def _training(recipe: Recipe, source: Run | None, facts: Facts | None) -> Run:
     return Run(key, recipe, source=before, data=facts.fingerprint, inputs=inputs, files=files)
 
 
-_OWN_FILES = ("text.embedder.vectors", "text.embedder.pretrained", "text.encoder.pretrained")
+_OWN_FILES = (
+    "text.embedder.vectors",
+    "text.embedder.graphs",
+    "text.embedder.pretrained",
+    "text.encoder.pretrained",
+)
 """Fields of a recipe that name files which users bring."""
 
 
