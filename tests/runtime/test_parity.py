@@ -5,8 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyglance.errors import PolyglanceError
-from polyglance.runtime import export_model
 from tests.runtime.trained import exported, image_difference, text_difference, trained
 
 LARGEST = 1e-5
@@ -50,10 +48,3 @@ def check(folder: Path, name: str, form: str, *settings: str) -> None:
     assert (other.dim, other.languages) == (model.dim, model.languages)
     a, b = np.random.default_rng(0).random((2, 3, model.dim))
     np.testing.assert_array_equal(other.similarity(a, b), model.similarity(a, b))
-
-
-def test_cross_attention_is_refused(tmp_path: Path) -> None:
-    model, _ = trained(tmp_path, "scan-t2i", "set")
-    with pytest.raises(PolyglanceError, match="no two towers to export"):
-        export_model(model, tmp_path / "out")
-    assert not (tmp_path / "out").exists()

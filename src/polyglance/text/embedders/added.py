@@ -108,6 +108,9 @@ class AddedEmbedder(Embedder):
         }
         write_json(folder / ADDED, {"forms": self.places, "languages": described})
 
+    def portable(self) -> "AddedEmbedder":
+        return AddedEmbedder(self.base.portable(), self.added)
+
     @property
     def towers(self) -> list[str]:
         return self.base.towers

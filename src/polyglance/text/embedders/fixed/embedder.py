@@ -3,6 +3,7 @@
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,13 @@ class VectorsEmbedder(Embedder):
         with atomic(folder / VECTORS) as handle:
             handle.write(save(tensors))
         write_json(folder / FILE, {"languages": described})
+
+    def portable(self) -> "VectorsEmbedder":
+        """The words without their vectors."""
+        languages = {
+            code: replace(part, matrix=part.matrix[:, :0]) for code, part in self.languages.items()
+        }
+        return VectorsEmbedder(self.recipe, languages)
 
     @property
     def towers(self) -> list[str]:
