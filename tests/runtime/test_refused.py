@@ -21,7 +21,7 @@ def refused(model: Model, folder: Path, message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("scan-t2i", "'scan-t2i' compares all vectors of an image with all words"),
+        ("scan-t2i", "'scan-t2i' compares several vectors"),
         ("imram", "no two towers to export"),
         ("cvse", "'cvse' adds what it knows of concepts"),
     ],

@@ -66,13 +66,13 @@ class PortableTower(NamedTuple):
 def portable_network(model: Model) -> TwoTower:
     """The network of a model whose embeddings are vectors that towers make; else an error."""
     name = model.recipe.name
-    if model.attends:
-        raise PolyglanceError(
-            f"'{name}' compares all vectors of an image with all words (cross-attention), so it "
-            "has no two towers to export; export one whose joint.similarity is cosine or order"
-        )
     network = model.network
-    assert isinstance(network, TwoTower)
+    if not isinstance(network, TwoTower):
+        raise PolyglanceError(
+            f"'{name}' compares several vectors of an image with several of a text "
+            f"(joint.similarity.kind={model.recipe.joint.similarity.kind}), so it has no two "
+            "towers to export; export one whose similarity is cosine or order"
+        )
     if network.consensus is not None:
         raise PolyglanceError(
             f"'{name}' adds what it knows of concepts to the towers (consensus), which is not "
