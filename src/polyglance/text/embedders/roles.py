@@ -130,5 +130,5 @@ def _of(graphs: Mapping[str, T], text: str, source: Path | None) -> T:
     except KeyError:
         raise PolyglanceError(
             f"{source}: has no semantic roles of {text!r}; it needs every caption that is trained "
-            "on or evaluated"
+            "on or evaluated (in other languages than its own: data.languages, --languages)"
         ) from None
