@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
-from polyglance.text.concepts import class_concepts, read_concepts, read_hypernyms
+from polyglance.text.concepts import class_concepts, read_concepts, read_english, read_hypernyms
 from polyglance.text.lexicon import Lexicon
 
 WORDNET = """\
@@ -59,6 +59,12 @@ def test_concepts_are_classes_and_what_is_above_them(files: tuple[Path, Path]) -
         ("00000012-n", [1]),
     ]
     assert found[0].names == {"de": ["Hund"], "en": ["dog", "domestic dog", "Canis familiaris"]}
+    assert read_english(files[0])["00000010-n"] == ["dog", "domestic dog"]
+    more = class_concepts(CLASSES, read_hypernyms(files[0]), lexicon, 2, read_english(files[0]))
+    by_synset = {one.synset: one.names for one in more}
+    assert by_synset["00000012-n"] == {"de": ["Pudel"], "en": ["poodle"]}
+    assert by_synset["00000020-n"] == {"en": ["pet"]}
+    assert by_synset["00000010-n"] == found[0].names
     every = class_concepts(CLASSES, read_hypernyms(files[0]), lexicon)
     assert (every[0].synset, every[0].classes) == ("00000001-n", [0, 1, 2])
 
@@ -80,10 +86,11 @@ def test_the_command_writes_imagenets_concepts(tmp_path: Path) -> None:
     names = f"--lexicon={tmp_path / 'lexicon.tsv'}"
     done = CliRunner().invoke(app, ["data", "classes", str(out), given, names])
     assert done.exit_code == 0, done.output
-    assert "2 concepts of 2 classes, 2 names, 2 languages" in done.output
+    assert "3 concepts of 2 classes, 3 names, 2 languages" in done.output
     found = read_concepts(out, 1000)
     assert [(one.synset, one.classes, one.names) for one in found] == [
         ("02512053-n", [0, 1], {"de": ["Fisch"]}),
+        ("01440764-n", [0], {"en": ["tench"]}),
         ("01443537-n", [1], {"en": ["goldfish"]}),
     ]
 

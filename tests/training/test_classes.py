@@ -13,8 +13,9 @@ from polyglance import Model
 from polyglance.data import CaptionedImage, load_dataset, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
+from polyglance.recipes.schema import NamingRecipe
 from polyglance.training import train
-from polyglance.training.classes import CENTRED, class_vectors
+from polyglance.training.classes import CENTRED, _narrowest, class_vectors
 from polyglance.training.data import Start, fresh_model
 from polyglance.vision.classifier import classifier_of
 
@@ -104,6 +105,20 @@ def test_names_of_classes_are_trained_beside_captions(tmp_path: Path) -> None:
     concept /= np.linalg.norm(concept, axis=1, keepdims=True)
     scores = concept @ model.encode_text(["red", "blue", "green"], "en").T
     assert scores.argmax(1).tolist() == scores.argmax(0).tolist() == [0, 1, 2]
+
+
+def test_a_class_without_a_name_has_that_of_its_narrowest_concept(tmp_path: Path) -> None:
+    path = tmp_path / "concepts.jsonl"
+    rows = [([0, 1, 2], "en", "animal"), ([1, 2], "en", "snake"), ([2], "de", "Natter")]
+    path.write_text(
+        "".join(
+            json.dumps({"synset": "1-n", "classes": own, "names": {code: [name]}}) + "\n"
+            for own, code, name in rows
+        )
+    )
+    found = _narrowest(NamingRecipe(concepts=str(path)), 4)
+    assert found == {0: ["animal"], 1: ["snake"], 2: ["snake"]}
+    assert _narrowest(None, 4) == {}
 
 
 def test_class_vectors_are_the_centred_directions_of_the_names(toy_model: Model) -> None:

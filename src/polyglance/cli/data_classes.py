@@ -17,14 +17,19 @@ def classes_command(
     broadest: Annotated[int, typer.Option(min=1, help="the most classes of a concept")] = 150,
 ) -> None:
     """Write the classes of ImageNet and their hypernyms with their names in many languages."""
-    from polyglance.text.concepts import class_concepts, read_hypernyms, write_concepts
+    from polyglance.text.concepts import (
+        class_concepts,
+        read_english,
+        read_hypernyms,
+        write_concepts,
+    )
     from polyglance.text.lexicon import Lexicon, lexicon_path
     from polyglance.vision.classifier import imagenet_synsets
 
     check_outputs([out])
     hypernyms = read_hypernyms(wordnet)
     words = Lexicon.open(lexicon_path(lexicon, "data classes"))
-    found = class_concepts(imagenet_synsets(), hypernyms, words, broadest)
+    found = class_concepts(imagenet_synsets(), hypernyms, words, broadest, read_english(wordnet))
     write_concepts(out, found)
     languages = {code for concept in found for code in concept.names}
     names = sum(len(own) for concept in found for own in concept.names.values())

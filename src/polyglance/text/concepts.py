@@ -9,6 +9,7 @@ from typing import Any
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_jsonl, read_lines, write_jsonl_gz
 from polyglance.text.lexicon import Lexicon
+from polyglance.text.wordnets import read_data
 
 BROADEST = 150
 """Classes that a hypernym may have: an "artifact" is no thing that one looks for."""
@@ -49,11 +50,20 @@ def read_hypernyms(path: Path) -> dict[str, list[str]]:
     return found
 
 
+def read_english(path: Path) -> dict[str, list[str]]:
+    """Synset → the words that WordNet's `data.noun` has for it."""
+    found: dict[str, list[str]] = {}
+    for synset, _, lemma in read_data(path):
+        found.setdefault(synset, []).append(lemma)
+    return found
+
+
 def class_concepts(
     synsets: Sequence[str],
     hypernyms: Mapping[str, Sequence[str]],
     lexicon: Lexicon,
     broadest: int = BROADEST,
+    english: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Concept]:
     """The concepts of classes that have a name, from the most to the fewest classes.
 
@@ -62,6 +72,7 @@ def class_concepts(
         hypernyms: synset → those above it.
         lexicon: has the names.
         broadest: the most classes that a concept may have.
+        english: synset → English names where the lexicon has none, such as WordNet's own.
     """
     members: dict[str, list[int]] = {}
     for number, synset in enumerate(synsets):
@@ -74,6 +85,9 @@ def class_concepts(
             spelt = [name for name in lemmas if any(map(str.isalpha, name))][:NAMES]
             if synset in kept and spelt:
                 names.setdefault(synset, {})[language] = spelt
+    for synset, words in (english or {}).items():
+        if synset in kept:
+            names.setdefault(synset, {}).setdefault("en", list(words)[:NAMES])
     if not names:
         raise PolyglanceError(
             f"{lexicon.path}: names none of the classes; it must be on WordNet 3.0's synsets"

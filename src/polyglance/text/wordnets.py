@@ -41,7 +41,7 @@ def make_lexicon(out: Path, sources: Iterable[Path]) -> dict[str, int]:
 
 def read_wordnet(path: Path) -> Iterator[Entry]:
     """The lemmas of a file, of either format."""
-    return _read_data(path) if path.name in WORDNET else _read_tab(path)
+    return read_data(path) if path.name in WORDNET else _read_tab(path)
 
 
 def _files(sources: Iterable[Path]) -> list[Path]:
@@ -83,7 +83,7 @@ def _read_tab(path: Path) -> Iterator[Entry]:
         yield _synset(cells[0]), base_language(code), cells[2].replace("|", " ")
 
 
-def _read_data(path: Path) -> Iterator[Entry]:
+def read_data(path: Path) -> Iterator[Entry]:
     """Princeton's WordNet: `offset file kind count word id word id …`, the count in hexadecimal."""
     for number, line in read_lines(path):
         if line.startswith("  "):  # the licence

@@ -7,6 +7,8 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
+from polyglance.recipes.schema import NamingRecipe
+from polyglance.text.concepts import read_concepts
 from polyglance.text.lexicon import Lexicon, lexicon_path
 from polyglance.vision.classifier import classifier_of
 
@@ -31,13 +33,27 @@ def start_classes(model: Model, cache: Path | None = None) -> None:
     if settings.start == "names":
         path = lexicon_path(settings.lexicon, "image.head.start=names", option="image.head.lexicon")
         names = Lexicon.open(path).lemmas(LANGUAGE)
-        own = [names.get(synset, []) for synset in classifier.synsets]
+        above = _narrowest(model.recipe.naming, len(classifier.synsets))
+        own = [
+            names.get(synset) or above.get(number, [])
+            for number, synset in enumerate(classifier.synsets)
+        ]
         if not any(own):
             raise PolyglanceError(
                 f"{path}: has no English names of ImageNet's classes; image.head.start=names "
                 "needs a lexicon on WordNet 3.0's synsets"
             )
         mixture.start(torch.from_numpy(class_vectors(model, own)))
+
+
+def _narrowest(naming: NamingRecipe | None, classes: int) -> dict[int, list[str]]:
+    """Class → the English names of the concept with the fewest classes that it belongs to."""
+    if naming is None:
+        return {}
+    concepts = read_concepts(Path(naming.concepts).expanduser(), classes)
+    spoken = [concept for concept in concepts if LANGUAGE in concept.names]
+    spoken.sort(key=lambda concept: -len(concept.classes))
+    return {number: one.names[LANGUAGE] for one in spoken for number in one.classes}
 
 
 def class_vectors(model: Model, names: list[list[str]]) -> np.ndarray:
