@@ -37,6 +37,8 @@ COUNTS = {
     "pca": 9_449_248,
     "scan-i2t": 12_458_688,
     "scan-t2i": 12_458_688,
+    # The image's layer, buckets with theirs, the sentence's, and the encoder's dense ones.
+    "sentence-nce": 655_872 + 131_072 * 256 + 131_584 + 262_656 + 1_019_904,
     "smalr": 8_350_352,
     "smalr-clc-a": 8_350_352,
     "smalr-clc-c": 8_350_352,

@@ -106,7 +106,7 @@ def test_fields_are_all_of_a_recipe(name):
     paths = {re.sub(r"\[[^]]*\]", "", row[0]) for row in field_rows()}
     optional = {"captioning", "consensus", "naming", "transfer", "translation"}
     assert set(leaves(load_recipe(name).model_dump(mode="json"))) - optional <= (
-        paths | {"training.multipliers.text.encoder"}
+        paths | {"training.multipliers.text.encoder", "training.multipliers.text.words"}
     )
 
 
@@ -140,8 +140,12 @@ def test_a_default_can_be_set_as_it_is_shown(row):
     kinds = kinds_of(path)
     if kinds.get("text.encoder.kind") == "transformer":
         kinds["text.embedder.kind"] = "pieces"
+    sentence = kinds.get("text.encoder.kind") == "sentence"
+    if sentence:
+        kinds |= {"text.embedder.kind": "subwords", "text.embedder.pieces": True}
     chosen = nested({**NEEDED, **kinds})
-    if kinds.get("text.encoder.kind") == "transformer" or "pieces" in kinds.values():
+    own = sentence or kinds.get("text.encoder.kind") == "transformer"
+    if own or "pieces" in kinds.values():
         del chosen["text"]["projection"]
     if kinds.get("sampling.kind") == "tuples":
         chosen["loss"] = {"kind": "triplets"}
@@ -161,7 +165,10 @@ def test_a_default_can_be_set_as_it_is_shown(row):
 
 def test_types_and_limits_of_fields():
     table = {row[0]: row[1:3] for row in field_rows()}
-    assert table["text.encoder.kind"] == ["gru or bigru or attention or transformer", "gru"]
+    assert table["text.encoder.kind"] == [
+        "gru or bigru or attention or transformer or sentence",
+        "gru",
+    ]
     assert table["text.dropout"] == ["number ≥ 0, < 1", "0.0"]
     assert table["text.embedder[liwe].ends"] == ["true or false", "true"]
     assert table["text.embedder[universal].rare[latent].tokens"] == ["whole number ≥ 2", "40000"]

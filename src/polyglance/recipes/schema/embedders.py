@@ -1,8 +1,8 @@
 """How words become vectors: one variant for each embedder."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from polyglance.sections import Kinds, Open, Variant
 
@@ -83,6 +83,29 @@ class TransformerEmbedderRecipe(EmbedderRecipe):
     pretrained: str | None = Field(
         None, description="folder of a Hugging Face encoder and its tokenizer"
     )
+
+
+class SubwordsEmbedderRecipe(EmbedderRecipe):
+    """Hashed words and character n-grams of any language, of which none is unknown.
+
+    With `pieces`, the pieces of a sentence encoder (`text.encoder.kind=sentence`) come before.
+    """
+
+    kind: Literal["subwords"] = "subwords"
+    pieces: bool = Field(False, description="read the sentence encoder's pieces of words, too")
+    buckets: int = Field(
+        65_536, ge=0, description="hashed subwords of one bucket have one vector; 0 has none"
+    )
+    ngram: int = Field(
+        4, ge=2, description="characters of a subword; of scripts without spaces 1-3"
+    )
+    word_dim: int = Field(300, gt=0, description="dimension of a subword's vector")
+
+    @model_validator(mode="after")
+    def _reads_something(self) -> Self:
+        if not self.pieces and not self.buckets:
+            raise ValueError("neither pieces nor buckets: there would be nothing to read")
+        return self
 
 
 class VectorsEmbedderRecipe(EmbedderRecipe):
@@ -193,6 +216,7 @@ for _variant in (
     LiweEmbedderRecipe,
     CharGruEmbedderRecipe,
     PiecesEmbedderRecipe,
+    SubwordsEmbedderRecipe,
     TransformerEmbedderRecipe,
     UniversalEmbedderRecipe,
     VectorsEmbedderRecipe,

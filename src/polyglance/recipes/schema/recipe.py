@@ -6,7 +6,11 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from polyglance.recipes.schema.data import DataRecipe
-from polyglance.recipes.schema.embedders import TableEmbedderRecipe, UniversalEmbedderRecipe
+from polyglance.recipes.schema.embedders import (
+    SubwordsEmbedderRecipe,
+    TableEmbedderRecipe,
+    UniversalEmbedderRecipe,
+)
 from polyglance.recipes.schema.image import ImageRecipe
 from polyglance.recipes.schema.joint import JointRecipe
 from polyglance.recipes.schema.losses import (
@@ -17,7 +21,7 @@ from polyglance.recipes.schema.losses import (
     NamingRecipe,
 )
 from polyglance.recipes.schema.sampling import AugmentRecipe, SamplingRecipe, UnionSampling
-from polyglance.recipes.schema.text import TextRecipe
+from polyglance.recipes.schema.text import SentenceRecipe, TextRecipe
 from polyglance.recipes.schema.training import (
     CompatRecipe,
     TrainingRecipe,
@@ -30,7 +34,7 @@ ONE_VECTOR = (
     "one vector per image, and cross-attention needs several; set image.feature to a grid such as "
     "efficientnet-lite2/grid3, or to imported regions"
 )
-IN_PIECES = ("pieces", "transformer")
+IN_PIECES = ("pieces", "subwords", "transformer")
 
 
 class Recipe(Section):
@@ -59,6 +63,7 @@ class Recipe(Section):
         for check in (
             _classes,
             _text,
+            _sentence,
             _attention,
             _roles,
             _sampling,
@@ -94,6 +99,8 @@ def _text(recipe: Recipe) -> Iterator[str]:
     if text.encoder.kind == "transformer":
         if text.projection or text.word_dropout:
             yield "a transformer has neither text.projection nor text.word_dropout: leave them out"
+    elif text.encoder.kind == "sentence":
+        pass
     elif not text.projection and text.encoder.dim != recipe.joint.dim:
         yield (
             f"the text tower's dimension is {text.encoder.dim} and joint.dim is "
@@ -105,6 +112,35 @@ def _text(recipe: Recipe) -> Iterator[str]:
     shares = isinstance(embedder, UniversalEmbedderRecipe) and embedder.rare.kind != "drop"
     if shares and text.towers == "per-language":
         yield "text.towers=per-language shares no words: set text.embedder.rare.kind=drop"
+
+
+def _sentence(recipe: Recipe) -> Iterator[str]:
+    text, embedder = recipe.text, recipe.text.embedder
+    pieces = isinstance(embedder, SubwordsEmbedderRecipe) and embedder.pieces
+    if not isinstance(text.encoder, SentenceRecipe):
+        if pieces:
+            yield "text.embedder.pieces=true are read by text.encoder.kind=sentence alone"
+        return
+    if not pieces:
+        yield (
+            "text.encoder.kind=sentence reads pieces: set text.embedder.kind=subwords and "
+            "text.embedder.pieces=true"
+        )
+    if text.projection or (text.pooling, text.dropout_by) != ("last", "word"):
+        yield (
+            "a sentence encoder pools and has its own linear layers: leave text.projection, "
+            "text.pooling and text.dropout_by at their defaults (false, last, word)"
+        )
+    if recipe.joint.attends:
+        yield "a sentence encoder gives one vector for a text, and cross-attention needs several"
+    if recipe.augment.word_drop:
+        yield "a sentence encoder drops words by text.encoder.subword_drop: set augment.word_drop=0"
+    hashed = isinstance(embedder, SubwordsEmbedderRecipe) and embedder.buckets > 0
+    if not hashed and (text.word_dropout or text.encoder.subword_drop):
+        yield (
+            "text.word_dropout and text.encoder.subword_drop are of hashed subwords, and "
+            "text.embedder.buckets=0 has none"
+        )
 
 
 def _attention(recipe: Recipe) -> Iterator[str]:
@@ -163,7 +199,7 @@ def _tuples(recipe: Recipe) -> Iterator[str]:
     if recipe.joint.similarity.kind != "cosine":
         yield "sampling.kind=tuples compares by cosine: set joint.similarity.kind=cosine"
     if recipe.text.embedder.kind in IN_PIECES:
-        yield "sampling.kind=tuples needs words: text without a transformer"
+        yield "sampling.kind=tuples needs words: text without a transformer or subwords"
     if recipe.augment.word_drop:
         yield "sampling.kind=tuples masks words itself: use sampling.masking_weight"
 

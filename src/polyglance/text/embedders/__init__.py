@@ -19,6 +19,7 @@ from polyglance.text.embedders.characters.embedder import CharacterEmbedder
 from polyglance.text.embedders.encoded import EncodedTexts, TextBatch
 from polyglance.text.embedders.fixed.embedder import VectorsEmbedder
 from polyglance.text.embedders.roles import RolesEmbedder
+from polyglance.text.embedders.subwords.embedder import SubwordEmbedder
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.text.embedders.transformer import PieceEmbedder
 from polyglance.text.embedders.universal.embedder import UniversalEmbedder
@@ -35,6 +36,7 @@ __all__ = [
     "PieceEmbedder",
     "RolesEmbedder",
     "Substitutes",
+    "SubwordEmbedder",
     "TableEmbedder",
     "TextBatch",
     "TrainingTexts",

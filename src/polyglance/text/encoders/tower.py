@@ -1,6 +1,6 @@
 """The text tower: ids of words → word vectors → states → one vector."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import torch
@@ -9,7 +9,10 @@ from torch.nn import functional
 
 from polyglance.errors import PolyglanceError
 from polyglance.pooling import build_pooling, valid
+from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
+from polyglance.registry import Registry
+from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import TextBatch
 from polyglance.text.embedders.layer import AddedRows, WordLayer, module_name
 from polyglance.text.encoders.base import TextEncoder, encoders
@@ -46,6 +49,9 @@ class Tower(nn.Module):
         """The towers that can be exported, by language; "" is of all of them."""
         raise PolyglanceError("a transformer reads pieces of words in a way that is not exported")
 
+    def observe(self, ids: Ragged) -> None:
+        """Prepare for a training on captions [n] of these ids; most do not."""
+
     def word_layers(self) -> list[nn.Module]:
         """What makes words into vectors."""
         raise TypeError("a text tower defines word_layers()")
@@ -53,6 +59,10 @@ class Tower(nn.Module):
     def of(self, language: str | None) -> "TextTower":
         """The tower that reads a language."""
         raise TypeError("this text tower reads pieces of words")
+
+
+towers: Registry[Callable[[Recipe, Embedder], Tower]] = Registry("text tower")
+"""By `text.encoder.kind`: encoders that are a tower of their own."""
 
 
 class TextTower(Tower):

@@ -3,11 +3,12 @@
 from torch import Tensor, nn
 
 from polyglance.pooling import build_pooling
-from polyglance.recipes.schema import TextRecipe
+from polyglance.recipes.schema import Recipe, TextRecipe
+from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import TextBatch
 from polyglance.text.embedders.pretrained import encoder_folder, load_encoder
 from polyglance.text.embedders.transformer_layer import run_encoder
-from polyglance.text.encoders.tower import Tower
+from polyglance.text.encoders.tower import Tower, towers
 
 
 class TransformerTower(Tower):
@@ -35,3 +36,9 @@ class TransformerTower(Tower):
 
     def _states(self, batch: TextBatch) -> Tensor:
         return self.projection(run_encoder(self.encoder, batch))
+
+
+@towers.register("transformer")
+def transformer_tower(recipe: Recipe, embedder: Embedder) -> TransformerTower:
+    """The tower of a recipe; the encoder has word vectors of its own."""
+    return TransformerTower(recipe.text, recipe.joint.dim)

@@ -1,0 +1,1 @@
+"""Parts of words, of any language: pieces of a vocabulary, and hashes."""

@@ -1,0 +1,132 @@
+"""Subwords of any language: a sentence encoder's pieces, then hashed words and n-grams."""
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import atomic, has_file
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import Recipe, SubwordsEmbedderRecipe
+from polyglance.text.embedders.base import (
+    Codes,
+    Embedder,
+    ReadWords,
+    Substitutes,
+    Texts,
+    TrainingTexts,
+    Words,
+    register,
+)
+from polyglance.text.embedders.encoded import EncodedTexts
+from polyglance.text.embedders.subwords.hashing import hash_words
+from polyglance.text.embedders.subwords.package import PACKAGE, ROWS, read_vocabulary
+from polyglance.text.embedders.subwords.pieces import Pieces
+
+if TYPE_CHECKING:
+    from polyglance.text.embedders.subwords.layer import HashedTable
+
+FILE = "pieces.model"
+
+
+@register
+class SubwordEmbedder(Embedder):
+    """Texts as written → ids of pieces, below `first`, and of hashed subwords from there on.
+
+    `text.max_length` is the number of pieces at most, and that of words whose subwords are read.
+    """
+
+    variants = (SubwordsEmbedderRecipe,)
+
+    def __init__(self, recipe: Recipe, pieces: Pieces | None, fresh: bool = False) -> None:
+        """`fresh` is one whose model begins with the sentence encoder's own weights."""
+        super().__init__(recipe)
+        assert isinstance(recipe.text.embedder, SubwordsEmbedderRecipe)
+        self.settings = recipe.text.embedder
+        self.pieces, self.fresh = pieces, fresh
+        self.first = ROWS if self.settings.pieces else 0
+
+    @classmethod
+    def check(cls, recipe: Recipe) -> None:
+        if getattr(recipe.text.embedder, "pieces", False):
+            read_vocabulary()
+
+    @classmethod
+    def build(cls, recipe: Recipe, texts: TrainingTexts) -> "SubwordEmbedder":
+        if not getattr(recipe.text.embedder, "pieces", False):
+            return cls(recipe, None)
+        return cls(recipe, Pieces(read_vocabulary(), PACKAGE), fresh=True)
+
+    @classmethod
+    def load(cls, recipe: Recipe, folder: Path) -> "SubwordEmbedder":
+        if not getattr(recipe.text.embedder, "pieces", False):
+            return cls(recipe, None)
+        path = folder / FILE
+        if not has_file(path):
+            raise PolyglanceError(f"{path}: missing; copy the whole folder again")
+        pieces = Pieces(path.read_bytes(), str(path))
+        if len(pieces) > ROWS:
+            raise PolyglanceError(f"{path}: has {len(pieces)} pieces, and the encoder only {ROWS}")
+        return cls(recipe, pieces)
+
+    @classmethod
+    def blank(cls, recipe: Recipe, words: int) -> "SubwordEmbedder":
+        return cls(recipe, None)
+
+    def save(self, folder: Path) -> None:
+        """Write the vocabulary of pieces, if there are any; the recipe says the rest."""
+        if self.pieces is not None:
+            with atomic(folder / FILE) as handle:
+                handle.write(self.pieces.data)
+
+    @property
+    def towers(self) -> list[str]:
+        return [""]
+
+    def layer(self, tower: str = "") -> "HashedTable":
+        from polyglance.text.embedders.subwords.layer import HashedTable
+
+        mask = self.recipe.augment.word_drop > 0
+        return HashedTable(self.settings.buckets + mask, self.settings.word_dim)
+
+    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
+        """Ids of the texts; `continues` is known where there are no pieces before."""
+        longest = self.recipe.text.max_length
+        hashed = [self._hashed(text) for text in texts]
+        if self.pieces is None:
+            marks = [bool(place) for one in hashed for word in one for place in range(len(word))]
+            ids = Ragged.join([list(chain.from_iterable(one)) for one in hashed])
+            return EncodedTexts(ids, np.array(marks, bool))
+        both = [
+            [*self.pieces.encode(text, longest), *(self.first + n for n in chain(*one))]
+            for text, one in zip(texts, hashed, strict=True)
+        ]
+        return EncodedTexts(Ragged.join(both))
+
+    def _hashed(self, text: str) -> list[tuple[int, ...]]:
+        """Buckets of each word of a text."""
+        settings = self.settings
+        if not settings.buckets:
+            return []
+        return hash_words(text, settings.buckets, settings.ngram, self.recipe.text.max_length)
+
+    def substitutes(self, language: str | None) -> Substitutes:
+        """The row behind the buckets, and any bucket."""
+        buckets = self.first + np.arange(self.settings.buckets)
+        return Substitutes(self.first + self.settings.buckets, buckets, np.empty(0, np.int64))
+
+    def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
+        """All words, and, where none are hashed, those without a known piece."""
+        read = tuple(words)
+        if self.settings.buckets or self.pieces is None:
+            return read, ()
+        return read, tuple(word for word in read if not self.pieces.knows(word))
+
+    def add_words(self, language: str, words: Sequence[str], pivot: str) -> Embedder:
+        raise PolyglanceError(
+            "a model of subwords reads words of every language; no language can be added, but "
+            "captions of one can be trained on"
+        )

@@ -1,0 +1,37 @@
+"""A trained vector for every bucket of hashed subwords."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from polyglance.text.embedders.encoded import Unseen
+from polyglance.text.embedders.layer import WordLayer
+
+
+class HashedTable(WordLayer):
+    """A row for every bucket, and one behind them where words are masked."""
+
+    def __init__(self, rows: int, dim: int) -> None:
+        super().__init__(dim)
+        self.weight = nn.Parameter(torch.empty(rows, dim))
+        nn.init.normal_(self.weight, 0, 0.01)
+
+    def forward(
+        self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
+    ) -> Tensor:
+        """Distinct ids [U] → [U, dim]."""
+        return functional.embedding(ids, self.weight)
+
+    def sums(self, buckets: Tensor, counts: Tensor, weights: Tensor) -> Tensor:
+        """Sums of vectors over the square root of how many they are, [B, dim].
+
+        Args:
+            buckets: [total], of all texts, one text behind the other.
+            counts: [B], how many of them each text has.
+            weights: [total], 0 for those that are left out, else 1.
+        """
+        starts = torch.cumsum(counts, 0) - counts
+        sums = functional.embedding_bag(
+            buckets, self.weight, starts, mode="sum", per_sample_weights=weights
+        )
+        return sums / counts.clamp(min=1).sqrt().unsqueeze(1)

@@ -1,0 +1,113 @@
+"""A text tower of two parts: a pretrained sentence encoder, and hashed subwords of any language."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from polyglance.errors import PolyglanceError
+from polyglance.pooling import valid
+from polyglance.progress import Bar
+from polyglance.ragged import Ragged
+from polyglance.recipes.schema import Recipe, SentenceRecipe
+from polyglance.text.embedders.base import Embedder
+from polyglance.text.embedders.encoded import TextBatch
+from polyglance.text.embedders.subwords.embedder import SubwordEmbedder
+from polyglance.text.embedders.subwords.package import read_weights
+from polyglance.text.encoders.frozen_states import FrozenStates
+from polyglance.text.encoders.sentence import DIM, SentenceEncoder
+from polyglance.text.encoders.tower import TextTower, Tower, towers
+
+AT_A_TIME = 64
+"""Texts whose frozen states are computed together."""
+
+
+@towers.register("sentence")
+class SentenceTower(Tower):
+    """Linear(normalised sentence) + Linear(sum of subwords' vectors / √count) → [B, D].
+
+    The sentence encoder knows what words of its languages mean, also such as no caption has;
+    subwords learn from captions, in languages that it does not know, too. The first linear layer
+    begins as the identity, as far as the dimensions allow.
+    """
+
+    def __init__(self, recipe: Recipe, embedder: Embedder) -> None:
+        super().__init__(recipe.joint.dim)
+        settings, text = recipe.text.encoder, recipe.text
+        assert isinstance(settings, SentenceRecipe)
+        assert isinstance(embedder, SubwordEmbedder)
+        self.settings, self.first_bucket = settings, embedder.first
+        self.encoder = SentenceEncoder()
+        if embedder.fresh:
+            self.encoder.begin_with(read_weights())
+        self.encoder.requires_grad_(settings.train == "all")
+        self.encoder.dense.requires_grad_(settings.train != "none")
+        self.dropout = nn.Dropout(text.dropout)
+        self.projection = nn.Linear(DIM, self.dim)
+        nn.init.eye_(self.projection.weight)
+        nn.init.zeros_(self.projection.bias)
+        self.word_dropout = nn.Dropout(text.word_dropout)
+        hashed = embedder.settings.buckets > 0
+        self.words = embedder.layer() if hashed else None
+        self.word_projection = nn.Linear(embedder.settings.word_dim, self.dim) if hashed else None
+        self.frozen: FrozenStates | None = None
+        """In a training whose lower layers are not trained, what they give for its captions."""
+
+    def forward(self, batch: TextBatch, language: str | None = None) -> Tensor:
+        inside = valid(batch.ids, batch.lengths)
+        hashed = inside & (batch.ids >= self.first_bucket)
+        counts = hashed.sum(1)
+        sentences = self._sentences(batch.ids, batch.lengths - counts)
+        result = self.projection(self.dropout(functional.normalize(sentences, dim=1)))
+        if self.words is None or self.word_projection is None:
+            return result
+        buckets = batch.ids[hashed] - self.first_bucket
+        sums = self.words.sums(buckets, counts, self._kept(buckets, result))
+        return result + self.word_projection(self.word_dropout(sums))
+
+    def vectors(self, batch: TextBatch, language: str | None = None) -> Tensor:
+        raise TypeError("a sentence encoder gives one vector for a text")
+
+    def portable(self) -> "dict[str, TextTower]":
+        raise PolyglanceError("a sentence encoder is not exported")
+
+    def word_layers(self) -> list[nn.Module]:
+        """The table of hashed subwords, and that of pieces."""
+        return [*([] if self.words is None else [self.words]), self.encoder.pieces]
+
+    def observe(self, ids: Ragged) -> None:
+        """Compute what frozen layers give for captions [n], the first of them if not all fit."""
+        if self.settings.train == "all" or not self.settings.cached:
+            return
+        self.frozen = FrozenStates(self.settings.cached, DIM)
+        rows = np.arange(min(len(ids), self.settings.cached))
+        rows = rows[np.argsort(ids.lengths[rows], kind="stable")]
+        with torch.inference_mode(), Bar("sentences", len(rows), "captions") as bar:
+            for start in range(0, len(rows), AT_A_TIME):
+                some = rows[start : start + AT_A_TIME]
+                padded, lengths = (torch.from_numpy(part) for part in ids.pad(some))
+                pieces = valid(padded, lengths) & (padded < self.first_bucket)
+                self._states(padded, pieces.sum(1), keep=True)
+                bar.advance(len(some))
+
+    def _sentences(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Sentences [B, DIM] of texts [B, T] whose first `lengths` [B] ids are pieces."""
+        if self.settings.train == "all":
+            return self.encoder(ids[:, : int(lengths.max())], lengths)
+        # Validation reads the same texts again and again, too; training knows all of its own.
+        with torch.no_grad():
+            states = self._states(ids, lengths, keep=not self.training)
+        return self.encoder.dense(states)
+
+    def _states(self, ids: Tensor, lengths: Tensor, keep: bool) -> Tensor:
+        ids = ids[:, : int(lengths.max())]
+        if self.frozen is None:
+            return self.encoder.states(ids, lengths)
+        return self.frozen.look_up(ids, lengths, self.encoder.states, keep)
+
+    def _kept(self, buckets: Tensor, like: Tensor) -> Tensor:
+        """1 for subwords that are read, 0 for those left out in training, [total]."""
+        ones = like.new_ones(len(buckets))
+        if not self.training or not self.settings.subword_drop:
+            return ones
+        return (torch.rand_like(ones) >= self.settings.subword_drop).to(ones.dtype)
