@@ -16,6 +16,9 @@ class HashedTable(WordLayer):
         self.weight = nn.Parameter(torch.empty(rows, dim))
         nn.init.normal_(self.weight, 0, 0.01)
 
+    def known_ids(self) -> Tensor:
+        return torch.arange(len(self.weight))
+
     def forward(
         self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
     ) -> Tensor:
