@@ -15,6 +15,7 @@ from polyglance.text.encoders import (
     TextTower,
     TransformerTower,
     encoders,
+    towers,
 )
 from tests.text.pieces import piece_model
 
@@ -56,4 +57,4 @@ def test_a_pretrained_transformer(bert: Path) -> None:
 
 
 def test_every_kind_of_recipes_has_its_encoder() -> None:
-    assert {*encoders.list(), "transformer"} == set(variants_of(EncoderRecipe))
+    assert {*encoders.list(), *towers.list()} == set(variants_of(EncoderRecipe))
