@@ -14,7 +14,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [page for page in PAGES if page.name not in ("changelog.md", "glossary.md")]
 SECTIONS = "|".join(set(Recipe.model_fields) - {"name", "paper", "summary"})
 SET = re.compile(r"--set ['\"]?(\w+\.[\w.]+)=")
-NAMED = re.compile(rf"`((?:{SECTIONS})(?:\.(?!py\b)\w+)+)(?:[=>< ][^`]*)?`")
+NAMED = re.compile(rf"`((?:{SECTIONS})(?:\.(?!(?:py|onnx|noun)\b)\w+)+)(?:[=>< ][^`]*)?`")
 FENCE = re.compile(r"^```yaml\n(.*?)^```$", re.M | re.S)
 
 
