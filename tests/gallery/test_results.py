@@ -1,13 +1,16 @@
 """Results of a search as a notebook uses them."""
 
+import base64
 import json
+import os
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from polyglance.data import load_folder
 from polyglance.errors import PolyglanceError, PolyglanceWarning
-from polyglance.gallery import check_query, open_gallery, search
+from polyglance.gallery import Hit, Query, QueryResult, check_query, open_gallery, search
 from polyglance.gallery.sheet import sheet_size
 from polyglance.recipes import load_recipe
 from tests.models.small import table_model
@@ -65,3 +68,11 @@ def test_no_sheet_without_files(toy, tmp_path):
     with pytest.raises(PolyglanceError, match="has features and no images"):
         found.write_sheet(tmp_path / "s.png")
     assert not (tmp_path / "s.png").exists()
+
+
+def test_copies_have_exact_names_in_json() -> None:
+    name = Path(os.fsdecode(b"caf\xe9.jpg"))
+    hit = Hit(Path("a.jpg"), 0.5, 1, (Path("b.jpg"), name))
+    found = QueryResult(Query("dog", "en", ("dog",), ()), [hit]).as_dict()["hits"][0]
+    assert found["copies"][0] == {"path": "b.jpg"}
+    assert base64.b64decode(found["copies"][1]["path_base64"]) == b"caf\xe9.jpg"

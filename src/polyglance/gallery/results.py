@@ -33,8 +33,10 @@ class QueryResult:
 
 
 def _as_dict(hit: Hit) -> dict[str, Any]:
-    copies = {"copies": [path_text(path) for path in hit.copies]} if hit.copies else {}
-    return {"rank": hit.rank, "score": hit.score, **path_fields(hit.path), **copies}
+    found: dict[str, Any] = {"rank": hit.rank, "score": hit.score, **path_fields(hit.path)}
+    if hit.copies:
+        found["copies"] = [path_fields(path) for path in hit.copies]
+    return found
 
 
 @dataclass(frozen=True)
