@@ -15,21 +15,22 @@ class PolyglanceError(Exception):
 class MissingPackage(PolyglanceError, ImportError):
     """A package that is not installed, with what to install."""
 
-    def __init__(self, what: str, name: str | None) -> None:
-        remedy = "install what training needs with: pip install 'polyglance[train]'"
+    def __init__(self, what: str, name: str | None, extra: str = "train") -> None:
+        purpose = "training" if extra == "train" else what
+        remedy = f"install what {purpose} needs with: pip install 'polyglance[{extra}]'"
         super().__init__(f"{what} needs the package '{name}', which is missing; {remedy}")
         self.name = name
 
 
 @contextmanager
-def needed_by(what: str) -> Iterator[None]:
+def needed_by(what: str, extra: str = "train") -> Iterator[None]:
     """Make a missing package of others an error that says what needs it and what to install."""
     try:
         yield
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("polyglance"):
             raise
-        raise MissingPackage(what, error.name) from None
+        raise MissingPackage(what, error.name, extra) from None
 
 
 class NoWords(PolyglanceError):

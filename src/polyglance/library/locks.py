@@ -1,0 +1,31 @@
+"""One writer at a time, whatever the process; the system frees a lock when its owner dies."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from polyglance.errors import PolyglanceError
+
+
+@contextmanager
+def writing(folder: Path, wait: bool = True, name: str = "lock") -> Iterator[None]:
+    """Hold the lock of a folder.
+
+    Args:
+        folder: what is written to.
+        wait: for the one who holds it; else it is an error.
+        name: of the lock's file.
+    """
+    with (folder / name).open("a") as handle:
+        try:
+            import fcntl
+        except ImportError:  # Windows: LanceDB's own checks of concurrent writes remain
+            yield
+            return
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise PolyglanceError(
+                f"{folder}: another process is changing this library; wait until it has ended"
+            ) from None
+        yield

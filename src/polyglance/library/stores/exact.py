@@ -1,0 +1,45 @@
+"""Exact search in memory: one matrix product for a query."""
+
+import numpy as np
+
+from polyglance.library.store import DIGITS
+
+
+class ExactIndex:
+    """Normalised vectors float32 [N, D], whose rows are in the order that decides on equal scores.
+
+    float32, though float16 would take half the memory: numpy multiplies the latter without BLAS,
+    a hundred times slower (`python benchmarks/library.py product`).
+    """
+
+    def __init__(self, vectors: np.ndarray) -> None:
+        self.vectors = np.ascontiguousarray(vectors, np.float32)
+
+    def top(
+        self, query: np.ndarray, count: int, mask: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and scores of the best, best first.
+
+        Args:
+            query: [D], normalised.
+            count: how many at most.
+            mask: [N], which rows are looked at.
+        """
+        rows = None if mask is None else np.flatnonzero(mask)
+        if rows is not None and 4 * len(rows) < len(self.vectors):
+            scores = self.vectors[rows] @ query
+        else:
+            scores = self.vectors @ query
+            scores = scores if rows is None else scores[rows]
+        best = _best(scores, count)
+        return (best if rows is None else rows[best]), scores[best]
+
+
+def _best(scores: np.ndarray, count: int) -> np.ndarray:
+    count = min(count, len(scores))
+    if not count:
+        return np.empty(0, np.int64)
+    least = np.partition(scores, -count)[-count]
+    candidates = np.flatnonzero(scores >= least - 10.0**-DIGITS)
+    rounded = np.round(scores[candidates].astype(np.float64), DIGITS)
+    return candidates[np.argsort(-rounded, kind="stable")[:count]]

@@ -1,0 +1,224 @@
+"""A store on disk by LanceDB: exact in memory while it is small, an index when it is large."""
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError, needed_by
+from polyglance.files import has_file, read_json, write_json
+from polyglance.library.filters import EVERYTHING, Filter
+from polyglance.library.locks import writing
+from polyglance.library.record import Record, Stamp
+from polyglance.library.store import (
+    Found,
+    Known,
+    StoreInfo,
+    check_model,
+    checked_vectors,
+    missing_id,
+    ranked,
+)
+from polyglance.library.stores.exact import ExactIndex
+
+EXACT_BELOW = 500_000
+"""Images that are compared one and all; from there on an index is asked."""
+TABLE, MARK = "images", "store.json"
+KEPT = timedelta(minutes=10)
+"""How long older versions stay for those who read them."""
+PROBES, REFINE, EFFORT = 64, 20, 300
+"""Partitions that a search in the index looks at, how many times `top` it compares exactly, and
+at least how long HNSW's list of candidates is."""
+_KNOWN = ["id", "path", "path_bytes", "content", "size", "mtime_ns", "inode"]
+_IDS_AT_A_TIME = 2000
+
+
+class LanceStore:
+    """A folder with a table of LanceDB. Several processes may read and write it at a time."""
+
+    def __init__(self, folder: Path, exact_below: int = EXACT_BELOW) -> None:
+        with needed_by("a library", "library"):
+            import lancedb
+        if not has_file(folder / MARK):
+            raise PolyglanceError(
+                f"{folder}: there is no store; make a library with 'polyglance library create'"
+            )
+        mark = read_json(folder / MARK)
+        self.folder, self.exact_below = folder, exact_below
+        self.model, self.dim = str(mark["model"]), int(mark["dim"])
+        self._table: Any = lancedb.connect(str(folder)).open_table(TABLE)
+        self._lock = threading.Lock()
+        self._loaded: tuple[int, ExactIndex, Any] | None = None
+
+    @classmethod
+    def create(
+        cls, folder: Path, model: str, dim: int, exact_below: int = EXACT_BELOW
+    ) -> "LanceStore":
+        """A new, empty store.
+
+        Args:
+            folder: where; it must not hold a store yet.
+            model: the id of the model whose embeddings it will have.
+            dim: their dimension.
+            exact_below: images that are compared one and all.
+        """
+        with needed_by("a library", "library"):
+            import lancedb
+
+            from polyglance.library.stores.columns import schema
+        if has_file(folder / MARK):
+            raise PolyglanceError(f"{folder}: there is a store already")
+        folder.mkdir(parents=True, exist_ok=True)
+        lancedb.connect(str(folder)).create_table(TABLE, schema=schema(dim), mode="overwrite")
+        write_json(folder / MARK, {"kind": "lance", "model": model, "dim": dim})
+        return cls(folder, exact_below)
+
+    def upsert(self, records: Sequence[Record], vectors: np.ndarray, model: str) -> None:
+        """As `Store.upsert`."""
+        from polyglance.library.stores.columns import to_table
+
+        check_model(self.model, model)
+        checked = checked_vectors(vectors, len(records), self.dim)
+        last = {record.id: row for row, record in enumerate(records)}
+        if not last:
+            return
+        rows = list(last.values())
+        table = to_table([records[row] for row in rows], checked[rows])
+        with writing(self.folder):
+            self._latest()
+            merge = self._table.merge_insert("id")
+            merge.when_matched_update_all().when_not_matched_insert_all().execute(table)
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """As `Store.delete`."""
+        for condition in _of_ids(list(ids)):
+            with writing(self.folder):
+                self._latest().delete(condition)
+
+    def search(
+        self, vector: np.ndarray, top: int, model: str, where: Filter = EVERYTHING
+    ) -> list[Found]:
+        """As `Store.search`."""
+        check_model(self.model, model)
+        query = checked_vectors(np.asarray(vector)[None], 1, self.dim)[0]
+        if self._is_exact():
+            return self._search_exactly(query, top, where)
+        return self._search_index(query, top, where)
+
+    def count(self, where: Filter = EVERYTHING) -> int:
+        """As `Store.count`."""
+        from polyglance.library.stores.conditions import to_sql
+
+        return int(self._latest().count_rows(to_sql(where)))
+
+    def info(self) -> StoreInfo:
+        """As `Store.info`."""
+        return StoreInfo("lance", self.model, self.dim, self.count(), self._is_exact())
+
+    def known(self) -> list[Known]:
+        """As `Store.known`."""
+        from polyglance.library.stores.columns import exact_path
+
+        table = self._latest().search().select(_KNOWN).to_arrow()
+        columns = [table[name].to_pylist() for name in _KNOWN]
+        return [
+            Known(name, exact_path(text, exact), content, Stamp(size, mtime, inode))
+            for name, text, exact, content, size, mtime, inode in zip(*columns, strict=True)
+        ]
+
+    def records(self, ids: Sequence[str] | None = None) -> list[Record]:
+        """As `Store.records`."""
+        from polyglance.library.stores.columns import METADATA, to_records
+
+        found = [r for table in self._tables(ids, METADATA) for r in to_records(table)]
+        if ids is None:
+            return sorted(found, key=lambda record: record.path)
+        named = {record.id: record for record in found}
+        return [named[name] for name in ids if name in named]
+
+    def vectors(self, ids: Sequence[str]) -> np.ndarray:
+        """As `Store.vectors`."""
+        from polyglance.library.stores.columns import vectors_of
+
+        found: dict[str, np.ndarray] = {}
+        for table in self._tables(ids, ["id", "vector"]):
+            found.update(zip(table["id"].to_pylist(), vectors_of(table), strict=True))
+        result = np.empty((len(ids), self.dim), np.float32)
+        for row, name in enumerate(ids):
+            if name not in found:
+                raise missing_id(name)
+            result[row] = found[name]
+        return result
+
+    def optimise(self) -> None:
+        """As `Store.optimise`; other processes may go on reading."""
+        with writing(self.folder):
+            table = self._latest()
+            if not self._is_exact() and not table.list_indices():
+                from lancedb.index import HnswSq
+
+                table.create_index("vector", config=HnswSq(distance_type="cosine"))
+            table.optimize(cleanup_older_than=KEPT)
+
+    def _latest(self) -> Any:
+        self._table.checkout_latest()
+        return self._table
+
+    def _is_exact(self) -> bool:
+        return bool(self._latest().count_rows() < self.exact_below)
+
+    def _tables(self, ids: Sequence[str] | None, columns: list[str]) -> Iterator[Any]:
+        table = self._latest()
+        if ids is None:
+            yield table.search().select(columns).to_arrow()
+            return
+        for condition in _of_ids(ids):
+            yield table.search().where(condition).select(columns).to_arrow()
+
+    def _search_exactly(self, query: np.ndarray, top: int, where: Filter) -> list[Found]:
+        from polyglance.library.stores.columns import to_records
+        from polyglance.library.stores.conditions import to_mask
+
+        index, table = self._in_memory()
+        rows, scores = index.top(query, top, to_mask(where, table))
+        return ranked(zip(to_records(table.take(rows)), scores, strict=True))
+
+    def _in_memory(self) -> tuple[ExactIndex, Any]:
+        """The vectors and all else of the latest version, read when it is another one."""
+        import pyarrow.compute as pc
+
+        from polyglance.library.stores.columns import METADATA, vectors_of
+
+        with self._lock:
+            version = self._latest().version
+            if self._loaded is None or self._loaded[0] != version:
+                self._loaded = None  # frees the old one first
+                table = self._table.search().select([*METADATA, "vector"]).to_arrow()
+                order = pc.sort_indices(table["path"])
+                index = ExactIndex(vectors_of(table)[order.to_numpy()])
+                self._loaded = version, index, table.select(METADATA).take(order).combine_chunks()
+            return self._loaded[1:]
+
+    def _search_index(self, query: np.ndarray, top: int, where: Filter) -> list[Found]:
+        from polyglance.library.stores.columns import METADATA, to_records
+        from polyglance.library.stores.conditions import to_sql
+
+        asked = self._latest().search(query).distance_type("cosine")
+        asked = asked.select([*METADATA, "_distance"]).limit(top)
+        asked = asked.nprobes(PROBES).refine_factor(REFINE).ef(max(EFFORT, REFINE * top))
+        condition = to_sql(where)
+        if condition is not None:
+            asked = asked.where(condition, prefilter=True)
+        table = asked.to_arrow()
+        scores = 1.0 - table["_distance"].to_numpy()
+        return ranked(zip(to_records(table), scores, strict=True))
+
+
+def _of_ids(ids: Sequence[str]) -> Iterator[str]:
+    from polyglance.library.stores.conditions import quote
+
+    for start in range(0, len(ids), _IDS_AT_A_TIME):
+        yield f"id IN ({', '.join(map(quote, ids[start : start + _IDS_AT_A_TIME]))})"
