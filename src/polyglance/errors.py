@@ -16,8 +16,9 @@ class MissingPackage(PolyglanceError, ImportError):
     """A package that is not installed, with what to install."""
 
     def __init__(self, what: str, name: str | None, extra: str = "train") -> None:
-        purpose = "training" if extra == "train" else what
-        remedy = f"install what {purpose} needs with: pip install 'polyglance[{extra}]'"
+        remedy = "install what training needs with: pip install 'polyglance[train]'"
+        if extra != "train":
+            remedy = f"install it with: pip install 'polyglance[{extra}]'"
         super().__init__(f"{what} needs the package '{name}', which is missing; {remedy}")
         self.name = name
 
