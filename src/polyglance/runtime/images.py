@@ -49,22 +49,27 @@ class ImageSide:
 
     def embed_files(self, paths: Sequence[Path]) -> Iterator[np.ndarray | ImageProblem]:
         """The embedding [D] of each picture, or what is wrong with it, in order."""
-        if self.manifest.preparation is None:
-            raise PolyglanceError(
-                f"this model was exported without its image network: "
-                f"{self.manifest.without_backbone}; give features to encode_features"
-            )
-        how = Preprocessing(**self.manifest.preparation.model_dump())
+        how = self.preprocessing
         with ThreadPoolExecutor(READERS) as pool:
             for start in range(0, len(paths), BATCH):
                 part = paths[start : start + BATCH]
                 yield from self._batch(list(pool.map(lambda path: _pixels(path, how), part)), part)
 
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How pictures are prepared; without an image network there is no way, an error."""
+        if self.manifest.preparation is None:
+            raise PolyglanceError(
+                f"this model was exported without its image network: "
+                f"{self.manifest.without_backbone}; give features to encode_features"
+            )
+        return Preprocessing(**self.manifest.preparation.model_dump())
+
     def _batch(
         self, found: list[np.ndarray | ImageProblem], paths: Sequence[Path]
     ) -> Iterator[np.ndarray | ImageProblem]:
         pixels = [one for one in found if not isinstance(one, ImageProblem)]
-        embedded = iter(self._embed_pixels(np.stack(pixels)) if pixels else ())
+        embedded = iter(self.embed_pixels(np.stack(pixels)) if pixels else ())
         for one, path in zip(found, paths, strict=True):
             result = one if isinstance(one, ImageProblem) else next(embedded)
             if result is None:
@@ -72,8 +77,8 @@ class ImageSide:
                 result = ImageProblem(path, reason)
             yield result
 
-    def _embed_pixels(self, pixels: np.ndarray) -> list[np.ndarray | None]:
-        """Embeddings [D] of [b, 3, size, size]; None where features are no numbers."""
+    def embed_pixels(self, pixels: np.ndarray) -> list[np.ndarray | None]:
+        """Embeddings [D] of prepared pictures [b, 3, size, size]; None where one has none."""
         features = self._features(pixels)
         fit = (np.abs(features) <= LARGEST).all((1, 2))
         sets = np.where(fit[:, None, None], features, 0)
