@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from polyglance.models.similarity import l2
+from polyglance.precision import full_precision
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import ConsensusRecipe
 from polyglance.text.embedders.table import TableEmbedder
@@ -100,7 +101,7 @@ class Consensus(nn.Module):
         """
         self.inputs.copy_(words.detach()[self.concepts])
         owner = np.repeat(np.arange(len(ids)), ids.lengths)
-        place = self.place.numpy()[np.minimum(ids.flat, len(self.place) - 1)]
+        place = self.place.cpu().numpy()[np.minimum(ids.flat, len(self.place) - 1)]
         count = len(self.concepts)
         known = place < count
         named = np.zeros((len(ids), count), np.float32)
@@ -109,8 +110,9 @@ class Consensus(nn.Module):
 
     def images(self, instances: Tensor) -> Levels:
         """Levels of images from their embeddings [B, D]."""
-        concepts = self._basis()
-        return self._levels(instances, concepts, self.image_shares(instances, concepts))
+        with full_precision(instances.device):
+            concepts = self._basis()
+            return self._levels(instances, concepts, self.image_shares(instances, concepts))
 
     def texts(self, instances: Tensor, ids: Tensor, lengths: Tensor) -> Levels:
         """Levels of texts, whose words count as labels.
@@ -120,17 +122,18 @@ class Consensus(nn.Module):
             ids: [B, T], of their words.
             lengths: [B], how many they have.
         """
-        concepts, share = self._basis(), self.recipe.label_share
-        labels = self.labels(ids, lengths)
-        given = (self.recipe.smooth * labels).softmax(1)
-        shares = share * given + (1 - share) * self.text_shares(instances, concepts)
-        return self._levels(instances, concepts, shares)
+        with full_precision(instances.device):
+            concepts, share = self._basis(), self.recipe.label_share
+            labels = self.labels(ids, lengths)
+            given = (self.recipe.smooth * labels).softmax(1)
+            shares = share * given + (1 - share) * self.text_shares(instances, concepts)
+            return self._levels(instances, concepts, shares)
 
     def labels(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """[B, C], 1 for the concepts among the words of a text itself."""
         count = len(self.concepts)
         place = self.place[ids.clamp(max=len(self.place) - 1)]
-        outside = torch.arange(ids.shape[1]) >= lengths.unsqueeze(1)
+        outside = torch.arange(ids.shape[1], device=ids.device) >= lengths.unsqueeze(1)
         found = self.inputs.new_zeros(len(ids), count + 1)
         return found.scatter(1, place.masked_fill(outside, count), 1.0)[:, :count]
 

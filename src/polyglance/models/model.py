@@ -11,6 +11,7 @@ import torch
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.given import GivenImage, as_files
+from polyglance.devices import CPU, Device, choose_device, move
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
 from polyglance.files import atomic, has_file, write_json
 from polyglance.models.attention import Sets
@@ -72,6 +73,16 @@ class Model:
     def dim(self) -> int:
         """Dimension of the joint space."""
         return self.recipe.joint.dim
+
+    @property
+    def device(self) -> torch.device:
+        """Where its network is."""
+        return next(self.network.parameters()).device
+
+    def to(self, device: Device) -> "Model":
+        """Bring the network to a device: auto, cpu, cuda, cuda:N or mps; this same model."""
+        self.network.to(choose_device(device))
+        return self
 
     def parameters(self) -> dict[str, int]:
         """Trained parameters of each part; `frozen`, where there are any, are pretrained ones."""
@@ -160,7 +171,7 @@ class Model:
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
                 ids, steps = (torch.from_numpy(part) for part in tokens.ids.pad(rows))
-                batch = TextBatch(ids, steps, tokens.unseen)
+                batch = move(TextBatch(ids, steps, tokens.unseen), self.device)
                 result[rows] = _to_numpy(self.network.embed_text(batch, language))
                 bar.advance(len(rows))
         return result
@@ -241,7 +252,7 @@ class Model:
         result = self._missing(self.network.image_sizes(features.lengths[rows]))
         with torch.inference_mode():
             for start in range(0, len(rows), batch_size):
-                batch = to_tensors(features, rows[start : start + batch_size])
+                batch = move(to_tensors(features, rows[start : start + batch_size]), self.device)
                 result[start : start + batch_size] = _to_numpy(self.network.embed_images(*batch))
         return result
 
@@ -262,7 +273,7 @@ class Model:
             ):
                 place = slice(a, a + IMAGES_AT_A_TIME), slice(b, b + TEXTS_AT_A_TIME)
                 tile = _to_torch(images[place[0]]), _to_torch(texts[place[1]])
-                result[place] = self.network.scores(*tile).numpy()
+                result[place] = self.network.scores(*move(tile, self.device)).cpu().numpy()
         return result
 
     def _missing(self, lengths: np.ndarray) -> Embeddings:
@@ -308,26 +319,28 @@ class Model:
         """Write the weights alone, atomically."""
         from safetensors.torch import save
 
-        state = {name: value.contiguous() for name, value in self.network.state_dict().items()}
+        weights = self.network.state_dict().items()
+        state = {name: value.cpu().contiguous() for name, value in weights}
         with atomic(folder / WEIGHTS) as handle:
             handle.write(save(state, {"format": "pt"}))
 
     @classmethod
-    def load(cls, folder: str | Path, trust: bool = False) -> "Model":
+    def load(cls, folder: str | Path, trust: bool = False, device: Device = CPU) -> "Model":
         """Read a model folder, such as the RUN of `polyglance train`.
 
         Args:
             folder: of the model.
             trust: whether its files may name networks to download and paths outside the folder,
                 as those of a model trained on one's own backbone or vectors do.
+            device: where it computes: auto, cpu, cuda, cuda:N or mps.
         """
-        folder = Path(folder)
+        folder, place = Path(folder), choose_device(device)
         if not has_file(folder / CONFIG):
             raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}")
         with trusting(trust):
             model = cls(*read_config(folder, with_weights=True))
         model.load_weights(folder)
-        return model
+        return model.to(place)
 
     @classmethod
     def from_config(cls, folder: Path) -> "Model":
@@ -342,9 +355,27 @@ class Model:
 def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]:
     """Features of images as the tower takes them: ([n, F],) or ([n, K, F], lengths [n])."""
     # Torch widens float16 about ten times as fast as numpy.
+    vectors, *lengths = _gathered(features, rows)
+    return vectors.float(), *lengths
+
+
+def read_features(
+    features: Features, rows: np.ndarray, device: torch.device
+) -> tuple[torch.Tensor, ...]:
+    """`to_tensors` for a device they are yet to be copied to: half as many bytes off the CPU.
+
+    Args:
+        features: of the images and perhaps others.
+        rows: [n], the images wanted.
+        device: where they will be widened to float32.
+    """
+    return to_tensors(features, rows) if device.type == CPU else _gathered(features, rows)
+
+
+def _gathered(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]:
     gathered = features.gather(rows, np.float16)
-    vectors, *lengths = gathered if isinstance(gathered, tuple) else (gathered,)
-    return torch.from_numpy(vectors).float(), *(torch.from_numpy(part) for part in lengths)
+    parts = gathered if isinstance(gathered, tuple) else (gathered,)
+    return tuple(torch.from_numpy(part) for part in parts)
 
 
 def count_trained(module: torch.nn.Module) -> int:
@@ -354,8 +385,9 @@ def count_trained(module: torch.nn.Module) -> int:
 
 def _to_numpy(embeddings: torch.Tensor | Sets) -> Embeddings:
     if isinstance(embeddings, Sets):
-        return VectorSets.from_padded(embeddings.vectors.numpy(), embeddings.lengths.numpy())
-    return embeddings.numpy()
+        vectors, lengths = (part.cpu().numpy() for part in embeddings)
+        return VectorSets.from_padded(vectors, lengths)
+    return embeddings.cpu().numpy()
 
 
 def _to_torch(embeddings: Embeddings) -> torch.Tensor | Sets:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from polyglance.precision import wide
 from polyglance.registry import Registry
 
 EPSILON = 1e-8
@@ -13,7 +14,8 @@ tensor_scores: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry("similari
 
 
 def l2(vectors: Tensor) -> Tensor:
-    """Rows at length one; ε as in vse_infty and lavse, where mulisera divides by zero."""
+    """Rows at length one, in float32; ε as in vse_infty and lavse, mulisera divides by zero."""
+    vectors = wide(vectors)
     return vectors / (vectors.norm(dim=-1, keepdim=True) + EPSILON)
 
 

@@ -56,7 +56,7 @@ class CaptionGenerator(nn.Module):
             sizes: [B], how many each has.
         """
         states, last = self._encode(vectors, lengths)
-        inside = torch.arange(states.shape[1]) < lengths.unsqueeze(1)  # [B, K]
+        inside = torch.arange(states.shape[1], device=ids.device) < lengths.unsqueeze(1)  # [B, K]
         keys, query = self.attention.weight.split(states.shape[2], dim=1)
         keys = functional.linear(states, keys, self.attention.bias)  # [B, K, H]
         words, hidden, written = self.words(ids[:, :-1]), last, []
@@ -67,7 +67,8 @@ class CaptionGenerator(nn.Module):
             given = self.dropout(torch.cat([words[:, step], context], 1))
             hidden = self.decoder(given, hidden)
             written.append(hidden)
-        counted = torch.arange(words.shape[1]) < (sizes - 1).unsqueeze(1)  # [B, T − 1]
+        steps = torch.arange(words.shape[1], device=ids.device)
+        counted = steps < (sizes - 1).unsqueeze(1)  # [B, T − 1]
         logits = self.output(torch.stack(written, 1)[counted])
         return caption_loss(logits, ids[:, 1:][counted], len(ids))
 

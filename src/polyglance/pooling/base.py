@@ -65,8 +65,3 @@ def build_pooling(name: str, dim: int) -> Pooling:
 def valid(vectors: Tensor, lengths: Tensor) -> Tensor:
     """[B, K] bool: which of the vectors [B, K, …] lie within their lengths [B]."""
     return torch.arange(vectors.shape[1], device=vectors.device) < lengths.unsqueeze(1)
-
-
-def wide(values: Tensor) -> Tensor:
-    """The values in float32, or in float64 if they are."""
-    return values if values.dtype == torch.float64 else values.float()

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.pooling.base import Pooling, poolings, valid, wide
+from polyglance.pooling.base import Pooling, poolings, valid
+from polyglance.precision import wide
 
 
 @poolings.register("guided")

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from polyglance.pooling.base import Pooling, poolings, valid, wide
+from polyglance.pooling.base import Pooling, poolings, valid
+from polyglance.precision import wide
 
 
 @poolings.register("mean")

@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from polyglance.devices import generator_state, restore_generator
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, refuse_pipe
 
 FILE = "checkpoint.safetensors"
-GENERATOR = "generator"
+GENERATOR, DEVICE_GENERATOR, SCALER = "generator", "generator.device", "scaler"
 
 
 @dataclass
@@ -28,10 +29,16 @@ class Progress:
     finished: str = ""
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     planned: int = 0
+    device: str = ""
+    """Where the last update was made; "" where an old run does not say."""
 
 
 def save_checkpoint(
-    folder: Path, modules: dict[str, nn.Module], optimizer: torch.optim.Optimizer, done: Progress
+    folder: Path,
+    modules: dict[str, nn.Module],
+    optimizer: torch.optim.Optimizer,
+    done: Progress,
+    scaler: torch.amp.GradScaler | None = None,
 ) -> None:
     """Write everything that the next update depends on.
 
@@ -40,6 +47,7 @@ def save_checkpoint(
         modules: what is trained, by name.
         optimizer: of their parameters.
         done: how far the training is.
+        scaler: of the gradients.
     """
     from safetensors.torch import save
 
@@ -48,13 +56,21 @@ def save_checkpoint(
         tensors |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
-    contiguous = {name: value.contiguous() for name, value in tensors.items()}
+    if (state := generator_state(done.device)) is not None:
+        tensors[DEVICE_GENERATOR] = state
+    if scaler is not None and scaler.is_enabled():
+        found = scaler.state_dict()
+        tensors[SCALER] = torch.tensor([found["scale"], found["_growth_tracker"]])
+    contiguous = {name: value.cpu().contiguous() for name, value in tensors.items()}
     with atomic(folder / FILE) as handle:
         handle.write(save(contiguous, {"progress": json.dumps(asdict(done))}))
 
 
 def load_checkpoint(
-    folder: Path, modules: dict[str, nn.Module], optimizer: torch.optim.Optimizer
+    folder: Path,
+    modules: dict[str, nn.Module],
+    optimizer: torch.optim.Optimizer,
+    scaler: torch.amp.GradScaler | None = None,
 ) -> Progress:
     """Restore what `save_checkpoint` wrote, torch's generator included.
 
@@ -62,6 +78,9 @@ def load_checkpoint(
         folder: of the run.
         modules: what the weights are copied into, by name.
         optimizer: what the optimizer's state is copied into.
+        scaler: of the gradients.
+
+    It does not matter on which device the run was before: weights go to where the modules are.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -78,6 +97,7 @@ def load_checkpoint(
         ) from None
     try:
         _restore(tensors, modules, optimizer)
+        _restore_device(tensors, modules, progress.device, scaler)
     except (RuntimeError, KeyError, ValueError, TypeError) as error:
         reason = str(error).splitlines()[-1].strip()
         raise PolyglanceError(
@@ -96,6 +116,23 @@ def _restore(
         module.load_state_dict(part)
     optimizer.load_state_dict(_optimizer_state(optimizer, tensors))
     torch.set_rng_state(tensors[GENERATOR])
+
+
+def _restore_device(
+    tensors: dict[str, Tensor],
+    modules: dict[str, nn.Module],
+    before: str,
+    scaler: torch.amp.GradScaler | None,
+) -> None:
+    """The device's own generator, if it is the same device, and the scale of gradients."""
+    places = {str(part.device) for module in modules.values() for part in module.parameters()}
+    if DEVICE_GENERATOR in tensors and before in places:
+        restore_generator(before, tensors[DEVICE_GENERATOR])
+    if SCALER in tensors and scaler is not None and scaler.is_enabled():
+        scale, growth = tensors[SCALER].tolist()
+        scaler.load_state_dict(
+            {**scaler.state_dict(), "scale": scale, "_growth_tracker": int(growth)}
+        )
 
 
 def _optimizer_state(

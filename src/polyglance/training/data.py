@@ -10,6 +10,7 @@ import torch
 
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.text_only import text_only_captions
+from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError
 from polyglance.models.model import Model, to_tensors
 from polyglance.ragged import Ragged
@@ -93,6 +94,7 @@ def prepare(
     assign_tokens: AssignTokens | None = None,
     cache: Path | None = None,
     show_progress: bool | None = None,
+    device: Device = CPU,
 ) -> tuple[Start, TrainingData]:
     """The model to train, and the training split ready to train it on.
 
@@ -103,6 +105,7 @@ def prepare(
         assign_tokens: how latent tokens are learned, for the embedders that have them.
         cache: where features and word vectors are kept.
         show_progress: None shows bars on a terminal where it takes long.
+        device: where the model is brought.
     """
     embedders.get(recipe.text.embedder.kind).check(recipe)
     part = dataset.split(recipe.data.train_split)
@@ -121,6 +124,7 @@ def prepare(
         started.model.network.image.standardise(*_statistics(features, rows))
     if started.fresh:
         start_classes(started.model, cache)
+    started.model.to(device)
     embedder = started.model.embedder
     ids, continues, unseen = embedder.encode(texts, words, table.languages)
     started.model.network.observe(ids)

@@ -11,9 +11,11 @@ import numpy as np
 import torch
 
 from polyglance.data.dataset import Dataset, dataset_fingerprint
+from polyglance.devices import AUTO, Device, choose_device, enough_memory, move
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Report
 from polyglance.models import Model
+from polyglance.precision import check_precision, gradient_scaler
 from polyglance.recipes.schema import Recipe
 from polyglance.registry import nearest
 from polyglance.training.assignment import assign_tokens
@@ -60,6 +62,7 @@ def train(
     show_progress: bool | None = None,
     start: StartModel = fresh_model,
     callbacks: Sequence[Callback] = (),
+    device: Device = AUTO,
 ) -> Result:
     """Train a recipe on a dataset into the folder `out`; the best weights on validation are kept.
 
@@ -76,13 +79,16 @@ def train(
         start: how the model comes about; `polyglance.transfer` has others.
         callbacks: called at every event, behind those that log and draw; one of the class of such
             a default replaces it.
+        device: where it computes: auto, cpu, cuda, cuda:N or mps.
     """
+    place = choose_device(device)
+    check_precision(recipe.training.precision, place)
     with lock_run(out):
         fingerprint = dataset_fingerprint(dataset)
         check_folder(out, recipe, fingerprint, resume)
         dataset.split(recipe.data.validation_split)
         torch.manual_seed(recipe.training.seed)
-        started, data = prepare(recipe, dataset, start, assign_tokens, cache, show_progress)
+        started, data = prepare(recipe, dataset, start, assign_tokens, cache, show_progress, place)
         model = started.model
         if started.fresh:
             model.drawings = dataset.drawings
@@ -161,16 +167,21 @@ class Trainer:
         self.tokens = tokens or {}
         self.start, self.step, self.sampler, self.validation = start, step, sampler, validation
         self.model, self.out, self.callbacks = start.model, out, list(callbacks)
-        self.recipe = self.model.recipe.training
+        self.recipe, self.device = self.model.recipe.training, self.model.device
+        for module in step.modules.values():
+            module.to(self.device)
         groups = parameter_groups(step.modules, self.recipe.multipliers)
         self.weights = [parameter for group in groups for parameter in group["params"]]
         kind = torch.optim.AdamW if self.recipe.optimizer == "adamw" else torch.optim.Adam
         self.optimizer = kind(
             groups, lr=self.recipe.lr, weight_decay=self.recipe.weight_decay, fused=True
         )
+        self.scaler = gradient_scaler(self.recipe.precision, self.device)
         self.done = Progress()
         if (out / FILE).is_file():
-            self.done = load_checkpoint(out, step.modules, self.optimizer)
+            self.done = load_checkpoint(out, step.modules, self.optimizer, self.scaler)
+        self.moved_from = self.done.device if self.done.device != str(self.device) else ""
+        self.done.device = str(self.device)
         self.epochs = epochs_of(self.recipe, sampler.updates_per_epoch)
         self.updates = total_updates(self.recipe, sampler.updates_per_epoch)
         self._plan()
@@ -183,12 +194,19 @@ class Trainer:
             for callback in self.callbacks:
                 callback.on_start(self)
                 stopping.callback(callback.on_stop, self)
+            if self.moved_from:
+                self._warn(
+                    f"resumed on {self.device} after {self.moved_from}: random numbers and the "
+                    "last digits differ from those of a run on one device"
+                )
             # The last run may have been killed between a checkpoint and what was due then.
             self._settle()
             for batch in self.sampler.batches(self.done.update):
                 if self.done.finished:
                     break
-                self._update(batch)
+                with enough_memory(self.device, self._less_memory()):
+                    prepared = self.step.prepare(self.done.update, batch)
+                    self._update(move(prepared, self.device), self.step.size(batch))
                 self._settle()
         self.model.network.eval()
         self.model.load_weights(self.out)
@@ -240,24 +258,35 @@ class Trainer:
     def checkpoint(self) -> None:
         """Write everything that the next update depends on."""
         self.done.seconds = self.seconds
-        save_checkpoint(self.out, self.step.modules, self.optimizer, self.done)
+        save_checkpoint(self.out, self.step.modules, self.optimizer, self.done, self.scaler)
         for callback in self.callbacks:
             callback.on_checkpoint(self)
+
+    def _warn(self, message: str) -> None:
+        for callback in self.callbacks:
+            callback.on_warning(self, message)
+
+    def _less_memory(self) -> str:
+        """What to do where an update does not fit."""
+        other = "" if self.recipe.precision != "fp32" else ", or set training.precision=bf16"
+        return f"lower training.batch_size, which is {self.recipe.batch_size}{other}"
 
     def _train_mode(self) -> None:
         # What is frozen keeps its statistics as well.
         self.model.network.train(self.start.trains is None)
 
-    def _update(self, batch: Any) -> None:
+    def _update(self, prepared: Any, size: int) -> None:
         rate = learning_rate(self.recipe, self.done.update, self.sampler.updates_per_epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["multiplier"]
-        outcome = self.step.outcome(self.done.update, batch)
+        outcome = self.step.outcome(self.done.update, prepared)
         self.optimizer.zero_grad(set_to_none=True)
-        outcome.loss.backward()
+        self.scaler.scale(outcome.loss).backward()
         if self.recipe.clip is not None:
+            self.scaler.unscale_(self.optimizer)
             torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
-        self.optimizer.step()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         if not np.isfinite(float(outcome.loss.detach())):
             raise PolyglanceError(
                 f"the loss is {float(outcome.loss.detach())} after {self.done.update} updates: "
@@ -265,7 +294,7 @@ class Trainer:
             )
         self.done.update += 1
         for callback in self.callbacks:
-            callback.on_update(self, outcome, rate, self.step.size(batch))
+            callback.on_update(self, outcome, rate, size)
 
     def _settle(self) -> None:
         """Evaluate if it is time, and finish if all updates are done."""

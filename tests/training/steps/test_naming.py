@@ -90,7 +90,7 @@ def test_concepts_that_share_a_class_are_no_negatives(concepts: Path) -> None:
     logits = logits * (~shared | np.eye(3, dtype=bool))
     both = -np.log(np.diag(logits) / logits.sum(1)), -np.log(np.diag(logits) / logits.sum(0))
     expected = 0.5 * (both[0].mean() + both[1].mean()) / 2
-    loss, collapsed = naming.loss(3, objective, False)
+    loss, collapsed = naming.loss(naming.read(3), objective, False)
     assert loss.item() == pytest.approx(expected, rel=1e-4)
     assert collapsed == pytest.approx(0.5 * np.log(3), rel=1e-4)
     loss.backward()

@@ -63,7 +63,7 @@ def test_sum_of_hinges_for_exactly_the_warm_up(toy: Path, overrides: list[str], 
     every, hardest = [], []
     with torch.no_grad():
         for update, batch in enumerate(islice(sampler.batches(0), 16)):
-            outcome = step.outcome(update, batch)
+            outcome = step.outcome(update, step.prepare(update, batch))
             found = scores(step, batch)
             sums, maxima = sum_of_hinges(found, MARGIN), max_of_hinges(found, MARGIN)
             assert float(sums) > 2 * float(maxima)
@@ -83,7 +83,7 @@ def test_mixed_hinges_count_from_the_first_update_after_the_warm_up(toy: Path) -
     counts = []
     with torch.no_grad():
         for update, batch in enumerate(islice(sampler.batches(0), 5)):
-            step.outcome(update, batch)
+            step.outcome(update, step.prepare(update, batch))
             counts.append(int(step.objective.state_dict()["step"]))
     assert counts == [0, 0, 1, 2, 3]
 
@@ -92,8 +92,10 @@ def test_a_term_has_its_weight_in_the_loss_and_in_its_collapsed_value(toy: Path)
     step, sampler = started(toy, "loss.kind=sum-hinge")
     first, second = (batch[0].captions for batch in islice(sampler.batches(0), 2))
     with torch.no_grad():
-        one, two = (step.outcome(0, [Term(rows)]) for rows in (first, second))
-        both = step.outcome(0, [Term(first, weight=0.25), Term(second, weight=3.0)])
+        one, two = (step.outcome(0, step.prepare(0, [Term(rows)])) for rows in (first, second))
+        both = step.outcome(
+            0, step.prepare(0, [Term(first, weight=0.25), Term(second, weight=3.0)])
+        )
     assert float(both.loss) == pytest.approx(0.25 * float(one.loss) + 3 * float(two.loss))
     assert both.collapsed == pytest.approx(0.25 * one.collapsed + 3 * two.collapsed)
     assert both.deviation == max(one.deviation, two.deviation)

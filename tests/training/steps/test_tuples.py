@@ -43,7 +43,7 @@ def losses(toy: Path, *overrides: str) -> list[float]:
     assert sampler.updates_per_epoch == 6
     with torch.no_grad():
         return [
-            float(step.outcome(update, batch).loss)
+            float(step.outcome(update, step.prepare(update, batch)).loss)
             for update, batch in enumerate(islice(sampler.batches(0), 9))
         ]
 
@@ -80,7 +80,7 @@ def test_languages_are_aligned_alone_for_exactly_so_long(
     alone = []
     for update, batch in enumerate(islice(sampler.batches(0), 8)):
         model.network.zero_grad()
-        step.outcome(update, batch).loss.backward()
+        step.outcome(update, step.prepare(update, batch)).loss.backward()
         grads = [p.grad for p in model.network.image.parameters() if p.grad is not None]
         if not any(bool(grad.any()) for grad in grads):
             alone.append(update)

@@ -45,6 +45,9 @@ class TrainingRecipe(Section):
     optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or with decoupled decay")
     lr: float = Field(2e-4, gt=0, description="learning rate")
     weight_decay: float = Field(0.0, ge=0, description="of all parameters")
+    precision: Literal["fp32", "bf16", "fp16"] = Field(
+        "fp32", description="what the towers compute in; losses and norms are always fp32"
+    )
     clip: Annotated[float, Field(gt=0)] | None = Field(
         2.0, description="largest norm of the gradient; null is any"
     )

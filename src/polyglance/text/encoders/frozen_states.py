@@ -44,10 +44,10 @@ class FrozenStates:
         found[rows >= 0] = self._states[rows[rows >= 0]]
         if len(missing):
             some, counts = ids[missing], lengths[missing]
-            found[missing] = compute(some[:, : int(counts.max())], counts).numpy()
+            found[missing] = compute(some[:, : int(counts.max())], counts).float().cpu().numpy()
             if keep:
                 self._keep([keys[row] for row in missing], found[missing])
-        return torch.from_numpy(found)
+        return torch.from_numpy(found).to(ids.device)
 
     def _keep(self, keys: list[bytes], states: np.ndarray) -> None:
         with self._lock:
@@ -65,5 +65,5 @@ class FrozenStates:
 
 
 def _keys(ids: Tensor, lengths: Tensor) -> list[bytes]:
-    numbers = ids.numpy().astype(np.int32)
+    numbers = ids.cpu().numpy().astype(np.int32)
     return [row[:count].tobytes() for row, count in zip(numbers, lengths.tolist(), strict=True)]

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.devices import move
 from polyglance.errors import PolyglanceError
 from polyglance.pooling import valid
 from polyglance.progress import Bar
@@ -85,7 +86,8 @@ class SentenceTower(Tower):
         with torch.inference_mode(), Bar("sentences", len(rows), "captions") as bar:
             for start in range(0, len(rows), AT_A_TIME):
                 some = rows[start : start + AT_A_TIME]
-                padded, lengths = (torch.from_numpy(part) for part in ids.pad(some))
+                parts = tuple(torch.from_numpy(part) for part in ids.pad(some))
+                padded, lengths = move(parts, self.projection.weight.device)
                 pieces = valid(padded, lengths) & (padded < self.first_bucket)
                 self._states(padded, pieces.sum(1), keep=True)
                 bar.advance(len(some))

@@ -25,9 +25,17 @@ class Step(ABC):
     unit: str
     modules: dict[str, nn.Module]
 
+    def prepare(self, update: int, batch: Any) -> Any:
+        """What `outcome` takes, made of what the sampler gives for update number `update`.
+
+        It reads features and draws augmentations, by `update` alone: any thread may do it, in any
+        order. Tensors in tuples, lists and dicts are brought to the model's device.
+        """
+        return batch
+
     @abstractmethod
-    def outcome(self, update: int, batch: Any) -> StepOutcome:
-        """The loss of what the sampler gives for update number `update`."""
+    def outcome(self, update: int, prepared: Any) -> StepOutcome:
+        """The loss of what `prepare` gives for update number `update`."""
 
     @abstractmethod
     def size(self, batch: Any) -> int:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.models.similarity import l2
 from polyglance.objectives.objective import Objective
+from polyglance.precision import autocast
 from polyglance.recipes.schema import NamingRecipe
 from polyglance.text.concepts import Concept, read_concepts
 from polyglance.text.embedders import EncodedTexts, TextBatch
@@ -18,6 +20,13 @@ from polyglance.vision.mixture import ClassMixture
 
 _STREAM = 0x6E616D65
 """Keeps the draws apart from those of other parts of a training with the same seed."""
+
+
+class Names(NamedTuple):
+    """Shares of classes [B, classes] in an update's concepts, and a name of each."""
+
+    shares: Tensor
+    texts: TextBatch
 
 
 @dataclass(frozen=True)
@@ -34,22 +43,27 @@ class Naming:
     rows: list[list[np.ndarray]]  # by concept and language, the rows of its names in `texts`
     shares: Tensor  # [concepts, classes], rows that sum to 1
 
-    def loss(self, update: int, objective: Objective, warming_up: bool) -> tuple[Tensor, float]:
+    def read(self, update: int) -> Names:
+        """The concepts and names of an update, the same after a resumption."""
+        concepts, names = self.draw(update)
+        ids, lengths = (torch.from_numpy(part) for part in self.texts.ids.pad(names))
+        return Names(self.shares[concepts], TextBatch(ids, lengths, self.texts.unseen))
+
+    def loss(self, names: Names, objective: Objective, warming_up: bool) -> tuple[Tensor, float]:
         """The weighted loss of an update's concepts, and what it is of a collapsed model.
 
         Args:
-            update: chooses concepts and names, the same after a resumption.
+            names: as `read` gives them.
             objective: that of images and captions.
             warming_up: as the objective takes it.
         """
-        concepts, names = self.draw(update)
-        chosen = self.shares[concepts]
+        model, chosen = self.model, names.shares
         images = l2(chosen @ self.mixture.vectors)
-        ids, lengths = (torch.from_numpy(part) for part in self.texts.ids.pad(names))
-        captions = self.model.network.embed_text(TextBatch(ids, lengths, self.texts.unseen))
-        scores = self.model.network.scores(images, captions)
+        with autocast(model.recipe.training.precision, model.device):
+            captions = model.network.embed_text(names.texts)
+        scores = model.network.scores(images, captions)
         overlap = (chosen @ chosen.t()) > 0
-        weight, size = self.recipe.weight, len(concepts)
+        weight, size = self.recipe.weight, len(chosen)
         collapsed = weight * objective.collapsed_value(size, warming_up)
         return weight * objective.loss(scores, overlap, warming_up), collapsed
 

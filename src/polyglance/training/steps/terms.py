@@ -1,22 +1,24 @@
 """Updates on score matrices: captions against images, and against other captions."""
 
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from polyglance.models import Model, TwoTower
-from polyglance.models.model import to_tensors
+from polyglance.models.model import read_features
 from polyglance.objectives import build_objective
 from polyglance.objectives.objective import Objective
+from polyglance.precision import autocast
 from polyglance.text.embedders import TextBatch
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
 from polyglance.training.samplers import Sampler, Term
 from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.levels import match_levels
-from polyglance.training.steps.naming import build_naming
+from polyglance.training.steps.naming import Names, build_naming
 from polyglance.training.steps.writing import build_writing
 
 
@@ -45,75 +47,114 @@ class TermsStep(Step):
     def size(self, batch: list[Term]) -> int:
         return len(batch[0].captions)
 
-    def outcome(self, update: int, batch: list[Term]) -> StepOutcome:
+    def prepare(self, update: int, batch: list[Term]) -> "Read":
+        terms = [self._read_term(term, update, 3 * index) for index, term in enumerate(batch)]
+        return Read(terms, None if self.naming is None else self.naming.read(update))
+
+    def outcome(self, update: int, prepared: "Read") -> StepOutcome:
         warming_up = update < self.warmup
         if not warming_up:
-            for used in {id(one): one for one in map(self._objective, batch)}.values():
-                used.advance()
+            used = (self._objective(read.term) for read in prepared.terms)
+            for one in {id(one): one for one in used}.values():
+                one.advance()
         losses, collapsed, deviation = [], 0.0, 0.0
-        for index, term in enumerate(batch):
-            loss, scores, equal = self._loss(term, update, 3 * index, warming_up)
-            losses.append(term.weight * loss)
-            collapsed += term.weight * equal
+        for read in prepared.terms:
+            loss, scores, equal = self._loss(read, warming_up)
+            losses.append(read.term.weight * loss)
+            collapsed += read.term.weight * equal
             deviation = max(deviation, float(scores.detach().std(correction=0)))
-        if self.naming is not None:
-            loss, equal = self.naming.loss(update, self.objective, warming_up)
+        if self.naming is not None and prepared.names is not None:
+            loss, equal = self.naming.loss(prepared.names, self.objective, warming_up)
             losses.append(loss)
             collapsed += equal
         total = torch.stack(losses).sum() if len(losses) > 1 else losses[0]
         return StepOutcome(total, collapsed, deviation)
 
-    def _loss(
-        self, term: Term, update: int, stream: int, warming_up: bool
-    ) -> tuple[Tensor, Tensor, float]:
+    def _loss(self, read: "ReadTerm", warming_up: bool) -> tuple[Tensor, Tensor, float]:
         """The loss of a term, its scores, and what the loss of a collapsed model would be."""
-        network, image = self.model.network, self.data.image[term.captions]
-        pairs, objective = torch.from_numpy(image), self._objective(term)
-        if term.others is not None:
-            reverse = self.model.recipe.compat.c2c_lengths
-            images = self._embed(term.others, update, stream + 2, reverse)
-            captions = self._embed(term.captions, update, stream + 1, reverse)
-            return self._matched(images, captions, pairs, objective, warming_up)
-        parts = to_tensors(self.data.features, image)
-        parts = self.augmenter.images(update, stream, parts)
-        if (rules := self.model.recipe.consensus) is not None:
+        network, objective = self.model.network, self._objective(read.term)
+        rules = self.model.recipe.consensus
+        if rules is not None and read.others is None:
             assert isinstance(network, TwoTower)
-            texts = self._read(term.captions, update, stream + 1)
-            both = network.image_levels(*parts), network.text_levels(*texts)
-            return match_levels(*both, pairs, objective, warming_up, rules)
-        written = None
-        if self.writing is None:
-            images = network.embed_images(*parts)
-        else:
-            images, written = self.writing.images(parts, term.captions)
-        captions = self._embed(term.captions, update, stream + 1)
-        loss, scores, equal = self._matched(images, captions, pairs, objective, warming_up)
+            with self._half():
+                both = network.image_levels(*read.features()), network.text_levels(*read.captions)
+            return match_levels(*both, read.pairs, objective, warming_up, rules)
+        images, written = self._images(read)
+        with self._half():
+            captions = network.embed_text(*read.captions)
+        scores = network.scores(images, captions)
+        equal = objective.collapsed_value(len(scores), warming_up)
+        loss = objective(scores, read.pairs, warming_up)
         if written is not None:
             loss, equal = loss + written, equal + float(written.detach())
         return loss, scores, equal
 
-    def _matched(
-        self, images: Any, captions: Any, pairs: Tensor, objective: Objective, warming_up: bool
-    ) -> tuple[Tensor, Tensor, float]:
-        scores = self.model.network.scores(images, captions)
-        equal = objective.collapsed_value(len(scores), warming_up)
-        return objective(scores, pairs, warming_up), scores, equal
+    def _images(self, read: "ReadTerm") -> tuple[Any, Tensor | None]:
+        """What captions are ranked against, and the loss of writing them where there is one."""
+        network = self.model.network
+        with self._half():
+            if read.others is not None:
+                return network.embed_text(*read.others), None
+            if self.writing is None or read.written is None:
+                return network.embed_images(*read.features()), None
+            images, vectors = self.writing.network.embed_with_vectors(*read.features())
+        return images, self.writing.loss(vectors, read.images[1], read.written)
+
+    def _half(self) -> AbstractContextManager[Any]:
+        """Where the towers compute in the recipe's precision; losses never do."""
+        return autocast(self.model.recipe.training.precision, self.model.device)
 
     def _objective(self, term: Term) -> Objective:
         return self.objective if term.others is None else self.captions_objective
 
-    def _embed(
-        self, rows: np.ndarray, update: int, stream: int, reverse_lengths: bool = False
-    ) -> Tensor:
-        batch, language = self._read(rows, update, stream)
-        if reverse_lengths:
-            batch = batch._replace(lengths=reversed_lengths(batch.lengths))
-        return self.model.network.embed_text(batch, language)
+    def _read_term(self, term: Term, update: int, stream: int) -> "ReadTerm":
+        """What a term's loss is made of; `stream` is its part of the update's random numbers."""
+        image = self.data.image[term.captions]
+        pairs = torch.from_numpy(image)
+        if term.others is not None:
+            reverse = self.model.recipe.compat.c2c_lengths
+            others = self._read(term.others, update, stream + 2, reverse)
+            captions = self._read(term.captions, update, stream + 1, reverse)
+            return ReadTerm(term, pairs, (), captions, others)
+        parts = read_features(self.data.features, image, self.model.device)
+        parts = self.augmenter.images(update, stream, parts)
+        captions = self._read(term.captions, update, stream + 1)
+        written = None if self.writing is None else self.writing.read(term.captions)
+        return ReadTerm(term, pairs, parts, captions, None, written)
 
-    def _read(self, rows: np.ndarray, update: int, stream: int) -> tuple[TextBatch, str]:
+    def _read(
+        self, rows: np.ndarray, update: int, stream: int, reverse_lengths: bool = False
+    ) -> tuple[TextBatch, str]:
         """Captions as the network reads them, and their language."""
         language = self.data.languages[rows[0]]
-        return self.augmenter.captions(update, stream, rows, language), language
+        batch = self.augmenter.captions(update, stream, rows, language)
+        if reverse_lengths:
+            batch = batch._replace(lengths=reversed_lengths(batch.lengths))
+        return batch, language
+
+
+class ReadTerm(NamedTuple):
+    """A term with all that its loss is made of; texts come with their language."""
+
+    term: Term
+    pairs: Tensor
+    """[B], the image of each."""
+    images: tuple[Tensor, ...]
+    captions: tuple[TextBatch, str]
+    others: tuple[TextBatch, str] | None = None
+    written: tuple[Tensor, Tensor] | None = None
+    """Ids and lengths of the captions that are generated."""
+
+    def features(self) -> tuple[Tensor, ...]:
+        """Those of the images, in float32."""
+        return self.images[0].float(), *self.images[1:]
+
+
+class Read(NamedTuple):
+    """What an update is made of."""
+
+    terms: list[ReadTerm]
+    names: Names | None
 
 
 def reversed_lengths(lengths: Tensor) -> Tensor:

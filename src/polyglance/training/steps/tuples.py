@@ -1,17 +1,20 @@
 """Updates of tuples: matching, neighbourhoods, an adversary, masked words (MULE, SMALR)."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from polyglance.models import Model, TwoTower
-from polyglance.models.model import to_tensors
+from polyglance.models.model import read_features
 from polyglance.objectives.masked import hide_words
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.objectives.triplets import match_images
 from polyglance.pooling import valid
+from polyglance.precision import autocast
 from polyglance.recipes.schema import TripletsRecipe, TupleSampling, masks_words
 from polyglance.text.embedders import TextBatch, WordLayer
 from polyglance.training.augment import Augmenter
@@ -37,6 +40,7 @@ class TuplesStep(Step):
         assert isinstance(recipe.sampling, TupleSampling)
         assert isinstance(recipe.loss, TripletsRecipe)
         self.network, self.data, self.recipe = network, data, recipe
+        self.device = model.device
         self.rules, self.loss = recipe.sampling, recipe.loss
         self.per_epoch = sampler.updates_per_epoch
         self.updates = total_updates(recipe.training, self.per_epoch)
@@ -61,26 +65,44 @@ class TuplesStep(Step):
     def evaluable(self, update: int) -> bool:
         return update > self.pretraining
 
-    def outcome(self, update: int, batch: TupleBatch) -> StepOutcome:
-        self._prepare(update)
+    def prepare(self, update: int, batch: TupleBatch) -> "ReadTuples":
         found = batch.distinct(self.data.ids)
-        has, places = torch.from_numpy(batch.has), torch.from_numpy(found.places)
         arrays = found.ids, found.lengths, self.language[found.rows]
         ids, lengths, languages = (torch.from_numpy(array) for array in arrays)
         captions = TextBatch(ids, lengths, self.data.unseen)
+        has, places = torch.from_numpy(batch.has), torch.from_numpy(found.places)
+        read = ReadTuples(batch.captions.size, has, places, captions, languages)
+        if update < self.pretraining:
+            return read
+        parts = read_features(self.data.features, batch.images, self.device)
+        read = read._replace(images=self.augmenter.images(update, 0, parts))
+        return self._hide(update, read) if masks_words(self.rules) else read
+
+    def _hide(self, update: int, read: "ReadTuples") -> "ReadTuples":
+        """With the same captions, of which some words are masked."""
+        ids, lengths, unseen = read.captions
+        generator = np.random.default_rng([self.recipe.training.seed, update, MASKS])
+        hidden = hide_words(lengths.numpy(), ids.shape[1], self.rules.mask_share, generator)
+        masks = torch.from_numpy(hidden)
+        replaced = torch.where(masks, self.mask[read.languages].unsqueeze(1), ids)
+        counted = valid(ids, lengths) & ~masks
+        return read._replace(masked=TextBatch(replaced, lengths, unseen), counted=counted)
+
+    def outcome(self, update: int, prepared: "ReadTuples") -> StepOutcome:
+        self._hold(update)
+        _, has, _, captions, languages, *_ = prepared
         loss = self.loss
         if update < self.warmup:
-            loss = loss.model_copy(update={"top": batch.captions.size})
-        embeddings, averages = self.network.embed_with_averages(captions, languages)
-        texts = Texts(_lay(embeddings, places), _lay(averages, places))
+            loss = loss.model_copy(update={"top": prepared.drawn})
+        texts, averages = self._embed(prepared, captions)
         if update < self.pretraining:
             return StepOutcome(across_languages(texts.averages, has, loss), 0.0, np.inf)
-        parts = to_tensors(self.data.features, batch.images)
-        images = self.network.embed_images(*self.augmenter.images(update, 0, parts))
+        with self._half():
+            images = self.network.embed_images(prepared.images[0].float(), *prepared.images[1:])
         matching, cosines = match_images(texts.embeddings, images, has, loss)
         rest = [*self._neighbours(texts, has, loss), *self._held(update, averages, languages)]
-        if masks_words(self.rules):
-            masked = self._masked(update, captions, languages, places)
+        if prepared.masked is not None:
+            masked, _ = self._embed(prepared, prepared.masked, prepared.counted)
             rest += self._modelled(texts, masked, has)
             if self.rules.masked_matching:
                 rest.append(match_images(masked.embeddings, images, has, loss)[0])
@@ -90,7 +112,27 @@ class TuplesStep(Step):
         collapsed = float(added.detach()) + hinges
         return StepOutcome(matching + added, collapsed, float(cosines.detach().std(correction=0)))
 
-    def _prepare(self, update: int) -> None:
+    def _embed(
+        self, read: "ReadTuples", captions: TextBatch, counted: Tensor | None = None
+    ) -> tuple[Texts, Tensor]:
+        """Distinct captions in their places, and averages [n, W] of their words.
+
+        Args:
+            read: the batch.
+            captions: its own, or those with masked words.
+            counted: [n, T] bool, the words that averages are over; all by default.
+        """
+        with self._half():
+            embeddings, averages = self.network.embed_with_averages(
+                captions, read.languages, counted
+            )
+        return Texts(_lay(embeddings, read.places), _lay(averages, read.places)), averages
+
+    def _half(self) -> AbstractContextManager[Any]:
+        """Where the towers compute in the recipe's precision; losses never do."""
+        return autocast(self.recipe.training.precision, self.device)
+
+    def _hold(self, update: int) -> None:
         for layer in self.words:
             layer.freeze(update < self.pretraining)
         refresh = self.recipe.compat.anchor and update % self.per_epoch == 0
@@ -119,23 +161,28 @@ class TuplesStep(Step):
         if self.parts.anchors is not None:
             yield self.rules.anchor_weight * self.parts.anchors()
 
-    def _masked(self, update: int, captions: TextBatch, languages: Tensor, places: Tensor) -> Texts:
-        """The same captions with masked words, which the averages leave out."""
-        ids, lengths, unseen = captions
-        generator = np.random.default_rng([self.recipe.training.seed, update, MASKS])
-        hidden = hide_words(lengths.numpy(), ids.shape[1], self.rules.mask_share, generator)
-        masks = torch.from_numpy(hidden)
-        replaced = torch.where(masks, self.mask[languages].unsqueeze(1), ids)
-        counted = valid(ids, lengths) & ~masks
-        batch = TextBatch(replaced, lengths, unseen)
-        embeddings, averages = self.network.embed_with_averages(batch, languages, counted)
-        return Texts(_lay(embeddings, places), _lay(averages, places))
-
     def _modelled(self, whole: Texts, masked: Texts, has: Tensor) -> list[Tensor]:
         if not self.parts.predictors:
             return []
         loss = self.parts.masked_loss(whole, masked, has, self.rules)
         return [self.rules.masking_weight * loss]
+
+
+class ReadTuples(NamedTuple):
+    """What an update is made of: `drawn` captions, of which n are distinct."""
+
+    drawn: int
+    has: Tensor
+    """[L, B] bool, which images have a language."""
+    places: Tensor
+    """[L, B, k], where the captions stand; n is nowhere."""
+    captions: TextBatch
+    languages: Tensor
+    """[n], the number of each one's language."""
+    images: tuple[Tensor, ...] = ()
+    masked: TextBatch | None = None
+    """The captions with masked words, which averages leave out: they are over `counted` [n, T]."""
+    counted: Tensor | None = None
 
 
 def _lay(vectors: Tensor, places: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model, TwoTower
 from polyglance.objectives.captioning import CaptionGenerator
+from polyglance.precision import wide
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.training.data import TrainingData
 
@@ -22,17 +23,20 @@ class Writing:
     data: TrainingData
     weight: float
 
-    def images(self, parts: tuple[Tensor, ...], captions: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Embeddings [B, D] of images, and the weighted loss of writing their captions.
+    def read(self, captions: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Ids [B, T] of captions [B] to be written, and their lengths [B]."""
+        ids, sizes = self.data.ids.pad(captions)
+        return torch.from_numpy(ids), torch.from_numpy(sizes)
+
+    def loss(self, vectors: Tensor, lengths: Tensor, words: tuple[Tensor, Tensor]) -> Tensor:
+        """The weighted loss of writing captions.
 
         Args:
-            parts: sets of features [B, K, F] with lengths [B].
-            captions: [B], one of each image.
+            vectors: [B, K, D], what the images' embeddings pool.
+            lengths: [B], how many each has.
+            words: of their captions, as `read` gives them.
         """
-        embeddings, vectors = self.network.embed_with_vectors(*parts)
-        ids, sizes = self.data.ids.pad(captions)
-        words, lengths = torch.from_numpy(ids), torch.from_numpy(sizes)
-        return embeddings, self.weight * self.generator(vectors, parts[1], words, lengths)
+        return self.weight * self.generator(wide(vectors), lengths, *words)
 
 
 def build_writing(model: Model, data: TrainingData) -> Writing | None:

@@ -144,7 +144,8 @@ class CharGRU(CharacterNetwork):
             lengths = (characters != PAD).sum(1).clamp(min=1)
         if torch.jit.is_tracing():
             padded = self.gru.traced(self.characters(characters), lengths)
-            outside = torch.arange(characters.shape[1]) >= lengths.unsqueeze(1)
+            steps = torch.arange(characters.shape[1], device=characters.device)
+            outside = steps >= lengths.unsqueeze(1)
             return padded.masked_fill(outside.unsqueeze(2), -torch.inf).amax(1)
         states, packing = self.gru.encode(self.characters.weight, characters, lengths)
         flat = states.new_full((characters.numel(), self.dim), -torch.inf)
