@@ -21,6 +21,7 @@ from polyglance.cli.demo import demo_command
 from polyglance.cli.evaluate import evaluate_command
 from polyglance.cli.export import export_command
 from polyglance.cli.features import features_command
+from polyglance.cli.library import library_app
 from polyglance.cli.pooling import pooling_command
 from polyglance.cli.recipes import recipes_app
 from polyglance.cli.search import search_command
@@ -75,6 +76,7 @@ app.command("features")(features_command)
 app.command("train")(train_command)
 app.command("evaluate")(evaluate_command)
 app.command("search")(search_command)
+app.add_typer(library_app, name="library")
 app.command("pooling")(pooling_command)
 app.add_typer(recipes_app, name="recipes")
 app.command("study")(study_command)

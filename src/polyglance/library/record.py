@@ -1,6 +1,7 @@
 """What a library knows about an image, and how it is named."""
 
 import os
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -55,7 +56,7 @@ class Record:
     @property
     def thumbnail(self) -> str:
         """The key of its thumbnail, which copies share."""
-        return make_id(self.content, 0, self.second)
+        return thumbnail_key(self.id)
 
     def as_dict(self) -> dict[str, Any]:
         """Its fields for JSON."""
@@ -102,6 +103,15 @@ def copy_of(name: str) -> int:
     (0, 1)
     """
     return int(name.partition("@")[0].partition("~")[2] or 0)
+
+
+def thumbnail_key(name: str) -> str:
+    """The key of the thumbnail of an id, which copies share.
+
+    >>> thumbnail_key("ab12~1@2.5")
+    'ab12@2.5'
+    """
+    return re.sub("~[0-9]+", "", name)
 
 
 def path_text(path: str) -> str:

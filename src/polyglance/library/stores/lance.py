@@ -72,7 +72,9 @@ class LanceStore:
         if has_file(folder / MARK):
             raise PolyglanceError(f"{folder}: there is a store already")
         folder.mkdir(parents=True, exist_ok=True)
-        lancedb.connect(str(folder)).create_table(TABLE, schema=schema(dim), mode="overwrite")
+        database: Any = lancedb.connect(str(folder))
+        database.drop_table(TABLE, ignore_missing=True)  # of one that was killed just here
+        database.create_table(TABLE, schema=schema(dim))
         write_json(folder / MARK, {"kind": "lance", "model": model, "dim": dim})
         return cls(folder, exact_below)
 

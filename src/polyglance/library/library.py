@@ -1,0 +1,194 @@
+"""A library: a folder with a store of images and their embeddings, and thumbnails."""
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.library.embedding import check_encoder
+from polyglance.library.filters import EVERYTHING, Filter
+from polyglance.library.record import Record
+from polyglance.library.settings import (
+    Settings,
+    changed,
+    is_library,
+    read_settings,
+    write_settings,
+)
+from polyglance.library.store import Found, Store, check_model
+from polyglance.library.thumbnails import Thumbnails
+
+if TYPE_CHECKING:
+    from polyglance.data.given import GivenImage
+
+THUMBNAILS = "thumbnails.sqlite"
+
+
+class Match(NamedTuple):
+    """An image that a search found, and the other files with the same content."""
+
+    record: Record
+    score: float
+    copies: tuple[Record, ...] = ()
+
+
+class Library:
+    """Images of folders, searched by texts and images; `sync` keeps it current.
+
+    `Library.open("pictures.library").search("two dogs in the snow")[0].record.path`
+    """
+
+    def __init__(self, folder: Path, model: Any = None) -> None:
+        self.folder = folder
+        self.settings = read_settings(folder)
+        self.store = open_store(folder / self.settings.store)
+        self.thumbnails = Thumbnails(folder / THUMBNAILS)
+        if model is not None:
+            check_model(self.settings.model, model.id)
+            self.model = model
+
+    @classmethod
+    def create(cls, folder: str | Path, model: Any) -> "Library":
+        """A new, empty library.
+
+        Args:
+            folder: where; it must be new or empty.
+            model: an exported model, or its folder.
+        """
+        place = Path(os.path.abspath(folder))
+        if is_library(place):
+            raise PolyglanceError(f"{place}: there is a library already; add to it, or sync it")
+        if place.exists() and (not place.is_dir() or any(place.iterdir())):
+            raise PolyglanceError(f"{place}: must be a new or an empty folder")
+        loaded, home = load_encoder(model)
+        place.mkdir(parents=True, exist_ok=True)
+        store = store_name(loaded.id)
+        create_store(place / store, loaded.id, loaded.dim)
+        write_settings(place, Settings(loaded.id, home, loaded.dim, store))
+        return cls(place, loaded)
+
+    @classmethod
+    def open(cls, folder: str | Path, model: Any = None) -> "Library":
+        """A library that is there.
+
+        Args:
+            folder: of the library.
+            model: an exported model, or its folder, where it lies elsewhere by now; it must be
+                the library's.
+        """
+        place = Path(os.path.abspath(folder))
+        if model is None:
+            return cls(place)
+        loaded, home = load_encoder(model)
+        found = cls(place, loaded)
+        if home not in ("", found.settings.model_folder):
+            found.change(model_folder=home)
+        return found
+
+    @cached_property
+    def model(self) -> Any:
+        """The exported model, loaded when it is first needed."""
+        from polyglance.runtime import load
+
+        place = Path(self.settings.model_folder)
+        if not place.is_dir():
+            raise PolyglanceError(
+                f"{place}: the library's model is not there any more; name the folder that it was "
+                "moved to with --model, or embed the library anew with 'polyglance library "
+                f"reembed {self.folder} --model MODEL'"
+            )
+        found = load(place)
+        check_model(self.settings.model, found.id)
+        return found
+
+    def change(self, **changes: Any) -> None:
+        """Change fields of the settings."""
+        self.settings = changed(self.folder, **changes)
+
+    def encode(self, query: "str | np.ndarray | GivenImage", language: str | None = None) -> Any:
+        """The embedding [D] of a query: a text, a vector [D], or an image of any other kind."""
+        if isinstance(query, np.ndarray) and query.ndim == 1:
+            return query
+        if isinstance(query, str):
+            return self.model.encode_text(query, language, show_progress=False)[0]
+        return self.model.encode_images(query, show_progress=False)[0]
+
+    def search(
+        self,
+        query: "str | np.ndarray | GivenImage",
+        top: int = 10,
+        where: Filter = EVERYTHING,
+        language: str | None = None,
+    ) -> list[Match]:
+        """The images closest to a query, best first; files of equal content are one match.
+
+        Args:
+            query: a sentence, an image (a `Path`, bytes, Pillow's, an array [H, W, 3]), or an
+                embedding [D].
+            top: how many at most.
+            where: which images are looked at.
+            language: of a sentence.
+        """
+        vector = self.encode(query, language)
+        wanted = top
+        while True:
+            found = self.store.search(vector, wanted, self.settings.model, where)
+            matches = _grouped(found)
+            if len(matches) > top or len(found) < wanted:
+                return matches[:top]
+            wanted = 2 * wanted + 8
+
+    def thumbnail(self, name: str) -> bytes | None:
+        """The thumbnail of an image's id: WebP or JPEG."""
+        found = self.store.records([name])
+        return self.thumbnails.get(found[0].thumbnail) if found else None
+
+    def close(self) -> None:
+        """Close its files."""
+        self.thumbnails.close()
+
+
+def _grouped(found: Sequence[Found]) -> list[Match]:
+    """One match for each content; of a video its best frame."""
+    groups: dict[str, list[Found]] = {}
+    for hit in found:
+        groups.setdefault(hit.record.content, []).append(hit)
+    matches = []
+    for first, *others in groups.values():
+        second = first.record.second
+        copies = (hit.record for hit in others if hit.record.second == second)
+        matches.append(Match(first.record, first.score, tuple(copies)))
+    return matches
+
+
+def store_name(model: str) -> str:
+    """The folder of the store of a model's embeddings."""
+    return f"store-{model[:16]}"
+
+
+def load_encoder(model: Any) -> tuple[Any, str]:
+    """A model that a library can use, and its folder; it may be given as either."""
+    from polyglance.runtime import load
+
+    found = load(model) if isinstance(model, str | Path) else model
+    check_encoder(found)
+    home = model if isinstance(model, str | Path) else getattr(model, "folder", "")
+    return found, os.path.abspath(home) if home else ""
+
+
+def open_store(folder: Path) -> Store:
+    """A store of the kind that libraries have."""
+    from polyglance.library.stores.lance import LanceStore
+
+    return LanceStore(folder)
+
+
+def create_store(folder: Path, model: str, dim: int) -> Store:
+    """A new store of the kind that libraries have."""
+    from polyglance.library.stores.lance import LanceStore
+
+    return LanceStore.create(folder, model, dim)

@@ -1,0 +1,55 @@
+"""Which libraries there are on this machine, so that a search of a folder finds its library."""
+
+import json
+import os
+from pathlib import Path
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import atomic, cache_dir, has_file, read_json
+from polyglance.library.scan import is_below
+from polyglance.library.settings import is_library, read_settings
+
+FILE = "libraries.json"
+
+
+def register(folder: str | Path, cache: Path | None = None) -> None:
+    """Remember where a library is.
+
+    Args:
+        folder: of the library.
+        cache: where that is remembered; the XDG cache by default.
+    """
+    place = os.path.realpath(folder)
+    known = [one for one in registered(cache) if one != place and is_library(Path(one))]
+    with atomic(cache_dir(cache) / FILE, "w") as handle:
+        json.dump([*known, place], handle, ensure_ascii=True, indent=2)
+
+
+def registered(cache: Path | None = None) -> list[str]:
+    """Folders of libraries that were made on this machine; some may be gone."""
+    path = cache_dir(cache) / FILE
+    try:
+        found = read_json(path) if has_file(path) else []
+    except PolyglanceError:
+        return []
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def library_of(folder: str | Path, cache: Path | None = None) -> Path | None:
+    """The library that a folder is, or that keeps the folder current; the newest of several.
+
+    Args:
+        folder: a library's, or one of images.
+        cache: where libraries are remembered; the XDG cache by default.
+    """
+    place = Path(os.path.realpath(folder))
+    if is_library(place):
+        return place
+    for one in reversed(registered(cache)):
+        try:
+            settings = read_settings(Path(one))
+        except PolyglanceError:  # gone, or damaged
+            continue
+        if is_below(str(place), settings.folders) and not is_below(str(place), settings.excluded):
+            return Path(one)
+    return None

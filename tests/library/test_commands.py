@@ -1,0 +1,111 @@
+"""The real commands, end to end, where torch cannot be imported."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polyglance.library import Library
+from polyglance.runtime import load
+from tests.library.exported import write_model
+from tests.library.fakes import save
+from tests.test_missing_packages import BLOCKED, MAIN
+from tests.vision.test_backbones import needs
+
+pytest.importorskip("lancedb")
+pytestmark = needs("efficientnet-lite0")
+ROOT = Path(__file__).parents[2]
+TORCH = ["torch", "onnx", "filelock", "matplotlib", "nltk", "scipy", "tensorboard", "transformers"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("model"))
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    cache = str(tmp_path / "cache")
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "POLYGLANCE_CACHE": cache}
+
+
+def run(tmp_path: Path, *words: object, blocked: list[str] = TORCH, code: int = 0) -> str:
+    """What a command prints, whose exit code must be as told; of a failure, its stderr."""
+    given = ", ".join(repr(str(word)) for word in words)
+    script = BLOCKED.format(names=blocked) + MAIN.format(given)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_a_library_from_its_making_to_its_end(tmp_path: Path, model: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for number in range(5):
+        save(first / f"{number}.png", number)
+    save(second / "5.jpg", 5)
+    (first / "bad.jpg").write_bytes(b"none")
+    words = ("library", "create", "mine", first, "--model", model)
+    assert run(tmp_path, *words) == f"library: {tmp_path / 'mine'}\n5 added\n"
+    assert run(tmp_path, "library", "add", "mine", second) == "1 added, 5 unchanged\n"
+    (first / "0.png").rename(first / "moved.png")
+    (first / "1.png").unlink()
+    printed = run(tmp_path, "library", "sync", "mine")
+    assert printed == "1 moved, 1 removed, 4 unchanged\n"
+    found = json.loads(run(tmp_path, "library", "info", "mine", "--json"))
+    assert (found["images"], found["dim"], found["unreadable"]) == (5, 16, 1)
+    assert (found["folders"], found["model"]) == ([str(first), str(second)], load(model).id)
+    assert "images: 5 (lance, compared one and all" in run(tmp_path, "library", "info", "mine")
+    assert run(tmp_path, "library", "remove", "mine", second, first / "2.png") == (
+        "2 removed, 3 unchanged\n"
+    )
+    assert run(tmp_path, "library", "sync", "mine") == "3 unchanged\n"
+    library = Library.open(tmp_path / "mine")
+    records = library.store.records()
+    assert [Path(record.path).name for record in records] == ["3.png", "4.png", "moved.png"]
+    expected = load(model).encode_images([record.path for record in records])
+    vectors = library.store.vectors([record.id for record in records])
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+    match = library.search(first / "3.png")[0]
+    assert (Path(match.record.path).name, round(match.score, 4)) == ("3.png", 1.0)
+    assert len(library.search("a dog", top=2, language="en")) == 2
+
+
+def test_mistakes(tmp_path: Path, model: Path) -> None:
+    save(tmp_path / "pictures" / "a.png", 0)
+    wrong = ("library", "create", "mine", "none", "--model", model)
+    assert run(tmp_path, *wrong, code=2) == "error: none: no such folder or file\n"
+    assert not (tmp_path / "mine").exists()
+    assert "give --model FOLDER" in run(tmp_path, "library", "create", "mine", code=2)
+    assert "not a library" in run(tmp_path, "library", "sync", "pictures", code=2)
+    right = ("library", "create", "mine", "pictures", "--model", model)
+    run(tmp_path, *right)
+    assert "there is a library already" in run(tmp_path, *right, code=2)
+    words = ("library", "create", "pictures", "--model", model)
+    assert "must be a new or an empty folder" in run(tmp_path, *words, code=2)
+    assert "not in this library" in run(tmp_path, "library", "remove", "mine", "/none", code=2)
+    missing = run(tmp_path, "library", "sync", "mine", blocked=["lancedb"], code=2)
+    assert "pip install 'polyglance[library]'" in missing
+
+
+def test_a_model_that_was_moved(tmp_path: Path, model: Path) -> None:
+    save(tmp_path / "pictures" / "a.png", 0)
+    (tmp_path / "model").symlink_to(model)
+    run(tmp_path, "library", "create", "mine", "pictures", "--model", "model")
+    (tmp_path / "model").unlink()
+    save(tmp_path / "pictures" / "b.png", 1)
+    told = run(tmp_path, "library", "sync", "mine", code=2)
+    assert "is not there any more" in told
+    assert run(tmp_path, "library", "sync", "mine", "--model", model) == "1 added, 1 unchanged\n"
+    save(tmp_path / "pictures" / "c.png", 2)
+    assert run(tmp_path, "library", "sync", "mine") == "1 added, 2 unchanged\n"
