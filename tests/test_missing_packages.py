@@ -39,7 +39,7 @@ def run(code: str, tmp_path: Path, names: list[str] = TRAIN) -> subprocess.Compl
     )
 
 
-@pytest.mark.parametrize("name", ["Model", "load", "train", "add_language", "Callback"])
+@pytest.mark.parametrize("name", ["Model", "train", "add_language", "Callback"])
 def test_a_name_that_needs_torch_says_what_to_install(tmp_path: Path, name: str) -> None:
     done = run(f"import polyglance\npolyglance.{name}", tmp_path)
     last = done.stderr.splitlines()[-1]
@@ -70,6 +70,7 @@ print(polyglance.load_recipe("nce").name, len(polyglance.load_dataset("generated
 
 
 def test_a_search_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
     done = run('import polyglance\npolyglance.search("run", "images", "a dog")', tmp_path)
     assert "ModuleNotFoundError" not in done.stderr
     assert "pip install 'polyglance[train]'" in done.stderr.splitlines()[-1]
@@ -79,7 +80,8 @@ MAIN = "from polyglance.cli import main\nsys.argv = ['polyglance', {}]\nmain()"
 
 
 def test_a_command_says_what_to_install(tmp_path: Path) -> None:
-    done = run(MAIN.format("'search', 'run', 'images', 'a dog'"), tmp_path)
+    (tmp_path / "run").mkdir()
+    done = run(MAIN.format("'search', '--model', 'run', 'images', 'a dog'"), tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1

@@ -6,7 +6,11 @@
     polyglance.train(polyglance.load_recipe("nce"), dataset, "runs/mine")
     model = polyglance.load("runs/mine")
     polyglance.evaluate(model, dataset, "test")
-    polyglance.search(model, "~/Pictures", ["ein Hund am Strand"])
+    polyglance.search(model, "Pictures", ["ein Hund am Strand"])
+
+or, with the model that the package carries and without training anything,
+
+    polyglance.search(polyglance.load(), "Pictures", ["ein Hund am Strand"])
 
 Names are looked up when they are first used: importing the package takes no time.
 """
@@ -25,11 +29,10 @@ if TYPE_CHECKING:
     from polyglance.models import Model
     from polyglance.recipes import Recipe, load_recipe, recipe_names
     from polyglance.runtime import export_model as export
+    from polyglance.runtime import open_model as load
     from polyglance.training import Callback
     from polyglance.transfer import add_language
     from polyglance.transfer import train_recipe as train
-
-    load = Model.load
 
 _PLACES = {
     "Callback": "polyglance.training",
@@ -42,7 +45,7 @@ _PLACES = {
     "add_language": "polyglance.transfer",
     "evaluate": "polyglance.evaluation",
     "export": "polyglance.runtime.export:export_model",
-    "load": "polyglance.models:Model.load",
+    "load": "polyglance.runtime:open_model",
     "load_dataset": "polyglance.data",
     "load_recipe": "polyglance.recipes",
     "recipe_names": "polyglance.recipes",

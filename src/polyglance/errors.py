@@ -58,6 +58,10 @@ class OutsideWarning(PolyglanceWarning):
     """A file outside a model's folder that was not read."""
 
 
+class IndexWarning(PolyglanceWarning):
+    """What a search should say while it indexes: that it waits, or that nothing can be kept."""
+
+
 class UnknownWordsWarning(PolyglanceWarning):
     """Words that mean nothing to a model: embeddings of texts that have no other say nothing."""
 

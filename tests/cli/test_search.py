@@ -5,6 +5,7 @@ import pytest
 from PIL import Image
 
 from polyglance.cli import search as command
+from polyglance.cli import search_hits
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.sheet import sheet_size
@@ -60,9 +61,9 @@ def test_several_queries_name_themselves(run, model, folder):
 
 
 def test_a_table_on_a_terminal(run, model, folder, monkeypatch, capsys):
-    monkeypatch.setattr(command.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(search_hits.sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "300")
-    command.search_command(model, str(folder), ["red [bold]dog"], top=2)
+    command.search_command(str(model), [str(folder), "red [bold]dog"], top=2)
     shown = capsys.readouterr().out
     assert "red [bold]dog" in shown
     assert "rank" in shown
@@ -149,9 +150,9 @@ def test_an_empty_name_of_images_is_refused(run, model, folder, monkeypatch):
 
 def test_copies_are_named_in_the_table(model, folder, monkeypatch, capsys):
     (folder / "deep" / "copy.png").write_bytes((folder / "deep" / "0.PNG").read_bytes())
-    monkeypatch.setattr(command.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(search_hits.sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "300")
-    command.search_command(model, str(folder), ["red dog"], top=9)
+    command.search_command(str(model), [str(folder), "red dog"], top=9)
     shown = capsys.readouterr().out
     assert f"= {folder / 'deep' / 'copy.png'}" in shown
     assert re.findall(r"^ *([0-9]+) +-?[0-9.]+ ", shown, re.M) == ["1", "2", "3", "4"]

@@ -47,7 +47,9 @@ def test_json_and_sheet(run, made):
 
 def test_mistakes_are_told(run, made):
     model, folder = made
-    with pytest.raises(PolyglanceError, match="give at least one sentence, or --captions FILE"):
+    with pytest.raises(
+        PolyglanceError, match="give at least one sentence, --like IMAGE, or --captions FILE"
+    ):
         run("search", model, folder)
     options = ["--captions", folder / "captions.txt", "--consistency"]
     with pytest.raises(PolyglanceError, match="--captions goes without --translator"):

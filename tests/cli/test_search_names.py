@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from polyglance.cli import search as command
+from polyglance.cli import search_hits
 from polyglance.errors import PolyglanceError
 from tests.cli.test_search import save_model
 
@@ -64,9 +65,9 @@ def test_a_line_of_a_pipe_is_one_file(run, model, folder):
 
 
 def test_a_table_on_a_terminal_is_escaped(model, folder, monkeypatch, capsys):
-    monkeypatch.setattr(command.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(search_hits.sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "300")
-    command.search_command(model, str(folder), ["dog"], top=9)
+    command.search_command(str(model), [str(folder), "dog"], top=9)
     shown = capsys.readouterr().out
     assert "\x1b]" not in shown
     for name in (r"caf\xe9.png", r"two\nlines.png", r"\x1b]0;owned\x07.png"):

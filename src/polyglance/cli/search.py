@@ -1,36 +1,28 @@
 """`polyglance search`: rank images for sentences, or captions for images."""
 
 import json as json_module
-import os
-import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from polyglance.cli.outputs import check_outputs
-from polyglance.cli.search_captions import (
-    Outputs,
-    print_captions,
-    print_unreadable,
-    print_unshown,
-)
+from polyglance.cli.search_captions import Outputs, print_captions, print_unreadable, print_unshown
+from polyglance.cli.search_hits import open_files, print_hits
 from polyglance.cli.translation import TRANSLATOR
-from polyglance.errors import OutsideWarning, PolyglanceError, PolyglanceWarning
+from polyglance.errors import IndexWarning, OutsideWarning, PolyglanceError, PolyglanceWarning
 from polyglance.files import has_file
-from polyglance.terminal import path_bytes, printable
-
-if TYPE_CHECKING:
-    from polyglance.gallery import QueryResult, SearchResults
+from polyglance.terminal import printable
 
 
 def search_command(
-    model: Annotated[Path, typer.Argument(help="A run of 'polyglance train'.")],
-    images: Annotated[
+    folder: Annotated[
         str,
         typer.Argument(
-            help="Folder of images, dataset folder, or 'generated'; with --captions an image."
+            help="Folder of images, dataset folder, or 'generated'; with --captions an image. "
+            "A model's folder may stand before it."
         ),
     ],
     queries: Annotated[
@@ -40,7 +32,22 @@ def search_command(
             help="What to look for: sentences, or image files; with --captions further images.",
         ),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A run, or an exported model (default: the one that comes with it)."),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="Images per query, or captions.")] = 10,
+    like: Annotated[
+        list[str] | None,
+        typer.Option(help="An image that results should be like; may be repeated."),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--not", help="What results should not show; may be repeated."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also images that do not look like what is asked for.")
+    ] = False,
     language: Annotated[
         str | None,
         typer.Option(
@@ -72,6 +79,9 @@ def search_command(
             help="Print paths alone, exact to the byte, with a zero byte behind each: xargs -0.",
         ),
     ] = False,
+    show: Annotated[
+        bool, typer.Option("--open", help="Open what was found in the system's viewer.")
+    ] = False,
     font: Annotated[
         list[Path] | None, typer.Option(help="Font file for the sheet's texts; may be repeated.")
     ] = None,
@@ -99,7 +109,10 @@ def search_command(
 ) -> None:
     """Rank images for a sentence in any language the model knows, or that can be translated.
 
-    With --captions FILE it is the other way round: captions are ranked for images.
+    polyglance search ~/Pictures "zwei Hunde im Schnee"
+
+    The first search of a folder indexes it, later ones read only what changed. With --captions
+    FILE it is the other way round: captions are ranked for images.
     """
     if null and json == "-":
         raise PolyglanceError("--null and --json - both write to stdout; leave out one")
@@ -111,28 +124,36 @@ def search_command(
     for file in font or []:
         if not has_file(file):
             raise PolyglanceError(f"{file}: no such font file")
+    model, places = _places(model, [folder, *(queries or [])])
     if captions is not None:
-        if null:
-            raise PolyglanceError("--null prints images; it does not go with --captions")
+        if null or show or like or without or everything:
+            option = "--null, --open, --like, --not and --all are for images; they do"
+            raise PolyglanceError(f"{option} not go with --captions")
         if translator or translate_to or consistency:
             raise PolyglanceError("--captions goes without --translator and --consistency")
         output = Outputs(json, sheet, font or [])
-        places = [images, *(queries or [])]
         print_captions(model, places, captions, top, language, split, cache, output)
         return
     if split is not None:
         raise PolyglanceError("--split goes with --captions DATASET")
-    if not queries:
-        raise PolyglanceError("there is no query; give at least one sentence, or --captions FILE")
+    images, *asked = places
+    if not asked and not like:
+        raise PolyglanceError(
+            "there is no query; give at least one sentence, --like IMAGE, or --captions FILE"
+        )
     from polyglance.gallery import search
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
         warnings.simplefilter("always", OutsideWarning)
+        warnings.simplefilter("always", IndexWarning)
         found = search(
             model,
             images,
-            queries,
+            asked or None,
+            like=like,
+            without=without,
+            everything=everything,
             top=top,
             language=language,
             translator=translator,
@@ -142,53 +163,30 @@ def search_command(
         )
     for note in found.notes:
         typer.echo(f"note: {printable(note)}", err=True)
-    print_unreadable(found.gallery)
     if sheet is not None:
-        _write_sheet(found, sheet, font or [])
+        print_unshown(found.write_sheet(sheet, fonts=font or []))
+        typer.echo(f"contact sheet: {printable(sheet)}", err=True)
     if json == "-":
         typer.echo(json_module.dumps(found.as_dict(), ensure_ascii=False, indent=2))
-        return
-    _print_hits(found, null)
-    if json is not None:
-        found.write_json(Path(json))
+    else:
+        print_hits(found, null)
+        if json is not None:
+            found.write_json(Path(json))
+    print_unreadable(found.gallery)
+    if show:
+        open_files([hit.path for result in found for hit in result.hits])
 
 
-def _print_hits(found: "SearchResults", null: bool) -> None:
-    """Tables on a terminal; on a pipe `score<TAB>path`, with several queries also the query.
+def _places(model: Path | None, places: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """The model, where one is named, and what comes after it.
 
-    With `null`, paths alone, exact to the byte, with a zero byte behind each.
+    Before there was a model in the package, its folder came first.
     """
-    if sys.stdout.isatty() and not null:
-        for result in found:
-            _print_table(result)
-        return
-    for result in found:
-        last = f"\t{printable(result.query.text)}" if len(found) > 1 else ""
-        for hit in result.hits:
-            if null:
-                typer.echo(os.fsencode(hit.path) + b"\0", nl=False)
-            else:
-                score = f"{hit.score:.4f}\t".encode()
-                typer.echo(score + path_bytes(hit.path) + last.encode())
+    from polyglance.runtime import is_model
 
-
-def _print_table(result: "QueryResult") -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    title = escape(printable(result.query.text))
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("rank", justify="right")
-    table.add_column("score", justify="right")
-    table.add_column("image", overflow="fold")
-    for hit in result.hits:
-        names = "\n= ".join(printable(path) for path in hit.paths)
-        table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(names))
-    Console().print(table)
-
-
-def _write_sheet(found: "SearchResults", path: Path, fonts: list[Path]) -> None:
-    print_unshown(found.write_sheet(path, fonts=fonts))
-    typer.echo(f"contact sheet: {printable(path)}", err=True)
+    first = Path(places[0])
+    if model is None and places[0].strip() and is_model(first):
+        if len(places) == 1:
+            raise PolyglanceError(f"{first}: is a model; name a folder of images after it")
+        return first, list(places[1:])
+    return model, list(places)

@@ -27,7 +27,7 @@ class Outputs:
 
 
 def print_captions(
-    model: Path,
+    model: Path | None,
     images: Sequence[str],
     captions: str,
     top: int,
@@ -39,7 +39,7 @@ def print_captions(
     """Find captions for images, print and write them.
 
     Args:
-        model: a run's folder.
+        model: a run's folder or an exported one; None is the model that comes with the package.
         images: files, folders of them, or names of the dataset's images.
         captions: a text file, a table or a dataset.
         top: captions of an image.
@@ -71,11 +71,15 @@ def print_captions(
 
 
 def print_unreadable(gallery: "Gallery") -> None:
-    """Name the images that were left out, with the reason."""
-    if gallery.unreadable:
-        typer.echo(f"skipped {len(gallery.unreadable)}:", err=True)
-    for path, reason in gallery.unreadable:
+    """Name the images that were left out, with the reason; those told before are counted."""
+    new = gallery.unreadable[: len(gallery.unreadable) - gallery.told]
+    if new:
+        typer.echo(f"skipped {len(new)}:", err=True)
+    for path, reason in new:
         typer.echo(f"  {printable(path)}: {printable(reason)}", err=True)
+    if gallery.told:
+        rest = f"{gallery.told} more that" if new else f"{gallery.told} that"
+        typer.echo(f"skipped {rest} cannot be read, as said before; --json names them", err=True)
 
 
 def print_unshown(texts: Sequence[str]) -> None:

@@ -105,7 +105,7 @@ def evaluate_models(
     `evaluate_models(["runs/a", "runs/b"], "data/multi30k", folds=5).tables()`
 
     Args:
-        models: folders of runs, JSON files of reports with ranks, or models.
+        models: folders of runs or of exported models, JSON files of reports with ranks, or models.
         dataset: images with captions, or where they are; not needed for JSON files.
         split: which of its images.
         options: what to evaluate on, and how.
@@ -197,9 +197,9 @@ def _names(models: Sequence[Source]) -> list[str]:
 def _load(model: Source) -> Encoder:
     if not isinstance(model, str | Path):
         return model
-    from polyglance.models import Model
+    from polyglance.runtime import open_model
 
-    return Model.load(Path(model))
+    return open_model(model)
 
 
 class _Run:

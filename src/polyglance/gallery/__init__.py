@@ -5,7 +5,8 @@ from polyglance.gallery.caption_list import CaptionList, open_captions
 from polyglance.gallery.caption_results import CaptionResults
 from polyglance.gallery.captions import search_captions
 from polyglance.gallery.exact import search
-from polyglance.gallery.gallery import Gallery, gallery_of_dataset, gallery_of_files, open_gallery
+from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.open import gallery_of_dataset, gallery_of_files, open_gallery
 from polyglance.gallery.query import Query, check_queries, check_query
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
 

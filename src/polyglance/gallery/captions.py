@@ -16,14 +16,16 @@ from polyglance.gallery.caption_hit import CaptionHit, ImageResult
 from polyglance.gallery.caption_list import CaptionList, open_captions
 from polyglance.gallery.caption_results import CaptionResults
 from polyglance.gallery.exact import DIGITS, best_first, load_model
-from polyglance.gallery.gallery import Gallery, gallery_of_dataset, gallery_of_files
+from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.open import gallery_of_dataset, gallery_of_files
 
 if TYPE_CHECKING:
     from polyglance.models import Model
+    from polyglance.runtime import ExportedModel
 
 
 def search_captions(
-    model: "Model | str | Path",
+    model: "Model | ExportedModel | str | Path | None",
     images: str | Path | Sequence[str | Path],
     captions: CaptionList | str | Path,
     *,
@@ -39,7 +41,8 @@ def search_captions(
     `notes` say is also a `PolyglanceWarning`.
 
     Args:
-        model: a `Model`, or the folder of a run.
+        model: a model, its folder (a run's or an exported one), or None for the one that the
+            package carries.
         images: an image file, a folder of them, or several of both; also names of images of the
             dataset that `captions` is.
         captions: what `open_captions` takes: a text file, a table or a dataset; or its result.
@@ -69,7 +72,9 @@ def search_captions(
     return CaptionResults(results, gallery, notes, len(readable))
 
 
-def _readable(model: "Model", captions: CaptionList) -> tuple[CaptionList, list[str]]:
+def _readable(
+    model: "Model | ExportedModel", captions: CaptionList
+) -> tuple[CaptionList, list[str]]:
     """The captions that the model can read, and notes on the others."""
     kept, foreign, unknown = [], 0, 0
     for number, (text, language) in enumerate(zip(captions.texts, captions.languages, strict=True)):
@@ -98,7 +103,7 @@ def _readable(model: "Model", captions: CaptionList) -> tuple[CaptionList, list[
     return found, notes
 
 
-def _encode(model: "Model", captions: CaptionList, show: bool | None) -> np.ndarray:
+def _encode(model: "Model | ExportedModel", captions: CaptionList, show: bool | None) -> np.ndarray:
     """Embeddings [m, D], language by language."""
     from polyglance.evaluation.encoder import encode_quietly
 
@@ -112,7 +117,7 @@ def _encode(model: "Model", captions: CaptionList, show: bool | None) -> np.ndar
 
 
 def _open_images(
-    model: "Model",
+    model: "Model | ExportedModel",
     places: Sequence[str | Path],
     dataset: Dataset | None,
     cache: Path | None,

@@ -15,6 +15,7 @@ from polyglance.text.tokenizers.base import read_words
 if TYPE_CHECKING:
     from polyglance.evaluation.consistency_file import Weights
     from polyglance.models import Model
+    from polyglance.runtime import ExportedModel
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class ConsistentQueries:
     notes: list[str]
     weights: "Weights | None" = None
 
-    def scores(self, model: "Model", gallery: Gallery) -> np.ndarray:
+    def scores(self, model: "Model | ExportedModel", gallery: Gallery) -> np.ndarray:
         """Joint scores [N, Q] of a gallery's images and the queries."""
         from polyglance.evaluation.consistency import average_scores
         from polyglance.evaluation.encoder import encode_quietly
@@ -49,7 +50,7 @@ class ConsistentQueries:
 
 
 def ask_consistently(
-    model: "Model",
+    model: "Model | ExportedModel",
     queries: GivenQueries,
     language: str | Sequence[str | None] | None,
     translator: str | None,
@@ -92,7 +93,7 @@ def ask_consistently(
     return ConsistentQueries(asked, found, _told(texts, found, language) + notes, weights)
 
 
-def _targets(model: "Model", given: str | None) -> list[str]:
+def _targets(model: "Model | ExportedModel", given: str | None) -> list[str]:
     if given is None:
         return list(model.languages)
     targets = [code.strip() for code in given.split(",") if code.strip()]
@@ -105,13 +106,13 @@ def _targets(model: "Model", given: str | None) -> list[str]:
     return targets
 
 
-def _is_known(model: "Model", text: str, language: str) -> bool:
+def _is_known(model: "Model | ExportedModel", text: str, language: str) -> bool:
     """Whether the model knows at least one word of a text."""
     words, unknown = model.embedder.read([text], language)[0]
     return len(unknown) < len(words)
 
 
-def _query(model: "Model", text: str, language: str) -> Query:
+def _query(model: "Model | ExportedModel", text: str, language: str) -> Query:
     if language in model.languages:
         return Query(text, language, *model.embedder.read([text], language)[0])
     return Query(text, language, tuple(read_words(model.recipe.text, [text], language)[1][0]), ())

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import GENERATED, Dataset
-from polyglance.errors import PolyglanceError, PolyglanceWarning, needed_by
+from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery.consistent import ConsistentQueries, ask_consistently
-from polyglance.gallery.gallery import Gallery, Images, open_gallery
-from polyglance.gallery.query import GivenQueries, Query, check_queries, translate_queries
+from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.open import Images, open_gallery
+from polyglance.gallery.query import GivenQueries, Query, check_queries, mix, translate_queries
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
-from polyglance.similarity import dot, normalise
+from polyglance.gallery.scoring import Scorer, Scores
+from polyglance.runtime import open_model
 
 if TYPE_CHECKING:
     from polyglance.models import Model
+    from polyglance.runtime import ExportedModel
 
 DRAWINGS = (
     "this model was trained on generated drawings and has seen no photograph; what it finds among "
@@ -28,10 +31,13 @@ depending on where in a batch they were, and shall be ties."""
 
 
 def search(
-    model: "Model | str | Path",
+    model: "Model | ExportedModel | str | Path | None",
     images: Images,
-    queries: GivenQueries,
+    queries: GivenQueries | None = None,
     *,
+    like: GivenQueries | None = None,
+    without: GivenQueries | None = None,
+    everything: bool = False,
     top: int = 10,
     language: str | Sequence[str | None] | None = None,
     translator: str | None = None,
@@ -48,9 +54,15 @@ def search(
     error. Identical files share one place, as the `copies` of a hit.
 
     Args:
-        model: a `Model`, or the folder of a run.
+        model: a model, its folder (a run's or an exported one), or None for the one that the
+            package carries.
         images: a folder of images, a dataset or its place, files, or a `Gallery` made before.
         queries: one or several: sentences, or images as `Model.encode_images` takes them.
+        like: images that results should be like as well, in every query; without a query they
+            are what is asked for.
+        without: sentences or images of what results should not show, in every query.
+        everything: whether to show images that do not look like what is asked for as well, where
+            the model has a background to tell.
         top: images for each query, best first; ties are in the order of the paths.
         language: one for all queries, or one for each; None lets the script decide.
         translator: translates the queries first, such as "lexicon:FILE".
@@ -62,22 +74,29 @@ def search(
     """
     if top < 1:
         raise PolyglanceError(f"cannot show the top {top} images; ask for at least 1")
+    if consistency and (like or without):
+        raise PolyglanceError("--consistency goes without --like and --not")
     loaded = load_model(model)
     notes: list[str] = []
     joint: ConsistentQueries | None = None
+    asked: GivenQueries = () if queries is None else queries
     if consistency:
         folder = Path(model) if isinstance(model, str | Path) else None
-        joint = ask_consistently(loaded, queries, language, translator, translate_to, cache, folder)
-        queries, notes = joint.queries, joint.notes
+        joint = ask_consistently(loaded, asked, language, translator, translate_to, cache, folder)
+        asked, notes = joint.queries, joint.notes
     elif translator is not None:
-        queries, language, notes = translate_queries(
-            loaded, queries, language, translator, translate_to, cache
+        asked, language, notes = translate_queries(
+            loaded, asked, language, translator, translate_to, cache
         )
     elif translate_to is not None:
         raise PolyglanceError("--translate-to needs a --translator")
-    checked = check_queries(loaded, queries, language, cache)
+    only_like = queries is None and like is not None
+    checked = [] if only_like else check_queries(loaded, asked, language, cache)
+    if like or without:
+        checked = mix(loaded, checked, like, without, cache)
     gallery = open_gallery(loaded, images, cache, show_progress)
-    notes += [note for query in checked if (note := query.problem or query.warning)]
+    parts = dict.fromkeys(part for query in checked for part in query.parts)
+    notes += [note for part in parts if (note := part.problem or part.warning)]
     if loaded.drawings and not _is_generated(images):
         notes.append(DRAWINGS)
     unreadable = () if gallery is images else gallery.unreadable  # reported when it was made
@@ -85,7 +104,7 @@ def search(
         warnings.warn(message, PolyglanceWarning, stacklevel=2)
     places = [str(x) if isinstance(x, str | Path) else None for x in (model, images)]
     scores = None if joint is None else joint.scores(loaded, gallery)
-    results = find(loaded, gallery, checked, top, scores, cache)
+    results = find(loaded, gallery, checked, top, scores, cache, everything)
     return SearchResults(results, gallery, notes, *places)
 
 
@@ -101,12 +120,13 @@ def _is_generated(images: Images) -> bool:
 
 
 def find(
-    model: "Model",
+    model: "Model | ExportedModel",
     gallery: Gallery,
     queries: Sequence[Query],
     top: int,
     scores: np.ndarray | None = None,
     cache: Path | None = None,
+    everything: bool = True,
 ) -> list[QueryResult]:
     """The best images of a gallery for each query.
 
@@ -117,27 +137,21 @@ def find(
         top: images of each query; identical ones count once.
         scores: [N, Q] of the gallery's images and the queries; None computes them.
         cache: where features of images in queries are kept.
+        everything: whether images that do not look like what is asked for are among them.
     """
-    places = gallery.places()
+    places, scorer = gallery.places(), Scorer(model, gallery, cache)
     found = []
     for number, query in enumerate(queries):
         if query.problem is not None:
             found.append(QueryResult(query, []))
             continue
-        values = scores[:, number] if scores is not None else _scores(model, gallery, query, cache)
-        found.append(QueryResult(query, _hits(gallery, places, values, top)))
+        own = scorer(query) if scores is None else Scores(scores[:, number])
+        shown, hidden = places, None
+        if own.fits is not None and not everything:
+            shown = [rows for rows in places if own.fits[rows[0]]]
+            hidden = len(places) - len(shown)
+        found.append(QueryResult(query, _hits(gallery, shown, own, top), hidden))
     return found
-
-
-def _scores(model: "Model", gallery: Gallery, query: Query, cache: Path | None) -> np.ndarray:
-    """Scores [N] of a gallery's images for a query; images are compared by their cosine."""
-    if query.image is not None:
-        other = model.encode_images(query.image, cache, show_progress=False)
-        return dot(normalise(gallery.embeddings), normalise(other))[:, 0]
-    from polyglance.evaluation.encoder import encode_quietly
-
-    text = encode_quietly(model, [query.text], query.language)
-    return model.similarity(gallery.embeddings, text)[:, 0]
 
 
 def best_first(values: np.ndarray, top: int) -> np.ndarray:
@@ -154,23 +168,20 @@ def best_first(values: np.ndarray, top: int) -> np.ndarray:
     return candidates[order[:top]]
 
 
-def load_model(model: "Model | str | Path") -> "Model":
-    """A model, or that of a run's folder."""
-    if not isinstance(model, str | Path):
-        return model
-    with needed_by("a search"):
-        from polyglance.models import Model
-
-    return Model.load(model)
+def load_model(model: "Model | ExportedModel | str | Path | None") -> "Model | ExportedModel":
+    """A model, that of a folder, or the one that the package carries."""
+    return open_model(model) if isinstance(model, str | Path | None) else model
 
 
-def _hits(
-    gallery: Gallery, places: Sequence[Sequence[int]], values: np.ndarray, top: int
-) -> list[Hit]:
+def _hits(gallery: Gallery, places: Sequence[Sequence[int]], scores: Scores, top: int) -> list[Hit]:
     """The best places, each with the first of its files and the copies."""
-    firsts = values[[rows[0] for rows in places]]
+    if not places:
+        return []
+    firsts = [rows[0] for rows in places]
+    values, similarity = scores.values[firsts], scores.similarity
     found = []
-    for rank, place in enumerate(best_first(firsts, top), 1):
+    for rank, place in enumerate(best_first(values, top), 1):
         path, *copies = (gallery.paths[row] for row in places[place])
-        found.append(Hit(path, round(float(firsts[place]), DIGITS), rank, tuple(copies)))
+        said = None if similarity is None else round(float(similarity[firsts[place]]), DIGITS)
+        found.append(Hit(path, round(float(values[place]), DIGITS), rank, tuple(copies), said))
     return found

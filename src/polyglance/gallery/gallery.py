@@ -1,27 +1,15 @@
 """The images that a search ranks: their embeddings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-from polyglance.data.dataset import Dataset
-from polyglance.data.images import list_images
-from polyglance.data.load import load_dataset, named_place
-from polyglance.errors import PolyglanceError
-from polyglance.sets import NO_SINGLE_VECTOR
-from polyglance.vision.extract import check_images, extract, load_features
-from polyglance.vision.features import Features
-
-if TYPE_CHECKING:
-    from polyglance.models import Model
 
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """Readable images in the order of their paths, with `embeddings` float32 [N, D].
+    """Readable images in the order of their paths, with `embeddings` [N, D], float32 or float16.
 
     `unreadable` are the others, with the reason.
     """
@@ -34,6 +22,11 @@ class Gallery:
     content: Sequence[str] = ()
     """A digest of each image's file, equal for identical ones; none where there are no files."""
 
+    unit: bool = False
+    """Whether embeddings have length one, so that a product of two is their cosine."""
+    told: int = 0
+    """How many of the unreadable ones, the last, an earlier search has told of."""
+
     def __len__(self) -> int:
         return len(self.paths)
 
@@ -43,110 +36,3 @@ class Gallery:
         for row, key in enumerate(self.content or map(str, range(len(self)))):
             found.setdefault(key, []).append(row)
         return list(found.values())
-
-
-Images = Gallery | Dataset | str | Path | Sequence[str | Path]
-"""A gallery, a dataset, the place of one or of a folder of images, or files."""
-
-
-def open_gallery(
-    model: "Model",
-    images: Images,
-    cache: Path | None = None,
-    show_progress: bool | None = None,
-) -> Gallery:
-    """The gallery of anything that can be searched.
-
-    Args:
-        model: what encodes the images.
-        images: a gallery, which is left as it is; a dataset; files; or a place: a dataset's, or
-            that of a folder, of which all images are taken.
-        cache: folder for features; the XDG cache by default.
-        show_progress: None shows progress on a terminal only.
-    """
-    if isinstance(images, Gallery):
-        return images
-    if isinstance(images, Dataset):
-        return gallery_of_dataset(model, images, cache, show_progress)
-    if not isinstance(images, str | Path):
-        return gallery_of_files(model, images, cache, show_progress)
-    folder = named_place(images)
-    captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
-    if not folder.is_dir() or captioned:
-        return gallery_of_dataset(model, load_dataset(images, cache), cache, show_progress)
-    closed: list[tuple[Path, str]] = []
-    paths = list_images(folder, closed)
-    if not paths:
-        hint = f" ({closed[0][0]}: {closed[0][1]})" if closed else ""
-        raise PolyglanceError(f"{folder}: there are no images in this folder{hint}")
-    found = gallery_of_files(model, paths, cache, show_progress)
-    return replace(found, unreadable=[*closed, *found.unreadable])
-
-
-def gallery_of_files(
-    model: "Model",
-    paths: Sequence[str | Path],
-    cache: Path | None = None,
-    show_progress: bool | None = None,
-) -> Gallery:
-    """Encode image files; those that cannot be read are listed in `unreadable`.
-
-    Args:
-        model: encodes the images.
-        paths: of the files, in any order.
-        cache: folder for features; the XDG cache by default.
-        show_progress: whether to show a progress bar; None is on a terminal.
-    """
-    if model.attends:
-        raise PolyglanceError(NO_SINGLE_VECTOR)
-    feature = model.recipe.image.feature
-    if feature.startswith("imported/"):
-        raise PolyglanceError(
-            f"this model was trained on '{feature}', which cannot be computed from images; "
-            "search the dataset folder that holds these features"
-        )
-    files = sorted({Path(path) for path in paths}, key=Path.as_posix)
-    if not files:
-        raise PolyglanceError("there are no images to search")
-    return _encode(model, files, extract(files, feature, cache, show_progress=show_progress))
-
-
-def gallery_of_dataset(
-    model: "Model",
-    dataset: Dataset,
-    cache: Path | None = None,
-    show_progress: bool | None = None,
-) -> Gallery:
-    """Encode a dataset's images, from imported features where the model takes those.
-
-    Args:
-        model: encodes the images.
-        dataset: where it has no image files, as with clips, the gallery's paths are bare names.
-        cache: folder for features; the XDG cache by default.
-        show_progress: whether to show a progress bar; None is on a terminal.
-    """
-    if model.attends:
-        raise PolyglanceError(NO_SINGLE_VECTOR)
-    feature = model.recipe.image.feature
-    if not feature.startswith("imported/"):
-        check_images(dataset, feature)
-        return gallery_of_files(model, dataset.paths(), cache, show_progress)
-    has_files = dataset.image_folder.is_dir()
-    names = dataset.paths() if has_files else [Path(entry.image) for entry in dataset.images]
-    found = _encode(model, names, load_features(dataset, feature, cache))
-    return replace(found, has_files=has_files)
-
-
-def _encode(model: "Model", files: list[Path], features: Features) -> Gallery:
-    rows = np.flatnonzero(features.available)
-    if not len(rows):
-        path, reason = features.problems[0]
-        raise PolyglanceError(f"no image could be read (the first: {path}, {reason})")
-    first = {files[row]: row for row in reversed(rows)}
-    paths = sorted(first, key=Path.as_posix)
-    chosen = np.array([first[path] for path in paths])
-    embeddings = model.encode_features(features, chosen)
-    if not np.isfinite(embeddings).all():
-        raise PolyglanceError("the model gave an image a vector that is not finite; train again")
-    content = [str(features.keys[row]) for row in chosen]
-    return Gallery(paths, embeddings, list(features.problems), content=content)

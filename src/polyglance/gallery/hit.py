@@ -13,6 +13,8 @@ class Hit:
     score: float
     rank: int
     copies: tuple[Path, ...] = ()
+    similarity: float | None = None
+    """What the model says, where `score` is calibrated or of a mixture."""
 
     @property
     def paths(self) -> tuple[Path, ...]:

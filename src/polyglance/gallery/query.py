@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from polyglance.registry import nearest
 
 if TYPE_CHECKING:
     from polyglance.models import Model
+    from polyglance.runtime import ExportedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,26 @@ class Query:
     problem: str | None = None
     image: Any = field(default=None, compare=False, repr=False)
     """The image that is asked with, in place of words."""
+    like: tuple["Query", ...] = ()
+    """Images that what is found should be like as well."""
+    without: tuple["Query", ...] = ()
+    """What it should not show."""
+
+    @property
+    def mixed(self) -> bool:
+        """Whether more than one thing decides."""
+        return bool(self.like or self.without)
+
+    @property
+    def parts(self) -> tuple["Query", ...]:
+        """The query and what it is mixed with."""
+        return (self, *self.like, *self.without)
+
+    @property
+    def label(self) -> str:
+        """The query in words, with all that decides."""
+        like = "".join(f" + {other.text}" for other in self.like)
+        return self.text + like + "".join(f" - {other.text}" for other in self.without)
 
     @property
     def warning(self) -> str | None:
@@ -55,7 +76,7 @@ GivenQueries = str | Query | GivenImage | Iterable[str | Query | GivenImage]
 """One query or several: sentences, images, or queries that were checked before."""
 
 
-def check_query(model: "Model", text: str, language: str | None = None) -> Query:
+def check_query(model: "Model | ExportedModel", text: str, language: str | None = None) -> Query:
     """Cut a sentence into words; one that the model can make nothing of is an error.
 
     Args:
@@ -80,7 +101,9 @@ def check_query(model: "Model", text: str, language: str | None = None) -> Query
     return Query(text, language, words, unknown, better)
 
 
-def _better_language(model: "Model", text: str, language: str | None, unknown: int) -> str | None:
+def _better_language(
+    model: "Model | ExportedModel", text: str, language: str | None, unknown: int
+) -> str | None:
     """The language of the model that leaves the fewest words unknown, if any leaves fewer."""
     counts = {}
     for code in model.languages:
@@ -100,7 +123,7 @@ def _try(language: str | None) -> str:
 
 
 def check_queries(
-    model: "Model",
+    model: "Model | ExportedModel",
     queries: GivenQueries,
     languages: str | Sequence[str | None] | None = None,
     cache: Path | None = None,
@@ -126,7 +149,9 @@ def check_queries(
     return found
 
 
-def _checked(model: "Model", query: Any, language: str | None, cache: Path | None) -> Query:
+def _checked(
+    model: "Model | ExportedModel", query: Any, language: str | None, cache: Path | None
+) -> Query:
     if isinstance(query, Query):
         return query
     if is_image(query):
@@ -137,7 +162,7 @@ def _checked(model: "Model", query: Any, language: str | None, cache: Path | Non
         return Query(query, language, (), (), problem=str(error))
 
 
-def _checked_image(model: "Model", query: Any, cache: Path | None) -> Query:
+def _checked_image(model: "Model | ExportedModel", query: Any, cache: Path | None) -> Query:
     named = isinstance(query, str | os.PathLike)
     text, problem = path_text(Path(query)) if named else "an image", None
     try:
@@ -145,6 +170,31 @@ def _checked_image(model: "Model", query: Any, cache: Path | None) -> Query:
     except PolyglanceError as error:
         problem = str(error)
     return Query(text, None, (), (), problem=problem, image=query)
+
+
+def mix(
+    model: "Model | ExportedModel",
+    queries: Sequence[Query],
+    like: GivenQueries | None,
+    without: GivenQueries | None,
+    cache: Path | None = None,
+) -> list[Query]:
+    """Queries that all are mixed with the same images and the same that is not wanted.
+
+    Args:
+        model: what is asked.
+        queries: checked; without one, the first image to be like is the query.
+        like: images that results should be like.
+        without: sentences or images of what they should not show.
+        cache: where features of images are kept.
+    """
+    images = [_checked_image(model, one, cache) for one in _listed(like)] if like else []
+    others = check_queries(model, without, cache=cache) if without else []
+    for part in [*images, *others]:
+        if part.problem is not None:
+            raise PolyglanceError(part.problem)
+    first, rest = (queries, images) if queries else (images[:1], images[1:])
+    return [replace(query, like=tuple(rest), without=tuple(others)) for query in first]
 
 
 def is_image(query: Any) -> bool:
@@ -178,7 +228,7 @@ def query_texts(queries: GivenQueries) -> list[str]:
 
 
 def translate_queries(
-    model: "Model",
+    model: "Model | ExportedModel",
     queries: GivenQueries,
     language: str | Sequence[str | None] | None,
     translator: str,

@@ -12,6 +12,8 @@ from polyglance.gallery.hit import Hit, path_text
 from polyglance.gallery.query import Query
 from polyglance.terminal import path_fields
 
+NOTHING = "nothing here looks like that"
+
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
@@ -19,6 +21,14 @@ class QueryResult:
 
     query: Query
     hits: list[Hit]
+    hidden: int | None = None
+    """Images that do not look like what is asked for, and are not among the hits; None where the
+    model cannot tell."""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no image looks like what is asked for."""
+        return bool(self.hidden) and not self.hits
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -27,13 +37,21 @@ class QueryResult:
             "query": self.query.text,
             "language": self.query.language,
             "unknown_words": list(self.query.unknown),
+            **self._mixture(),
             **problem,
+            **({} if self.hidden is None else {"hidden": self.hidden}),
             "hits": [_as_dict(hit) for hit in self.hits],
         }
+
+    def _mixture(self) -> dict[str, list[str]]:
+        parts = {"like": self.query.like, "without": self.query.without}
+        return {name: [one.text for one in found] for name, found in parts.items() if found}
 
 
 def _as_dict(hit: Hit) -> dict[str, Any]:
     found: dict[str, Any] = {"rank": hit.rank, "score": hit.score, **path_fields(hit.path)}
+    if hit.similarity is not None:
+        found["similarity"] = hit.similarity
     if hit.copies:
         found["copies"] = [path_fields(path) for path in hit.copies]
     return found
@@ -100,10 +118,10 @@ class SearchResults:
             )
         rows = [
             SheetRow(
-                one.query.text,
+                one.query.label,
                 one.hits,
                 one.query.language,
-                note=one.query.problem,
+                note=one.query.problem or (NOTHING if one.nothing else None),
                 image=one.query.file,
             )
             for one in self.results

@@ -5,12 +5,24 @@
 
 from typing import TYPE_CHECKING, Any
 
+from polyglance.runtime.background import Background, add_background, calibrate
 from polyglance.runtime.model import ExportedModel, load
+from polyglance.runtime.places import is_model, open_model, shipped
 
 if TYPE_CHECKING:
     from polyglance.runtime.export import export_model
 
-__all__ = ["ExportedModel", "export_model", "load"]
+__all__ = [
+    "Background",
+    "ExportedModel",
+    "add_background",
+    "calibrate",
+    "export_model",
+    "is_model",
+    "load",
+    "open_model",
+    "shipped",
+]
 
 
 def __getattr__(name: str) -> Any:

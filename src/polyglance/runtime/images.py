@@ -12,11 +12,11 @@ from polyglance.runtime.graph import Graph
 from polyglance.runtime.manifest import BACKBONE, Manifest
 from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.extract import shape_as
-from polyglance.vision.features import parse_feature
+from polyglance.vision.features import Features, parse_feature
 from polyglance.vision.preprocess import Preprocessing
 from polyglance.vision.store import LARGEST
 
-BATCH, READERS = 8, 2
+BATCH, READERS, STORED_BATCH = 8, 2, 512
 
 
 class ImageSide:
@@ -46,6 +46,20 @@ class ImageSide:
         return self.graphs[form](
             features=halved, lengths=np.zeros(0) if lengths is None else np.asarray(lengths)
         )
+
+    def embed_stored(self, features: Features, rows: np.ndarray) -> np.ndarray:
+        """Embeddings [n, D] of images whose features are in a store; `rows` [n] says which."""
+        if features.dim != self.manifest.feature_dim:
+            raise PolyglanceError(
+                f"the model takes features of dimension {self.manifest.feature_dim} "
+                f"({self.manifest.feature}), and '{features.name}' has {features.dim}"
+            )
+        found = np.empty((len(rows), self.manifest.dim), np.float32)
+        for start in range(0, len(rows), STORED_BATCH):
+            part = slice(start, start + STORED_BATCH)
+            gathered = features.gather(rows[part])
+            found[part] = self.embed(*(gathered if isinstance(gathered, tuple) else (gathered,)))
+        return found
 
     def embed_files(self, paths: Sequence[Path]) -> Iterator[np.ndarray | ImageProblem]:
         """The embedding [D] of each picture, or what is wrong with it, in order."""

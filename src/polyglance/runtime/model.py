@@ -2,21 +2,26 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from polyglance.data.dataset import Dataset
 from polyglance.data.given import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
 from polyglance.progress import Bar
 from polyglance.recipes import check_recipe
+from polyglance.runtime.background import Background, read_background
 from polyglance.runtime.images import ImageSide
 from polyglance.runtime.manifest import EMBEDDER, FILE, Manifest, read_manifest
 from polyglance.runtime.text import TextSide, tower_of
 from polyglance.similarity import scores
 from polyglance.text.embedders import EncodedTexts, load_embedder
 from polyglance.text.reading import read_ids, warn_of_unknown
+from polyglance.vision.extract import check_images, load_features
+from polyglance.vision.features import Features
 
 
 class ExportedModel:
@@ -27,7 +32,7 @@ class ExportedModel:
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self.manifest = manifest
+        self.folder, self.manifest = folder, manifest
         self.recipe = check_recipe(manifest.recipe, str(folder / FILE))
         self.embedder = load_embedder(self.recipe, folder / EMBEDDER)
         self.towers = {code: TextSide(folder, own) for code, own in manifest.towers.items()}
@@ -52,6 +57,21 @@ class ExportedModel:
     def similarity_name(self) -> str:
         """ "cosine", "dot" or "order"."""
         return self.manifest.similarity
+
+    @cached_property
+    def background(self) -> Background | None:
+        """What scores are calibrated with, if the export has it."""
+        return read_background(self.folder, self.manifest)
+
+    @property
+    def attends(self) -> bool:
+        """Whether embeddings are sets of vectors: never, such a model has no export."""
+        return False
+
+    @property
+    def drawings(self) -> bool:
+        """Whether it was trained on generated drawings, and so has seen no photograph."""
+        return self.manifest.drawings
 
     @property
     def precision(self) -> str:
@@ -119,6 +139,7 @@ class ExportedModel:
     def encode_images(
         self,
         images: Iterable[GivenImage] | GivenImage,
+        cache: Path | None = None,
         show_progress: bool | None = None,
         on_error: Literal["raise", "skip"] = "raise",
     ) -> np.ndarray:
@@ -126,6 +147,7 @@ class ExportedModel:
 
         Args:
             images: n images, or one, as `Model.encode_images` takes them.
+            cache: of no use here; `Model.encode_images` has it.
             show_progress: None shows a bar on a terminal where it takes long.
             on_error: "raise" makes an unreadable image an error; with "skip" its row is NaN, and
                 an `UnreadableImageWarning` names it.
@@ -156,6 +178,29 @@ class ExportedModel:
             lengths: [n], how many vectors of each set count.
         """
         return self.images.embed(features, lengths)
+
+    def encode_stored(self, features: Features, rows: np.ndarray) -> np.ndarray:
+        """Embeddings [n, D] of images whose features are in a store; `rows` [n] says which."""
+        return self.images.embed_stored(features, rows)
+
+    def encode_dataset(
+        self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
+    ) -> np.ndarray:
+        """Embeddings of a dataset's images, float32 [N, D]; NaN where one cannot be read.
+
+        Args:
+            dataset: whose images.
+            cache: where features are kept; None is the XDG cache.
+            show_progress: None shows a bar on a terminal where it takes long.
+        """
+        if not self.manifest.feature.startswith("imported/"):
+            check_images(dataset, self.manifest.feature)
+            return self.encode_images(dataset.paths(), cache, show_progress, "skip")
+        features = load_features(dataset, self.manifest.feature, cache)
+        result = np.full((len(features), self.dim), np.nan, np.float32)
+        rows = np.flatnonzero(features.available)
+        result[rows] = self.encode_stored(features, rows)
+        return result
 
     def similarity(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
         """Scores [n, m] of n images and m texts as this model encodes them; higher is closer."""

@@ -1,0 +1,79 @@
+"""Images that a search found, on the terminal, on a pipe, and in a viewer."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from polyglance.errors import PolyglanceError
+from polyglance.terminal import path_bytes, printable
+
+if TYPE_CHECKING:
+    from polyglance.gallery import QueryResult, SearchResults
+
+
+def print_hits(found: "SearchResults", null: bool) -> None:
+    """Tables on a terminal; on a pipe `score<TAB>path`, with several queries also the query.
+
+    With `null`, paths alone, exact to the byte, with a zero byte behind each.
+    """
+    table = sys.stdout.isatty() and not null
+    for result in found:
+        if table:
+            _print_table(result)
+        else:
+            _print_lines(result, null, len(found) > 1)
+        if result.nothing:
+            named = f"'{printable(result.query.label)}': " if len(found) > 1 else ""
+            typer.echo(
+                f"{named}nothing here looks like that; --all shows what comes closest", err=True
+            )
+
+
+def _print_lines(result: "QueryResult", null: bool, several: bool) -> None:
+    last = f"\t{printable(result.query.label)}" if several else ""
+    for hit in result.hits:
+        if null:
+            typer.echo(os.fsencode(hit.path) + b"\0", nl=False)
+        else:
+            score = f"{hit.score:.4f}\t".encode()
+            typer.echo(score + path_bytes(hit.path) + last.encode())
+
+
+def _print_table(result: "QueryResult") -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    title = escape(printable(result.query.label))
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("rank", justify="right")
+    table.add_column("score", justify="right")
+    table.add_column("image", overflow="fold")
+    for hit in result.hits:
+        names = "\n= ".join(printable(path) for path in hit.paths)
+        table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(names))
+    Console().print(table)
+
+
+def open_files(paths: Sequence[Path]) -> None:
+    """Open files in the system's viewer, each once, and come back at once."""
+    for path in dict.fromkeys(paths):
+        if sys.platform == "win32":
+            os.startfile(path)
+            continue
+        program = "open" if sys.platform == "darwin" else "xdg-open"
+        try:
+            subprocess.Popen(
+                [program, str(path.absolute())],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise PolyglanceError(f"--open needs the program '{program}'; install it") from None

@@ -1,0 +1,241 @@
+"""Bring the index of a folder up to date: read what is new or changed, and nothing else."""
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import PIL
+
+from polyglance.data.images import content_key, list_images
+from polyglance.digest import short_digest
+from polyglance.errors import ImageProblem, IndexWarning, PolyglanceError
+from polyglance.files import cache_dir
+from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.index.lock import alone
+from polyglance.gallery.index.store import FOLDER, Entry, Index, Stamp, open_index
+from polyglance.progress import Bar
+from polyglance.similarity import normalise
+
+if TYPE_CHECKING:
+    from polyglance.runtime import ExportedModel
+
+CHUNK = 64
+"""Pictures that are looked up, read and kept together: what a kill costs."""
+KEEP_SECONDS = 2.0
+Found = dict[bytes, tuple[Path, Stamp]]
+"""Key of a picture in the index → its path as the user names it, and the file's stamp."""
+
+
+def indexed_folder(
+    model: "ExportedModel",
+    folder: Path,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> Gallery:
+    """The gallery of a folder; nothing is written into it.
+
+    Files whose size, time and inode are those in the index are not opened. A file that was moved
+    or copied is read, and not encoded again. Unreadable pictures are left out and listed.
+
+    Args:
+        model: encodes the pictures; its id names the index.
+        folder: searched with all folders below it.
+        cache: where the index is kept; None is the XDG cache.
+        show_progress: None shows a bar on a terminal, lines elsewhere.
+    """
+    closed: list[tuple[Path, str]] = []
+    paths = list_images(folder, closed)
+    if not paths:
+        hint = f" ({closed[0][0]}: {closed[0][1]})" if closed else ""
+        raise PolyglanceError(f"{folder}: there are no images in this folder{hint}")
+    root = Path(os.path.realpath(folder))
+    found, gone = _stamps({path: root / path.relative_to(folder) for path in paths})
+    key = os.fsencode(root)
+    with open_index(cache_dir(cache), model.id) as index:
+        update = _Update(model, index, cache_dir(cache), str(folder), key, show_progress)
+        known = update(found, lambda: index.entries(key))
+        if not closed:  # else pictures that are there may seem to be gone
+            index.drop(known.keys() - found.keys())
+    return _gallery(model, found, known, [*closed, *gone], update.read)
+
+
+def indexed_files(
+    model: "ExportedModel",
+    paths: Sequence[Path],
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> Gallery:
+    """The gallery of files, in their order.
+
+    Args:
+        model: encodes the pictures; its id names the index.
+        paths: of the files.
+        cache: where the index is kept; None is the XDG cache.
+        show_progress: None shows a bar on a terminal, lines elsewhere.
+    """
+    found, gone = _stamps({path: Path(os.path.abspath(path)) for path in paths})
+    with open_index(cache_dir(cache), model.id) as index:
+        name, key = "these pictures", b"\0".join(found)
+        update = _Update(model, index, cache_dir(cache), name, key, show_progress)
+        known = update(found, lambda: index.get(list(found)))
+    return _gallery(model, found, known, gone, update.read)
+
+
+@dataclass
+class _Update:
+    """Reads what the index does not know; `read` are the keys of that."""
+
+    model: "ExportedModel"
+    index: Index
+    cache: Path
+    name: str
+    key: bytes
+    show: bool | None
+    read: set[bytes] = field(default_factory=set)
+
+    def __call__(
+        self, found: Found, entries: Callable[[], dict[bytes, Entry]]
+    ) -> dict[bytes, Entry]:
+        known = entries()
+        new = _unread(found, known)
+        if not new:
+            return known
+        place = self.cache / FOLDER
+        if self.index.reason:
+            _warn(f"the index cannot be kept in {place} ({self.index.reason})")
+        lock = place / f"{short_digest([self.key, self.model.id], 8).hex()}.lock"
+        with alone(lock, lambda: _warn(f"another search is indexing {self.name}; waiting")) as old:
+            todo = _unread(found, entries()) if old else new
+            _read(self.model, self.index, {key: found[key] for key in todo}, self.show)
+        self.read |= set(todo)
+        return entries()
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, IndexWarning, stacklevel=5)
+
+
+def reader() -> str:
+    """What decodes pictures: with another one, unreadable files are worth another attempt."""
+    heif = "+heif" if find_spec("pillow_heif") else ""
+    return f"pillow {PIL.__version__}{heif}"
+
+
+def _stamps(places: Mapping[Path, Path]) -> tuple[Found, list[tuple[Path, str]]]:
+    """Files, named and absolute, by their keys; and those that are gone or lead nowhere."""
+    found: Found = {}
+    gone = []
+    for path, absolute in places.items():
+        try:
+            facts = path.stat()
+        except OSError as error:
+            gone.append((path, (error.strerror or "cannot be read").lower()))
+            continue
+        inode = facts.st_ino & (2**63 - 1)  # SQLite's whole numbers are signed
+        key = os.fsencode(absolute)
+        found[key] = path, Stamp(facts.st_size, facts.st_mtime_ns, inode)
+    return found, gone
+
+
+def _unread(found: Found, known: dict[bytes, Entry]) -> list[bytes]:
+    """Keys of pictures that are new or changed, or that another reader failed on."""
+    own = reader()
+    return [
+        key
+        for key, (_, stamp) in found.items()
+        if (entry := known.get(key)) is None
+        or entry.stamp != stamp
+        or (entry.problem and entry.reader != own)
+    ]
+
+
+def _read(model: "ExportedModel", index: Index, files: Found, show: bool | None) -> None:
+    """Encode files and keep what comes, chunk by chunk."""
+    keys = list(files)
+    kept: list[Entry] = []
+    last = time.monotonic()
+    with Bar("indexing", len(keys), "img", show) as bar:
+        try:
+            for start in range(0, len(keys), CHUNK):
+                for entry in _entries(model, index, files, keys[start : start + CHUNK]):
+                    kept.append(entry)
+                    bar.advance()
+                    if time.monotonic() - last > KEEP_SECONDS:
+                        index.put(kept)
+                        kept, last = [], time.monotonic()
+                index.put(kept)
+                kept, last = [], time.monotonic()
+        finally:
+            index.put(kept)
+
+
+def _entries(
+    model: "ExportedModel", index: Index, files: Found, keys: Sequence[bytes]
+) -> Iterator[Entry]:
+    """Entries of files, first of those whose content was seen before."""
+    contents: dict[bytes, bytes] = {}
+    for key in keys:
+        path, stamp = files[key]
+        try:
+            contents[key] = bytes.fromhex(content_key(path))
+        except ImageProblem as problem:  # may be cured without a change of the file: not kept long
+            yield Entry(key, stamp, b"", problem=problem.reason, reader="")
+    seen = index.with_content(list(contents.values()))
+    new: dict[bytes, list[bytes]] = {}
+    for key, content in contents.items():
+        if content in seen:
+            yield Entry(key, files[key][1], content, seen[content])
+        else:
+            new.setdefault(content, []).append(key)
+    found = model.images.embed_files([files[same[0]][0] for same in new.values()])
+    for (content, same), result in zip(new.items(), found, strict=True):
+        for key in same:
+            yield _entry(model, key, files[key][1], content, result)
+
+
+def _entry(
+    model: "ExportedModel",
+    key: bytes,
+    stamp: Stamp,
+    content: bytes,
+    result: np.ndarray | ImageProblem,
+) -> Entry:
+    if isinstance(result, ImageProblem):
+        return Entry(key, stamp, content, problem=result.reason, reader=reader())
+    if not np.isfinite(result).all():
+        reason = "the model gave it a vector that is not finite"
+        return Entry(key, stamp, content, problem=reason, reader=reader())
+    unit = normalise(result[None])[0] if model.similarity_name == "cosine" else result
+    return Entry(key, stamp, content, unit.astype("<f2").tobytes())
+
+
+def _gallery(
+    model: "ExportedModel",
+    found: Found,
+    known: dict[bytes, Entry],
+    problems: list[tuple[Path, str]],
+    fresh: set[bytes],
+) -> Gallery:
+    """What the index knows of the files that are there, in their order."""
+    good = [key for key in found if key in known and not known[key].problem]
+    bad = [key for key in found if key in known and known[key].problem]
+    bad.sort(key=lambda key: key not in fresh)  # those that were told before come last
+    problems = [*problems, *((found[key][0], known[key].problem) for key in bad)]
+    if not good:
+        path, reason = problems[0]
+        raise PolyglanceError(f"no image could be read (the first: {path}, {reason})")
+    vectors = np.frombuffer(b"".join(known[key].vector for key in good), "<f2")
+    return Gallery(
+        [found[key][0] for key in good],
+        vectors.reshape(len(good), model.dim),
+        problems,
+        content=[known[key].content.hex() for key in good],
+        unit=model.similarity_name == "cosine",
+        told=sum(key not in fresh for key in bad),
+    )

@@ -1,0 +1,55 @@
+"""The model that the package carries, and opening whatever a model's place holds."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polyglance.errors import PolyglanceError, needed_by
+from polyglance.files import has_file
+from polyglance.runtime.manifest import EMBEDDER, is_exported
+from polyglance.runtime.model import ExportedModel, load
+
+if TYPE_CHECKING:
+    from polyglance.models import Model
+
+VARIABLE = "POLYGLANCE_MODEL"
+"""Environment variable with the place of the model that is used where none is named."""
+RUN = "model.json"
+"""What a run's folder has, as `models.folder.CONFIG`, which needs torch."""
+PLACE = Path(__file__).parents[1] / "base"
+"""Where the package has its model: what `polyglance export` wrote."""
+
+
+def shipped() -> Path:
+    """The folder of the model that is used where none is named."""
+    if named := os.environ.get(VARIABLE):
+        if not Path(named).is_dir():
+            raise PolyglanceError(f"{VARIABLE}={named}: no such folder of a model")
+        return Path(named)
+    if not is_exported(PLACE):
+        raise PolyglanceError(
+            "this copy of polyglance carries no model; name one with --model, or its folder in "
+            f"the environment variable {VARIABLE}"
+        )
+    return PLACE
+
+
+def is_model(folder: Path) -> bool:
+    """Whether a folder is a run's or an exported model's, as its files tell."""
+    return has_file(folder / RUN) or (is_exported(folder) and (folder / EMBEDDER).is_dir())
+
+
+def open_model(place: str | Path | None = None, trust: bool = False) -> "ExportedModel | Model":
+    """A model: the package's own, an exported one, or a run's, which needs torch.
+
+    Args:
+        place: an exported folder or a run's; None is the model that the package carries.
+        trust: whether a run's files may name networks to download and paths outside the folder.
+    """
+    folder = shipped() if place is None else Path(place)
+    if is_exported(folder):
+        return load(folder)
+    with needed_by(f"the model {folder}, which is not exported,"):
+        from polyglance.models import Model
+
+    return Model.load(folder, trust)
