@@ -29,7 +29,7 @@ def sentence_model(*overrides: str) -> Model:
     """A model of random weights, which are not the package's."""
     recipe = sentence_recipe(*overrides)
     torch.manual_seed(0)
-    embedder = SubwordEmbedder(recipe, Pieces(write_vocabulary(LETTERS), "letters"))
+    embedder = SubwordEmbedder(recipe, Pieces.read(write_vocabulary(LETTERS), "letters"))
     made = Model(recipe, embedder, 16, ["de", "en"])
     table = made.network.text.encoder.pieces
     table.rows.random_(0, 255)

@@ -1,10 +1,16 @@
 """polyglance export"""
 
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+
+from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.runtime.tables import Bits
 
 
 class Stored(StrEnum):
@@ -15,20 +21,50 @@ class Stored(StrEnum):
     int8 = "int8"
 
 
+class TableBits(StrEnum):
+    """Bits of a number in a table."""
+
+    four = "4"
+    eight = "8"
+    sixteen = "16"
+    all = "32"
+
+
 def export_command(
     model: Annotated[Path, typer.Argument(help="A trained model with two towers.")],
     onnx: Annotated[Path, typer.Option(help="Folder to write; it must be new or empty.")],
     precision: Annotated[
         Stored, typer.Option(help="How weights are stored; results are computed in float32.")
     ] = Stored.fp32,
+    table_bits: Annotated[
+        TableBits | None,
+        typer.Option(help="Bits of a number in a sentence encoder's tables; as --precision."),
+    ] = None,
+    pieces: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Most probable pieces that a sentence encoder keeps, beside all characters and "
+            "what --texts use; all that it was trained with by default.",
+        ),
+    ] = None,
+    texts: Annotated[
+        list[Path] | None,
+        typer.Option(help="Texts, captions (.jsonl) or a lexicon (.tsv) whose pieces are kept."),
+    ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Where converted image networks are kept.")
     ] = None,
 ) -> None:
     """Write a model as ONNX, to encode texts and pictures without torch."""
     from polyglance.runtime import export_model
+    from polyglance.text.embedders.subwords.texts import piece_texts
 
-    made = export_model(model, onnx, precision.value, cache)
+    if texts and pieces is None:
+        raise PolyglanceError("--texts say which pieces are kept: give --pieces as well")
+    kept = chain.from_iterable(map(piece_texts, texts or ()))
+    bits = None if table_bits is None else cast("Bits", int(table_bits.value))
+    made = export_model(model, onnx, precision.value, cache, bits, pieces, kept)
     size = sum(path.stat().st_size for path in onnx.rglob("*") if path.is_file()) / 2**20
     typer.echo(f"exported: {made.recipe_name}, {made.precision}, {size:.1f} MB, id {made.id[:16]}")
     if made.without_backbone:

@@ -1,6 +1,6 @@
 """A trained two-tower model written as ONNX, to be run without torch."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
@@ -16,18 +16,24 @@ from polyglance.runtime.manifest import (
     Manifest,
     Precision,
     Preparation,
+    SentenceFiles,
     TowerFiles,
     file_digests,
 )
 from polyglance.runtime.portable import (
     ImageGraph,
     PortableTower,
+    SentenceGraph,
     portable_network,
     portable_towers,
 )
 from polyglance.runtime.precision import store_as
+from polyglance.runtime.tables import Bits, store_table
 from polyglance.runtime.trace import to_onnx
 from polyglance.staging import staged
+from polyglance.tensors import write_tensors
+from polyglance.text.embedders import Embedder, SubwordEmbedder
+from polyglance.text.encoders import SentenceTower
 from polyglance.version import __version__
 from polyglance.vision.backbones import backbones
 from polyglance.vision.features import parse_feature
@@ -35,6 +41,7 @@ from polyglance.vision.lite import LiteBackbone
 
 SHAPES = ((3, 4), (5, 7), (1, 1))
 """Texts and words, or images and vectors, of what is traced and compared."""
+BITS: dict[Precision, Bits] = {"fp32": 32, "fp16": 16, "int8": 8}
 
 
 def export_model(
@@ -42,6 +49,9 @@ def export_model(
     out: str | Path,
     precision: Precision = "fp32",
     cache: Path | None = None,
+    table_bits: Bits | None = None,
+    pieces: int | None = None,
+    texts: Iterable[str] = (),
 ) -> Manifest:
     """Write a model as ONNX: what `polyglance.runtime.load` reads.
 
@@ -54,6 +64,11 @@ def export_model(
         out: the folder to write; it must not be there, or be empty.
         precision: how weights are stored: fp32, fp16, or int8 with a scale for every row.
         cache: where converted image networks are kept; None is the XDG cache.
+        table_bits: of a number in the tables of a sentence encoder, 4, 8, 16 or 32; None has as
+            many as `precision`. Pieces never take more than 8, which lose nothing.
+        pieces: of a sentence encoder, the most probable ones that are kept, beside characters and
+            those that `texts` use; None keeps all that the model reads.
+        texts: see `pieces`.
     """
     target = Path(out)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -61,13 +76,26 @@ def export_model(
     if precision not in ("fp32", "fp16", "int8"):
         raise PolyglanceError(f"precision '{precision}': must be fp32, fp16 or int8")
     model = model if isinstance(model, Model) else Model.load(model)
-    network, towers = portable_network(model), portable_towers(model)
+    network, bits = portable_network(model), table_bits or BITS[precision]
+    embedder, sentence = model.embedder, network.text
+    if isinstance(sentence, SentenceTower):
+        towers = {}
+        if pieces is not None:
+            assert isinstance(embedder, SubwordEmbedder)
+            embedder = embedder.cut_pieces(pieces, texts)
+    else:
+        _check_words(model, table_bits, pieces)
+        towers = portable_towers(model)
     with staged(target, replace=False) as folder:
         writer = _Writer(folder, model.recipe.name, precision)
-        files = {code: writer.tower(code, tower) for code, tower in towers.items()}
+        files: dict[str, TowerFiles | SentenceFiles] = {
+            code: writer.tower(code, tower) for code, tower in towers.items()
+        }
+        if isinstance(sentence, SentenceTower):
+            files[""] = writer.sentence(network, sentence, embedder, bits)
         images = writer.images(model, network)
         prepared, reason = writer.backbone(model.recipe.image.feature, cache_dir(cache))
-        model.embedder.portable().save(folder / EMBEDDER)
+        embedder.portable().save(folder / EMBEDDER)
         manifest = Manifest(
             version=__version__,
             recipe_name=model.recipe.name,
@@ -118,6 +146,36 @@ class _Writer:
             text=text, rows=tower.ranges, word_dim=tower.word_dim, unseen=unseen, columns=columns
         )
 
+    def sentence(
+        self, network: TwoTower, tower: SentenceTower, embedder: Embedder, bits: Bits
+    ) -> SentenceFiles:
+        """A sentence encoder with its tables; of pieces, those that the embedder has."""
+        assert isinstance(embedder, SubwordEmbedder)
+        assert embedder.pieces is not None
+        ids = torch.from_numpy(embedder.pieces.ids.astype("int64"))
+        table, words = tower.encoder.pieces, tower.words
+        with torch.no_grad():
+            vectors, spacing = table(ids).numpy(), table.scale[ids % len(table.scale)].numpy()
+        tensors = store_table("pieces", vectors, bits, spacing)
+        files = SentenceFiles(
+            text="text.onnx",
+            tables="tables.safetensors",
+            bits=bits,
+            piece_dim=vectors.shape[1],
+            word_dim=0 if words is None else words.dim,
+        )
+        axes: dict[str, dict[int, str]] = {
+            "pieces": {0: "batch", 1: "length"},
+            "lengths": {0: "batch"},
+        }
+        if words is not None:
+            tensors |= store_table("words", words.weight.detach().numpy(), bits)
+            axes["words"] = {0: "batch"}
+        write_tensors(self.folder / files.tables, tensors)
+        graph = SentenceGraph(network, tower)
+        self._write(files.text, to_onnx(self.name, graph, _sentence_examples(files), axes))
+        return files
+
     def images(self, model: Model, network: TwoTower) -> dict[str, str]:
         """The image tower; of imported features, whose form a model does not know, for both."""
         feature = model.recipe.image.feature
@@ -154,6 +212,27 @@ class _Writer:
     def _write(self, name: str, model: bytes) -> None:
         with atomic(self.folder / name) as handle:
             handle.write(store_as(model, self.precision))
+
+
+def _check_words(model: Model, table_bits: Bits | None, pieces: int | None) -> None:
+    if table_bits is not None or pieces is not None:
+        kind = model.recipe.text.encoder.kind
+        raise PolyglanceError(
+            f"'{model.recipe.name}' has text.encoder.kind={kind}: table bits and pieces are those "
+            "of a sentence encoder; other tables are stored by the precision"
+        )
+
+
+def _sentence_examples(files: SentenceFiles) -> list[Mapping[str, Tensor]]:
+    found: list[Mapping[str, Tensor]] = []
+    for texts, pieces in SHAPES:
+        example = {
+            "pieces": torch.randn(texts, pieces, files.piece_dim),
+            "lengths": _lengths(texts, pieces),
+        }
+        words = {"words": torch.randn(texts, files.word_dim)} if files.word_dim else {}
+        found.append(example | words)
+    return found
 
 
 def _lengths(count: int, longest: int) -> Tensor:

@@ -28,6 +28,26 @@ class TowerFiles(_Part):
     unseen: str | None = Field(None, description="graph of words that have no id")
     columns: list[str] = Field([], description="inputs of that graph")
 
+    @property
+    def names(self) -> list[str]:
+        """Its files."""
+        return [self.text, *([self.unseen] if self.unseen else [])]
+
+
+class SentenceFiles(_Part):
+    """A sentence encoder: its graph, and the tables of what it reads."""
+
+    text: str
+    tables: str = Field(description="vectors of pieces and of hashed subwords")
+    bits: Literal[4, 8, 16, 32] = Field(description="of a number of the tables, at most")
+    piece_dim: int = Field(gt=0)
+    word_dim: int = Field(ge=0, description="of hashed subwords; 0 where there are none")
+
+    @property
+    def names(self) -> list[str]:
+        """Its files."""
+        return [self.text, self.tables]
+
 
 class Preparation(_Part):
     """How the pictures of the backbone are prepared, as `vision.preprocess.Preprocessing`."""
@@ -56,7 +76,7 @@ class Manifest(_Part):
     images: dict[Literal["global", "set"], str]
     preparation: Preparation | None = Field(None, description="none: no backbone was exported")
     without_backbone: str = Field("", description="why")
-    towers: dict[str, TowerFiles]
+    towers: dict[str, TowerFiles | SentenceFiles]
     pivots: dict[str, str] = {}
     recipe: dict[str, Any]
     files: dict[str, str]
@@ -118,7 +138,7 @@ def _check_files(folder: Path, manifest: Manifest) -> None:
             raise PolyglanceError(f"{folder / name}: {problem}; copy the whole folder again")
     named = [*manifest.images.values(), *([BACKBONE] if manifest.preparation else [])]
     for tower in manifest.towers.values():
-        named += [tower.text, *([tower.unseen] if tower.unseen else [])]
+        named += tower.names
     for name in named:
         if name not in manifest.files:
             raise PolyglanceError(f"{folder / FILE}: names the file '{name}', which is not listed")

@@ -15,7 +15,8 @@ from polyglance.progress import Bar
 from polyglance.recipes import check_recipe
 from polyglance.runtime.background import Background, read_background
 from polyglance.runtime.images import ImageSide
-from polyglance.runtime.manifest import EMBEDDER, FILE, Manifest, read_manifest
+from polyglance.runtime.manifest import EMBEDDER, FILE, Manifest, SentenceFiles, read_manifest
+from polyglance.runtime.sentence import SentenceSide
 from polyglance.runtime.text import TextSide, tower_of
 from polyglance.similarity import scores
 from polyglance.text.embedders import EncodedTexts, load_embedder
@@ -35,7 +36,12 @@ class ExportedModel:
         self.folder, self.manifest = folder, manifest
         self.recipe = check_recipe(manifest.recipe, str(folder / FILE))
         self.embedder = load_embedder(self.recipe, folder / EMBEDDER)
-        self.towers = {code: TextSide(folder, own) for code, own in manifest.towers.items()}
+        self.towers = {
+            code: SentenceSide(folder, own, self.embedder)
+            if isinstance(own, SentenceFiles)
+            else TextSide(folder, own)
+            for code, own in manifest.towers.items()
+        }
         self.images = ImageSide(folder, manifest)
 
     @property

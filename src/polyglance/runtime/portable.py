@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model, TwoTower
 from polyglance.text.embedders.layer import UnseenWords
-from polyglance.text.encoders import TextTower
+from polyglance.text.encoders import SentenceTower, TextTower
 
 Ranges = list[tuple[int, int]]
 """First id and number of ids, of rows that follow each other."""
@@ -37,6 +37,19 @@ class TextGraph(nn.Module):
         places = torch.arange(words.shape[0] * words.shape[1]).view(words.shape)
         found = self.tower.from_words(vectors.flatten(0, 1), places, lengths)
         return self.network.place(found)
+
+
+class SentenceGraph(nn.Module):
+    """Vectors of pieces [B, T, P] with lengths [B], sums of subwords' vectors → embeddings."""
+
+    def __init__(self, network: TwoTower, tower: SentenceTower) -> None:
+        super().__init__()
+        self.network, self.tower = network, tower
+
+    def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor | None = None) -> Tensor:
+        encoder = self.tower.encoder
+        sentences = encoder.dense(encoder.ngrams(pieces, lengths))
+        return self.network.place(self.tower.join(sentences, words))
 
 
 class ImageGraph(nn.Module):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from polyglance.runtime.manifest import TowerFiles
 from polyglance.text.embedders.cache import LRU
 from polyglance.text.embedders.encoded import FIRST_ADDED, FIRST_UNSEEN, EncodedTexts, Unseen
 
+T = TypeVar("T")
 CACHED_WORDS = 50_000
 """Words without an id whose vectors are kept between calls."""
 
@@ -65,9 +67,7 @@ class TextSide:
         return np.stack(self._vectors.get(keys, compute))
 
 
-def tower_of(
-    towers: Mapping[str, TextSide], pivots: Mapping[str, str], language: str | None
-) -> TextSide:
+def tower_of(towers: Mapping[str, T], pivots: Mapping[str, str], language: str | None) -> T:
     """The tower that reads a language.
 
     Args:

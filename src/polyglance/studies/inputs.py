@@ -80,6 +80,9 @@ def run_inputs(recipe: Recipe, languages: Sequence[str], lexicon: Path | None) -
     if (graphs := getattr(text.embedder, "graphs", None)) is not None:
         field = "text.embedder.graphs"
         found.append(Input(field, Path(graphs).expanduser(), field))
+    for name in getattr(text.embedder, "piece_texts", ()):
+        field = "text.embedder.piece_texts"
+        found.append(Input(field, Path(name).expanduser(), field))
     for name in ("text.encoder", "text.embedder"):
         if folder := getattr(getattr(text, name.removeprefix("text.")), "pretrained", None):
             path = Path(folder).expanduser()

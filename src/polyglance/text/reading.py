@@ -7,7 +7,6 @@ from polyglance.errors import NoWords, UnknownLanguageWarning, UnknownWordsWarni
 from polyglance.registry import nearest
 from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import EncodedTexts
-from polyglance.text.tokenizers import read_words
 from polyglance.text.tokenizers.base import Languages, codes_of
 
 SHOWN = 5
@@ -22,7 +21,7 @@ def read_ids(embedder: Embedder, texts: Sequence[str], languages: Languages) -> 
         texts: n texts.
         languages: the language of all, or of each; None where it is not known.
     """
-    read, words = read_words(embedder.recipe.text, texts, languages)
+    read, words = embedder.split(texts, languages)
     for index, found in enumerate(words):
         if not found:
             raise NoWords(texts[index], index)

@@ -19,7 +19,7 @@ _HELD = threading.local()
 PREFIX = ".training."
 LOCK, OWNER = f"{PREFIX}lock", f"{PREFIX}pid"
 BEGUN = {"vocabulary.json", "alphabet.json", "vectors.json", "words.json", "words.safetensors"}
-BEGUN |= {"added.json", "subwords", "encoder"}
+BEGUN |= {"added.json", "subwords", "encoder", "pieces.safetensors"}
 """Files of embedders, which a training writes at its start."""
 # The process is not named in the lock itself, which Windows lets nobody else read.
 

@@ -18,6 +18,8 @@ FREE = {
     "text.embedder.known",
     "text.embedder.copy_subwords",
     "text.embedder.lexicon",
+    "text.embedder.kept_pieces",
+    "text.embedder.piece_texts",
     "text.embedder.pretrained",
     "text.encoder.pretrained",
 }

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from polyglance import Model
 from polyglance.cli import app
 from polyglance.data import load_dataset
-from polyglance.errors import PolyglanceError
 from polyglance.text.embedders import SubwordEmbedder
 from polyglance.text.embedders.subwords.package import ROWS
 from polyglance.training import Callback, Result, Trainer, WriteCheckpoints, train
@@ -42,11 +41,6 @@ def test_the_first_layer_begins_as_the_identity() -> None:
     assert torch.equal(projection.weight[:512], torch.eye(512))
     assert not projection.weight[512:].any()
     assert not projection.bias.any()
-
-
-def test_an_export_is_refused() -> None:
-    with pytest.raises(PolyglanceError, match="a sentence encoder is not exported"):
-        sentence_model().network.text.portable()
 
 
 def test_subwords_are_dropped_in_training_alone() -> None:

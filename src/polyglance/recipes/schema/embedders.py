@@ -93,6 +93,17 @@ class SubwordsEmbedderRecipe(EmbedderRecipe):
 
     kind: Literal["subwords"] = "subwords"
     pieces: bool = Field(False, description="read the sentence encoder's pieces of words, too")
+    kept_pieces: int | None = Field(
+        None,
+        ge=0,
+        description="the most probable pieces that are read, beside all characters and what the "
+        "training's texts use; null reads all",
+    )
+    piece_texts: list[str] = Field(
+        [],
+        description="files whose pieces are kept as well: lines of text, captions (.jsonl), or a "
+        "lexicon (.tsv), .gz or not",
+    )
     buckets: int = Field(
         65_536, ge=0, description="hashed subwords of one bucket have one vector; 0 has none"
     )
@@ -105,6 +116,10 @@ class SubwordsEmbedderRecipe(EmbedderRecipe):
     def _reads_something(self) -> Self:
         if not self.pieces and not self.buckets:
             raise ValueError("neither pieces nor buckets: there would be nothing to read")
+        if self.kept_pieces is not None and not self.pieces:
+            raise ValueError("kept_pieces are some of the pieces: set pieces to true")
+        if self.piece_texts and self.kept_pieces is None:
+            raise ValueError("piece_texts say which pieces are kept: set kept_pieces")
         return self
 
 

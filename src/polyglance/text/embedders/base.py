@@ -13,7 +13,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import EmbedderRecipe, Recipe, kind_of
 from polyglance.registry import Registry, nearest
 from polyglance.text.embedders.encoded import EncodedTexts
-from polyglance.text.tokenizers.base import has_word, read_words
+from polyglance.text.tokenizers.base import Languages, has_word, read_words
 
 if TYPE_CHECKING:
     from polyglance.text.embedders.layer import AddedRows, WordLayer
@@ -153,6 +153,10 @@ class Embedder(ABC):
     def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
         """The words of a text that are read, and those of them that mean nothing to the model."""
 
+    def split(self, texts: Texts, languages: Languages) -> tuple[Texts, Words]:
+        """The texts as `encode` takes them, and the words of each; none in a text without any."""
+        return read_words(self.recipe.text, texts, languages)
+
     def read(self, texts: Texts, language: str | None) -> list[ReadWords]:
         """The words of each text, and those of them that mean nothing to the model.
 
@@ -162,7 +166,7 @@ class Embedder(ABC):
             texts: as they are written.
             language: of all of them; None where it is not known.
         """
-        tokens = read_words(self.recipe.text, texts, language)[1]
+        tokens = self.split(texts, language)[1]
         words = ([token for token in found if has_word(token)] for found in tokens)
         return [self.unknown(found, language) if found else ((), ()) for found in words]
 

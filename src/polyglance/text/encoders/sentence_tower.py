@@ -6,7 +6,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from polyglance.devices import move
-from polyglance.errors import PolyglanceError
 from polyglance.pooling import valid
 from polyglance.progress import Bar
 from polyglance.ragged import Ragged
@@ -59,18 +58,24 @@ class SentenceTower(Tower):
         hashed = inside & (batch.ids >= self.first_bucket)
         counts = hashed.sum(1)
         sentences = self._sentences(batch.ids, batch.lengths - counts)
-        result = self.projection(self.dropout(functional.normalize(sentences, dim=1)))
-        if self.words is None or self.word_projection is None:
-            return result
+        if self.words is None:
+            return self.join(sentences)
         buckets = batch.ids[hashed] - self.first_bucket
-        sums = self.words.sums(buckets, counts, self._kept(buckets, result))
+        sums = self.words.sums(buckets, counts, self._kept(buckets, sentences))
+        return self.join(sentences, sums)
+
+    def join(self, sentences: Tensor, sums: Tensor | None = None) -> Tensor:
+        """Sentences [B, DIM], and sums [B, W] of subwords' vectors if there are any → [B, D]."""
+        result = self.projection(self.dropout(functional.normalize(sentences, dim=1)))
+        if sums is None or self.word_projection is None:
+            return result
         return result + self.word_projection(self.word_dropout(sums))
 
     def vectors(self, batch: TextBatch, language: str | None = None) -> Tensor:
         raise TypeError("a sentence encoder gives one vector for a text")
 
     def portable(self) -> "dict[str, TextTower]":
-        raise PolyglanceError("a sentence encoder is not exported")
+        raise TypeError("a sentence encoder has tables of its own; see runtime.sentence")
 
     def word_layers(self) -> list[nn.Module]:
         """The table of hashed subwords, and that of pieces."""

@@ -81,7 +81,7 @@ def test_hashed_subwords_train_with_other_encoders(
     )
     rows = 500 + bool(recipe.augment.word_drop)
     assert loaded.parameters()["words"] == rows * 8
-    assert not (tmp_path / "run" / "pieces.model").exists()
+    assert not (tmp_path / "run" / "pieces.safetensors").exists()
 
 
 def test_a_saved_model_reads_without_the_package(
@@ -93,11 +93,11 @@ def test_a_saved_model_reads_without_the_package(
     loaded = Model.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.encode_text(TEXTS), made.encode_text(TEXTS))
     loaded.save(tmp_path / "again")
-    (tmp_path / "model" / "pieces.model").unlink()
-    with pytest.raises(PolyglanceError, match=r"pieces\.model: missing"):
+    (tmp_path / "model" / "pieces.safetensors").unlink()
+    with pytest.raises(PolyglanceError, match=r"pieces\.safetensors: missing"):
         Model.load(tmp_path / "model")
-    (tmp_path / "again" / "pieces.model").write_bytes(b"\x0a\x7fx")
-    with pytest.raises(PolyglanceError, match=r"pieces\.model: not a SentencePiece vocabulary"):
+    (tmp_path / "again" / "pieces.safetensors").write_bytes(b"\x0a\x7fx")
+    with pytest.raises(PolyglanceError, match=r"pieces\.safetensors: not a file of tensors"):
         Model.load(tmp_path / "again")
 
 

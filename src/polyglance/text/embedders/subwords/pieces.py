@@ -1,176 +1,219 @@
-"""Reading with a SentencePiece vocabulary of unigrams, without the package (Kudo 2018)."""
+"""Reading with a vocabulary of unigrams, whole or cut, that needs no time to load."""
 
-import re
-import struct
-from array import array
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable
 from functools import lru_cache
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Self
+from zlib import crc32
+
+import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.tensors import Tensors, map_tensors, write_tensors
+from polyglance.text.embedders.subwords.charmap import CharacterMap
+from polyglance.text.embedders.subwords.sentencepiece import read_model
 
 UNKNOWN, START, END = 0, 1, 2
-NORMAL, USER = 1, 4
-"""Types of pieces that texts are cut into; the others are marks."""
 SPACE = "▁"
 UNKNOWN_PENALTY = 10.0
 """An unknown character costs so much more than the rarest piece, as in SentencePiece."""
-
-Message = Iterator[tuple[int, bytes | int]]
+FIELDS = {
+    "text": "u1",
+    "ends": "<u4",
+    "ids": "<u4",
+    "scores": "<f4",
+    "slots": "<u4",
+    "unknown": "<f4",
+    "map": "<u4",
+    "replacements": "u1",
+}
 
 
 class Pieces:
     """Texts → ids of pieces, `START` and `END` around them.
 
-    A text is normalised by the map of characters in the file (NFKC and a little more), and each
-    word cut into the pieces of the highest sum of log-probabilities. No piece goes beyond a word,
-    so words are cut one by one, and kept.
+    A text is normalised by the vocabulary's map of characters, and each word cut into the pieces
+    of the highest sum of log-probabilities. No piece goes beyond a word, so words are cut one by
+    one, and kept. A vocabulary that was cut keeps the ids of its pieces.
+
+    Pieces are found in `slots`, an open hash table by their CRC-32, so that a file of them is
+    mapped into memory and read where a word asks.
 
     Args:
-        data: the bytes of a file such as sp.model.
+        fields: by the names of `FIELDS`: piece i is `text[ends[i]:ends[i + 1]]`, of id `ids[i]`
+            (ascending) and log-probability `scores[i]`; marks are empty.
         where: the file, for errors.
     """
 
-    def __init__(self, data: bytes, where: str) -> None:
-        self.data = data
-        try:
-            self._read(data)
-        except (IndexError, ValueError, struct.error, UnicodeDecodeError):
-            raise PolyglanceError(f"{where}: not a SentencePiece vocabulary, or damaged") from None
+    def __init__(self, fields: Tensors, where: str) -> None:
+        self.fields, self.where = fields, where
+        if not _sound(fields):
+            raise PolyglanceError(f"{where}: not a vocabulary of pieces, or damaged")
+        self.ids = fields["ids"]
+        self._text = fields["text"].tobytes()
+        self._ends, self._slots, self._numbers, self._scores = (
+            fields[name].data for name in ("ends", "slots", "ids", "scores")
+        )
+        self._mask = len(self._slots) - 1
+        self._longest = int(np.diff(fields["ends"].astype(np.int64)).max())
+        self._unknown = float(fields["unknown"][0])
+        self._map = CharacterMap(fields["map"], fields["replacements"].tobytes())
         self._cut_word = lru_cache(maxsize=200_000)(self._best_cut)
         self._clean = lru_cache(maxsize=200_000)(self._normalise)
 
+    @classmethod
+    def read(cls, data: bytes, where: str) -> Self:
+        """From the bytes of a SentencePiece file; `where` is the file, for errors."""
+        model = read_model(data, where)
+        every = np.arange(len(model.pieces))
+        unknown = min(np.array(model.scores, np.float32)) - np.float32(UNKNOWN_PENALTY)
+        fields = {
+            **_pack(model.pieces, every, np.array(model.scores, np.float32)),
+            "unknown": np.array([unknown], np.float32),
+            "map": np.frombuffer(model.units, "<u4"),
+            "replacements": np.frombuffer(model.replacements, "u1"),
+        }
+        return cls(fields, where)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """From a file that `save` wrote."""
+        return cls(map_tensors(path), str(path))
+
+    def save(self, path: Path) -> None:
+        """Write the file that `open` reads."""
+        write_tensors(path, self.fields)
+
     def __len__(self) -> int:
-        return self.count
+        return len(self.ids)
 
     def encode(self, text: str, longest: int) -> list[int]:
         """Ids of a text; longer ones are cut, `START` and `END` counted in."""
+        return [START, *(self.words(text) or [UNKNOWN])[: longest - 2], END]
+
+    def words(self, text: str) -> list[int]:
+        """Ids of a text's words, without marks."""
         chunks = (self._clean(chunk) for chunk in text.split(" "))
         words = (word for chunk in chunks for word in chunk.split(" ") if word)
-        ids = [number for word in words for number in self._cut_word(SPACE + word)]
-        return [START, *(ids or [UNKNOWN])[: longest - 2], END]
+        return [number for word in words for number in self._cut_word(SPACE + word)]
 
     def knows(self, word: str) -> bool:
         """Whether any piece of a word is known."""
-        inner = self.encode(word, 1 << 20)[1:-1]
-        return any(number not in (UNKNOWN, self.ids.get(SPACE)) for number in inner)
+        return any(number not in (UNKNOWN, self._id(SPACE.encode())) for number in self.words(word))
 
-    def _read(self, data: bytes) -> None:
-        self.ids: dict[str, int] = {}
-        self.scores, self.count = array("d"), 0
-        self._units, self._replacements = array("I"), b""
-        for number, value in _fields(data):
-            if number == 1 and isinstance(value, bytes):
-                self._add_piece(value)
-            elif number == 3 and isinstance(value, bytes):
-                self._add_map(dict(_fields(value)).get(2, b""))
-        if not self.ids:
-            raise ValueError("no pieces")
-        self._unknown = min(self.scores) - UNKNOWN_PENALTY
-        self._longest: dict[str, int] = {}
-        for piece in self.ids:
-            self._longest[piece[0]] = max(len(piece), self._longest.get(piece[0], 0))
+    def named(self) -> dict[str, int]:
+        """Every piece and its id, marks left out."""
+        texts = self._texts()
+        return {text.decode(): int(n) for text, n in zip(texts, self.ids, strict=True) if text}
 
-    def _add_piece(self, value: bytes) -> None:
-        fields = dict(_fields(value))
-        score = fields.get(2, b"\0\0\0\0")
-        assert isinstance(score, bytes)
-        self.scores.append(struct.unpack("<f", score)[0])
-        text = fields.get(1, b"")
-        if isinstance(text, bytes) and text and fields.get(3, NORMAL) in (NORMAL, USER):
-            self.ids[text.decode("utf-8")] = self.count
-        self.count += 1
+    def cut(self, most: int, texts: Iterable[str] = ()) -> "Pieces":
+        """A vocabulary of the marks, the characters, the probable pieces, and those of texts.
 
-    def _add_map(self, value: bytes | int) -> None:
-        """A double array (darts-clone) of byte sequences, and what stands for them."""
-        if isinstance(value, bytes) and value:
-            size = struct.unpack("<I", value[:4])[0]
-            self._units = array("I", struct.unpack(f"<{size // 4}I", value[4 : 4 + size]))
-            self._replacements = value[4 + size :]
+        Args:
+            most: pieces that are kept for their probability.
+            texts: whose pieces, as the whole vocabulary cuts them, are kept as well.
+        """
+        pieces, scores = self._texts(), self.fields["scores"]
+        short = [len(text.decode().lstrip(SPACE)) <= 1 for text in pieces]
+        named = np.flatnonzero([bool(text) for text in pieces])
+        probable = named[np.argsort(-scores[named], kind="stable")[:most]]
+        used = np.array(sorted({number for text in texts for number in self.words(text)}), np.int64)
+        kept = np.array(short)
+        kept[probable] = True
+        kept[np.searchsorted(self.ids, used)] = True
+        return self._only(np.flatnonzero(kept), pieces)
+
+    def _only(self, places: np.ndarray, pieces: list[bytes]) -> "Pieces":
+        own = _pack([pieces[i] for i in places], self.ids[places], self.fields["scores"][places])
+        return Pieces({**self.fields, **own}, self.where)
+
+    def _texts(self) -> list[bytes]:
+        ends = self.fields["ends"].tolist()
+        return [self._text[a:b] for a, b in pairwise(ends)]
+
+    def _id(self, piece: bytes) -> int | None:
+        place = self._find(piece, crc32(piece))
+        return None if place is None else self._numbers[place]
+
+    def _find(self, piece: bytes, code: int) -> int | None:
+        """The place of a piece whose CRC-32 is `code`."""
+        slot, ends = code & self._mask, self._ends
+        while above := self._slots[slot]:
+            if self._text[ends[above - 1] : ends[above]] == piece:
+                return above - 1
+            slot = (slot + 1) & self._mask
+        return None
 
     def _best_cut(self, word: str) -> tuple[int, ...]:
         """Viterbi: the best way to every place, from the best ways to places before."""
-        best = [0.0] + [float("-inf")] * len(word)
+        letters = [letter.encode("utf-8", "replace") for letter in word]
+        starts, data = [0, *accumulate(map(len, letters))], b"".join(letters)
+        best = [0.0] + [float("-inf")] * len(letters)
         before, piece = [0] * len(best), [UNKNOWN] * len(best)
-        for start, first in enumerate(word):
-            longest = min(self._longest.get(first, 1), len(word) - start)
-            for end in range(start + 1, start + longest + 1):
-                number = self.ids.get(word[start:end])
-                if number is None and end > start + 1:
+        for start in range(len(letters)):
+            first, here, code = starts[start], best[start], 0
+            for end in range(start + 1, len(best)):
+                last = starts[end]
+                if last - first > self._longest and end > start + 1:
+                    break
+                code = crc32(letters[end - 1], code)
+                place = self._find(data[first:last], code)
+                if place is None and end > start + 1:
                     continue
-                score = self._unknown if number is None else self.scores[number]
-                if best[start] + score > best[end]:
-                    best[end], before[end] = best[start] + score, start
-                    piece[end] = UNKNOWN if number is None else number
-        found, place = [], len(word)
+                score = here + (self._unknown if place is None else self._scores[place])
+                if score > best[end]:
+                    best[end], before[end] = score, start
+                    piece[end] = UNKNOWN if place is None else self._numbers[place]
+        found, place = [], len(letters)
         while place:
             found.append(piece[place])
             place = before[place]
         return tuple(reversed(found))
 
     def _normalise(self, text: str) -> str:
-        """Every longest sequence of bytes that the map has, replaced."""
-        data, place, parts = text.encode("utf-8", "replace"), 0, []
-        while place < len(data):
-            length, found = self._match(data, place)
-            if not length:
-                length = _width(data[place])
-                found = data[place : place + length]
-            parts.append(found)
-            place += length
-        return re.sub(" +", " ", b"".join(parts).decode("utf-8", "replace"))
-
-    def _match(self, data: bytes, place: int) -> tuple[int, bytes]:
-        """Length of the longest sequence at `place` that the map has, and its replacement."""
-        if not self._units:
-            return 0, b""
-        node, length, value = _offset(self._units[0]), 0, 0
-        for step in range(place, len(data)):
-            node ^= data[step]
-            unit = self._units[node]
-            if unit & 0x800000FF != data[step]:
-                break
-            node ^= _offset(unit)
-            if unit & 0x100:  # a sequence ends here
-                length, value = step + 1 - place, self._units[node] & 0x7FFFFFFF
-        if not length:
-            return 0, b""
-        return length, self._replacements[value : self._replacements.index(b"\0", value)]
+        try:
+            return self._map(text)
+        except (IndexError, ValueError):
+            raise PolyglanceError(f"{self.where}: its map of characters is damaged") from None
 
 
-def _offset(unit: int) -> int:
-    return (unit >> 10) << ((unit & 0x200) >> 6)
+def _pack(pieces: Collection[bytes], ids: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray]:
+    """The fields of pieces with their ids and scores."""
+    size = 2 << max(4, len(pieces).bit_length())
+    slots = np.zeros(size, np.uint32)
+    for place, piece in enumerate(pieces):
+        slot = crc32(piece) & (size - 1)
+        while piece and slots[slot]:
+            slot = (slot + 1) & (size - 1)
+        if piece:
+            slots[slot] = place + 1
+    return {
+        "text": np.frombuffer(b"".join(pieces), np.uint8),
+        "ends": np.array([0, *accumulate(map(len, pieces))], np.uint32),
+        "ids": np.asarray(ids, np.uint32),
+        "scores": np.asarray(scores, np.float32),
+        "slots": slots,
+    }
 
 
-def _width(byte: int) -> int:
-    """Bytes of the character that begins with this one."""
-    return 1 + (byte >= 0xC0) + (byte >= 0xE0) + (byte >= 0xF0)
-
-
-def _fields(data: bytes) -> Message:
-    """Numbers and values of the fields of a message of protocol buffers."""
-    place = 0
-    while place < len(data):
-        tag, place = _varint(data, place)
-        kind = tag & 7
-        if kind == 0:
-            value, place = _varint(data, place)
-            yield tag >> 3, value
-            continue
-        size = {1: 8, 5: 4}.get(kind)
-        if kind == 2:
-            size, place = _varint(data, place)
-        if size is None or place + size > len(data):
-            raise ValueError("not a message")
-        yield tag >> 3, data[place : place + size]
-        place += size
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[place]
-        place += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, place
-        shift += 7
+def _sound(fields: Tensors) -> bool:
+    """Whether fields have the types and sizes of a vocabulary, and every slot a piece."""
+    if any(name not in fields or fields[name].dtype != kind for name, kind in FIELDS.items()):
+        return False
+    if any(fields[name].ndim != 1 for name in FIELDS):
+        return False
+    ends, ids, slots = fields["ends"].astype(np.int64), fields["ids"], fields["slots"]
+    count = len(ids)
+    return (
+        count > 0
+        and len(ends) == count + 1
+        and len(fields["scores"]) == count
+        and len(fields["unknown"]) == 1
+        and bool((np.diff(ends) >= 0).all())
+        and int(ends[-1]) == len(fields["text"])
+        and bool((np.diff(ids.astype(np.int64)) > 0).all())
+        and len(slots).bit_count() == 1
+        and not slots.all()
+        and int(slots.max()) <= count
+    )

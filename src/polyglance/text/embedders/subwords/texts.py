@@ -1,0 +1,41 @@
+"""Texts whose pieces a cut vocabulary keeps."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from polyglance.data.dataset import check_captions
+from polyglance.files import read_jsonl, read_lines
+from polyglance.recipes.schema import ClassesHead, Recipe, SubwordsEmbedderRecipe
+from polyglance.text.concepts import read_concepts
+from polyglance.text.embedders.base import TrainingTexts
+from polyglance.text.lexicon import lemma_words
+
+
+def training_texts(recipe: Recipe, texts: TrainingTexts) -> Iterator[str]:
+    """All that a training reads: captions, names of concepts, and the files that it names."""
+    yield from texts.captions.texts
+    if recipe.naming is not None and isinstance(recipe.image.head, ClassesHead):
+        path = Path(recipe.naming.concepts).expanduser()
+        for concept in read_concepts(path, recipe.image.head.classes):
+            for names in concept.names.values():
+                yield from names
+    assert isinstance(recipe.text.embedder, SubwordsEmbedderRecipe)
+    for name in recipe.text.embedder.piece_texts:
+        yield from piece_texts(Path(name).expanduser())
+
+
+def piece_texts(path: Path) -> Iterator[str]:
+    """The texts of a file: captions of `.jsonl`, lemmas of `.tsv`, else lines; `.gz` or not."""
+    kind = Path(path.name.removesuffix(".gz")).suffix
+    if kind == ".jsonl":
+        for line, value in read_jsonl(path):
+            captions = value.get("captions") if isinstance(value, dict) else None
+            for kinds in check_captions(captions, f"{path}, line {line}").values():
+                for found in kinds.values():
+                    yield from found
+        return
+    for _, line_text in read_lines(path):
+        if kind == ".tsv":
+            yield from lemma_words(line_text.rpartition("\t")[2])
+        elif line_text.strip():
+            yield line_text
