@@ -18,7 +18,7 @@ class FakeModel:
     similarity_name, dim, folder = "cosine", DIM, ""
 
     def __init__(self, seed: int = 0) -> None:
-        self.id = f"{seed:064x}"
+        self.id = f"{seed:x}" * 64
         self.embedded = 0
         self._map = np.random.default_rng(seed).normal(size=(3 * SIDE * SIDE, DIM))
         self.images = self

@@ -21,7 +21,7 @@ from polyglance.cli.demo import demo_command
 from polyglance.cli.evaluate import evaluate_command
 from polyglance.cli.export import export_command
 from polyglance.cli.features import features_command
-from polyglance.cli.library import library_app
+from polyglance.cli.library_more import library_app
 from polyglance.cli.pooling import pooling_command
 from polyglance.cli.recipes import recipes_app
 from polyglance.cli.search import search_command

@@ -16,7 +16,7 @@ from polyglance.library.exif import Facts, read_facts
 from polyglance.library.looks import looks
 from polyglance.library.media import Frame, kind_of
 from polyglance.library.raw import read_raw
-from polyglance.library.thumbnails import make_thumbnail
+from polyglance.library.thumbnails import SIDE, make_thumbnail
 from polyglance.library.video import read_video
 
 THREADS, AHEAD = 2, 16
@@ -53,7 +53,7 @@ def read_pictures(path: Path, how: Preparing) -> list[Picture]:
     """
     kind = kind_of(path.name)
     if kind == "image":
-        with reading(path, how.short_side) as image:
+        with reading(path, max(how.short_side, SIDE // 2)) as image:
             return [_picture(Frame(image, *image.size), _facts(path, image.size), how)]
     frames = (read_raw if kind == "raw" else read_video)(path, how.short_side)
     found = [_picture(frame, _facts(path, (frame.width, frame.height)), how) for frame in frames]

@@ -166,7 +166,15 @@ class LanceStore:
             table.optimize(cleanup_older_than=KEPT)
 
     def _latest(self) -> Any:
-        self._table.checkout_latest()
+        try:
+            self._table.checkout_latest()
+        except RuntimeError as error:
+            if (self.folder / MARK).is_file():
+                raise
+            raise PolyglanceError(
+                f"{self.folder}: the store is gone, as after 'polyglance library reembed'; "
+                "open the library again"
+            ) from error
         return self._table
 
     def _is_exact(self) -> bool:

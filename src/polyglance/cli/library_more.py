@@ -1,0 +1,80 @@
+"""`polyglance library watch|duplicates|export`."""
+
+import json as json_module
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polyglance.cli.library import Folder, Model, library_app, open_library
+from polyglance.cli.library_print import print_report
+from polyglance.cli.outputs import check_outputs
+from polyglance.terminal import path_bytes, printable
+
+
+@library_app.command("watch")
+def watch_command(
+    library: Folder,
+    poll: Annotated[
+        bool, typer.Option("--poll", help="Look again and again: for network drives.")
+    ] = False,
+    model: Model = None,
+) -> None:
+    """Keep a library current while its folders change, until Ctrl-C."""
+    from polyglance.library.watch import watch
+
+    opened = open_library(library, model)
+    typer.echo(f"watching: {', '.join(map(printable, opened.settings.folders))}", err=True)
+    for report in watch(opened, poll=poll):
+        typer.echo(datetime.now().strftime("%H:%M:%S "), nl=False)
+        print_report(report)
+
+
+@library_app.command("duplicates")
+def duplicates_command(
+    library: Folder,
+    near: Annotated[
+        bool, typer.Option("--near/--exact", help="Also images that look alike, or equal files.")
+    ] = True,
+    similarity: Annotated[
+        float, typer.Option(min=-1, max=1, help="Least cosine of near-duplicates.")
+    ] = 0.95,
+    bits: Annotated[
+        int, typer.Option(min=0, max=64, help="Bits of 64 in which their looks may differ.")
+    ] = 10,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List images that are there more than once; nothing is deleted.
+
+    A line has the group's number, 'equal' or 'near', and the path.
+    """
+    from polyglance.library.duplicates import find_duplicates
+
+    found = find_duplicates(open_library(library), near, similarity, bits)
+    if json:
+        typer.echo(json_module.dumps([g.as_dict() for g in found], ensure_ascii=False, indent=2))
+        return
+    for number, group in enumerate(found, 1):
+        for record in group.records:
+            kind = "equal" if group.exact else "near"
+            typer.echo(f"{number}\t{kind}\t".encode() + path_bytes(Path(record.path)))
+    more = sum(len(group.records) - 1 for group in found)
+    typer.echo(f"{len(found):,} groups, {more:,} images more than needed", err=True)
+
+
+@library_app.command("export")
+def export_command(
+    library: Folder,
+    out: Annotated[Path, typer.Argument(help="File to write: .parquet, .jsonl or .csv.")],
+    vectors: Annotated[
+        Path | None, typer.Option(help="Also write the embeddings, float32 [n, D]: a .npy.")
+    ] = None,
+) -> None:
+    """Write what a library knows of its images; Parquet has their embeddings in it."""
+    from polyglance.library.export import check_format, export_library
+
+    check_format(out)
+    check_outputs([out, vectors])
+    count = export_library(open_library(library), out, vectors)
+    typer.echo(f"{count:,} images: {printable(out)}", err=True)
