@@ -1,9 +1,12 @@
 """The command line. Heavy imports happen inside the commands, so that --help answers at once."""
 
 import logging
+import os
 import signal
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -30,6 +33,7 @@ from polyglance.cli.train import train_command
 from polyglance.cli.vectors import vectors_command
 from polyglance.errors import MissingPackage, PolyglanceError, PolyglanceWarning
 from polyglance.terminal import printable
+from polyglance.torchrun import launched
 from polyglance.trust import VARIABLE, trusting
 
 _SHOW = warnings.showwarning
@@ -63,6 +67,11 @@ def _root(
     ),
 ) -> None:
     """Find pictures with words, and words with pictures, in every language."""
+    if launched() and context.invoked_subcommand != "train":
+        raise PolyglanceError(
+            f"torchrun starts 'polyglance train' alone; start 'polyglance "
+            f"{context.invoked_subcommand}' without it"
+        )
     context.with_resource(trusting(trust))
 
 
@@ -95,7 +104,8 @@ def main() -> None:
     # Ended by another program, leave no temporary files behind either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        app()
+        with _one_voice():
+            app()
     except PolyglanceError as error:
         _fail(error)
     except ModuleNotFoundError as error:
@@ -115,6 +125,20 @@ def main() -> None:
         if end.code == 130:  # typer's way of passing on KeyboardInterrupt
             print("interrupted", file=sys.stderr)
         raise
+
+
+@contextmanager
+def _one_voice() -> Iterator[None]:
+    """Of processes that torchrun has started, one says what is wrong."""
+    if not launched():
+        yield
+        return
+    # Torch would warn every process of what is meant: parameters that an update does not use.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    from polyglance.training.distributed.voice import speaking
+
+    with speaking():
+        yield
 
 
 def _show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

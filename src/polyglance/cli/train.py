@@ -8,6 +8,7 @@ import typer
 
 from polyglance.cli.given import ALL, listed
 from polyglance.errors import PolyglanceError
+from polyglance.torchrun import leads
 
 if TYPE_CHECKING:
     from polyglance.training import Result
@@ -56,6 +57,8 @@ def train_command(
     if threads is not None:
         torch.set_num_threads(threads)
     result = train_recipe(chosen, dataset, out, resume, cache)
+    if not leads():
+        return
     done = result.progress
     best = next(e for e in done.evaluations if e["update"] == done.best_update)
     typer.echo(f"{done.finished}; {done.update} updates in {done.seconds:.0f} s")

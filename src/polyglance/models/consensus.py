@@ -7,13 +7,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.batch_norm import BatchNorm
 from polyglance.models.similarity import l2
 from polyglance.precision import full_precision
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import ConsensusRecipe
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.text.embedders.vocabulary import SPECIALS
-from polyglance.vision.heads import BatchNorm
 
 _ENGLISH = """
 a an the this that these those some any each every both all another other and or but nor so as of in

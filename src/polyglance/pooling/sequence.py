@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from polyglance.batch_norm import BatchNorm
 from polyglance.pooling.base import Pooling, poolings, valid
 from polyglance.pooling.simple import MeanPool, last
 from polyglance.recurrent import PackedGRU
@@ -73,7 +74,7 @@ class Reasoning(nn.Module):
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.theta, self.phi, self.g, self.w = (nn.Linear(dim, dim) for _ in range(4))
-        self.norm = nn.BatchNorm1d(dim)
+        self.norm = BatchNorm(dim)
         nn.init.zeros_(self.norm.weight)
         nn.init.zeros_(self.norm.bias)
 
@@ -83,14 +84,7 @@ class Reasoning(nn.Module):
             _spread(part(rows), mask) for part in (self.theta, self.phi, self.g)
         )
         relations = queries @ keys.transpose(1, 2) / mask.sum(1).view(-1, 1, 1)
-        return rows + self._normalise(self.w((relations @ values)[mask]))
-
-    def _normalise(self, rows: Tensor) -> Tensor:
-        if len(rows) > 1:
-            return self.norm(rows)
-        # One vector has no variance to train on.
-        norm = self.norm
-        return F.batch_norm(rows, norm.running_mean, norm.running_var, norm.weight, norm.bias)
+        return rows + self.norm(self.w((relations @ values)[mask]))
 
 
 class ReasoningPool(Pooling):

@@ -100,18 +100,29 @@ class Augmenter:
         self.recipe, self.seed = recipe.augment, recipe.training.seed
         self.embedder, self.data = embedder, data
 
-    def images(self, update: int, stream: int, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def images(
+        self,
+        update: int,
+        stream: int,
+        parts: tuple[Tensor, ...],
+        every: np.ndarray | None = None,
+        part: slice = slice(None),
+    ) -> tuple[Tensor, ...]:
         """Images without some of their vectors, ([B, K', F], lengths [B]).
 
         Args:
             update: number of the update.
             stream: part of the update that draws on its own.
             parts: ([B, K, F], lengths [B]); ([B, F],) is given back as it is.
+            every: lengths of the whole batch, of which `parts` are a share; they are by default.
+            part: which share: draws are those of the whole batch.
         """
         if not self.recipe.vector_drop or len(parts) == 1:
             return parts
         vectors, lengths = parts
-        keep = keep_vectors(lengths.numpy(), self.recipe, self._generator(update, stream))
+        whole = lengths.numpy() if every is None else every
+        keep = keep_vectors(whole, self.recipe, self._generator(update, stream))[part]
+        keep = keep[:, : vectors.shape[1]]
         order, kept = (torch.from_numpy(part) for part in compact(keep))
         # Rows of a flat index are copied whole: twice as fast as two indices.
         rows = order + torch.arange(len(order)).unsqueeze(1) * vectors.shape[1]

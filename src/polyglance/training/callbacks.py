@@ -53,13 +53,26 @@ class Callback:
         """At the end, also when the training failed: the last one started stops first."""
 
 
-def with_defaults(given: Sequence[Callback], show_progress: bool | None = None) -> list[Callback]:
+def with_defaults(
+    given: Sequence[Callback], show_progress: bool | None = None, writes: bool = True
+) -> list[Callback]:
     """Those of every training, and `given` behind them.
 
     One of `given` that is of a default's class takes its place: `WriteCheckpoints(seconds=5)`
     writes a checkpoint every five seconds instead of every minute.
+
+    Args:
+        given: called behind the others.
+        show_progress: None shows a bar on a terminal.
+        writes: whether this process shows and writes; of several one does.
     """
-    defaults = [WatchCollapse(), ShowProgress(show_progress), WriteLog(), WriteCheckpoints()]
+    defaults: list[Callback] = [WatchCollapse()]
+    writers = [ShowProgress(show_progress), WriteLog(), WriteCheckpoints()]
+    if not writes:
+        kinds = tuple(map(type, writers))
+        given = [one for one in given if not isinstance(one, kinds)]
+        writers = []
+    defaults += writers
     found: list[Callback] = []
     for default in defaults:
         found += [one for one in given if isinstance(one, type(default))] or [default]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,16 @@ from polyglance.models import Model
 from polyglance.precision import check_precision, gradient_scaler
 from polyglance.recipes.schema import Recipe
 from polyglance.registry import nearest
+from polyglance.torchrun import local_rank
 from polyglance.training.assignment import assign_tokens
 from polyglance.training.callbacks import Callback, with_defaults
 from polyglance.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
 from polyglance.training.data import Start, StartModel, fresh_model, prepare
+from polyglance.training.distributed import Team
+from polyglance.training.distributed.agree import check_same_command, check_same_data
+from polyglance.training.distributed.copies import copy_weights
+from polyglance.training.distributed.join import joined
+from polyglance.training.distributed.parallel import in_parallel
 from polyglance.training.folder import check_folder, lock_run
 from polyglance.training.groups import check_multipliers, parameter_groups
 from polyglance.training.log import RunLog
@@ -81,33 +87,46 @@ def train(
             a default replaces it.
         device: where it computes: auto, cpu, cuda, cuda:N or mps.
     """
-    place = choose_device(device)
+    place = choose_device(device, local_rank())
     check_precision(recipe.training.precision, place)
-    with lock_run(out):
+    with joined(place) as team, lock_run(out) if team.leads else nullcontext():
         fingerprint = dataset_fingerprint(dataset)
-        check_folder(out, recipe, fingerprint, resume)
+        check_same_command(team, recipe, fingerprint, resume)
+        if team.leads:
+            check_folder(out, recipe, fingerprint, resume)
+        else:
+            show_progress = False
         dataset.split(recipe.data.validation_split)
         torch.manual_seed(recipe.training.seed)
-        started, data = prepare(recipe, dataset, start, assign_tokens, cache, show_progress, place)
+        with team.in_turn():
+            started, data = prepare(
+                recipe, dataset, start, assign_tokens, cache, show_progress, place
+            )
         model = started.model
         if started.fresh:
             model.drawings = dataset.drawings
-        validation = Validation(model, dataset, recipe.data.validation_split, cache, started.trains)
+        split = recipe.data.validation_split
+        with team.in_turn():
+            validation = Validation(model, dataset, split, cache, started.trains, team)
         _check_validation(recipe, dataset, model, validation)
         check_multipliers(model.network, recipe.training.multipliers)
+        check_same_data(team, data, model.network)
         facts: dict[str, Any] = {"data": dataset.name, "fingerprint": fingerprint}
         facts["captions"] = len(data)
         if tokens := model.embedder.token_sharing():
             facts["tokens"] = tokens
         if not len(data):
-            model.save_config(out, **facts, parameters=model.parameters())
-            return _untrained(model, validation, out)
+            if team.leads:
+                model.save_config(out, **facts, parameters=model.parameters())
+            return _untrained(model, validation, out, team)
         kind = recipe.sampling.kind
         sampler = samplers.get(kind)(recipe, data)
         step = steps.get(kind)(model, data, sampler)
-        events = with_defaults(callbacks, show_progress)
+        step.team = team
+        events = with_defaults(callbacks, show_progress, team.leads)
         trainer = Trainer(started, step, sampler, validation, out, events, tokens)
-        model.save_config(out, **facts, parameters=model.parameters())
+        if team.leads:
+            model.save_config(out, **facts, parameters=model.parameters())
         return trainer.run()
 
 
@@ -127,16 +146,17 @@ def _check_validation(
         )
 
 
-def _untrained(model: Model, validation: Validation, out: Path) -> Result:
+def _untrained(model: Model, validation: Validation, out: Path, team: Team) -> Result:
     """A model as it starts: what a source knows of a language without an image in it."""
-    model.save_weights(out)
     report = validation.report()
     rsum = mean_rsum(report, None)
     row = {"update": 0, "epoch": 0, "rsum": round(rsum, 3), "mr": mr_of(report)}
     done = Progress(best=rsum, finished="nothing to train on", evaluations=[row])
-    log = RunLog(out, 0)
-    log.write(0, rsum=row["rsum"], mr=row["mr"])
-    log.close()
+    if team.leads:
+        model.save_weights(out)
+        log = RunLog(out, 0)
+        log.write(0, rsum=row["rsum"], mr=row["mr"])
+        log.close()
     return Result(model, done)
 
 
@@ -177,9 +197,11 @@ class Trainer:
             groups, lr=self.recipe.lr, weight_decay=self.recipe.weight_decay, fused=True
         )
         self.scaler = gradient_scaler(self.recipe.precision, self.device)
-        self.done = Progress()
-        if (out / FILE).is_file():
+        self.team, self.done = step.team, Progress()
+        if self.team.leads and (out / FILE).is_file():
             self.done = load_checkpoint(out, step.modules, self.optimizer, self.scaler)
+        self.done = self.team.agreed(self.done)
+        self.outcome = in_parallel(step, self.optimizer, self.scaler, self.recipe.seed)
         self.moved_from = self.done.device if self.done.device != str(self.device) else ""
         self.done.device = str(self.device)
         self.epochs = epochs_of(self.recipe, sampler.updates_per_epoch)
@@ -209,7 +231,9 @@ class Trainer:
                     self._update(move(prepared, self.device), self.step.size(batch))
                 self._settle()
         self.model.network.eval()
-        self.model.load_weights(self.out)
+        if self.team.leads:
+            self.model.load_weights(self.out)
+        copy_weights(self.team, {"model": self.model.network})
         return Result(self.model, self.done, self.sampler.updates_per_epoch, self.tokens)
 
     def _plan(self) -> None:
@@ -244,7 +268,8 @@ class Trainer:
         rsum = mean_rsum(report, self.recipe.primary)
         if rsum > self.done.best:
             self.done.best, self.done.best_update, self.done.stale = rsum, self.done.update, 0
-            self.model.save_weights(self.out)
+            if self.team.leads:
+                self.model.save_weights(self.out)
         else:
             self.done.stale += 1
             if self.done.stale >= self.recipe.patience and not self.done.finished:
@@ -257,6 +282,8 @@ class Trainer:
 
     def checkpoint(self) -> None:
         """Write everything that the next update depends on."""
+        if not self.team.leads:
+            return
         self.done.seconds = self.seconds
         save_checkpoint(self.out, self.step.modules, self.optimizer, self.done, self.scaler)
         for callback in self.callbacks:
@@ -279,7 +306,7 @@ class Trainer:
         rate = learning_rate(self.recipe, self.done.update, self.sampler.updates_per_epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["multiplier"]
-        outcome = self.step.outcome(self.done.update, prepared)
+        outcome = self.outcome(self.done.update, prepared)
         self.optimizer.zero_grad(set_to_none=True)
         self.scaler.scale(outcome.loss).backward()
         if self.recipe.clip is not None:

@@ -20,6 +20,8 @@ from polyglance.models import Model
 from polyglance.recipes.schema import DataRecipe
 from polyglance.sets import Embeddings
 from polyglance.text.embedders import EncodedTexts
+from polyglance.training.distributed import ALONE, Team
+from polyglance.training.distributed.encode import encode_images, encode_tokens, similarity
 from polyglance.vision.extract import load_features
 
 
@@ -33,7 +35,19 @@ class Validation:
         split: str,
         cache: Path | None,
         languages: Sequence[str] | None = None,
+        team: Team = ALONE,
     ) -> None:
+        """A model and what it is evaluated on.
+
+        Args:
+            model: as it is at each evaluation.
+            dataset: images with captions.
+            split: which of its images.
+            cache: where features are kept.
+            languages: those evaluated; None is all of the model.
+            team: the processes that encode, each a part.
+        """
+        self.team = team
         dataset = first_images(dataset, split, model.recipe.data.validation_images)
         self.model, self.dataset, self.split = model, dataset, split
         self.similarity_name, self.languages = model.similarity_name, model.languages
@@ -62,7 +76,7 @@ class Validation:
 
     def report(self) -> Report:
         """Recalls of the model as it is now, on the languages it is trained on."""
-        return evaluate(
+        found = evaluate(
             self,
             self.dataset,
             self.split,
@@ -71,6 +85,7 @@ class Validation:
             bootstrap=0,
             show_progress=False,
         )
+        return self.team.agreed(found)
 
     def encode_text(
         self,
@@ -79,7 +94,8 @@ class Validation:
         *,
         show_progress: bool | None = None,
     ) -> Embeddings:
-        return self.model.encode_tokens(self._ids(texts, language), language)
+        ids = self._ids(texts, language)
+        return encode_tokens(self.team, self.model, ids, language)
 
     def _ids(self, texts: Sequence[str], language: str | None) -> EncodedTexts:
         key = (language, tuple(texts))
@@ -90,10 +106,10 @@ class Validation:
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> Embeddings:
-        return self.model.encode_available(self._features)
+        return encode_images(self.team, self.model, self._features)
 
     def similarity(self, images: Embeddings, texts: Embeddings) -> np.ndarray:
-        return self.model.similarity(images, texts)
+        return similarity(self.team, self.model, images, texts)
 
 
 def first_images(dataset: Dataset, split: str, count: int | None) -> Dataset:

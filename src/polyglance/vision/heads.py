@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional
 
+from polyglance.batch_norm import BatchNorm
 from polyglance.recipes.schema import (
     BatchNormMlpHead,
     ClassesHead,
@@ -31,19 +31,6 @@ def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
     nn.init.uniform_(layer.weight, -bound, bound)
     nn.init.zeros_(layer.bias)
     return layer
-
-
-class BatchNorm(nn.BatchNorm1d):
-    """Batch normalisation of [n, D]; a single vector, which has no deviation, takes the running
-    statistics."""
-
-    def forward(self, vectors: Tensor) -> Tensor:
-        """[n, D] → [n, D]."""
-        if self.training and len(vectors) == 1:
-            return functional.batch_norm(
-                vectors, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
-            )
-        return super().forward(vectors)
 
 
 class ResidualMLP(nn.Module):

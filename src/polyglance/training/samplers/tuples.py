@@ -10,6 +10,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, TupleSampling
+from polyglance.training.distributed import Share
 from polyglance.training.samplers.base import Sampler, samplers
 from polyglance.training.samplers.batches import BatchOrder
 from polyglance.training.samplers.runs import CaptionRuns, updates_over_captions
@@ -28,6 +29,31 @@ class DistinctCaptions(NamedTuple):
     ids: np.ndarray
     lengths: np.ndarray
     places: np.ndarray
+
+    def share(self, images: Share) -> "SharedCaptions":
+        """The captions of a share of the images."""
+        if not images.sizes:
+            every = np.arange(len(self.rows))
+            return SharedCaptions(every, every, self.places, images)
+        found = [np.unique(self.places[:, one.rows]) for one in images.all()]
+        parts = [part[part < len(self.rows)] for part in found]
+        own = parts[images.rank]
+        places = np.searchsorted(own, self.places[:, images.rows])
+        sizes = tuple(len(part) for part in parts)
+        return SharedCaptions(own, np.concatenate(parts), places, Share(images.rank, sizes))
+
+
+class SharedCaptions(NamedTuple):
+    """Of distinct captions those that a process embeds.
+
+    `own` [m] says which, `order` [n] which come when all ranks' are laid end to end, `places`
+    [L, b, k] where its own stand in its images; m is none. `part` is its share of the captions.
+    """
+
+    own: np.ndarray
+    order: np.ndarray
+    places: np.ndarray
+    part: Share
 
 
 class CaptionIds(Protocol):

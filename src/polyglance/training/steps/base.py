@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from polyglance.models import Model
 from polyglance.registry import Registry
 from polyglance.training.data import TrainingData
+from polyglance.training.distributed import ALONE, Share, Team
 
 
 class StepOutcome(NamedTuple):
@@ -20,10 +21,15 @@ class StepOutcome(NamedTuple):
 
 
 class Step(ABC):
-    """Losses of a sampler's batches; `modules` are saved and trained."""
+    """Losses of a sampler's batches; `modules` are saved and trained.
+
+    A step that `splits` makes its loss of a whole batch of which each process embeds a share.
+    """
 
     unit: str
     modules: dict[str, nn.Module]
+    splits = False
+    team: Team = ALONE
 
     def prepare(self, update: int, batch: Any) -> Any:
         """What `outcome` takes, made of what the sampler gives for update number `update`.
@@ -40,6 +46,10 @@ class Step(ABC):
     @abstractmethod
     def size(self, batch: Any) -> int:
         """How many `unit` a batch has."""
+
+    def begin(self, part: Share) -> None:
+        """Say which rows are embedded next: batch norms count those of all processes."""
+        self.team.whole = not part.sizes
 
     def evaluable(self, update: int) -> bool:
         """Whether the model means anything after `update` updates."""

@@ -16,6 +16,7 @@ from polyglance.precision import autocast
 from polyglance.recipes.schema import NamingRecipe
 from polyglance.text.concepts import Concept, read_concepts
 from polyglance.text.embedders import EncodedTexts, TextBatch
+from polyglance.training.distributed import ALONE, Share, Team
 from polyglance.vision.mixture import ClassMixture
 
 _STREAM = 0x6E616D65
@@ -23,10 +24,14 @@ _STREAM = 0x6E616D65
 
 
 class Names(NamedTuple):
-    """Shares of classes [B, classes] in an update's concepts, and a name of each."""
+    """Shares of classes [B, classes] in an update's concepts, and a name of each.
+
+    Of the names each process embeds its `part`.
+    """
 
     shares: Tensor
     texts: TextBatch
+    part: Share
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,13 @@ class Naming:
     rows: list[list[np.ndarray]]  # by concept and language, the rows of its names in `texts`
     shares: Tensor  # [concepts, classes], rows that sum to 1
 
-    def read(self, update: int) -> Names:
+    def read(self, update: int, team: Team = ALONE) -> Names:
         """The concepts and names of an update, the same after a resumption."""
         concepts, names = self.draw(update)
         ids, lengths = (torch.from_numpy(part) for part in self.texts.ids.pad(names))
-        return Names(self.shares[concepts], TextBatch(ids, lengths, self.texts.unseen))
+        part = team.share(len(names))
+        texts = TextBatch(ids[part.rows], lengths[part.rows], self.texts.unseen)
+        return Names(self.shares[concepts], texts, part)
 
     def loss(self, names: Names, objective: Objective, warming_up: bool) -> tuple[Tensor, float]:
         """The weighted loss of an update's concepts, and what it is of a collapsed model.
@@ -61,7 +68,7 @@ class Naming:
         images = l2(chosen @ self.mixture.vectors)
         with autocast(model.recipe.training.precision, model.device):
             captions = model.network.embed_text(names.texts)
-        scores = model.network.scores(images, captions)
+        scores = model.network.scores(images, names.part.gather(captions))
         overlap = (chosen @ chosen.t()) > 0
         weight, size = self.recipe.weight, len(chosen)
         collapsed = weight * objective.collapsed_value(size, warming_up)

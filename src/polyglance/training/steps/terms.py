@@ -15,6 +15,7 @@ from polyglance.precision import autocast
 from polyglance.text.embedders import TextBatch
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
+from polyglance.training.distributed import Share
 from polyglance.training.samplers import Sampler, Term
 from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.levels import match_levels
@@ -29,6 +30,7 @@ class TermsStep(Step):
     """A weighted sum of losses on score matrices."""
 
     unit = "captions"
+    splits = True
 
     def __init__(self, model: Model, data: TrainingData, sampler: Sampler) -> None:
         self.model, self.data = model, data
@@ -49,7 +51,7 @@ class TermsStep(Step):
 
     def prepare(self, update: int, batch: list[Term]) -> "Read":
         terms = [self._read_term(term, update, 3 * index) for index, term in enumerate(batch)]
-        return Read(terms, None if self.naming is None else self.naming.read(update))
+        return Read(terms, None if self.naming is None else self.naming.read(update, self.team))
 
     def outcome(self, update: int, prepared: "Read") -> StepOutcome:
         warming_up = update < self.warmup
@@ -64,6 +66,7 @@ class TermsStep(Step):
             collapsed += read.term.weight * equal
             deviation = max(deviation, float(scores.detach().std(correction=0)))
         if self.naming is not None and prepared.names is not None:
+            self.begin(prepared.names.part)
             loss, equal = self.naming.loss(prepared.names, self.objective, warming_up)
             losses.append(loss)
             collapsed += equal
@@ -73,19 +76,22 @@ class TermsStep(Step):
     def _loss(self, read: "ReadTerm", warming_up: bool) -> tuple[Tensor, Tensor, float]:
         """The loss of a term, its scores, and what the loss of a collapsed model would be."""
         network, objective = self.model.network, self._objective(read.term)
+        self.begin(read.part)
         rules = self.model.recipe.consensus
         if rules is not None and read.others is None:
             assert isinstance(network, TwoTower)
             with self._half():
                 both = network.image_levels(*read.features()), network.text_levels(*read.captions)
+            both = read.part.gather(both[0]), read.part.gather(both[1])
             return match_levels(*both, read.pairs, objective, warming_up, rules)
         images, written = self._images(read)
         with self._half():
             captions = network.embed_text(*read.captions)
-        scores = network.scores(images, captions)
+        scores = network.scores(read.part.gather(images), read.part.gather(captions))
         equal = objective.collapsed_value(len(scores), warming_up)
         loss = objective(scores, read.pairs, warming_up)
         if written is not None:
+            written = read.part.mean(written)
             loss, equal = loss + written, equal + float(written.detach())
         return loss, scores, equal
 
@@ -110,27 +116,28 @@ class TermsStep(Step):
     def _read_term(self, term: Term, update: int, stream: int) -> "ReadTerm":
         """What a term's loss is made of; `stream` is its part of the update's random numbers."""
         image = self.data.image[term.captions]
-        pairs = torch.from_numpy(image)
+        pairs, part = torch.from_numpy(image), self.team.share(len(image))
         if term.others is not None:
             reverse = self.model.recipe.compat.c2c_lengths
-            others = self._read(term.others, update, stream + 2, reverse)
-            captions = self._read(term.captions, update, stream + 1, reverse)
-            return ReadTerm(term, pairs, (), captions, others)
-        parts = read_features(self.data.features, image, self.model.device)
-        parts = self.augmenter.images(update, stream, parts)
-        captions = self._read(term.captions, update, stream + 1)
-        written = None if self.writing is None else self.writing.read(term.captions)
-        return ReadTerm(term, pairs, parts, captions, None, written)
+            others = self._read(term.others, part, update, stream + 2, reverse)
+            captions = self._read(term.captions, part, update, stream + 1, reverse)
+            return ReadTerm(term, pairs, part, (), captions, others)
+        features, own = self.data.features, part.rows
+        parts = read_features(features, image[own], self.model.device)
+        parts = self.augmenter.images(update, stream, parts, features.lengths[image], own)
+        captions = self._read(term.captions, part, update, stream + 1)
+        written = None if self.writing is None else self.writing.read(term.captions[own])
+        return ReadTerm(term, pairs, part, parts, captions, None, written)
 
     def _read(
-        self, rows: np.ndarray, update: int, stream: int, reverse_lengths: bool = False
+        self, rows: np.ndarray, part: Share, update: int, stream: int, reverse: bool = False
     ) -> tuple[TextBatch, str]:
-        """Captions as the network reads them, and their language."""
+        """A part of captions as the network reads them, and their language."""
         language = self.data.languages[rows[0]]
-        batch = self.augmenter.captions(update, stream, rows, language)
-        if reverse_lengths:
-            batch = batch._replace(lengths=reversed_lengths(batch.lengths))
-        return batch, language
+        ids, lengths, unseen = self.augmenter.captions(update, stream, rows, language)
+        if reverse:
+            lengths = reversed_lengths(lengths)
+        return TextBatch(ids[part.rows], lengths[part.rows], unseen), language
 
 
 class ReadTerm(NamedTuple):
@@ -139,6 +146,8 @@ class ReadTerm(NamedTuple):
     term: Term
     pairs: Tensor
     """[B], the image of each."""
+    part: Share
+    """The rows that this process embeds, of which the following are."""
     images: tuple[Tensor, ...]
     captions: tuple[TextBatch, str]
     others: tuple[TextBatch, str] | None = None

@@ -19,6 +19,7 @@ from polyglance.recipes.schema import TripletsRecipe, TupleSampling, masks_words
 from polyglance.text.embedders import TextBatch, WordLayer
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
+from polyglance.training.distributed import Share
 from polyglance.training.samplers import TupleBatch, TupleSampler
 from polyglance.training.schedule import total_updates
 from polyglance.training.steps.base import Step, StepOutcome, steps
@@ -33,6 +34,7 @@ class TuplesStep(Step):
     """The loss of a batch of images with captions in every language."""
 
     unit = "images"
+    splits = True
 
     def __init__(self, model: Model, data: TrainingData, sampler: TupleSampler) -> None:
         network, recipe = model.network, model.recipe
@@ -66,41 +68,47 @@ class TuplesStep(Step):
         return update > self.pretraining
 
     def prepare(self, update: int, batch: TupleBatch) -> "ReadTuples":
-        found = batch.distinct(self.data.ids)
-        arrays = found.ids, found.lengths, self.language[found.rows]
+        found, part = batch.distinct(self.data.ids), self.team.share(len(batch.images))
+        shared = found.share(part)
+        arrays = found.ids[shared.own], found.lengths[shared.own], self.language[found.rows]
         ids, lengths, languages = (torch.from_numpy(array) for array in arrays)
         captions = TextBatch(ids, lengths, self.data.unseen)
-        has, places = torch.from_numpy(batch.has), torch.from_numpy(found.places)
-        read = ReadTuples(batch.captions.size, has, places, captions, languages)
+        has, places = torch.from_numpy(batch.has), torch.from_numpy(shared.places)
+        languages = languages[torch.from_numpy(shared.order)]
+        read = ReadTuples(batch.captions.size, has, part, shared.part, places, captions, languages)
         if update < self.pretraining:
             return read
-        parts = read_features(self.data.features, batch.images, self.device)
-        read = read._replace(images=self.augmenter.images(update, 0, parts))
-        return self._hide(update, read) if masks_words(self.rules) else read
-
-    def _hide(self, update: int, read: "ReadTuples") -> "ReadTuples":
-        """With the same captions, of which some words are masked."""
-        ids, lengths, unseen = read.captions
+        features, rows = self.data.features, batch.images
+        parts = read_features(features, rows[part.rows], self.device)
+        images = self.augmenter.images(update, 0, parts, features.lengths[rows], part.rows)
+        read = read._replace(images=images)
+        if not masks_words(self.rules):
+            return read
         generator = np.random.default_rng([self.recipe.training.seed, update, MASKS])
-        hidden = hide_words(lengths.numpy(), ids.shape[1], self.rules.mask_share, generator)
-        masks = torch.from_numpy(hidden)
-        replaced = torch.where(masks, self.mask[read.languages].unsqueeze(1), ids)
+        hidden = hide_words(found.lengths, ids.shape[1], self.rules.mask_share, generator)
+        return self._hide(torch.from_numpy(hidden[shared.own]), read)
+
+    def _hide(self, masks: Tensor, read: "ReadTuples") -> "ReadTuples":
+        """With the same captions, of which some words are masked: `masks` [n, T] bool."""
+        ids, lengths, unseen = read.captions
+        replaced = torch.where(masks, self.mask[read.own_languages].unsqueeze(1), ids)
         counted = valid(ids, lengths) & ~masks
         return read._replace(masked=TextBatch(replaced, lengths, unseen), counted=counted)
 
     def outcome(self, update: int, prepared: "ReadTuples") -> StepOutcome:
         self._hold(update)
-        _, has, _, captions, languages, *_ = prepared
-        loss = self.loss
+        has, loss = prepared.has, self.loss
+        self.begin(prepared.part)
         if update < self.warmup:
             loss = loss.model_copy(update={"top": prepared.drawn})
-        texts, averages = self._embed(prepared, captions)
+        texts, averages = self._embed(prepared, prepared.captions)
         if update < self.pretraining:
             return StepOutcome(across_languages(texts.averages, has, loss), 0.0, np.inf)
         with self._half():
             images = self.network.embed_images(prepared.images[0].float(), *prepared.images[1:])
+        images = prepared.part.gather(images)
         matching, cosines = match_images(texts.embeddings, images, has, loss)
-        rest = [*self._neighbours(texts, has, loss), *self._held(update, averages, languages)]
+        rest = [*self._neighbours(texts, has, loss), *self._held(update, averages, prepared)]
         if prepared.masked is not None:
             masked, _ = self._embed(prepared, prepared.masked, prepared.counted)
             rest += self._modelled(texts, masked, has)
@@ -115,18 +123,18 @@ class TuplesStep(Step):
     def _embed(
         self, read: "ReadTuples", captions: TextBatch, counted: Tensor | None = None
     ) -> tuple[Texts, Tensor]:
-        """Distinct captions in their places, and averages [n, W] of their words.
+        """Distinct captions in their places, and averages [m, W] of the words of one's own.
 
         Args:
             read: the batch.
             captions: its own, or those with masked words.
-            counted: [n, T] bool, the words that averages are over; all by default.
+            counted: [m, T] bool, the words that averages are over; all by default.
         """
         with self._half():
             embeddings, averages = self.network.embed_with_averages(
-                captions, read.languages, counted
+                captions, read.own_languages, counted
             )
-        return Texts(_lay(embeddings, read.places), _lay(averages, read.places)), averages
+        return Texts(_lay(embeddings, read), _lay(averages, read)), averages
 
     def _half(self) -> AbstractContextManager[Any]:
         """Where the towers compute in the recipe's precision; losses never do."""
@@ -148,12 +156,12 @@ class TuplesStep(Step):
         if rules.cross_words_weight and len(has) > 1:
             yield rules.cross_words_weight * across_languages(texts.averages, has, loss)
 
-    def _held(self, update: int, averages: Tensor, languages: Tensor) -> Iterator[Tensor]:
+    def _held(self, update: int, averages: Tensor, read: "ReadTuples") -> Iterator[Tensor]:
         """The adversary and the anchors."""
         if self.parts.classifier is not None:
             yield self.parts.classifier.loss(
-                averages,
-                languages,
+                read.captions_part.gather(averages),
+                read.languages,
                 self.rules.adversary_weight,
                 update / self.updates,
                 scaled=self.recipe.compat.adversary,
@@ -169,22 +177,34 @@ class TuplesStep(Step):
 
 
 class ReadTuples(NamedTuple):
-    """What an update is made of: `drawn` captions, of which n are distinct."""
+    """What an update is made of: `drawn` captions, of which n are distinct.
+
+    This process embeds a part of the images and the m captions of these.
+    """
 
     drawn: int
     has: Tensor
     """[L, B] bool, which images have a language."""
+    part: Share
+    captions_part: Share
     places: Tensor
-    """[L, B, k], where the captions stand; n is nowhere."""
+    """[L, b, k], where its own captions stand in its own images; m is nowhere."""
     captions: TextBatch
+    """Its own, [m, T]."""
     languages: Tensor
-    """[n], the number of each one's language."""
+    """[n], the number of each one's language, rank by rank."""
     images: tuple[Tensor, ...] = ()
     masked: TextBatch | None = None
-    """The captions with masked words, which averages leave out: they are over `counted` [n, T]."""
+    """The captions with masked words, which averages leave out: they are over `counted` [m, T]."""
     counted: Tensor | None = None
 
+    @property
+    def own_languages(self) -> Tensor:
+        """[m], of its own captions."""
+        return self.languages[self.captions_part.rows]
 
-def _lay(vectors: Tensor, places: Tensor) -> Tensor:
-    """Vectors [n, D] in their places [L, B, k] → [L, B, k, D], 0 where there is none."""
-    return torch.cat([vectors, vectors.new_zeros(1, vectors.shape[1])])[places]
+
+def _lay(vectors: Tensor, read: ReadTuples) -> Tensor:
+    """Vectors [m, D] in the places of all → [L, B, k, D], 0 where there is none."""
+    own = torch.cat([vectors, vectors.new_zeros(1, vectors.shape[1])])[read.places]
+    return read.part.gather(own.transpose(0, 1)).transpose(0, 1) if read.part.sizes else own

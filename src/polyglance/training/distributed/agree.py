@@ -1,0 +1,97 @@
+"""Whether all processes train the same: their commands, data and versions."""
+
+import platform
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from polyglance.digest import content_digest
+from polyglance.errors import PolyglanceError
+from polyglance.recipes.schema import Recipe
+from polyglance.training.data import TrainingData
+from polyglance.training.distributed.team import Team
+from polyglance.version import __version__
+
+COMPARED = 16
+"""Images whose features are compared."""
+
+
+def check_same_command(team: Team, recipe: Recipe, fingerprint: str, resume: bool) -> None:
+    """Processes with other versions, another recipe or other data are an error, on all of them.
+
+    So is a batch that they cannot share evenly.
+
+    Args:
+        team: the processes.
+        recipe: of this one.
+        fingerprint: of its data.
+        resume: whether it goes on with a run.
+    """
+    own = {
+        "version of polyglance": __version__,
+        "version of torch": torch.__version__,
+        "version of Python": ".".join(platform.python_version_tuple()[:2]),
+        "--resume": resume,
+        **{
+            f"recipe field {path}": value for path, value in _leaves(recipe.model_dump(mode="json"))
+        },
+        "data (a digest)": fingerprint,
+    }
+    _check(team, own)
+    batch = recipe.training.batch_size
+    if batch % team.size:
+        lower = batch // team.size * team.size
+        remedy = " or ".join(str(size) for size in (lower, lower + team.size) if size)
+        raise PolyglanceError(
+            f"training.batch_size={batch} does not divide by {team.size} processes; set it to "
+            f"{remedy}, or start another number of processes"
+        )
+
+
+def check_same_data(team: Team, data: TrainingData, network: nn.Module) -> None:
+    """Processes that have read other words or features, or built another network, are an error.
+
+    Args:
+        team: the processes.
+        data: what this one trains on.
+        network: what it trains.
+    """
+    if team.alone:
+        return
+    features = data.features
+    rows = np.flatnonzero(features.available)
+    some = [features.gather(row)[0] for row in rows[:: max(1, len(rows) // COMPARED), None]]
+    shapes = [f"{name} {tuple(p.shape)}" for name, p in network.state_dict().items()]
+    own = {
+        "captions as word ids (a digest)": content_digest([data.ids.flat, data.ids.offsets]),
+        "images of captions (a digest)": content_digest([data.image]),
+        "image features (a digest)": content_digest([features.lengths, *some]),
+        "network (a digest)": content_digest(shapes),
+    }
+    _check(team, own)
+
+
+def _check(team: Team, own: dict[str, Any]) -> None:
+    if team.alone:
+        return
+    every = team.all_of(own)
+    for name in dict.fromkeys(name for one in every for name in one):
+        for rank, other in enumerate(every):
+            if other.get(name) != every[0].get(name):
+                raise PolyglanceError(
+                    f"the processes of this training differ in their {name}: "
+                    f"{every[0].get(name)} of rank 0, {other.get(name)} of rank {rank}; start all "
+                    "with the same command, versions and data"
+                )
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Fields of a nested mapping by their paths."""
+    if not isinstance(value, Mapping):
+        yield path, value
+        return
+    for name, inner in value.items():
+        yield from _leaves(inner, f"{path}.{name}" if path else str(name))

@@ -1,0 +1,96 @@
+"""What one process has of a batch, and how all get the whole of what they make of it."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, distributed
+from torch.nn import functional
+
+
+class Share(NamedTuple):
+    """Rows of a batch: rank r has `sizes[r]` of them, those of a lower rank come first.
+
+    Where there is one process, or fewer rows than ranks, `sizes` is empty and every rank has all
+    rows: gradients are averaged over ranks, so what all compute alike counts once.
+    """
+
+    rank: int
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> slice:
+        """The rows of this rank."""
+        if not self.sizes:
+            return slice(None)
+        start = sum(self.sizes[: self.rank])
+        return slice(start, start + self.sizes[self.rank])
+
+    def all(self) -> "list[Share]":
+        """The shares of all ranks."""
+        return [self._replace(rank=rank) for rank in range(len(self.sizes))]
+
+    def gather(self, own: Any) -> Any:
+        """What all ranks have made of their rows: of a tensor [n, …] one [B, …], with gradients.
+
+        A named tuple of such tensors is gathered one by one; those of sets [n, K, D] may have
+        another K on every rank, and get the largest.
+        """
+        if not self.sizes:
+            return own
+        if isinstance(own, tuple):
+            return type(own)(*(self.gather(_widened(part)) for part in own))
+        return _Gather.apply(own, self.rank, self.sizes)
+
+    def mean(self, own: Tensor) -> Tensor:
+        """The mean over the rows of all, of one over own rows: [] → []."""
+        if not self.sizes:
+            return own
+        every = _Gather.apply(own.reshape(1), self.rank, (1,) * len(self.sizes))
+        return every @ every.new_tensor(self.sizes) / sum(self.sizes)
+
+
+def split_rows(count: int, rank: int, size: int) -> Share:
+    """An even share of `count` rows; the first ranks have one more where it does not divide.
+
+    Args:
+        count: rows of the whole batch.
+        rank: this process.
+        size: how many processes there are.
+
+    >>> split_rows(7, 1, 3).sizes, split_rows(7, 1, 3).rows
+    ((3, 2, 2), slice(3, 5, None))
+    """
+    if size == 1 or count < size:
+        return Share(rank)
+    fewest, more = divmod(count, size)
+    return Share(rank, tuple(fewest + (number < more) for number in range(size)))
+
+
+class _Gather(torch.autograd.Function):
+    """all_gather of rows. Every rank makes the same loss of them, so the gradient of own rows is
+    at hand: it takes no second exchange. DistributedDataParallel divides the sum of the ranks'
+    gradients by their number, hence the factor."""
+
+    @staticmethod
+    def forward(ctx: Any, own: Tensor, rank: int, sizes: Sequence[int]) -> Tensor:
+        ctx.start, ctx.count, ctx.ranks = sum(sizes[:rank]), sizes[rank], len(sizes)
+        missing = max(sizes) - len(own)
+        padded = functional.pad(own, [0, 0] * (own.dim() - 1) + [0, missing]) if missing else own
+        parts = [torch.empty_like(padded, memory_format=torch.contiguous_format) for _ in sizes]
+        distributed.all_gather(parts, padded.contiguous())
+        return torch.cat([part[:count] for part, count in zip(parts, sizes, strict=True)])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        return grads[0].narrow(0, ctx.start, ctx.count) * ctx.ranks, None, None
+
+
+def _widened(own: Tensor) -> Tensor:
+    """Padded to the largest width [n, K, …] of any rank; [n] and [n, D] are of one width."""
+    if own.dim() < 3:
+        return own
+    width = torch.tensor(own.shape[1], device=own.device)
+    distributed.all_reduce(width, distributed.ReduceOp.MAX)
+    missing = int(width) - own.shape[1]
+    return functional.pad(own, [0, 0] * (own.dim() - 2) + [0, missing]) if missing else own
