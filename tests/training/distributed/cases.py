@@ -1,0 +1,160 @@
+"""Trainings that must come out the same of one process and of two."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from safetensors.torch import save_file
+from torch import Tensor
+
+from polyglance.training import Callback, Trainer
+from polyglance.training.steps import StepOutcome
+from tests.training.runs import run
+
+FEW = ["training.updates=5", "training.evaluate_every=999", "training.lr=0.001"]
+DRY = ["text.word_dropout=0", "text.dropout=0", "image.dropout=0", "image.output_dropout=0"]
+"""Dropout is drawn by every process for itself."""
+CHARACTERS = [
+    "image.attention=false",
+    "text.embedder.layers=[12, 10]",
+    "text.embedder.char_dim=6",
+    "text.embedder.word_length=10",
+]
+UNIVERSAL = [
+    "image.head.hidden=16",
+    "text.embedder.vector_dim=8",
+    "text.embedder.own_dim=4",
+    "sampling.pretrain_epochs=0",
+]
+LATENT = [
+    "text.embedder.frequent=4",
+    "text.embedder.rare.updates=20",
+    "text.embedder.rare.tokens=12",
+    "text.embedder.rare.candidates=3",
+]
+
+
+_LAYERS = [f"text.words.embedder.layers.{number}.linear" for number in range(3)]
+SCALED = [f"{layer}.{part}" for layer in _LAYERS for part in ("bias", "parametrizations")]
+SHARES = [
+    f"consensus.{side}_shares.{part}.bias"
+    for side in ("image", "text")
+    for part in ("concepts.0", "instances.0", "weight")
+]
+
+
+class Case(NamedTuple):
+    """A recipe with changes, on images of one vector or on sets.
+
+    Parameters that begin with one of `still` are not trained: the loss does not depend on them,
+    such as biases in front of a batch norm. Their gradients are 0 but for rounding, of which Adam
+    makes steps as long as any.
+    """
+
+    recipe: str
+    changes: Sequence[str] = ()
+    sets: bool = False
+    still: Sequence[str] = ()
+
+    @property
+    def overrides(self) -> list[str]:
+        """As `--set` takes them."""
+        rates = json.dumps(dict.fromkeys(self.still, 0.0))
+        return [*DRY, *FEW, f"training.multipliers={rates}", *self.changes]
+
+
+CASES = {
+    "sum": Case("vse0"),
+    "max": Case("vsepp", ["loss.warmup_updates=2", "loss.mask_same_image=true"]),
+    "mixed": Case("liwe", [*CHARACTERS, "loss.warmup_updates=2"], sets=True, still=SCALED),
+    "infonce": Case("nce", ["augment.word_drop=0.3", "loss.mask_same_image=true"]),
+    "order": Case("order", ["training.clip=0.1"]),
+    "c2c": Case(
+        "vsepp",
+        [
+            "sampling.kind=languages",
+            "sampling.c2c=0.6",
+            "text.towers=per-language",
+            "compat.c2c_lengths=true",
+        ],
+    ),
+    "joint": Case("liwe-joint", [*CHARACTERS, "loss.warmup_updates=1"], sets=True, still=SCALED),
+    "triplets": Case("nce", ["loss.kind=triplets", "loss.top=3"]),
+    "tuples": Case(
+        "mule", [*UNIVERSAL, "sampling.pretrain_updates=2"], still=["image.head.0.bias"]
+    ),
+    "masked": Case("smalr", [*UNIVERSAL, *LATENT], still=["image.head.0.bias"]),
+    "batch-norm": Case(
+        "vse-infinity",
+        ["image.head.hidden=12", "text.pooling=mean"],
+        sets=True,
+        still=["image.head.mlp.0.bias"],
+    ),
+    "reasoning": Case(
+        "vsrn",
+        ["captioning.hidden=8", "captioning.word_dim=8", "captioning.dropout=0"],
+        sets=True,
+        still=[f"image.pooling.layers.{number}.w.bias" for number in range(4)],
+    ),
+    "consensus": Case(
+        "cvse",
+        sets=True,
+        still=[*SHARES, "image.pooling.weight.bias", "text.pooling.weight.bias"],
+    ),
+    "attention": Case("imram", ["augment.vector_drop=0.3"], sets=True),
+    # The last of 15 batches has one caption, which two processes cannot share.
+    "one-left": Case(
+        "vsepp",
+        [
+            "data.languages=[en]",
+            "data.captions_per_image=1",
+            "data.images=113",
+            "image.head.kind=bn-mlp",
+            "image.head.hidden=12",
+            "training.batch_size=8",
+            "training.updates=15",
+        ],
+        still=["image.head.0.bias"],
+    ),
+}
+
+
+class Records(Callback):
+    """Keeps the losses of all updates, and the gradients of the first and the last."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.losses: list[list[float]] = []
+        self.gradients: dict[str, Tensor] = {}
+
+    def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
+        self.losses.append([float(outcome.loss.detach()), outcome.collapsed, outcome.deviation])
+        if trainer.done.update in (1, trainer.updates):
+            for part, module in trainer.step.modules.items():
+                for name, parameter in module.named_parameters():
+                    if parameter.grad is not None:
+                        place = f"{trainer.done.update} {part}.{name}"
+                        self.gradients[place] = parameter.grad.clone()
+
+    def on_stop(self, trainer: Trainer) -> None:
+        kept = [self.losses, trainer.done.evaluations]
+        self.path.with_suffix(".json").write_text(json.dumps(kept))
+        save_file(self.gradients, self.path.with_suffix(".safetensors"))
+
+
+def train_cases(data: Path, out: Path, names: Sequence[str], rank: int = 0) -> None:
+    """Train cases into folders of `out` that bear their names; records are kept beside them.
+
+    Args:
+        data: holds the datasets `toy` and `sets`.
+        out: of the runs.
+        names: of the cases.
+        rank: of this process, part of the names of files.
+    """
+    out.mkdir(exist_ok=True)
+    for name in names:
+        case = CASES[name]
+        records = Records(out / f"{name}-{rank}")
+        source = data / ("sets" if case.sets else "toy")
+        run(source, out / name, *case.overrides, recipe=case.recipe, callbacks=[records])
