@@ -38,6 +38,8 @@ COUNTS = {
     "scan-i2t": 12_458_688,
     "scan-t2i": 12_458_688,
     # The image's layer, buckets with theirs, the sentence's, and the encoder's dense ones.
+    # The sentence encoder's, and 1,000 class vectors.
+    "polyglance-base": 655_872 + 131_072 * 256 + 131_584 + 262_656 + 1_019_904 + 1_000 * 512,
     "sentence-nce": 655_872 + 131_072 * 256 + 131_584 + 262_656 + 1_019_904,
     "smalr": 8_350_352,
     "smalr-clc-a": 8_350_352,

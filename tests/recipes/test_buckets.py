@@ -4,7 +4,7 @@ import pytest
 
 from polyglance.recipes import check_recipe, load_recipe, recipe_names
 
-OURS, SORTED = {"nce", "sentence-nce"}, {"nce"}
+OURS, SORTED = {"nce", "sentence-nce", "polyglance-base"}, {"nce"}
 OLD = "name: mine\npaper: none\nsummary: none\ntext: {hidden: 1024}\n"
 
 

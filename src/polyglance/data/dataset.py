@@ -212,10 +212,16 @@ def caption_file(folder: Path) -> Path:
 def load_folder(folder: Path) -> Dataset:
     """Read a native dataset folder; every malformed line is named."""
     path = caption_file(folder)
-    entries = [_entry(value, path, number) for number, value in read_jsonl(path)]
+    entries = list(read_entries(path))
     if not entries:
         raise PolyglanceError(f"{path}: the file holds no images")
     return Dataset(entries, folder / "images", folder.name or str(folder), folder, path)
+
+
+def read_entries(path: Path) -> Iterator[CaptionedImage]:
+    """The images of a caption file; every malformed line is named."""
+    for number, value in read_jsonl(path):
+        yield _entry(value, path, number)
 
 
 def save_folder(folder: Path, entries: Iterable[CaptionedImage]) -> None:

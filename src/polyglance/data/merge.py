@@ -97,7 +97,7 @@ class _Merge:
             old = self.entries.get(name, CaptionedImage(name, entry.split, {}))
             if old.split != entry.split:
                 self.moved[f"{entry.split} of {dataset.name} → {old.split}"] += 1
-            self.entries[name] = _joined(old, entry, languages)
+            self.entries[name] = join_captions(old, entry, languages)
             path = dataset.path(entry)
             if name not in self.files and path.is_file():
                 self.files[name] = path.absolute()
@@ -113,9 +113,16 @@ class _Merge:
         return [*found, f"{total} images of {len(datasets)} datasets are {len(self.entries)}"]
 
 
-def _joined(
-    old: CaptionedImage, new: CaptionedImage, languages: Collection[str] | None
+def join_captions(
+    old: CaptionedImage, new: CaptionedImage, languages: Collection[str] | None = None
 ) -> CaptionedImage:
+    """An image with the captions of another entry of it, too, each text of a kind once.
+
+    Args:
+        old: what stays, and comes first.
+        new: what is added.
+        languages: the captions to add, all by default.
+    """
     captions: Captions = {code: dict(kinds) for code, kinds in old.captions.items()}
     origins: Origins = {code: dict(kinds) for code, kinds in old.origins.items()}
     for code, kinds in new.captions.items():

@@ -16,6 +16,14 @@ def text_only_file(dataset: Dataset) -> Path | None:
     return path if path is not None and has_file(path) else None
 
 
+def needed_text_only_file(dataset: Dataset) -> Path:
+    """The file of a dataset's text-only captions, for a recipe that asks for it."""
+    path = text_only_file(dataset)
+    if path is None:
+        raise PolyglanceError(f"{dataset.name}: there is no {FILE}; set sampling.text_only=false")
+    return path
+
+
 def text_only_captions(dataset: Dataset, languages: Collection[str], first: int) -> CaptionTable:
     """Captions of the text-only tuples.
 
@@ -24,15 +32,23 @@ def text_only_captions(dataset: Dataset, languages: Collection[str], first: int)
         languages: the languages to take.
         first: number of the first tuple in `CaptionTable.image`; the i-th has `first` + i.
     """
-    path = text_only_file(dataset)
-    if path is None:
-        raise PolyglanceError(f"{dataset.name}: there is no {FILE}; set sampling.text_only=false")
-    wanted = set(languages)
+    return read_tuples(needed_text_only_file(dataset), languages, first)
+
+
+def read_tuples(path: Path, languages: Collection[str] | None, first: int) -> CaptionTable:
+    """Captions of a file of tuples.
+
+    Args:
+        path: lines of {"captions": {language: {kind: [text, …]}}}.
+        languages: the languages to take; None is all.
+        first: number of the first tuple, as of `text_only_captions`.
+    """
+    wanted = None if languages is None else set(languages)
 
     def tuples() -> Iterator[tuple[int, Captions]]:
         for index, (line, value) in enumerate(read_jsonl(path), first):
             captions = value.get("captions") if isinstance(value, dict) else None
             found = check_captions(captions, f"{path}, line {line}")
-            yield index, {code: kinds for code, kinds in found.items() if code in wanted}
+            yield index, {k: own for k, own in found.items() if wanted is None or k in wanted}
 
     return CaptionTable.collect(tuples())

@@ -1,5 +1,6 @@
 """Networks: an image tower, a text tower, and a score of what they give; two towers that meet."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,12 @@ class Network(nn.Module):
         """Texts [B, T] of a language → what `scores` takes."""
         raise TypeError("a network defines embed_text()")
 
-    def observe(self, ids: Ragged) -> None:
-        """Learn from the ids of all training captions, before training; most do not."""
-        self.text.observe(ids)
+    def observe(self, ids: Ragged, cache: Path | None = None) -> None:
+        """Learn from the ids of all training captions before training; most do not.
+
+        A text tower may keep what it computes in the folder `cache`.
+        """
+        self.text.observe(ids, cache)
 
     def image_sizes(self, lengths: np.ndarray) -> np.ndarray:
         """Vectors of the sets that images of `lengths` [n] become, where they become sets."""
@@ -89,8 +93,8 @@ class TwoTower(Network):
             return placed
         return self.consensus.texts(placed, batch.ids, batch.lengths).fused
 
-    def observe(self, ids: Ragged) -> None:
-        super().observe(ids)
+    def observe(self, ids: Ragged, cache: Path | None = None) -> None:
+        super().observe(ids, cache)
         if self.consensus is not None:
             words = self.text.word_layers()[0]
             assert isinstance(words, WordTable)

@@ -75,6 +75,7 @@ def run_inputs(recipe: Recipe, languages: Sequence[str], lexicon: Path | None) -
     if recipe.naming is not None:
         path = Path(recipe.naming.concepts).expanduser()
         found.append(Input("naming.concepts", path, "naming.concepts"))
+    found += _caption_inputs(recipe)
     if (vectors := getattr(text.embedder, "vectors", None)) is not None:
         found += _vectors("text.embedder.vectors", Path(vectors).expanduser(), named)
     if (graphs := getattr(text.embedder, "graphs", None)) is not None:
@@ -91,6 +92,18 @@ def run_inputs(recipe: Recipe, languages: Sequence[str], lexicon: Path | None) -
     if recipe.transfer is not None:
         found += _transfer_inputs(recipe.transfer, lexicon)
     return found
+
+
+def _caption_inputs(recipe: Recipe) -> Iterator[Input]:
+    """Files of captions, texts and names beside the dataset's own."""
+    files = {"data.more": recipe.data.more}
+    files["sampling.text_files"] = getattr(recipe.sampling, "text_files", [])
+    for field, names in files.items():
+        for number, name in enumerate(names):
+            yield Input(field, Path(name).expanduser(), field, str(number))
+    if beside := getattr(recipe.sampling, "beside", None):
+        path, field = Path(beside.data).expanduser(), "sampling.beside.data"
+        yield Input(field, path, field, patterns=("captions.jsonl*",))
 
 
 def _transfer_inputs(transfer: TransferRecipe, lexicon: Path | None) -> Iterator[Input]:

@@ -9,18 +9,22 @@ import numpy as np
 import torch
 
 from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.data.more import with_more
 from polyglance.data.text_only import text_only_captions
 from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError
 from polyglance.models.model import Model, to_tensors
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
+from polyglance.recipes.schema.recipe import IN_PIECES
 from polyglance.text.embedders import TrainingTexts, build_embedder, embedders
 from polyglance.text.embedders.base import AssignTokens
 from polyglance.text.embedders.encoded import Unseen
 from polyglance.text.tokenizers import read_words
+from polyglance.training.beside import Beside, build_beside, open_beside
 from polyglance.training.classes import start_classes
 from polyglance.training.conditions import select_captions
+from polyglance.training.tuple_texts import TupleTexts, learn_languages, read_tuple_texts
 from polyglance.vision.extract import load_features
 from polyglance.vision.features import Features
 
@@ -35,6 +39,7 @@ class TrainingData:
     The first `grounded` captions have images; the others are text-only tuples, whose `image`
     numbers go on behind those of the images. `continues` says which ids go on with the word
     before, where words are read in pieces; `empty` is the id of captions without known words.
+    `texts` are tuples that are read when they are drawn; `beside` is a second dataset.
     """
 
     ids: Ragged
@@ -45,6 +50,8 @@ class TrainingData:
     continues: np.ndarray | None = None
     unseen: Unseen | None = None
     empty: int | None = None
+    texts: TupleTexts | None = None
+    beside: Beside | None = None
 
     def __len__(self) -> int:
         return len(self.image)
@@ -108,11 +115,20 @@ def prepare(
         device: where the model is brought.
     """
     embedders.get(recipe.text.embedder.kind).check(recipe)
-    part = dataset.split(recipe.data.train_split)
+    part = with_more(dataset, recipe.data.more, recipe.data.train_split).split(
+        recipe.data.train_split
+    )
+    beside = open_beside(recipe, cache)
     features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
     table, grounded = _captions(recipe, part, features)
-    if getattr(recipe.sampling, "text_only", False):
+    # A vocabulary has words of the captions' languages; pieces of words are of any.
+    readable = None if recipe.text.embedder.kind in IN_PIECES else set(table.languages)
+    tuples = read_tuple_texts(recipe, dataset, readable)
+    if tuples is None and getattr(recipe.sampling, "text_only", False):
         table = table.join(text_only_captions(dataset, table.languages, len(part)))
+    captions = len(table)
+    if tuples is not None and readable is not None:
+        table = table.join(tuples.table(len(part)))
     if show_progress is not False:
         tell_problems(features, part)
     texts, words = read_words(recipe.text, table.texts, table.languages, show_progress)
@@ -124,12 +140,24 @@ def prepare(
         started.model.network.image.standardise(*_statistics(features, rows))
     if started.fresh:
         start_classes(started.model, cache)
+        learn_languages(started.model, tuples)
     started.model.to(device)
     embedder = started.model.embedder
+    texts, words = texts[:captions], words[:captions]
+    table = table.take(np.arange(captions)) if captions < len(table) else table
     ids, continues, unseen = embedder.encode(texts, words, table.languages)
-    started.model.network.observe(ids)
+    started.model.network.observe(ids, cache)
     data = TrainingData(
-        ids, table.image, features, table.languages, grounded, continues, unseen, embedder.empty
+        ids,
+        table.image,
+        features,
+        table.languages,
+        grounded,
+        continues,
+        unseen,
+        embedder.empty,
+        tuples,
+        build_beside(started.model, beside, readable, cache, show_progress),
     )
     return started, data
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from polyglance.data.dataset import Dataset, caption_file, dataset_fingerprint
+from polyglance.digest import content_digest, file_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic, has_file, read_json
 from polyglance.models.model import CONFIG
@@ -94,6 +96,18 @@ def _remove(folders: Sequence[Path]) -> None:
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
+
+
+def run_fingerprint(recipe: Recipe, dataset: Dataset) -> str:
+    """Of all captions and texts that a run is trained on: the dataset's, and those of files."""
+    names = [*recipe.data.more, *getattr(recipe.sampling, "text_files", ())]
+    own, paths = dataset_fingerprint(dataset), [Path(name).expanduser() for name in names]
+    if beside := getattr(recipe.sampling, "beside", None):
+        paths.append(caption_file(Path(beside.data).expanduser()))
+    for path in paths:
+        if not has_file(path):
+            raise PolyglanceError(f"{path}: no such file of captions; the recipe names it")
+    return content_digest([own, *map(file_digest, paths)]) if paths else own
 
 
 def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from polyglance.data.dataset import Dataset, dataset_fingerprint
+from polyglance.data.dataset import Dataset
 from polyglance.devices import AUTO, Device, choose_device, enough_memory, move
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Report
@@ -28,9 +28,10 @@ from polyglance.training.distributed.agree import check_same_command, check_same
 from polyglance.training.distributed.copies import copy_weights
 from polyglance.training.distributed.join import joined
 from polyglance.training.distributed.parallel import in_parallel
-from polyglance.training.folder import check_folder, lock_run
+from polyglance.training.folder import check_folder, lock_run, run_fingerprint
 from polyglance.training.groups import check_multipliers, parameter_groups
 from polyglance.training.log import RunLog
+from polyglance.training.optimizer import build_optimizer, clip_gradients
 from polyglance.training.samplers import Sampler, samplers
 from polyglance.training.schedule import (
     epochs_of,
@@ -90,7 +91,7 @@ def train(
     place = choose_device(device, local_rank())
     check_precision(recipe.training.precision, place)
     with joined(place) as team, lock_run(out) if team.leads else nullcontext():
-        fingerprint = dataset_fingerprint(dataset)
+        fingerprint = run_fingerprint(recipe, dataset)
         check_same_command(team, recipe, fingerprint, resume)
         if team.leads:
             check_folder(out, recipe, fingerprint, resume)
@@ -192,10 +193,7 @@ class Trainer:
             module.to(self.device)
         groups = parameter_groups(step.modules, self.recipe.multipliers)
         self.weights = [parameter for group in groups for parameter in group["params"]]
-        kind = torch.optim.AdamW if self.recipe.optimizer == "adamw" else torch.optim.Adam
-        self.optimizer = kind(
-            groups, lr=self.recipe.lr, weight_decay=self.recipe.weight_decay, fused=True
-        )
+        self.optimizer = build_optimizer(groups, self.recipe)
         self.scaler = gradient_scaler(self.recipe.precision, self.device)
         self.team, self.done = step.team, Progress()
         if self.team.leads and (out / FILE).is_file():
@@ -311,7 +309,7 @@ class Trainer:
         self.scaler.scale(outcome.loss).backward()
         if self.recipe.clip is not None:
             self.scaler.unscale_(self.optimizer)
-            torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
+            clip_gradients(self.weights, self.recipe.clip)
         self.scaler.step(self.optimizer)
         self.scaler.update()
         if not np.isfinite(float(outcome.loss.detach())):

@@ -21,6 +21,10 @@ heads: Registry[Callable[[Any, int, int, float], nn.Module]] = Registry("head")
 """By `image.head.kind`: (recipe, dimension of a feature, of the joint space, dropout) → layers."""
 
 
+NEAR_ZERO = 1e-3
+"""Deviation of weights that begin as good as absent."""
+
+
 def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
     """Linear with weights U(−r, r), r = √6/√(in+out) (Glorot and Bengio 2010, eq. 16), bias 0.
 
@@ -63,8 +67,14 @@ def _linear(recipe: LinearHead, inputs: int, outputs: int, dropout: float) -> nn
 
 @heads.register("classes")
 def _classes(recipe: ClassesHead, inputs: int, outputs: int, dropout: float) -> nn.Module:
-    """The linear part; the tower adds the `ClassMixture`, which takes features as extracted."""
-    return xavier_linear(inputs, outputs)
+    """The linear part; the tower adds the `ClassMixture`, which takes features as extracted.
+
+    Beside vectors that begin as names it begins near 0, so that it does not drown them.
+    """
+    layer = xavier_linear(inputs, outputs)
+    if recipe.start == "names":
+        nn.init.normal_(layer.weight, std=NEAR_ZERO)
+    return layer
 
 
 @heads.register("mlp")

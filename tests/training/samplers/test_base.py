@@ -7,6 +7,7 @@ import pytest
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, recipe_names
 from polyglance.training.samplers import (
+    ImageSampler,
     JointSampler,
     LanguageSampler,
     TupleSampler,
@@ -37,7 +38,7 @@ def test_the_same_updates_from_any_start(settings: list[str]) -> None:
 
 def test_every_recipe_has_a_sampler() -> None:
     found = {samplers.get(load_recipe(name).sampling.kind) for name in recipe_names()}
-    assert found == {UnionSampler, LanguageSampler, JointSampler, TupleSampler}
+    assert found == {UnionSampler, LanguageSampler, JointSampler, TupleSampler, ImageSampler}
 
 
 @pytest.mark.parametrize(

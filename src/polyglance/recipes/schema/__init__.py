@@ -53,6 +53,8 @@ from polyglance.recipes.schema.losses import (
 from polyglance.recipes.schema.recipe import Recipe
 from polyglance.recipes.schema.sampling import (
     AugmentRecipe,
+    BesideRecipe,
+    ImageSampling,
     JointSampling,
     LanguageSampling,
     SamplingRecipe,
@@ -85,6 +87,7 @@ __all__ = [
     "AnyLossRecipe",
     "AugmentRecipe",
     "BatchNormMlpHead",
+    "BesideRecipe",
     "BiGruRecipe",
     "CaptioningRecipe",
     "CharGruEmbedderRecipe",
@@ -105,6 +108,7 @@ __all__ = [
     "HgrRecipe",
     "HingeRecipe",
     "ImageRecipe",
+    "ImageSampling",
     "ImramRecipe",
     "InfoNceRecipe",
     "JointRecipe",

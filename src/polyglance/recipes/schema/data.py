@@ -16,6 +16,11 @@ class DataRecipe(Section):
     kinds: list[str] | dict[str, list[str]] | None = Field(
         None, description="kinds of captions, for all languages or by language; null is all"
     )
+    more: list[str] = Field(
+        [],
+        description="files of further captions, in the form of captions.jsonl.gz, of images of "
+        "the training split; their rows of other splits are not read",
+    )
     train_split: str = Field("train", description="the split to train on")
     validation_split: str = Field("val", description="the split that early stopping evaluates on")
     validation_images: int | None = Field(

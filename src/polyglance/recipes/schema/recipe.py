@@ -68,6 +68,7 @@ class Recipe(Section):
             _roles,
             _sampling,
             _tuples,
+            _images,
             _transfer,
             _augment,
             _captioning,
@@ -202,6 +203,20 @@ def _tuples(recipe: Recipe) -> Iterator[str]:
         yield "sampling.kind=tuples needs words: text without a transformer or subwords"
     if recipe.augment.word_drop:
         yield "sampling.kind=tuples masks words itself: use sampling.masking_weight"
+
+
+def _images(recipe: Recipe) -> Iterator[str]:
+    if recipe.sampling.kind != "images":
+        return
+    if recipe.text.towers != "shared":
+        yield "sampling.kind=images mixes languages: set text.towers=shared"
+    if recipe.joint.attends or recipe.captioning is not None or recipe.consensus is not None:
+        yield (
+            "sampling.kind=images compares one vector for an image with one for a text: leave "
+            "out captioning and consensus, and set joint.similarity.kind to cosine or order"
+        )
+    if recipe.loss.kind == "triplets":
+        yield "sampling.kind=images takes any loss of score matrices, and triplets is not one"
 
 
 def _transfer(recipe: Recipe) -> Iterator[str]:

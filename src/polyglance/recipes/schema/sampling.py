@@ -82,8 +82,47 @@ class TupleSampling(Variant):
     pretrain_updates: int = Field(0, ge=0, description="the same in updates; the longer counts")
 
 
+class BesideRecipe(Section):
+    """Images with names beside those with captions: every update matches some among themselves."""
+
+    data: str = Field(description="dataset folder, such as 'polyglance data emoji' writes")
+    batch: int = Field(64, ge=2, description="images of an update, with one name each")
+    weight: float = Field(0.3, gt=0, description="of the loss of these images and names")
+    languages: list[str] = Field(
+        [], description="that `favour` prefers; a name's language is else any that the image has"
+    )
+    favour: float = Field(
+        0.4, ge=0, le=1, description="chance of a name in one of `languages`, where there are any"
+    )
+
+
+class ImageSampling(Variant):
+    """Batches of images with captions in several languages of their own, embedded once."""
+
+    kind: Literal["images"] = "images"
+    captions: int = Field(2, ge=1, description="of an image, in distinct languages if it has them")
+    c2c_weight: float = Field(
+        0.5, ge=0, description="weight of an image's captions against each other"
+    )
+    text_only: bool = Field(False, description="text pairs from the folder's text-only.jsonl.gz")
+    text_files: list[str] = Field([], description="further files of that form, for text pairs")
+    text_pairs: int = Field(
+        256, ge=2, description="of an update: two languages of a tuple without an image"
+    )
+    text_weight: float = Field(0.3, gt=0, description="of the loss of text pairs")
+    text_pivot: float = Field(
+        0.7, ge=0, le=1, description="chance of English as the first of a text pair"
+    )
+    beside: BesideRecipe | None = Field(None, description="a second dataset, of named things")
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether there are text pairs."""
+        return self.text_only or bool(self.text_files)
+
+
 SamplingRecipe = Annotated[
-    UnionSampling | LanguageSampling | JointSampling | TupleSampling, Kinds()
+    UnionSampling | LanguageSampling | JointSampling | TupleSampling | ImageSampling, Kinds()
 ]
 
 

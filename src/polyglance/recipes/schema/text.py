@@ -81,9 +81,9 @@ class SentenceRecipe(Variant):
         0.0, ge=0, lt=1, description="chance of a hashed subword to be left out in training"
     )
     cached: int = Field(
-        250_000,
+        1_000_000,
         ge=0,
-        description="captions for which a training keeps what frozen layers give (2 KB each)",
+        description="texts for which the cache keeps what frozen layers give, 1 KB each",
     )
 
 

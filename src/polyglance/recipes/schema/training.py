@@ -41,7 +41,9 @@ class TrainingRecipe(Section):
         30, description="passes over the captions at most; auto has as many as the data needs"
     )
     updates: int | None = Field(None, ge=1, description="updates at most, instead of epochs")
-    batch_size: int = Field(128, ge=2, description="captions of an update")
+    batch_size: int = Field(
+        128, ge=2, description="captions of an update; images, where batches are of images"
+    )
     optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or with decoupled decay")
     lr: float = Field(2e-4, gt=0, description="learning rate")
     weight_decay: float = Field(0.0, ge=0, description="of all parameters")

@@ -1,69 +1,123 @@
-"""What frozen layers give for texts that come again and again in a training."""
+"""What frozen layers give for texts that come again and again, kept on disk between trainings."""
 
 from collections.abc import Callable
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
 import torch
+from filelock import FileLock
 from torch import Tensor
+
+from polyglance.digest import short_digest
+from polyglance.errors import PolyglanceError
 
 Compute = Callable[[Tensor, Tensor], Tensor]
 """Ids [B, T] with lengths [B] → states [B, D]."""
+STATES, KEYS, LOCK = "states.f16", "keys.bin", "lock"
+DTYPE = np.dtype("<f2")
+KEY = 16
+"""Bytes of a text's digest."""
 
 
 class FrozenStates:
     """States [n, D] of at most `limit` texts, found by their ids.
 
+    They are files that grow by appending, so that memory holds only what is being read: numbers
+    of 16 bits, and a digest of each text's ids. States reach the disk before their digests, and
+    what is computed is rounded as it is kept: a training that is resumed reads the same numbers.
+    Any number of processes may share a folder.
+
     Args:
         limit: texts at most; what comes later is computed each time.
         dim: dimension of a state.
+        folder: of these layers alone, made when there is something to keep.
     """
 
-    def __init__(self, limit: int, dim: int) -> None:
-        self.limit, self.dim = limit, dim
+    def __init__(self, limit: int, dim: int, folder: Path) -> None:
+        self.limit, self.dim, self.folder = limit, dim, folder
         self._rows: dict[bytes, int] = {}
-        self._states = np.empty((0, dim), np.float32)
+        self._states: np.ndarray = np.empty((0, dim), DTYPE)
         self._lock = Lock()
+        self._read()
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def look_up(self, ids: Tensor, lengths: Tensor, compute: Compute, keep: bool) -> Tensor:
-        """States [B, D] of texts; those that are not kept are computed.
+    def look_up(self, ids: Tensor, lengths: Tensor, compute: Compute) -> Tensor:
+        """States [B, D] of texts; those that are not kept are computed, and kept if there is room.
 
         Args:
             ids: [B, T], of texts.
             lengths: [B], of the texts.
             compute: what the layers do.
-            keep: whether new ones are kept, while there is room.
         """
         keys = _keys(ids, lengths)
-        rows = np.array([self._rows.get(key, -1) for key in keys])
-        missing = np.flatnonzero(rows < 0)
-        found = np.empty((len(keys), self.dim), np.float32)
-        found[rows >= 0] = self._states[rows[rows >= 0]]
-        if len(missing):
+        with self._lock:
+            rows = np.array([self._rows.get(key, -1) for key in keys])
+            found = np.empty((len(keys), self.dim), DTYPE)
+            found[rows >= 0] = self._states[rows[rows >= 0]]
+        # A text that comes twice is computed once.
+        first = {keys[place]: place for place in np.flatnonzero(rows < 0)[::-1].tolist()}
+        if first:
+            missing = np.sort(np.array(list(first.values())))
             some, counts = ids[missing], lengths[missing]
             found[missing] = compute(some[:, : int(counts.max())], counts).float().cpu().numpy()
-            if keep:
-                self._keep([keys[row] for row in missing], found[missing])
-        return torch.from_numpy(found).to(ids.device)
+            for place in np.flatnonzero(rows < 0).tolist():
+                found[place] = found[first[keys[place]]]
+            with self._lock:
+                self._keep([keys[place] for place in missing.tolist()], found[missing])
+        return torch.from_numpy(found).to(ids.device).float()
 
     def _keep(self, keys: list[bytes], states: np.ndarray) -> None:
-        with self._lock:
-            for key, state in zip(keys, states, strict=True):
-                row = len(self._rows)
-                if key in self._rows or row >= self.limit:
-                    continue
-                if row == len(self._states):
-                    size = min(self.limit, max(1024, 2 * row))
-                    grown = np.empty((size, self.dim), np.float32)
-                    grown[:row] = self._states
-                    self._states = grown
-                self._states[row] = state
-                self._rows[key] = row
+        if len(self._rows) >= self.limit:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.folder / LOCK):
+                self._read()
+                new = [i for i, key in enumerate(keys) if key not in self._rows]
+                new = new[: max(0, self.limit - len(self._rows))]
+                # A process that was killed may have left states without digests behind.
+                _append(self.folder / STATES, states[new].tobytes(), len(self) * self._width)
+                _append(self.folder / KEYS, b"".join(keys[i] for i in new), len(self) * KEY)
+                self._read()
+        except OSError as error:
+            raise PolyglanceError(
+                f"{self.folder}: cannot be written ({error.strerror or error}); name another "
+                "--cache, or set text.encoder.cached=0"
+            ) from None
+
+    @property
+    def _width(self) -> int:
+        return self.dim * DTYPE.itemsize
+
+    def _read(self) -> None:
+        """Take in what the files have more than was read."""
+        paths = self.folder / STATES, self.folder / KEYS
+        if not all(path.is_file() for path in paths):
+            return
+        sizes = [path.stat().st_size for path in paths]
+        count, known = min(sizes[0] // self._width, sizes[1] // KEY), len(self._rows)
+        if count <= known:
+            return
+        with paths[1].open("rb") as handle:
+            handle.seek(known * KEY)
+            data = handle.read((count - known) * KEY)
+        for place in range(count - known):
+            self._rows[data[place * KEY : (place + 1) * KEY]] = known + place
+        self._states = np.memmap(paths[0], DTYPE, "r", shape=(count, self.dim))
+
+
+def _append(path: Path, data: bytes, end: int) -> None:
+    """Write behind the first `end` bytes of a file."""
+    with path.open("r+b" if path.exists() else "w+b") as handle:
+        handle.seek(end)
+        handle.write(data)
+        handle.truncate()
 
 
 def _keys(ids: Tensor, lengths: Tensor) -> list[bytes]:
-    numbers = ids.cpu().numpy().astype(np.int32)
-    return [row[:count].tobytes() for row, count in zip(numbers, lengths.tolist(), strict=True)]
+    numbers = ids.cpu().numpy().astype("<i4")
+    pairs = zip(numbers, lengths.tolist(), strict=True)
+    return [short_digest([row[:count]], KEY) for row, count in pairs]

@@ -1,13 +1,14 @@
 """A text tower of two parts: a pretrained sentence encoder, and hashed subwords of any language."""
 
-import numpy as np
+from pathlib import Path
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.devices import move
+from polyglance.digest import content_digest
+from polyglance.files import cache_dir
 from polyglance.pooling import valid
-from polyglance.progress import Bar
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, SentenceRecipe
 from polyglance.text.embedders.base import Embedder
@@ -20,6 +21,8 @@ from polyglance.text.encoders.tower import TextTower, Tower, towers
 
 AT_A_TIME = 64
 """Texts whose frozen states are computed together."""
+FOLDER = "sentences"
+"""Of the cache, for frozen states."""
 
 
 @towers.register("sentence")
@@ -51,7 +54,7 @@ class SentenceTower(Tower):
         self.words = embedder.layer() if hashed else None
         self.word_projection = nn.Linear(embedder.settings.word_dim, self.dim) if hashed else None
         self.frozen: FrozenStates | None = None
-        """In a training whose lower layers are not trained, what they give for its captions."""
+        """In a training whose lower layers are not trained, what they give for its texts."""
 
     def forward(self, batch: TextBatch, language: str | None = None) -> Tensor:
         inside = valid(batch.ids, batch.lengths)
@@ -81,36 +84,36 @@ class SentenceTower(Tower):
         """The table of hashed subwords, and that of pieces."""
         return [*([] if self.words is None else [self.words]), self.encoder.pieces]
 
-    def observe(self, ids: Ragged) -> None:
-        """Compute what frozen layers give for captions [n], the first of them if not all fit."""
+    def observe(self, ids: Ragged, cache: Path | None = None) -> None:
+        """Keep what frozen layers give for texts from now on, in the folder `cache`."""
         if self.settings.train == "all" or not self.settings.cached:
             return
-        self.frozen = FrozenStates(self.settings.cached, DIM)
-        rows = np.arange(min(len(ids), self.settings.cached))
-        rows = rows[np.argsort(ids.lengths[rows], kind="stable")]
-        with torch.inference_mode(), Bar("sentences", len(rows), "captions") as bar:
-            for start in range(0, len(rows), AT_A_TIME):
-                some = rows[start : start + AT_A_TIME]
-                parts = tuple(torch.from_numpy(part) for part in ids.pad(some))
-                padded, lengths = move(parts, self.projection.weight.device)
-                pieces = valid(padded, lengths) & (padded < self.first_bucket)
-                self._states(padded, pieces.sum(1), keep=True)
-                bar.advance(len(some))
+        layers = [*self.encoder.ngrams.state_dict().items()]
+        layers += self.encoder.pieces.state_dict().items()
+        name = content_digest(value.cpu().numpy() for _, value in layers)[:24]
+        self.frozen = FrozenStates(self.settings.cached, DIM, cache_dir(cache) / FOLDER / name)
 
     def _sentences(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Sentences [B, DIM] of texts [B, T] whose first `lengths` [B] ids are pieces."""
         if self.settings.train == "all":
             return self.encoder(ids[:, : int(lengths.max())], lengths)
-        # Validation reads the same texts again and again, too; training knows all of its own.
         with torch.no_grad():
-            states = self._states(ids, lengths, keep=not self.training)
+            states = self._states(ids[:, : int(lengths.max())], lengths)
         return self.encoder.dense(states)
 
-    def _states(self, ids: Tensor, lengths: Tensor, keep: bool) -> Tensor:
-        ids = ids[:, : int(lengths.max())]
+    def _states(self, ids: Tensor, lengths: Tensor) -> Tensor:
         if self.frozen is None:
             return self.encoder.states(ids, lengths)
-        return self.frozen.look_up(ids, lengths, self.encoder.states, keep)
+        return self.frozen.look_up(ids, lengths, self._compute)
+
+    def _compute(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """States of texts, those of similar length together."""
+        found = torch.empty(len(ids), DIM, device=ids.device)
+        order = torch.argsort(lengths, stable=True)
+        for some in order.split(AT_A_TIME):
+            longest = int(lengths[some].max())
+            found[some] = self.encoder.states(ids[some, :longest], lengths[some])
+        return found
 
     def _kept(self, buckets: Tensor, like: Tensor) -> Tensor:
         """1 for subwords that are read, 0 for those left out in training, [total]."""

@@ -1,6 +1,7 @@
 """The text tower: ids of words → word vectors → states → one vector."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import cast
 
 import torch
@@ -49,8 +50,8 @@ class Tower(nn.Module):
         """The towers that can be exported, by language; "" is of all of them."""
         raise PolyglanceError("a transformer reads pieces of words in a way that is not exported")
 
-    def observe(self, ids: Ragged) -> None:
-        """Prepare for a training on captions [n] of these ids; most do not."""
+    def observe(self, ids: Ragged, cache: Path | None = None) -> None:
+        """Prepare for a training on captions [n] of these ids, which may keep things in a cache."""
 
     def word_layers(self) -> list[nn.Module]:
         """What makes words into vectors."""

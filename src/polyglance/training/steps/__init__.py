@@ -1,7 +1,8 @@
 """How batches become losses, one step for each way of sampling."""
 
 from polyglance.training.steps.base import Step, StepOutcome, steps
+from polyglance.training.steps.images import ImagesStep
 from polyglance.training.steps.terms import TermsStep
 from polyglance.training.steps.tuples import TuplesStep
 
-__all__ = ["Step", "StepOutcome", "TermsStep", "TuplesStep", "steps"]
+__all__ = ["ImagesStep", "Step", "StepOutcome", "TermsStep", "TuplesStep", "steps"]

@@ -9,7 +9,10 @@ from polyglance.text.embedders.layer import WordLayer
 
 
 class HashedTable(WordLayer):
-    """A row for every bucket, and one behind them where words are masked."""
+    """A row for every bucket, and one behind them where words are masked.
+
+    Gradients are sparse: an update reads few of the rows, and each at once.
+    """
 
     def __init__(self, rows: int, dim: int) -> None:
         super().__init__(dim)
@@ -23,7 +26,7 @@ class HashedTable(WordLayer):
         self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
     ) -> Tensor:
         """Distinct ids [U] → [U, dim]."""
-        return functional.embedding(ids, self.weight)
+        return functional.embedding(ids, self.weight, sparse=True)
 
     def sums(self, buckets: Tensor, counts: Tensor, weights: Tensor) -> Tensor:
         """Sums of vectors over the square root of how many they are, [B, dim].
@@ -34,7 +37,10 @@ class HashedTable(WordLayer):
             weights: [total], 0 for those that are left out, else 1.
         """
         starts = torch.cumsum(counts, 0) - counts
+        # A row that is read ten times has one row of the gradient: the table's own sum of bags
+        # would make ten, and adding them up costs more than finding the distinct ones.
+        distinct, index = torch.unique(buckets, return_inverse=True)
         sums = functional.embedding_bag(
-            buckets, self.weight, starts, mode="sum", per_sample_weights=weights
+            index, self(distinct), starts, mode="sum", per_sample_weights=weights
         )
         return sums / counts.clamp(min=1).sqrt().unsqueeze(1)
