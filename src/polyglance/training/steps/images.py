@@ -59,7 +59,7 @@ class ImagesStep(Step):
     Images are embedded once, and all columns of captions together.
     """
 
-    unit = "captions"
+    unit = "images"
 
     def __init__(self, model: Model, data: TrainingData, sampler: Sampler) -> None:
         assert isinstance(model.recipe.sampling, ImageSampling)
@@ -74,7 +74,7 @@ class ImagesStep(Step):
         self.naming = build_naming(model)
 
     def size(self, batch: ImageBatch) -> int:
-        return batch.captions.size
+        return len(batch.images)
 
     def prepare(self, update: int, batch: ImageBatch) -> ReadImages:
         device, data = self.model.device, self.data

@@ -1,7 +1,7 @@
 """A trained vector for every bucket of hashed subwords."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 from torch.nn import functional
 
 from polyglance.text.embedders.encoded import Unseen
@@ -11,7 +11,8 @@ from polyglance.text.embedders.layer import WordLayer
 class HashedTable(WordLayer):
     """A row for every bucket, and one behind them where words are masked.
 
-    Gradients are sparse: an update reads few of the rows, and each at once.
+    Gradients are sparse: an update reads few of the rows. Those of several processes are dense,
+    as DistributedDataParallel expects them of all but torch's own embeddings.
     """
 
     def __init__(self, rows: int, dim: int) -> None:
@@ -26,7 +27,8 @@ class HashedTable(WordLayer):
         self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
     ) -> Tensor:
         """Distinct ids [U] → [U, dim]."""
-        return functional.embedding(ids, self.weight, sparse=True)
+        several = distributed.is_available() and distributed.is_initialized()
+        return functional.embedding(ids, self.weight, sparse=not several)
 
     def sums(self, buckets: Tensor, counts: Tensor, weights: Tensor) -> Tensor:
         """Sums of vectors over the square root of how many they are, [B, dim].
