@@ -52,19 +52,37 @@ def export_command(
         list[Path] | None,
         typer.Option(help="Texts, captions (.jsonl) or a lexicon (.tsv) whose pieces are kept."),
     ] = None,
+    background: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Dataset to calibrate scores on, so that searches tell when nothing fits.",
+        ),
+    ] = None,
+    split: Annotated[str, typer.Option(help="Images of it that training has not seen.")] = "val",
     cache: Annotated[
         Path | None, typer.Option(help="Where converted image networks are kept.")
     ] = None,
 ) -> None:
     """Write a model as ONNX, to encode texts and pictures without torch."""
-    from polyglance.runtime import export_model
+    from polyglance.data import load_dataset
+    from polyglance.runtime import add_background, background_of, export_model, load
     from polyglance.text.embedders.subwords.texts import piece_texts
 
     if texts and pieces is None:
         raise PolyglanceError("--texts say which pieces are kept: give --pieces as well")
+    data = None if background is None else load_dataset(background, cache).split(split)
     kept = chain.from_iterable(map(piece_texts, texts or ()))
     bits = None if table_bits is None else cast("Bits", int(table_bits.value))
     made = export_model(model, onnx, precision.value, cache, bits, pieces, kept)
+    if data is not None:
+        found = background_of(load(onnx), data, cache)
+        made = add_background(onnx, found)
+        typer.echo(
+            f"calibrated: on '{split}', pictures fit from a score of {found.cutoff:.2f}, which "
+            f"{found.kept:.0%} of right ones reach, and {found.refused:.0%} of galleries without "
+            "one do not"
+        )
     size = sum(path.stat().st_size for path in onnx.rglob("*") if path.is_file()) / 2**20
     typer.echo(f"exported: {made.recipe_name}, {made.precision}, {size:.1f} MB, id {made.id[:16]}")
     if made.without_backbone:

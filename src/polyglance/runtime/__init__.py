@@ -6,6 +6,7 @@
 from typing import TYPE_CHECKING, Any
 
 from polyglance.runtime.background import Background, add_background, calibrate
+from polyglance.runtime.calibration import background_of
 from polyglance.runtime.model import ExportedModel, load
 from polyglance.runtime.places import is_model, open_model, shipped
 
@@ -16,6 +17,7 @@ __all__ = [
     "Background",
     "ExportedModel",
     "add_background",
+    "background_of",
     "calibrate",
     "export_model",
     "is_model",

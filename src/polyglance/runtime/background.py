@@ -8,6 +8,7 @@ normalisation, as speaker recognition has it (Kenny 2010).
 
 import shutil
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,24 @@ class Background:
     texts: np.ndarray
     cutoff: float
     similarity: str = "cosine"
+    kept: float = float("nan")
+    """Share of captions whose own image has at least the `cutoff`, where it was chosen."""
+    refused: float = float("nan")
+    """Share of captions for which no image of a gallery without anything like it has that."""
+
+    @cached_property
+    def spreads(self) -> tuple[float, float]:
+        """The median spread of a background sentence's scores, and of a background picture's.
+
+        A sentence that the model makes little of has a small one, and must not seem to fit for
+        that: the median is the least that is taken.
+        """
+        values = self._compare(self.images, self.texts)
+        return float(np.median(values.std(0))), float(np.median(values.std(1)))
 
     def for_text(self, text: np.ndarray) -> "Usual":
         """What is usual for a text [1, D]: its similarities with background pictures."""
-        return Usual.of(self._compare(self.images, text))
+        return Usual.of(self._compare(self.images, text), self.spreads[0])
 
     def for_image(self, image: np.ndarray) -> "Usual":
         """What is usual for an image [1, D]: its cosines with background pictures."""
@@ -46,15 +61,18 @@ class Background:
     def of_images(self, images: np.ndarray) -> np.ndarray:
         """Mean and spread [n, 2] of the similarities of images [n, D] with background sentences."""
         values = self._compare(images, self.texts)
-        return np.stack([values.mean(1), np.maximum(values.std(1), SMALLEST)], 1)
+        return np.stack([values.mean(1), np.maximum(values.std(1), self._least(1))], 1)
 
     def calibrated(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
         """Calibrated scores [n, m] of images [n, D] and texts [m, D]."""
         values = self._compare(images, texts)
         usual = self._compare(self.images, texts)
-        by_text = (values - usual.mean(0)) / np.maximum(usual.std(0), SMALLEST)
+        by_text = (values - usual.mean(0)) / np.maximum(usual.std(0), self._least(0))
         mean, spread = self.of_images(images).T[:, :, None]
         return (by_text + (values - mean) / spread) / 2
+
+    def _least(self, side: int) -> float:
+        return max(self.spreads[side], SMALLEST)
 
     def _compare(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
         return scores.get(self.similarity)(images, texts)
@@ -68,9 +86,9 @@ class Usual:
     spread: float
 
     @classmethod
-    def of(cls, values: np.ndarray) -> "Usual":
-        """Of any scores."""
-        return cls(float(values.mean()), max(float(values.std()), SMALLEST))
+    def of(cls, values: np.ndarray, least: float = 0.0) -> "Usual":
+        """Of any scores; the spread is `least` or more."""
+        return cls(float(values.mean()), max(float(values.std()), least, SMALLEST))
 
     def standing(self, values: np.ndarray) -> np.ndarray:
         """Scores in standard deviations above the mean."""
@@ -117,7 +135,8 @@ def calibrate(
     right, wrong = _trials(
         kept, images[second], texts[trial], place, _captions(texts, image_of, second), generator
     )
-    return Background(kept.images, kept.texts, _threshold(right, wrong), similarity)
+    cutoff, found, refused = _threshold(right, wrong)
+    return Background(kept.images, kept.texts, cutoff, similarity, found, refused)
 
 
 def _captions(texts: np.ndarray, image_of: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -146,12 +165,16 @@ def _trials(
     return found[right, columns], best
 
 
-def _threshold(right: np.ndarray, wrong: np.ndarray) -> float:
-    """What tells two groups of scores apart with the fewest mistakes, each counting the same."""
+def _threshold(right: np.ndarray, wrong: np.ndarray) -> tuple[float, float, float]:
+    """What tells two groups of scores apart with the fewest mistakes, each counting the same.
+
+    Also the share of `right` that reaches it, and the share of `wrong` that does not.
+    """
     candidates = np.unique(np.concatenate([right, wrong]))
     kept = 1 - np.searchsorted(np.sort(right), candidates) / len(right)
     refused = np.searchsorted(np.sort(wrong), candidates) / len(wrong)
-    return float(candidates[np.argmax(kept + refused)])
+    best = int(np.argmax(kept + refused))
+    return float(candidates[best]), float(kept[best]), float(refused[best])
 
 
 def add_background(folder: str | Path, background: Background) -> Manifest:
@@ -175,7 +198,7 @@ def add_background(folder: str | Path, background: Background) -> Manifest:
                 handle,
                 images=background.images.astype(np.float16),
                 texts=background.texts.astype(np.float16),
-                cutoff=np.float64(background.cutoff),
+                cutoff=np.array([background.cutoff, background.kept, background.refused]),
             )
         changed = manifest.model_copy(update={"files": file_digests(new)})
         changed = changed.model_copy(update={"id": changed.digest()})
@@ -191,9 +214,9 @@ def read_background(folder: Path, manifest: Manifest) -> Background | None:
     try:
         with np.load(path, allow_pickle=False) as found:
             images, texts = (found[name].astype(np.float32) for name in ("images", "texts"))
-            cutoff = float(found["cutoff"])
-    except (OSError, ValueError, KeyError) as error:
+            cutoff, kept, refused = map(float, found["cutoff"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise PolyglanceError(f"{path}: cannot be read ({error}); export again") from None
     if any(part.ndim != 2 or part.shape[1] != manifest.dim for part in (images, texts)):
         raise PolyglanceError(f"{path}: not embeddings of dimension {manifest.dim}; export again")
-    return Background(images, texts, cutoff, manifest.similarity)
+    return Background(images, texts, cutoff, manifest.similarity, kept, refused)

@@ -1,0 +1,163 @@
+"""Scores against a background: golden values, planted data, and what searches make of it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polyglance
+from polyglance.errors import PolyglanceError
+from polyglance.runtime import Background, add_background, background_of, calibrate, load
+from polyglance.runtime.background import _threshold
+from polyglance.similarity import normalise
+from tests.runtime.trained import exported, trained
+
+
+def test_calibrated_scores_are_the_mean_of_two_standard_scores():
+    generator = np.random.default_rng(0)
+    images, texts, own, asked = (normalise(generator.normal(size=(n, 4))) for n in (30, 20, 3, 2))
+    found = Background(images, texts, 0.0).calibrated(own, asked)
+    least_of_text = np.median([np.std(images @ text) for text in texts])
+    least_of_image = np.median([np.std(texts @ image) for image in images])
+    for i, image in enumerate(own):
+        for j, text in enumerate(asked):
+            score = image @ text
+            by_text = score - np.mean(images @ text)
+            by_text /= max(np.std(images @ text), least_of_text)
+            by_image = score - np.mean(texts @ image)
+            by_image /= max(np.std(texts @ image), least_of_image)
+            assert found[i, j] == pytest.approx((by_text + by_image) / 2, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "expected"),
+    [
+        ([3, 4, 5], [1, 2], (3, 1, 1)),
+        ([3, 4, 5, 6], [1, 3.5], (4, 0.75, 1)),
+        ([2, 5, 5, 5], [1, 1, 1, 4], (2, 1, 0.75)),
+    ],
+)
+def test_the_threshold_makes_the_fewest_mistakes(right, wrong, expected):
+    assert _threshold(np.array(right, float), np.array(wrong, float)) == expected
+
+
+def planted(seed: int, kinds: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Images and captions around the centres of some kinds, and whose a caption is."""
+    generator = np.random.default_rng(seed)
+    centres = np.random.default_rng(7).normal(size=(kinds, 16))
+    kind = np.arange(160) % kinds
+    images = centres[kind] + 0.3 * generator.normal(size=(160, 16))
+    image_of = np.repeat(np.arange(160), 2)
+    texts = centres[kind[image_of]] + 0.3 * generator.normal(size=(320, 16))
+    return normalise(images), normalise(texts), image_of
+
+
+def test_planted_kinds_are_told_apart():
+    images, texts, image_of = planted(0)
+    made = calibrate(images, texts, image_of)
+    assert made.images.shape == (80, 16)
+    assert made.texts.shape == (160, 16)
+    other_images, other_texts, _ = planted(1)
+    scores = made.calibrated(other_images, other_texts)
+    same = np.arange(160)[:, None] % 8 == np.repeat(np.arange(160), 2)[None] % 8
+    assert (scores[same] >= made.cutoff).mean() > 0.95
+    assert (scores[~same] < made.cutoff).mean() > 0.95
+    assert calibrate(images, texts, image_of).cutoff == made.cutoff
+
+
+def test_pictures_that_could_not_be_read_are_left_out():
+    images, texts, image_of = planted(0)
+    images[:5] = np.nan
+    made = calibrate(images, texts, image_of)
+    assert np.isfinite(made.images).all()
+    assert np.isfinite(made.cutoff)
+    with pytest.raises(PolyglanceError, match="at least 8 images"):
+        calibrate(images[:12], texts[:14], image_of[:14])
+
+
+@pytest.fixture
+def with_background(model_folder: Path, tmp_path: Path, monkeypatch) -> Path:
+    """A copy of the model whose background makes any picture fit nothing."""
+    folder = tmp_path / "calibrated"
+    shutil.copytree(model_folder, folder)
+    vectors = normalise(np.random.default_rng(0).normal(size=(40, 16)))
+    add_background(folder, Background(vectors, vectors, 1e6))
+    return folder
+
+
+def test_a_background_is_part_of_the_model(model, with_background):
+    found = load(with_background)
+    assert found.id != model.id
+    assert found.background is not None
+    assert found.background.cutoff == 1e6
+    assert model.background is None
+    (with_background / "background.npz").write_bytes(b"no numbers")
+    with pytest.raises(PolyglanceError, match=r"background\.npz: is damaged or was changed"):
+        load(with_background)
+    with pytest.raises(PolyglanceError, match="embeddings of dimension 16, and the background"):
+        add_background(model.folder, Background(np.ones((9, 3)), np.ones((9, 3)), 0.0))
+
+
+def test_nothing_looks_like_that(run, pictures, with_background):
+    options = ("search", "--model", with_background, pictures, "red dog")
+    result = run(*options)
+    assert result.stdout == ""
+    assert "nothing here looks like that; --all shows what comes closest" in result.stderr
+    found = json.loads(run(*options, "--json", "-").stdout)["queries"][0]
+    assert (found["hits"], found["hidden"]) == ([], 6)
+    assert len(run(*options, "--all").stdout.splitlines()) == 6
+    result = run(*options, "dog")
+    assert "'dog': nothing here looks like that" in result.stderr
+
+
+def test_scores_are_calibrated_and_cut(run, pictures, with_background):
+    model = load(with_background)
+    paths = sorted(pictures.rglob("*.[pP]*"), key=lambda path: path.name)
+    text = model.encode_text("red dog")
+    expected = model.background.calibrated(model.encode_images(paths), text)[:, 0]
+    order = np.argsort(-expected)
+    cutoff = float(expected[order[2]]) - 1e-3
+    vectors = model.background.images
+    add_background(with_background, Background(vectors, vectors, cutoff))
+    options = ("search", "--model", with_background, pictures, "red dog", "--json", "-")
+    found = json.loads(run(*options).stdout)["queries"][0]
+    assert [Path(hit["path"]).name for hit in found["hits"]] == [paths[i].name for i in order[:3]]
+    assert found["hidden"] == 3
+    assert [hit["score"] for hit in found["hits"]] == pytest.approx(expected[order[:3]], abs=5e-3)
+    similarity = model.similarity(model.encode_images(paths), text)[:, 0]
+    assert [hit["similarity"] for hit in found["hits"]] == pytest.approx(
+        similarity[order[:3]], abs=1e-3
+    )
+
+
+def test_a_picture_alone_is_never_cut(run, pictures, with_background):
+    options = ("--like", pictures / "1.PNG", "--top", "1")
+    found = run("search", "--model", with_background, pictures, *options)
+    assert found.stdout.split("\t")[1] == f"{pictures / '1.PNG'}\n"
+
+
+def test_the_command_calibrates_on_a_dataset(run, tmp_path):
+    _, data = trained(tmp_path, "nce", "global", "training.epochs=12")
+    result = run("export", tmp_path / "run", "--onnx", tmp_path / "out", "--background", data)
+    assert "calibrated: on 'val', pictures fit from a score of" in result.stdout
+    made = load(tmp_path / "out")
+    dataset = polyglance.load_dataset(data)
+    again = background_of(made, dataset.split("val"))
+    assert again.cutoff == pytest.approx(made.background.cutoff)
+    assert made.background.images.shape == (4, 16)
+    with pytest.raises(PolyglanceError, match="no split 'tset'"):
+        run(
+            *("export", tmp_path / "run", "--onnx", tmp_path / "no"),
+            *("--background", data, "--split", "tset"),
+        )
+    assert not (tmp_path / "no").exists()
+
+
+def test_no_captions_in_the_models_languages(tmp_path, model):
+    other, data = trained(tmp_path, "nce")
+    found = exported(tmp_path, other)
+    found.manifest.languages[:] = ["zh"]
+    with pytest.raises(PolyglanceError, match=r"no captions in the model's languages \(zh\)"):
+        background_of(found, polyglance.load_dataset(data))
