@@ -82,6 +82,9 @@ def search_command(
     show: Annotated[
         bool, typer.Option("--open", help="Open what was found in the system's viewer.")
     ] = False,
+    thumbnails: Annotated[
+        bool, typer.Option(help="On a terminal, show small images of what was found.")
+    ] = True,
     font: Annotated[
         list[Path] | None, typer.Option(help="Font file for the sheet's texts; may be repeated.")
     ] = None,
@@ -169,7 +172,7 @@ def search_command(
     if json == "-":
         typer.echo(json_module.dumps(found.as_dict(), ensure_ascii=False, indent=2))
     else:
-        print_hits(found, null)
+        print_hits(found, null, thumbnails)
         if json is not None:
             found.write_json(Path(json))
     print_unreadable(found.gallery)

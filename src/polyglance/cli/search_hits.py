@@ -16,14 +16,19 @@ if TYPE_CHECKING:
     from polyglance.gallery import QueryResult, SearchResults
 
 
-def print_hits(found: "SearchResults", null: bool) -> None:
+def print_hits(found: "SearchResults", null: bool = False, thumbnails: bool = False) -> None:
     """Tables on a terminal; on a pipe `score<TAB>path`, with several queries also the query.
 
-    With `null`, paths alone, exact to the byte, with a zero byte behind each.
+    Args:
+        found: the results.
+        null: whether to print paths alone, exact to the byte, with a zero byte behind each.
+        thumbnails: whether to show small images above a table.
     """
     table = sys.stdout.isatty() and not null
     for result in found:
         if table:
+            if thumbnails and found.gallery.has_files:
+                _print_thumbnails([hit.path for hit in result.hits])
             _print_table(result)
         else:
             _print_lines(result, null, len(found) > 1)
@@ -42,6 +47,16 @@ def _print_lines(result: "QueryResult", null: bool, several: bool) -> None:
         else:
             score = f"{hit.score:.4f}\t".encode()
             typer.echo(score + path_bytes(hit.path) + last.encode())
+
+
+def _print_thumbnails(paths: Sequence[Path]) -> None:
+    import shutil
+
+    from polyglance.gallery.graphics import protocol, thumbnails
+
+    for part in thumbnails(paths, protocol(), shutil.get_terminal_size().columns):
+        sys.stdout.write(part)
+    sys.stdout.flush()
 
 
 def _print_table(result: "QueryResult") -> None:

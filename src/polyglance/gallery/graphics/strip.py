@@ -1,0 +1,60 @@
+"""Thumbnails of what was found, side by side."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from PIL import Image, ImageOps
+
+from polyglance.data.images import reading
+from polyglance.errors import ImageProblem
+from polyglance.gallery.graphics.protocols import blocks, iterm2, kitty, sixel
+
+WIDTH, HEIGHT, GAP = 18, 9, 1
+"""Characters of a thumbnail and between two."""
+CELL = (10, 20)
+"""Pixels of a character, as most terminals have them, or about so."""
+LINES = 2
+"""Rows of thumbnails of a query at most."""
+EMPTY = (128, 128, 128)
+"""Of a picture that is gone by now."""
+
+
+def thumbnails(paths: Sequence[Path], protocol: str, columns: int) -> Iterator[str]:
+    """Rows of thumbnails with their ranks below, as a terminal shows them.
+
+    Args:
+        paths: of images, best first.
+        protocol: one of `terminal.PROTOCOLS`.
+        columns: width of the terminal.
+    """
+    beside = (columns + GAP) // (WIDTH + GAP)
+    if protocol == "none" or beside < 1:
+        return
+    for start in range(0, min(len(paths), beside * LINES), beside):
+        part = paths[start : start + beside]
+        yield _shown(part, protocol)
+        ranks = [str(rank).ljust(WIDTH + GAP) for rank in range(start + 1, start + 1 + len(part))]
+        yield "".join(ranks).rstrip() + "\n"
+
+
+def _shown(paths: Sequence[Path], protocol: str) -> str:
+    unit = (1, 2) if protocol == "blocks" else CELL
+    columns = len(paths) * (WIDTH + GAP) - GAP
+    image = Image.new("RGB", (columns * unit[0], HEIGHT * unit[1]))
+    for number, path in enumerate(paths):
+        size = (WIDTH * unit[0], HEIGHT * unit[1])
+        image.paste(_thumbnail(path, size), (number * (WIDTH + GAP) * unit[0], 0))
+    if protocol == "kitty":
+        return kitty(image, columns, HEIGHT)
+    if protocol == "iterm2":
+        return iterm2(image, columns, HEIGHT)
+    return sixel(image) if protocol == "sixel" else blocks(image)
+
+
+def _thumbnail(path: Path, size: tuple[int, int]) -> Image.Image:
+    """The whole image on black, or grey where it cannot be read."""
+    try:
+        with reading(path, max(size)) as image:
+            return ImageOps.pad(image, size, Image.Resampling.BICUBIC)
+    except ImageProblem:
+        return Image.new("RGB", size, EMPTY)

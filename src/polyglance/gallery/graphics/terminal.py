@@ -1,0 +1,75 @@
+"""Which way of showing pictures a terminal has."""
+
+import os
+import select
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+VARIABLE = "POLYGLANCE_GRAPHICS"
+"""Environment variable that names a protocol, or `none`, where the guess is wrong."""
+PROTOCOLS = ("kitty", "iterm2", "sixel", "blocks", "none")
+_KITTY = ("kitty", "ghostty")
+_ITERM2 = ("iterm.app", "iterm2", "wezterm", "mintty")
+_SIXEL = ("sixel", "mlterm", "foot", "contour", "yaft")
+ANSWER_SECONDS = 0.3
+
+
+def protocol(
+    environment: Mapping[str, str] | None = None, ask: Callable[[], bool] | None = None
+) -> str:
+    """One of `PROTOCOLS`: by the environment, else by what the terminal answers.
+
+    Within tmux and screen, which pass on none of the others, it is half blocks.
+
+    Args:
+        environment: variables; those of the process by default.
+        ask: whether the terminal says that it knows sixel.
+    """
+    variables = os.environ if environment is None else environment
+    if (named := variables.get(VARIABLE, "").lower()) in PROTOCOLS:
+        return named
+    term = variables.get("TERM", "").lower()
+    names = [variables.get(key, "").lower() for key in ("TERM_PROGRAM", "LC_TERMINAL")]
+    if term == "dumb":
+        return "none"
+    if term.startswith(("tmux", "screen")) or "TMUX" in variables:
+        return "blocks"
+    if "KITTY_WINDOW_ID" in variables or any(
+        one in name for name in (term, *names) for one in _KITTY
+    ):
+        return "kitty"
+    if any(name in _ITERM2 for name in names):
+        return "iterm2"
+    if any(one in term for one in _SIXEL) or (ask or knows_sixel)():
+        return "sixel"
+    return "blocks"
+
+
+def knows_sixel() -> bool:
+    """Ask the terminal for its attributes (DA1): 4 among them is sixel."""
+    try:
+        import termios
+        import tty
+
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return False
+        channel = sys.stdin.fileno()
+        before = termios.tcgetattr(channel)
+    except (ImportError, OSError, ValueError, termios.error):
+        return False
+    try:
+        tty.setcbreak(channel, termios.TCSANOW)
+        sys.stdout.write("\x1b[c")
+        sys.stdout.flush()
+        return "4" in _answer(channel).strip("\x1b[?c").split(";")[1:]
+    finally:
+        termios.tcsetattr(channel, termios.TCSANOW, before)
+
+
+def _answer(channel: int) -> str:
+    found, end = b"", time.monotonic() + ANSWER_SECONDS
+    while not found.endswith(b"c") and (left := end - time.monotonic()) > 0:
+        if select.select([channel], [], [], left)[0]:
+            found += os.read(channel, 1)
+    return found.decode("ascii", "replace")
