@@ -32,6 +32,7 @@ COUNTS = {
     "liwe-large": 13_029_449,
     "mule": 12_077_248,
     "nce": 6_681_280,
+    "nce-e2e": 6_681_280 + 4_752_976,
     "order": 8_385_216,
     "par-embn": 12_077_248,
     "pca": 9_449_248,
@@ -56,6 +57,8 @@ COUNTS = {
     "vse-infinity": 13_666_604,
     "vse-infinity-bert": None,
     "vse-infinity-grid": 12_484_396,
+    # The kernels of EfficientNet-Lite2; its batch norm is not trained.
+    "vse-infinity-grid-e2e": 12_484_396 + 4_752_976,
     "vse0": 8_385_216,
     "vsepp": 8_385_216,
     "vsepp-improved": 13_641_196,

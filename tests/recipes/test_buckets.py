@@ -4,7 +4,8 @@ import pytest
 
 from polyglance.recipes import check_recipe, load_recipe, recipe_names
 
-OURS, SORTED = {"nce", "sentence-nce", "polyglance-base"}, {"nce"}
+OURS = {"nce", "nce-e2e", "sentence-nce", "polyglance-base"}
+SORTED = {"nce", "nce-e2e"}
 OLD = "name: mine\npaper: none\nsummary: none\ntext: {hidden: 1024}\n"
 
 

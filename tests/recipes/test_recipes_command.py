@@ -104,7 +104,7 @@ def leaves(value, prefix=""):
 @pytest.mark.parametrize("name", recipe_names())
 def test_fields_are_all_of_a_recipe(name):
     paths = {re.sub(r"\[[^]]*\]", "", row[0]) for row in field_rows()}
-    optional = {"captioning", "consensus", "naming", "transfer", "translation"}
+    optional = {"image.backbone", "captioning", "consensus", "naming", "transfer", "translation"}
     assert set(leaves(load_recipe(name).model_dump(mode="json"))) - optional <= (
         paths | {"training.multipliers.text.encoder", "training.multipliers.text.words"}
     )
@@ -158,6 +158,8 @@ def test_a_default_can_be_set_as_it_is_shown(row):
     for section in ("captioning", "consensus"):
         if path.startswith(f"{section}."):
             chosen[section] = {}
+    if path.startswith("image.backbone."):
+        chosen["image"] = {"backbone": {}}
     without = Recipe.model_validate(chosen)
     with_default = merge(chosen, parse_overrides([f"{plain}={default}"]))
     assert check_recipe(with_default, "plain") == without

@@ -15,8 +15,9 @@ from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.index import indexed_files, indexed_folder
 from polyglance.runtime import ExportedModel
 from polyglance.sets import NO_SINGLE_VECTOR
-from polyglance.vision.extract import check_images, extract, load_features
+from polyglance.vision.extract import check_images, load_features
 from polyglance.vision.features import Features
+from polyglance.vision.image_files import ImageFiles
 
 if TYPE_CHECKING:
     from polyglance.models import Model
@@ -88,7 +89,7 @@ def gallery_of_files(
         raise PolyglanceError("there are no images to search")
     if isinstance(model, ExportedModel):
         return indexed_files(model, files, cache, show_progress)
-    return _encode(model, files, extract(files, feature, cache, show_progress=show_progress))
+    return _encode(model, files, model.read_files(files, cache, show_progress), show_progress)
 
 
 def gallery_of_dataset(
@@ -117,7 +118,12 @@ def gallery_of_dataset(
     return replace(found, has_files=has_files)
 
 
-def _encode(model: "Model | ExportedModel", files: list[Path], features: Features) -> Gallery:
+def _encode(
+    model: "Model | ExportedModel",
+    files: list[Path],
+    features: Features | ImageFiles,
+    show_progress: bool | None = False,
+) -> Gallery:
     rows = np.flatnonzero(features.available)
     if not len(rows):
         path, reason = features.problems[0]
@@ -126,9 +132,10 @@ def _encode(model: "Model | ExportedModel", files: list[Path], features: Feature
     paths = sorted(first, key=Path.as_posix)
     chosen = np.array([first[path] for path in paths])
     if isinstance(model, ExportedModel):
+        assert isinstance(features, Features)
         embeddings = model.encode_stored(features, chosen)
     else:
-        embeddings = model.encode_features(features, chosen)
+        embeddings = model.encode_features(features, chosen, show_progress=show_progress)
     if not np.isfinite(embeddings).all():
         raise PolyglanceError("the model gave an image a vector that is not finite; train again")
     content = [str(features.keys[row]) for row in chosen]

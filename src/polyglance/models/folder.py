@@ -34,7 +34,8 @@ def read_config(folder: Path, with_weights: bool = False) -> Parts:
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise PolyglanceError(f"{where}: not a model of format {FORMAT}; train it again")
     recipe = check_recipe(config.get("recipe"), where)
-    refuse_foreign_feature(recipe.image.feature, where)
+    if recipe.image.backbone is None:  # else the network is in the folder
+        refuse_foreign_feature(recipe.image.feature, where)
     recipe = located(recipe, folder)
     dim, languages = config.get("feature_dim"), config.get("languages")
     if type(dim) is not int or dim < 1:

@@ -1,7 +1,7 @@
 """`Model`: what users load, encode with and save."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -25,9 +25,12 @@ from polyglance.similarity import scores
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch
 from polyglance.text.reading import read_ids, warn_of_unknown
 from polyglance.trust import trusting
-from polyglance.vision.extract import extract, load_features
+from polyglance.vision.extract import check_images, extract, load_features
 from polyglance.vision.features import Features
+from polyglance.vision.image_files import ImageFiles, check_files
 
+SEEN_AT_A_TIME = 16
+"""Images that a network in the tower sees at a time."""
 IMAGES_AT_A_TIME, TEXTS_AT_A_TIME = 64, 512
 """Sets padded at a time where a model scores them."""
 
@@ -206,15 +209,58 @@ class Model:
         with as_files(images) as (paths, names):
             called = dict(zip(paths, names, strict=True))
             try:
-                found = extract(
-                    paths, feature, cache, show_progress=show_progress, skip_unreadable=skip
-                )
+                found = self.read_files(paths, cache, show_progress, skip)
+                result = self.encode_available(found, show_progress)
             except ImageProblem as problem:
                 raise ImageProblem(Path(called[problem.path]), problem.reason) from None
         for path, reason in found.problems:
             message = f"{called[path]}: skipped, {reason}"
             warnings.warn(message, UnreadableImageWarning, stacklevel=2)
-        return self.encode_available(found)
+        return result
+
+    def read_files(
+        self,
+        paths: Sequence[Path],
+        cache: Path | None = None,
+        show_progress: bool | None = None,
+        skip_unreadable: bool = True,
+    ) -> Features | ImageFiles:
+        """What the image tower takes of files: their features, or where it sees them itself.
+
+        Args:
+            paths: of the images.
+            cache: where features are kept; None is the XDG cache.
+            show_progress: None shows a bar on a terminal where it takes long.
+            skip_unreadable: whether unreadable images are listed in `problems`; else the first is
+                raised.
+        """
+        network, feature = self.network.image.backbone, self.recipe.image.feature
+        if network is None:
+            return extract(
+                paths,
+                feature,
+                cache,
+                show_progress=show_progress,
+                skip_unreadable=skip_unreadable,
+            )
+        problems = check_files(paths, show_progress, skip_unreadable)
+        return network.files(feature, list(paths), problems)
+
+    def read_dataset(
+        self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
+    ) -> Features | ImageFiles:
+        """The same of a dataset's images, in their order.
+
+        Args:
+            dataset: whose images.
+            cache: where features are kept; None is the XDG cache.
+            show_progress: None shows a bar on a terminal where it takes long.
+        """
+        feature = self.recipe.image.feature
+        if self.network.image.backbone is None:
+            return load_features(dataset, feature, cache, show_progress=show_progress)
+        check_images(dataset, feature)
+        return self.read_files(dataset.paths(), cache, show_progress)
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
@@ -226,35 +272,64 @@ class Model:
             cache: where features are kept; None is the XDG cache.
             show_progress: None shows a bar on a terminal where it takes long.
         """
-        features = load_features(
-            dataset, self.recipe.image.feature, cache, show_progress=show_progress
+        return self.encode_available(
+            self.read_dataset(dataset, cache, show_progress), show_progress
         )
-        return self.encode_available(features)
 
-    def encode_available(self, features: Features) -> Embeddings:
+    def encode_available(
+        self, features: Features | ImageFiles, show_progress: bool | None = False
+    ) -> Embeddings:
         """Embeddings of all images of `features`, [N, D]; NaN for those without features."""
         result = self._missing(self.network.image_sizes(features.lengths))
         rows = np.flatnonzero(features.available)
-        result[rows] = self.encode_features(features, rows)
+        result[rows] = self.encode_features(features, rows, show_progress=show_progress)
         return result
 
     def encode_features(
-        self, features: Features, rows: np.ndarray, batch_size: int = 512
+        self,
+        features: Features | ImageFiles,
+        rows: np.ndarray,
+        batch_size: int = 512,
+        show_progress: bool | None = False,
     ) -> Embeddings:
         """Embeddings of images, float32 [n, D].
 
         Args:
-            features: of the images and perhaps others.
+            features: of the images and perhaps others, or their files.
             rows: [n], the images wanted.
-            batch_size: images encoded at a time.
+            batch_size: images encoded at a time, of features.
+            show_progress: None shows a bar on a terminal where it takes long; of files only.
         """
         self.check_features(features)
         result = self._missing(self.network.image_sizes(features.lengths[rows]))
-        with torch.inference_mode():
-            for start in range(0, len(rows), batch_size):
-                batch = move(to_tensors(features, rows[start : start + batch_size]), self.device)
-                result[start : start + batch_size] = _to_numpy(self.network.embed_images(*batch))
+        done = 0
+        shown = show_progress if isinstance(features, ImageFiles) else False
+        with torch.inference_mode(), Bar("images", len(rows), "img", shown) as bar:
+            for parts in self.image_parts(features, rows, batch_size):
+                count = len(parts[0])
+                result[done : done + count] = _to_numpy(self.network.embed_images(*parts))
+                done += count
+                bar.advance(count)
         return result
+
+    @torch.inference_mode()
+    def image_parts(
+        self, features: Features | ImageFiles, rows: np.ndarray, batch_size: int = 512
+    ) -> Iterator[tuple[torch.Tensor, ...]]:
+        """What the tower takes of images, some at a time: ([n, F],) or ([n, K, F], lengths [n]).
+
+        Args:
+            features: of the images and perhaps others, or their files.
+            rows: the images wanted.
+            batch_size: images at a time, of features.
+        """
+        if isinstance(features, ImageFiles):
+            assert self.network.image.backbone is not None
+            for pixels in features.batches(rows, SEEN_AT_A_TIME):
+                yield self.network.image.backbone(torch.from_numpy(pixels).to(self.device))
+            return
+        for start in range(0, len(rows), batch_size):
+            yield move(to_tensors(features, rows[start : start + batch_size]), self.device)
 
     def similarity(self, images: Embeddings, texts: Embeddings) -> np.ndarray:
         """Scores [n, m] of n images and m texts as this model encodes them; higher is closer.
@@ -282,7 +357,7 @@ class Model:
             return VectorSets.empty(lengths, self.dim)
         return np.full((len(lengths), self.dim), np.nan, np.float32)
 
-    def check_features(self, features: Features) -> None:
+    def check_features(self, features: Features | ImageFiles) -> None:
         """Features of another dimension or form than the model's are an error."""
         if self.attends and features.form == "global":
             raise PolyglanceError(f"features '{features.name}': {ONE_VECTOR}")

@@ -121,12 +121,29 @@ class Augmenter:
             return parts
         vectors, lengths = parts
         whole = lengths.numpy() if every is None else every
-        keep = keep_vectors(whole, self.recipe, self._generator(update, stream))[part]
-        keep = keep[:, : vectors.shape[1]]
-        order, kept = (torch.from_numpy(part) for part in compact(keep))
+        order, kept = self.kept_vectors(update, stream, whole, part, vectors.shape[1])
         # Rows of a flat index are copied whole: twice as fast as two indices.
         rows = order + torch.arange(len(order)).unsqueeze(1) * vectors.shape[1]
         return vectors.flatten(0, 1).index_select(0, rows.flatten()).unflatten(0, rows.shape), kept
+
+    def kept_vectors(
+        self, update: int, stream: int, lengths: np.ndarray, part: slice, longest: int
+    ) -> tuple[Tensor, Tensor]:
+        """Which vectors of sets stay: places [b, K'], in order, and how many [b].
+
+        Args:
+            update: number of the update.
+            stream: part of the update that draws on its own.
+            lengths: [B] ≥ 1, of the sets of the whole batch.
+            part: b of them.
+            longest: of these.
+        """
+        if self.recipe.vector_drop:
+            keep = keep_vectors(lengths, self.recipe, self._generator(update, stream))[part]
+        else:
+            keep = (np.arange(longest) < lengths[:, None])[part]
+        order, kept = compact(keep[:, :longest])
+        return torch.from_numpy(order), torch.from_numpy(kept)
 
     def captions(
         self, update: int, stream: int, rows: np.ndarray, language: str | None

@@ -14,8 +14,8 @@ from polyglance.models import Model
 from polyglance.recipes.schema import BesideRecipe, ImageSampling, Recipe
 from polyglance.text.embedders import EncodedTexts
 from polyglance.training.by_language import ByLanguage
-from polyglance.vision.extract import load_features
 from polyglance.vision.features import Features
+from polyglance.vision.image_files import ImageFiles
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Beside:
     """Things, each with images that have the same names: `images[i]` are rows of `features`."""
 
     recipe: BesideRecipe
-    features: Features
+    features: Features | ImageFiles
     images: list[np.ndarray]
     texts: EncodedTexts
     names: ByLanguage
@@ -83,7 +83,7 @@ def build_beside(
     assert isinstance(model.recipe.sampling, ImageSampling)
     settings = model.recipe.sampling.beside
     assert settings is not None
-    features = load_features(part, model.recipe.image.feature, cache, show_progress=show_progress)
+    features = model.read_dataset(part, cache, show_progress)
     model.check_features(features)
     keep = features.available[table.image]
     if readable is not None:

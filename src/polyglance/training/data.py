@@ -13,7 +13,7 @@ from polyglance.data.more import with_more
 from polyglance.data.text_only import text_only_captions
 from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError
-from polyglance.models.model import Model, to_tensors
+from polyglance.models.model import Model
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
 from polyglance.recipes.schema.recipe import IN_PIECES
@@ -25,11 +25,15 @@ from polyglance.training.beside import Beside, build_beside, open_beside
 from polyglance.training.classes import start_classes
 from polyglance.training.conditions import select_captions
 from polyglance.training.tuple_texts import TupleTexts, learn_languages, read_tuple_texts
-from polyglance.vision.extract import load_features
+from polyglance.vision.extract import check_images, load_features
 from polyglance.vision.features import Features
+from polyglance.vision.image_files import ImageFiles, check_files
+from polyglance.vision.image_network import ImageNetwork
 
 STATISTICS_FROM = 20_000
 """Images that are enough for the mean and deviation of features."""
+STATISTICS_SEEN = 1000
+"""The same where the network in the tower has to see them first."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class TrainingData:
 
     ids: Ragged
     image: np.ndarray
-    features: Features
+    features: Features | ImageFiles
     languages: list[str]
     grounded: int
     continues: np.ndarray | None = None
@@ -119,7 +123,7 @@ def prepare(
         recipe.data.train_split
     )
     beside = open_beside(recipe, cache)
-    features = load_features(part, recipe.image.feature, cache, show_progress=show_progress)
+    features = training_images(recipe, part, cache, show_progress)
     table, grounded = _captions(recipe, part, features)
     # A vocabulary has words of the captions' languages; pieces of words are of any.
     readable = None if recipe.text.embedder.kind in IN_PIECES else set(table.languages)
@@ -135,9 +139,12 @@ def prepare(
     _check_words(words, table, part)
     built_from = TrainingTexts(table, words, dataset, cache, show_progress, assign_tokens)
     started = start(recipe, built_from, features.dim)
+    network = started.model.network.image.backbone
+    if network is not None and started.fresh:
+        network.load_pretrained()
     if recipe.image.standardise and started.fresh:
         rows = np.unique(table.image[:grounded])
-        started.model.network.image.standardise(*_statistics(features, rows))
+        started.model.network.image.standardise(*_statistics(started.model, features, rows))
     if started.fresh:
         start_classes(started.model, cache)
         learn_languages(started.model, tuples)
@@ -162,7 +169,30 @@ def prepare(
     return started, data
 
 
-def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[CaptionTable, int]:
+def training_images(
+    recipe: Recipe, part: Dataset, cache: Path | None = None, show_progress: bool | None = None
+) -> Features | ImageFiles:
+    """Features of the training images, or their files where the tower sees them itself.
+
+    Args:
+        recipe: the system.
+        part: the training split.
+        cache: where features are kept.
+        show_progress: None shows bars on a terminal where it takes long.
+    """
+    feature = recipe.image.feature
+    if recipe.image.backbone is None:
+        return load_features(part, feature, cache, show_progress=show_progress)
+    check_images(part, feature)
+    with torch.device("meta"):  # which takes neither memory nor random numbers
+        network = ImageNetwork(recipe.image, recipe.image.backbone)
+    paths = part.paths()
+    return network.files(feature, paths, check_files(paths, show_progress))
+
+
+def _captions(
+    recipe: Recipe, part: Dataset, features: Features | ImageFiles
+) -> tuple[CaptionTable, int]:
     """Captions to train on, and how many, from the first, are ranked against images.
 
     Conditions come first, then only captions of readable images are kept.
@@ -184,7 +214,7 @@ def _captions(recipe: Recipe, part: Dataset, features: Features) -> tuple[Captio
     return chosen.join(table.take(others)), len(chosen)
 
 
-def _readable(table: CaptionTable, features: Features, part: Dataset) -> CaptionTable:
+def _readable(table: CaptionTable, features: Features | ImageFiles, part: Dataset) -> CaptionTable:
     """Captions whose image has features; none at all is an error."""
     if not len(table):
         raise PolyglanceError(
@@ -194,7 +224,7 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
     keep = np.flatnonzero(features.available[table.image])
     if not len(keep):
         path, reason = features.problems[0]
-        if features.name.startswith("imported/"):
+        if isinstance(features, Features) and features.name.startswith("imported/"):
             raise PolyglanceError(
                 f"{features.store.folder}: holds none of the {len(part)} of the training split "
                 f"(the first is '{path.name}'); import their features"
@@ -206,7 +236,7 @@ def _readable(table: CaptionTable, features: Features, part: Dataset) -> Caption
     return table.take(keep)
 
 
-def tell_problems(features: Features, part: Dataset) -> None:
+def tell_problems(features: Features | ImageFiles, part: Dataset) -> None:
     """Say on stderr which images are left out, and why."""
     if features.problems and features.name.startswith("imported/"):
         print(
@@ -236,14 +266,16 @@ def _check_words(words: list[list[str]], table: CaptionTable, part: Dataset) -> 
             )
 
 
-def _statistics(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+def _statistics(
+    model: Model, features: Features | ImageFiles, rows: np.ndarray
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Mean and deviation [F] of the features of images `rows`."""
-    rows = rows[:: max(1, len(rows) // STATISTICS_FROM)]
+    enough = STATISTICS_SEEN if isinstance(features, ImageFiles) else STATISTICS_FROM
+    rows = rows[:: max(1, len(rows) // enough)]
     total, squares = torch.zeros(2, features.dim, dtype=torch.double).unbind()
     count = 0
-    for start in range(0, len(rows), 512):
-        vectors, *rest = to_tensors(features, rows[start : start + 512])
-        vectors = vectors.double().reshape(-1, features.dim)
+    for vectors, *rest in model.image_parts(features, rows):
+        vectors = vectors.cpu().double().reshape(-1, features.dim)
         total, squares = total + vectors.sum(0), squares + vectors.pow(2).sum(0)
         count += int(rest[0].sum()) if rest else len(vectors)
     mean = total / count

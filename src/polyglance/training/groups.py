@@ -6,6 +6,7 @@ from typing import Any
 from torch import nn
 
 from polyglance.errors import PolyglanceError
+from polyglance.models import Model
 from polyglance.registry import nearest
 
 
@@ -18,6 +19,14 @@ def check_multipliers(network: nn.Module, multipliers: Mapping[str, float]) -> N
                 f"training.multipliers: no parameter begins with '{prefix}'"
                 f"{nearest(prefix, _prefixes(names))}"
             )
+
+
+def all_multipliers(model: Model) -> dict[str, float]:
+    """The recipe's multipliers, and those of an image network in the tower behind them."""
+    network = model.network.image.backbone
+    own = {} if network is None else network.multipliers
+    own = {f"image.backbone.{part}".rstrip("."): value for part, value in own.items()}
+    return own | model.recipe.training.multipliers
 
 
 def parameter_groups(

@@ -29,7 +29,8 @@ from polyglance.training.distributed.copies import copy_weights
 from polyglance.training.distributed.join import joined
 from polyglance.training.distributed.parallel import in_parallel
 from polyglance.training.folder import check_folder, lock_run, run_fingerprint
-from polyglance.training.groups import check_multipliers, parameter_groups
+from polyglance.training.groups import all_multipliers, check_multipliers, parameter_groups
+from polyglance.training.images import prepared
 from polyglance.training.log import RunLog
 from polyglance.training.optimizer import build_optimizer, clip_gradients
 from polyglance.training.samplers import Sampler, samplers
@@ -191,7 +192,7 @@ class Trainer:
         self.recipe, self.device = self.model.recipe.training, self.model.device
         for module in step.modules.values():
             module.to(self.device)
-        groups = parameter_groups(step.modules, self.recipe.multipliers)
+        groups = parameter_groups(step.modules, all_multipliers(self.model))
         self.weights = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = build_optimizer(groups, self.recipe)
         self.scaler = gradient_scaler(self.recipe.precision, self.device)
@@ -221,12 +222,13 @@ class Trainer:
                 )
             # The last run may have been killed between a checkpoint and what was due then.
             self._settle()
-            for batch in self.sampler.batches(self.done.update):
+            batches = self.sampler.batches(self.done.update)
+            for batch, read in prepared(self.step, batches, self.done.update):
                 if self.done.finished:
                     break
+                self.step.thaw(self.done.update)
                 with enough_memory(self.device, self._less_memory()):
-                    prepared = self.step.prepare(self.done.update, batch)
-                    self._update(move(prepared, self.device), self.step.size(batch))
+                    self._update(move(read, self.device), self.step.size(batch))
                 self._settle()
         self.model.network.eval()
         if self.team.leads:

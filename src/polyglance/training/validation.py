@@ -22,7 +22,6 @@ from polyglance.sets import Embeddings
 from polyglance.text.embedders import EncodedTexts
 from polyglance.training.distributed import ALONE, Team
 from polyglance.training.distributed.encode import encode_images, encode_tokens, similarity
-from polyglance.vision.extract import load_features
 
 
 class Validation:
@@ -55,8 +54,7 @@ class Validation:
         present = set(part.languages)
         self.evaluated = [code for code in languages or model.languages if code in present]
         self.kinds = validation_kinds(model.recipe.data, part, self.evaluated)
-        feature = model.recipe.image.feature
-        self._features = load_features(part, feature, cache)
+        self._features = model.read_dataset(part, cache)
         model.check_features(self._features)
         self._tokens: dict[tuple[str | None, tuple[str, ...]], EncodedTexts] = {}
         self._prepare()

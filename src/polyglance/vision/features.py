@@ -63,6 +63,10 @@ class Features:
         find = self.gather_global if self.form == "global" else self.gather_set
         return find(indices, dtype)
 
+    def sample(self, row: int) -> np.ndarray:
+        """What tells an image's features from others, for a digest."""
+        return np.asarray(self.gather(np.array([row]))[0])
+
     def gather_global(self, indices: np.ndarray, dtype: DTypeLike = np.float32) -> np.ndarray:
         """Vectors of the images at `indices` [n], [n, dim]."""
         start, _ = self._select(indices)

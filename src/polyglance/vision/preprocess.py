@@ -38,11 +38,14 @@ class Preprocessing:
 
 def preprocess(image: Image.Image, how: Preprocessing) -> np.ndarray:
     """The network's input, float32 [3, size, size], of an RGB image."""
+    return to_pixels(cut_out(image, how), how)
+
+
+def cut_out(image: Image.Image, how: Preprocessing) -> Image.Image:
+    """What the network sees of an RGB image, size × size."""
     if how.squash:
-        image = image.resize((how.size, how.size), Image.Resampling[how.interpolation.upper()])
-    else:
-        image = _centre(resize_short_side(image, how), how.size, how.size)
-    return to_pixels(image, how)
+        return image.resize((how.size, how.size), Image.Resampling[how.interpolation.upper()])
+    return _centre(resize_short_side(image, how), how.size, how.size)
 
 
 def to_pixels(image: Image.Image, how: Preprocessing) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The image tower: precomputed features → the joint space."""
+"""The image tower: features, precomputed or of a network in it → the joint space."""
 
 import torch
 from torch import Tensor, nn
@@ -7,6 +7,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import ImageRecipe
 from polyglance.vision.heads import build_head
+from polyglance.vision.image_network import build_image_network
 from polyglance.vision.mixture import build_mixture
 from polyglance.vision.set_attention import SetAttention
 
@@ -32,6 +33,7 @@ class ImageTower(nn.Module):
         self.output_dropout = nn.Dropout(recipe.output_dropout)
         self.normalise = recipe.normalise
         self.pooling = build_pooling(recipe.pooling, dim)
+        self.backbone = build_image_network(recipe)
 
     @property
     def fixed(self) -> int:

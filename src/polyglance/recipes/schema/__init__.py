@@ -19,6 +19,7 @@ from polyglance.recipes.schema.embedders import (
     VectorsEmbedderRecipe,
 )
 from polyglance.recipes.schema.image import (
+    BackboneRecipe,
     BatchNormMlpHead,
     ClassesHead,
     HeadRecipe,
@@ -86,6 +87,7 @@ from polyglance.sections import Section, Variant, kind_of, variants_of
 __all__ = [
     "AnyLossRecipe",
     "AugmentRecipe",
+    "BackboneRecipe",
     "BatchNormMlpHead",
     "BesideRecipe",
     "BiGruRecipe",

@@ -1,8 +1,8 @@
 """The image tower of a recipe."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from polyglance.sections import Kinds, Section, Variant
 
@@ -55,12 +55,49 @@ HeadRecipe = Annotated[
 ]
 
 
+class BackboneRecipe(Section):
+    """The image network in the tower, trained with it (Chen et al. 2021, VSE∞, grid rows).
+
+    Its batch norm stays as it came. Images are decoded while the network trains.
+    """
+
+    name: str | None = Field(None, description="the network; null is that of image.feature")
+    train: Literal["none", "last", "all"] = Field(
+        "all", description="stages that are trained: none, the last, or all"
+    )
+    input_size: Annotated[int, Field(ge=32, le=2048)] | None = Field(
+        None, description="pixels of a side; null is the network's own"
+    )
+    squash: bool = Field(
+        False, description="images lose their proportions instead of their ends, as in VSE∞'s code"
+    )
+    smallest_crop: float = Field(
+        0.6, gt=0, le=1, description="share of a side that a crop in training has at least"
+    )
+    flip: bool = Field(True, description="every other image is mirrored in training")
+    frozen_epochs: int = Field(1, ge=0, description="first epochs in which it is not trained")
+    stage_epochs: int = Field(
+        0, ge=0, description="epochs that each stage waits for the one behind it; 0 is none"
+    )
+    multiplier: float = Field(0.1, ge=0, description="factor of lr, of the last stage")
+    lower_multiplier: float = Field(0.1, ge=0, description="factor of lr, of all other stages")
+    chunk: Annotated[int, Field(ge=1)] | None = Field(
+        None,
+        description="images whose activations are in memory at a time, the others' being computed "
+        "again; null is all of a batch",
+    )
+
+
 class ImageRecipe(Section):
-    """The image tower: precomputed features → joint space."""
+    """The image tower: precomputed features, or those of a network in it → joint space."""
 
     feature: str = Field(
         "efficientnet-lite2/global",
         description="EXTRACTOR/global, /grid, /gridN, /tencropN or imported/NAME",
+    )
+    backbone: BackboneRecipe | None = Field(
+        None,
+        description="the feature's network as part of the tower; null is features computed once",
     )
     standardise: bool = Field(False, description="centre and scale features by training statistics")
     unit: bool = Field(False, description="scale features to length 1")
@@ -71,6 +108,24 @@ class ImageRecipe(Section):
     activation: Literal["none", "leaky-relu"] = Field("none", description="after the head")
     normalise: bool = Field(False, description="scale a set's vectors to length 1 before pooling")
     pooling: str = Field("mean", description="how a set of vectors becomes one")
+
+    @model_validator(mode="after")
+    def _one_network(self) -> Self:
+        extractor, _, form = self.feature.rpartition("/")
+        if self.backbone is None:
+            return self
+        name = self.backbone.name
+        if extractor == "imported" or form.startswith("tencrop"):
+            raise ValueError(
+                f"backbone sees images, and feature={self.feature} does not come from one pass "
+                "over them; set feature=efficientnet-lite2/grid, or backbone=null"
+            )
+        if name not in (None, extractor):
+            raise ValueError(
+                f"feature={self.feature} and backbone.name={name} are two networks; "
+                f"set feature={name}/{form}"
+            )
+        return self
 
     @property
     def is_global(self) -> bool:

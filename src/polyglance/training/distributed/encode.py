@@ -15,6 +15,7 @@ from polyglance.sets import Embeddings, VectorSets
 from polyglance.text.embedders import EncodedTexts
 from polyglance.training.distributed.team import Team
 from polyglance.vision.features import Features
+from polyglance.vision.image_files import ImageFiles
 
 TEXTS, IMAGES, SCORED = 256, 512, 64
 """What the model encodes at a time, and the images whose sets it scores at a time."""
@@ -44,13 +45,13 @@ def encode_tokens(
     return _filled(team, result, order, TEXTS, encode)
 
 
-def encode_images(team: Team, model: Model, features: Features) -> Embeddings:
+def encode_images(team: Team, model: Model, features: Features | ImageFiles) -> Embeddings:
     """Embeddings of images, as `Model.encode_available` gives them.
 
     Args:
         team: the processes.
         model: what encodes.
-        features: of the images, the same on all ranks.
+        features: of the images, or their files, the same on all ranks.
     """
     if team.alone:
         return model.encode_available(features)

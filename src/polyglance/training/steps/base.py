@@ -30,6 +30,8 @@ class Step(ABC):
     modules: dict[str, nn.Module]
     splits = False
     team: Team = ALONE
+    decodes: bool = False
+    """Whether `prepare` decodes images, which threads then do ahead."""
 
     def prepare(self, update: int, batch: Any) -> Any:
         """What `outcome` takes, made of what the sampler gives for update number `update`.
@@ -38,6 +40,9 @@ class Step(ABC):
         order. Tensors in tuples, lists and dicts are brought to the model's device.
         """
         return batch
+
+    def thaw(self, update: int) -> None:  # noqa: B027  (most steps freeze nothing)
+        """Called before the outcome of update number `update`: what is frozen may change here."""
 
     @abstractmethod
     def outcome(self, update: int, prepared: Any) -> StepOutcome:

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from polyglance.models import Model
-from polyglance.models.model import read_features
 from polyglance.objectives import build_objective
 from polyglance.objectives.objective import Objective
 from polyglance.precision import autocast
@@ -18,9 +17,14 @@ from polyglance.recipes.schema import ImageSampling
 from polyglance.text.embedders import EncodedTexts, TextBatch
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
+from polyglance.training.images import Pixels, step_images
 from polyglance.training.samplers import ImageBatch, Sampler
 from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.naming import Names, build_naming
+
+
+THINGS = 1
+"""Crops of things are drawn apart from those of captioned images."""
 
 
 class ReadImages(NamedTuple):
@@ -33,6 +37,8 @@ class ReadImages(NamedTuple):
         things: features of N images of the dataset beside.
         names: N texts, or None.
         concepts: names of classes, or None.
+        pixels: of the images, where the network in the tower sees them.
+        thing_pixels: of the things, likewise.
     """
 
     images: tuple[Tensor, ...]
@@ -41,6 +47,8 @@ class ReadImages(NamedTuple):
     things: tuple[Tensor, ...]
     names: TextBatch | None
     concepts: Names | None
+    pixels: Pixels | None = None
+    thing_pixels: Pixels | None = None
 
 
 class _Match(NamedTuple):
@@ -67,6 +75,11 @@ class ImagesStep(Step):
         self.warmup = model.recipe.loss.warmup(sampler.updates_per_epoch)
         self.objective = build_objective(model.recipe.loss)
         self.augmenter = Augmenter(model.recipe, model.embedder, data)
+        per_epoch = sampler.updates_per_epoch
+        self.images = step_images(model, data.features, self.augmenter, per_epoch)
+        self.decodes = self.images.decodes
+        if data.beside is not None:
+            self.things = step_images(model, data.beside.features, None, per_epoch, THINGS)
         self.modules = {"model": model.network, "objective": self.objective}
         self.captions_objective = self.objective.for_captions()
         if self.captions_objective is not self.objective:
@@ -76,25 +89,31 @@ class ImagesStep(Step):
     def size(self, batch: ImageBatch) -> int:
         return len(batch.images)
 
+    def thaw(self, update: int) -> None:
+        self.images.thaw(update)
+
     def prepare(self, update: int, batch: ImageBatch) -> ReadImages:
-        device, data = self.model.device, self.data
-        images = read_features(data.features, batch.images, device)
+        data, every = self.data, slice(None)
+        pixels = self.images.look(update, batch.images)
         rows = batch.captions.T.ravel()
         language = data.languages[rows[0]]
-        texts = names = None
+        texts = names = thing_pixels = None
         things: tuple[Tensor, ...] = ()
         if data.texts is not None:
             texts = _batch(data.texts.read(batch.texts.T.ravel(), self.model.embedder))
         if data.beside is not None:
-            things = read_features(data.beside.features, batch.things, device)
+            thing_pixels = self.things.look(update, batch.things)
+            things = self.things.read(update, 0, batch.things, every, thing_pixels)
             names = _batch(data.beside.texts, batch.names)
         return ReadImages(
-            self.augmenter.images(update, 0, images),
+            self.images.read(update, 0, batch.images, every, pixels),
             (self.augmenter.captions(update, 1, rows, language), language),
             texts,
             things,
             names,
             None if self.naming is None else self.naming.read(update),
+            pixels,
+            thing_pixels,
         )
 
     def outcome(self, update: int, prepared: ReadImages) -> StepOutcome:
@@ -121,7 +140,8 @@ class ImagesStep(Step):
         """What is matched with what; images with captions first."""
         rules, network = self.rules, self.model.network
         with self._half():
-            images = network.embed_images(*_wide(read.images))
+            seen = self.images.see(read.pixels)
+            images = network.embed_images(*_wide(self.images.features(read.images, seen)))
             columns = network.embed_text(*read.captions).chunk(rules.captions)
         for column in columns:
             yield _Match(images, column, self.objective, 1 / len(columns))
@@ -134,7 +154,8 @@ class ImagesStep(Step):
             yield _Match(one, other, self.captions_objective, rules.text_weight)
         if read.names is not None and self.data.beside is not None:
             with self._half():
-                things = network.embed_images(*_wide(read.things))
+                seen = self.things.see(read.thing_pixels)
+                things = network.embed_images(*_wide(self.things.features(read.things, seen)))
                 names = network.embed_text(read.names)
             yield _Match(things, names, self.objective, self.data.beside.recipe.weight)
 

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from polyglance.models import Model, TwoTower
-from polyglance.models.model import read_features
 from polyglance.objectives import build_objective
 from polyglance.objectives.objective import Objective
 from polyglance.precision import autocast
@@ -16,6 +15,7 @@ from polyglance.text.embedders import TextBatch
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
 from polyglance.training.distributed import Share
+from polyglance.training.images import Pixels, step_images
 from polyglance.training.samplers import Sampler, Term
 from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.levels import match_levels
@@ -37,6 +37,8 @@ class TermsStep(Step):
         self.warmup = model.recipe.loss.warmup(sampler.updates_per_epoch)
         self.objective = build_objective(model.recipe.loss)
         self.augmenter = Augmenter(model.recipe, model.embedder, data)
+        self.images = step_images(model, data.features, self.augmenter, sampler.updates_per_epoch)
+        self.decodes = self.images.decodes
         self.modules = {"model": model.network, "objective": self.objective}
         self.writing = build_writing(model, data)
         if self.writing is not None:
@@ -49,9 +51,22 @@ class TermsStep(Step):
     def size(self, batch: list[Term]) -> int:
         return len(batch[0].captions)
 
+    def thaw(self, update: int) -> None:
+        self.images.thaw(update)
+
     def prepare(self, update: int, batch: list[Term]) -> "Read":
-        terms = [self._read_term(term, update, 3 * index) for index, term in enumerate(batch)]
-        return Read(terms, None if self.naming is None else self.naming.read(update, self.team))
+        shown = [self._own_images(term) for term in batch if term.others is None]
+        pixels = self.images.look(update, np.concatenate(shown)) if shown else None
+        terms = [
+            self._read_term(term, update, 3 * index, pixels) for index, term in enumerate(batch)
+        ]
+        names = None if self.naming is None else self.naming.read(update, self.team)
+        return Read(terms, names, pixels)
+
+    def _own_images(self, term: Term) -> np.ndarray:
+        """The images that this process embeds."""
+        image = self.data.image[term.captions]
+        return image[self.team.share(len(image)).rows]
 
     def outcome(self, update: int, prepared: "Read") -> StepOutcome:
         warming_up = update < self.warmup
@@ -60,7 +75,11 @@ class TermsStep(Step):
             for one in {id(one): one for one in used}.values():
                 one.advance()
         losses, collapsed, deviation = [], 0.0, 0.0
+        with self._half():
+            seen = self.images.see(prepared.pixels)
         for read in prepared.terms:
+            if read.others is None:
+                read = read._replace(images=self.images.features(read.images, seen))
             loss, scores, equal = self._loss(read, warming_up)
             losses.append(read.term.weight * loss)
             collapsed += read.term.weight * equal
@@ -113,8 +132,15 @@ class TermsStep(Step):
     def _objective(self, term: Term) -> Objective:
         return self.objective if term.others is None else self.captions_objective
 
-    def _read_term(self, term: Term, update: int, stream: int) -> "ReadTerm":
-        """What a term's loss is made of; `stream` is its part of the update's random numbers."""
+    def _read_term(self, term: Term, update: int, stream: int, pixels: Pixels | None) -> "ReadTerm":
+        """What a term's loss is made of.
+
+        Args:
+            term: the term.
+            update: number of the update.
+            stream: its part of the update's random numbers.
+            pixels: of all images of the update, where they are seen.
+        """
         image = self.data.image[term.captions]
         pairs, part = torch.from_numpy(image), self.team.share(len(image))
         if term.others is not None:
@@ -122,11 +148,9 @@ class TermsStep(Step):
             others = self._read(term.others, part, update, stream + 2, reverse)
             captions = self._read(term.captions, part, update, stream + 1, reverse)
             return ReadTerm(term, pairs, part, (), captions, others)
-        features, own = self.data.features, part.rows
-        parts = read_features(features, image[own], self.model.device)
-        parts = self.augmenter.images(update, stream, parts, features.lengths[image], own)
+        parts = self.images.read(update, stream, image, part.rows, pixels)
         captions = self._read(term.captions, part, update, stream + 1)
-        written = None if self.writing is None else self.writing.read(term.captions[own])
+        written = None if self.writing is None else self.writing.read(term.captions[part.rows])
         return ReadTerm(term, pairs, part, parts, captions, None, written)
 
     def _read(
@@ -164,6 +188,7 @@ class Read(NamedTuple):
 
     terms: list[ReadTerm]
     names: Names | None
+    pixels: Pixels | None = None
 
 
 def reversed_lengths(lengths: Tensor) -> Tensor:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from polyglance.models import Model, TwoTower
-from polyglance.models.model import read_features
 from polyglance.objectives.masked import hide_words
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.objectives.triplets import match_images
@@ -20,6 +19,7 @@ from polyglance.text.embedders import TextBatch, WordLayer
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
 from polyglance.training.distributed import Share
+from polyglance.training.images import Pixels, step_images
 from polyglance.training.samplers import TupleBatch, TupleSampler
 from polyglance.training.schedule import total_updates
 from polyglance.training.steps.base import Step, StepOutcome, steps
@@ -52,6 +52,8 @@ class TuplesStep(Step):
         masks = [model.embedder.substitutes(code).mask for code in sampler.codes]
         self.mask = torch.tensor(masks)
         self.augmenter = Augmenter(recipe, model.embedder, data)
+        self.images = step_images(model, data.features, self.augmenter, self.per_epoch)
+        self.decodes = self.images.decodes
         layers = network.text.word_layers()
         self.words = [layer for layer in layers if isinstance(layer, WordLayer)]
         # There must be two languages to align, and layers of theirs to learn.
@@ -67,6 +69,9 @@ class TuplesStep(Step):
     def evaluable(self, update: int) -> bool:
         return update > self.pretraining
 
+    def thaw(self, update: int) -> None:
+        self.images.thaw(update)
+
     def prepare(self, update: int, batch: TupleBatch) -> "ReadTuples":
         found, part = batch.distinct(self.data.ids), self.team.share(len(batch.images))
         shared = found.share(part)
@@ -78,10 +83,9 @@ class TuplesStep(Step):
         read = ReadTuples(batch.captions.size, has, part, shared.part, places, captions, languages)
         if update < self.pretraining:
             return read
-        features, rows = self.data.features, batch.images
-        parts = read_features(features, rows[part.rows], self.device)
-        images = self.augmenter.images(update, 0, parts, features.lengths[rows], part.rows)
-        read = read._replace(images=images)
+        pixels = self.images.look(update, batch.images[part.rows])
+        parts = self.images.read(update, 0, batch.images, part.rows, pixels)
+        read = read._replace(images=parts, pixels=pixels)
         if not masks_words(self.rules):
             return read
         generator = np.random.default_rng([self.recipe.training.seed, update, MASKS])
@@ -105,7 +109,9 @@ class TuplesStep(Step):
         if update < self.pretraining:
             return StepOutcome(across_languages(texts.averages, has, loss), 0.0, np.inf)
         with self._half():
-            images = self.network.embed_images(prepared.images[0].float(), *prepared.images[1:])
+            seen = self.images.see(prepared.pixels)
+            vectors, *sizes = self.images.features(prepared.images, seen)
+            images = self.network.embed_images(vectors.float(), *sizes)
         images = prepared.part.gather(images)
         matching, cosines = match_images(texts.embeddings, images, has, loss)
         rest = [*self._neighbours(texts, has, loss), *self._held(update, averages, prepared)]
@@ -197,6 +203,7 @@ class ReadTuples(NamedTuple):
     masked: TextBatch | None = None
     """The captions with masked words, which averages leave out: they are over `counted` [m, T]."""
     counted: Tensor | None = None
+    pixels: Pixels | None = None
 
     @property
     def own_languages(self) -> Tensor:

@@ -1,0 +1,167 @@
+"""The images of an update: features from a store, or pixels that the image network sees."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from polyglance.models import Model
+from polyglance.models.model import read_features
+from polyglance.training.augment import Augmenter
+from polyglance.vision.features import Features
+from polyglance.vision.image_files import ImageFiles, ahead, glance
+
+if TYPE_CHECKING:
+    from polyglance.training.steps.base import Step
+
+STREAM = 2000
+"""Behind the streams of training/augment.py."""
+AHEAD = 2
+"""Batches that are decoded while another is trained on."""
+
+
+class Pixels(NamedTuple):
+    """Distinct images of an update: their rows [U], in order, and pixels [U, S, S, 3]."""
+
+    rows: np.ndarray
+    images: Tensor
+
+
+class StepImages:
+    """Features of the images of an update, from a store."""
+
+    decodes = False
+    """Whether preparing a batch takes so long that threads do it ahead."""
+
+    def __init__(self, model: Model, features: Features, augmenter: Augmenter | None) -> None:
+        self.stored, self.augmenter, self.device = features, augmenter, model.device
+
+    def look(self, update: int, rows: np.ndarray) -> Pixels | None:
+        """Pixels of the images `rows` of an update; None where features are stored."""
+        return None
+
+    def read(
+        self, update: int, stream: int, rows: np.ndarray, own: slice, pixels: Pixels | None
+    ) -> tuple[Tensor, ...]:
+        """What `features` makes those of images of.
+
+        Args:
+            update: number of the update.
+            stream: part of the update that draws its augmentation on its own.
+            rows: [B], the images.
+            own: those that this process embeds.
+            pixels: of all images of the update that it does.
+        """
+        parts = read_features(self.stored, rows[own], self.device)
+        if self.augmenter is None:
+            return parts
+        return self.augmenter.images(update, stream, parts, self.stored.lengths[rows], own)
+
+    def thaw(self, update: int) -> None:
+        """Freeze what update number `update` is not to train."""
+
+    def see(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
+        """What the network in the tower makes of all pixels of an update."""
+        return ()
+
+    def features(self, read: tuple[Tensor, ...], seen: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """([B, F],), or ([B, K, F], lengths [B]), of what `read` and `see` gave."""
+        return read
+
+
+class SeenImages(StepImages):
+    """Images that the network in the tower sees, each of an update once."""
+
+    decodes = True
+
+    def __init__(
+        self,
+        model: Model,
+        files: ImageFiles,
+        augmenter: Augmenter | None,
+        updates_per_epoch: int,
+        stream: int = 0,
+    ) -> None:
+        network = model.network.image.backbone
+        assert network is not None
+        self.network, self.files, self.augmenter = network, files, augmenter
+        self.seed, self.per_epoch = model.recipe.training.seed, updates_per_epoch
+        self.stream = STREAM + stream
+        self.trainable = {id(one) for one in network.parameters() if one.requires_grad}
+
+    def look(self, update: int, rows: np.ndarray) -> Pixels | None:
+        distinct = np.unique(rows)
+        if not len(distinct):
+            return None
+        seen = [self._glance(update, row) for row in distinct]
+        return Pixels(distinct, torch.from_numpy(np.stack(seen)))
+
+    def read(
+        self, update: int, stream: int, rows: np.ndarray, own: slice, pixels: Pixels | None
+    ) -> tuple[Tensor, ...]:
+        assert pixels is not None
+        places = torch.from_numpy(np.searchsorted(pixels.rows, rows[own]))
+        vectors = self.files.vectors
+        if vectors is None:
+            return (places,)
+        lengths = np.full(len(rows), vectors)
+        if self.augmenter is None:
+            order, kept = torch.arange(vectors), torch.from_numpy(lengths[own])
+        else:
+            order, kept = self.augmenter.kept_vectors(update, stream, lengths, own, vectors)
+        return places.unsqueeze(1) * vectors + order, kept
+
+    def thaw(self, update: int) -> None:
+        self.network.thaw(update // self.per_epoch, self.trainable)
+
+    def see(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
+        return () if pixels is None else self.network(pixels.images)
+
+    def features(self, read: tuple[Tensor, ...], seen: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        places, *lengths = read
+        vectors = seen[0].flatten(0, -2).index_select(0, places.flatten())
+        return vectors.unflatten(0, places.shape), *lengths
+
+    def _glance(self, update: int, row: int) -> np.ndarray:
+        """An image as this update sees it, whichever thread decodes it."""
+        rng = np.random.default_rng([self.seed, update, self.stream, int(row)])
+        return glance(self.files.paths[row], self.files.how, self.network.settings, rng)
+
+
+def step_images(
+    model: Model,
+    features: Features | ImageFiles,
+    augmenter: Augmenter | None,
+    updates_per_epoch: int,
+    stream: int = 0,
+) -> StepImages:
+    """The images of a training.
+
+    Args:
+        model: what is trained.
+        features: of its images, or their files.
+        augmenter: drops vectors of sets; None drops none.
+        updates_per_epoch: updates of an epoch.
+        stream: tells the crops of datasets apart.
+    """
+    if isinstance(features, ImageFiles):
+        return SeenImages(model, features, augmenter, updates_per_epoch, stream)
+    return StepImages(model, features, augmenter)
+
+
+def prepared(step: "Step", batches: Iterable[Any], start: int) -> Iterator[tuple[Any, Any]]:
+    """Batches, each with what the step prepares of it; in threads where images are decoded.
+
+    Args:
+        step: of the training.
+        batches: of the sampler, from update number `start` on.
+        start: number of the first update.
+    """
+
+    def work(item: tuple[int, Any]) -> tuple[Any, Any]:
+        return item[1], step.prepare(*item)
+
+    numbered = enumerate(batches, start)
+    yield from ahead(numbered, work, AHEAD) if step.decodes else map(work, numbered)

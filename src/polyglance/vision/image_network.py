@@ -1,0 +1,152 @@
+"""The image network as part of the tower: pixels → what a feature store would hold."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from polyglance.errors import PolyglanceError
+from polyglance.recipes.schema import BackboneRecipe, ImageRecipe
+from polyglance.vision.backbones import backbones
+from polyglance.vision.features import parse_feature
+from polyglance.vision.image_files import ImageFiles
+from polyglance.vision.lite import pretrained
+from polyglance.vision.lite_network import copy_pretrained, lite_stages
+from polyglance.vision.preprocess import Preprocessing
+
+
+class ImageNetwork(nn.Module):
+    """Stages of which each halves the grid; frozen or trained, but never its batch norm."""
+
+    pixel_mean: Tensor
+    pixel_std: Tensor
+
+    def __init__(self, recipe: ImageRecipe, settings: BackboneRecipe) -> None:
+        super().__init__()
+        self.name, self.form = parse_feature(recipe.feature)
+        self.settings, self.preprocessing = settings, preprocessing_of(recipe, settings)
+        self.stages = nn.ModuleList(lite_stages(backbones.get(self.name).number))
+        self.dim = backbones.get(self.name).dim
+        for name in ("mean", "std"):
+            values = torch.tensor(getattr(self.preprocessing, name)).view(3, 1, 1)
+            self.register_buffer(f"pixel_{name}", values, persistent=False)
+        first = {"none": len(self.stages), "last": len(self.stages) - 1, "all": 0}
+        self._freeze(first[settings.train])
+        self.eval()
+
+    def files(
+        self, feature: str, paths: list[Path], problems: list[tuple[Path, str]]
+    ) -> ImageFiles:
+        """Files as this network sees them.
+
+        Args:
+            feature: what it makes of them.
+            paths: of the files.
+            problems: those that cannot be decoded, and why.
+        """
+        side = self.form.removeprefix("grid")
+        cells = None if side == "global" else int(side or self.cells) ** 2
+        return ImageFiles(feature, paths, self.preprocessing, self.dim, cells, problems)
+
+    @property
+    def cells(self) -> int:
+        """Of a side of the grid."""
+        return -(-self.preprocessing.size // 32)
+
+    def load_pretrained(self) -> None:
+        """Take the weights that the network was published with."""
+        copy_pretrained(pretrained(backbones.get(self.name)), list(self.stages))
+
+    def train(self, mode: bool = True) -> "ImageNetwork":
+        """Stay in evaluation mode: statistics of batch norm are kept, and nothing is dropped."""
+        return super().train(False)
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        """uint8 [B, S, S, 3] → ([B, F],), or ([B, K, F], lengths [B]) of a grid."""
+        size = self.settings.chunk or max(1, len(images))
+        return self.shaped(torch.cat([self._part(part) for part in images.split(size)]))
+
+    def shaped(self, grid: Tensor) -> tuple[Tensor, ...]:
+        """A grid [B, F, h, w] as the feature's form has it."""
+        if self.form == "global":
+            return (grid.mean((2, 3)),)
+        if side := self.form.removeprefix("grid"):
+            grid = functional.adaptive_avg_pool2d(grid, int(side))
+        lengths = torch.full((len(grid),), grid[0, 0].numel(), device=grid.device)
+        return grid.flatten(2).transpose(1, 2), lengths
+
+    def grid(self, pixels: Tensor, first: int = 0) -> Tensor:
+        """Standardised pixels [B, 3, S, S], or what stage `first` takes → [B, F, h, w]."""
+        for stage in list(self.stages)[first:]:
+            pixels = stage(pixels)
+        return pixels
+
+    def _part(self, images: Tensor) -> Tensor:
+        pixels = (images.permute(0, 3, 1, 2).float() - self.pixel_mean) / self.pixel_std
+        first = self.frozen_stages
+        with torch.no_grad():
+            for stage in list(self.stages)[:first]:
+                pixels = stage(pixels)
+        if self.settings.chunk is None or not torch.is_grad_enabled() or first == len(self.stages):
+            return self.grid(pixels, first)
+        found = checkpoint(self.grid, pixels, first, use_reentrant=False, preserve_rng_state=False)
+        assert isinstance(found, Tensor)
+        return found
+
+    @property
+    def frozen_stages(self) -> int:
+        """Stages, from the first, that have nothing to train now."""
+        found = (
+            number
+            for number, stage in enumerate(self.stages)
+            if any(parameter.requires_grad for parameter in stage.parameters())
+        )
+        return next(found, len(self.stages))
+
+    def _freeze(self, first: int) -> None:
+        for number, stage in enumerate(self.stages):
+            for parameter in stage.parameters():
+                parameter.requires_grad = number >= first
+
+    def thaw(self, epoch: int, trainable: set[int]) -> None:
+        """Train in epoch number `epoch`, from 0, what the recipe's schedule says.
+
+        Args:
+            epoch: the epoch.
+            trainable: ids of the parameters that may be trained at all.
+        """
+        since = epoch - self.settings.frozen_epochs
+        for number, stage in enumerate(self.stages):
+            waits = (len(self.stages) - 1 - number) * self.settings.stage_epochs
+            for parameter in stage.parameters():
+                parameter.requires_grad = id(parameter) in trainable and since >= waits
+
+    @property
+    def multipliers(self) -> dict[str, float]:
+        """Factors of the learning rate by the beginning of parameters' names in a tower."""
+        lower, last = self.settings.lower_multiplier, self.settings.multiplier
+        return {"": lower, f"stages.{len(self.stages) - 1}": last}
+
+
+def preprocessing_of(recipe: ImageRecipe, settings: BackboneRecipe) -> Preprocessing:
+    """How the network of a recipe wants its images."""
+    name, form = parse_feature(recipe.feature)
+    if ":" in name:
+        raise PolyglanceError(f"image.backbone: '{name}' cannot be trained yet; use EfficientNet")
+    own = backbones.get(name).preprocessing
+    found = replace(own, size=settings.input_size or own.size, squash=settings.squash)
+    side, cells = form.removeprefix("grid"), -(-found.size // 32)
+    if form.startswith("grid") and side and int(side) > cells:
+        raise PolyglanceError(
+            f"image.feature={recipe.feature}: the grid of images of {found.size} pixels is only "
+            f"{cells}×{cells}; set image.backbone.input_size={32 * int(side)}"
+        )
+    return found
+
+
+def build_image_network(recipe: ImageRecipe) -> ImageNetwork | None:
+    """The network in a recipe's tower, with random weights; None where features are stored."""
+    return None if recipe.backbone is None else ImageNetwork(recipe, recipe.backbone)

