@@ -22,7 +22,6 @@ from polyglance.training.samplers import ImageBatch, Sampler
 from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.naming import Names, build_naming
 
-
 THINGS = 1
 """Crops of things are drawn apart from those of captioned images."""
 
