@@ -152,7 +152,7 @@ def test_copies_are_named_in_the_table(model, folder, monkeypatch, capsys):
     (folder / "deep" / "copy.png").write_bytes((folder / "deep" / "0.PNG").read_bytes())
     monkeypatch.setattr(search_hits.sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "300")
-    command.search_command(str(model), [str(folder), "red dog"], top=9)
+    command.search_command(str(model), [str(folder), "red dog"], top=9, thumbnails=False)
     shown = capsys.readouterr().out
     assert f"= {folder / 'deep' / 'copy.png'}" in shown
     assert re.findall(r"^ *([0-9]+) +-?[0-9.]+ ", shown, re.M) == ["1", "2", "3", "4"]
