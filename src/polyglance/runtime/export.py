@@ -21,6 +21,7 @@ from polyglance.runtime.manifest import (
     file_digests,
 )
 from polyglance.runtime.portable import (
+    GridGraph,
     ImageGraph,
     PortableTower,
     SentenceGraph,
@@ -37,7 +38,9 @@ from polyglance.text.encoders import SentenceTower
 from polyglance.version import __version__
 from polyglance.vision.backbones import backbones
 from polyglance.vision.features import parse_feature
-from polyglance.vision.lite import LiteBackbone
+from polyglance.vision.image_network import ImageNetwork
+from polyglance.vision.lite import TOLERANCE, LiteBackbone
+from polyglance.vision.preprocess import Preprocessing
 
 SHAPES = ((3, 4), (5, 7), (1, 1))
 """Texts and words, or images and vectors, of what is traced and compared."""
@@ -94,7 +97,7 @@ def export_model(
         if isinstance(sentence, SentenceTower):
             files[""] = writer.sentence(network, sentence, embedder, bits)
         images = writer.images(model, network)
-        prepared, reason = writer.backbone(model.recipe.image.feature, cache_dir(cache))
+        prepared, reason = writer.image_network(model, cache_dir(cache))
         embedder.portable().save(folder / EMBEDDER)
         manifest = Manifest(
             version=__version__,
@@ -194,8 +197,15 @@ class _Writer:
             self._write(found["set"], to_onnx(self.name, graph, sets, axes))
         return found
 
-    def backbone(self, feature: str, cache: Path) -> tuple[Preparation | None, str]:
+    def image_network(self, model: Model, cache: Path) -> tuple[Preparation | None, str]:
         """The image network and how it wants pictures; or why there is none."""
+        own = model.network.image.backbone
+        if own is not None:
+            return self.trained_backbone(own), ""
+        return self.backbone(model.recipe.image.feature, cache)
+
+    def backbone(self, feature: str, cache: Path) -> tuple[Preparation | None, str]:
+        """The network that features are extracted by; or why there is none."""
         if feature.startswith("imported/"):
             return None, f"its features, '{feature}', are not computed from pictures"
         extractor, form = parse_feature(feature)
@@ -204,14 +214,25 @@ class _Writer:
         if form.startswith("tencrop"):
             return None, f"'{feature}' is of ten crops, and is not exported"
         network = LiteBackbone(backbones.get(extractor), cache)
-        how = network.preprocessing
         self._write(BACKBONE, network.to_onnx())
-        fields = {name: getattr(how, name) for name in Preparation.model_fields}
-        return Preparation(**fields), ""
+        return _preparation(network.preprocessing), ""
+
+    def trained_backbone(self, network: ImageNetwork) -> Preparation:
+        """The image network that is part of the tower, and how it wants pictures."""
+        size = network.preprocessing.size
+        examples = [{"pixels": torch.randn(count, 3, size, size)} for count in (2, 1)]
+        axes: dict[str, dict[int, str]] = {"pixels": {0: "batch"}}
+        graph = to_onnx(self.name, GridGraph(network), examples, axes, TOLERANCE)
+        self._write(BACKBONE, graph)
+        return _preparation(network.preprocessing)
 
     def _write(self, name: str, model: bytes) -> None:
         with atomic(self.folder / name) as handle:
             handle.write(store_as(model, self.precision))
+
+
+def _preparation(how: Preprocessing) -> Preparation:
+    return Preparation(**{name: getattr(how, name) for name in Preparation.model_fields})
 
 
 def _check_words(model: Model, table_bits: Bits | None, pieces: int | None) -> None:

@@ -30,7 +30,8 @@ class ImageSide:
     def embed(self, features: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
         """Features [B, F], or sets [B, K, F] with lengths [B] → embeddings [B, D].
 
-        Features are rounded to float16 on the way, as a feature store keeps them.
+        Features are rounded to float16 on the way, as a feature store keeps them; those of a
+        network that was trained in the tower are not.
         """
         dim, given = self.manifest.feature_dim, np.asarray(features)
         form = "global" if lengths is None else "set"
@@ -42,9 +43,10 @@ class ImageSide:
             raise PolyglanceError(
                 f"this model takes {kept} features ({self.manifest.feature}), not {form} ones"
             )
-        halved = given.astype(np.float16).astype(np.float32)
+        if not self.manifest.sees:
+            given = given.astype(np.float16).astype(np.float32)
         return self.graphs[form](
-            features=halved, lengths=np.zeros(0) if lengths is None else np.asarray(lengths)
+            features=given, lengths=np.zeros(0) if lengths is None else np.asarray(lengths)
         )
 
     def embed_stored(self, features: Features, rows: np.ndarray) -> np.ndarray:

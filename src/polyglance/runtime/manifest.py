@@ -82,6 +82,11 @@ class Manifest(_Part):
     files: dict[str, str]
     id: str = Field("", description="digest of all the others")
 
+    @property
+    def sees(self) -> bool:
+        """Whether the image network was trained in the tower: its features are never stored."""
+        return (self.recipe.get("image") or {}).get("backbone") is not None
+
     def digest(self) -> str:
         """Of every field but `id`, the files' digests among them."""
         return json_digest(self.model_dump(mode="json", exclude={"id"}))

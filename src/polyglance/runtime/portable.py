@@ -1,5 +1,6 @@
 """A model's towers as torch modules that can be traced: numbers in, an embedding out."""
 
+from copy import deepcopy
 from typing import NamedTuple
 
 import torch
@@ -9,6 +10,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.models import Model, TwoTower
 from polyglance.text.embedders.layer import UnseenWords
 from polyglance.text.encoders import SentenceTower, TextTower
+from polyglance.vision.image_network import ImageNetwork
+from polyglance.vision.lite_network import Convolution
 
 Ranges = list[tuple[int, int]]
 """First id and number of ids, of rows that follow each other."""
@@ -61,6 +64,20 @@ class ImageGraph(nn.Module):
 
     def forward(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
         return self.network.embed_images(features, lengths)
+
+
+class GridGraph(nn.Module):
+    """Standardised pixels [B, 3, S, S] → the grid [B, F, h, w] of the image network in a tower."""
+
+    def __init__(self, network: ImageNetwork) -> None:
+        super().__init__()
+        self.network = deepcopy(network).requires_grad_(False)
+        for part in self.network.modules():
+            if isinstance(part, Convolution):
+                part.fold()
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        return self.network.grid(pixels)
 
 
 class PortableTower(NamedTuple):

@@ -23,6 +23,7 @@ def to_onnx(
     module: nn.Module,
     examples: Sequence[Mapping[str, Tensor]],
     axes: Axes,
+    tolerance: float = TOLERANCE,
 ) -> bytes:
     """A module as ONNX with one output; parts that cannot be exported are an error.
 
@@ -32,6 +33,7 @@ def to_onnx(
         examples: inputs by name, in the order that the module takes them: the first is traced,
             and of all of them, which should differ in every free size, the results are compared.
         axes: free sizes.
+        tolerance: largest difference of the results.
     """
     try:
         with warnings.catch_warnings(), torch.no_grad(), TemporaryDirectory() as folder:
@@ -54,7 +56,7 @@ def to_onnx(
     except Exception as error:  # torch and onnxruntime have many for what they do not know
         reason = (str(error).strip().splitlines() or [""])[0]
         raise PolyglanceError(f"{name}: has a part that ONNX cannot express ({reason})") from None
-    if not worst < TOLERANCE:
+    if not worst < tolerance:
         raise PolyglanceError(
             f"{name}: has a part whose export differs by {worst:g} from the model's own results"
         )

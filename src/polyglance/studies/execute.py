@@ -177,7 +177,8 @@ def _task(run: Run, plan: Plan, options: Options, threads: int) -> Task:
 
 def _extract(todo: Sequence[Run], facts: Facts, options: Options) -> None:
     """Compute features once, before workers would do it side by side."""
-    names = dict.fromkeys(run.recipe.image.feature for run in todo if run.recipe is not None)
+    recipes = [run.recipe.image for run in todo if run.recipe is not None]
+    names = dict.fromkeys(image.feature for image in recipes if image.backbone is None)
     extracted = [name for name in names if not name.startswith(IMPORTED)]
     if not extracted:
         return

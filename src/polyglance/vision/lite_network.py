@@ -38,6 +38,7 @@ class Convolution(nn.Module):
     variance: Tensor
     gain: Tensor
     shift: Tensor
+    bias: Tensor | None
 
     def __init__(
         self,
@@ -51,16 +52,27 @@ class Convolution(nn.Module):
         super().__init__()
         self.stride, self.groups, self.active = stride, groups, active
         self.kernel = kernel
+        self.register_buffer("bias", None)
         self.weight = nn.Parameter(torch.empty(outputs, inputs // groups, kernel, kernel))
         nn.init.kaiming_normal_(self.weight, mode="fan_out")
         for name, value in (("gain", 1.0), ("shift", 0.0), ("mean", 0.0), ("variance", 1.0)):
             self.register_buffer(name, torch.full((outputs,), value))
 
+    def folded(self) -> tuple[Tensor, Tensor]:
+        """The kernel with its norm, and the bias [outputs] that comes of it."""
+        scale = self.gain / (self.variance + EPSILON).sqrt()
+        return self.weight * scale.view(-1, 1, 1, 1), self.shift - self.mean * scale
+
+    def fold(self) -> None:
+        """Take the norm into the kernel for good, as a copy to be exported does."""
+        with torch.no_grad():
+            weight, self.bias = self.folded()
+            self.weight.copy_(weight)
+
     def forward(self, images: Tensor) -> Tensor:
         """[B, inputs, h, w] → [B, outputs, ⌈h/stride⌉, ⌈w/stride⌉]."""
-        scale = self.gain / (self.variance + EPSILON).sqrt()
-        weight, bias = self.weight * scale.view(-1, 1, 1, 1), self.shift - self.mean * scale
-        if self.kernel == 1:
+        weight, bias = self.folded() if self.bias is None else (self.weight, self.bias)
+        if self.kernel == 1 and not torch.jit.is_tracing():
             return self._pixelwise(images, weight.flatten(1), bias)
         padding = self.kernel // 2
         if self.stride > 1:
