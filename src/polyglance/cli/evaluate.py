@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from click.core import ParameterSource
 
 from polyglance.cli.given import ALL, listed, refuse_others
 from polyglance.cli.outputs import check_outputs
@@ -11,10 +12,13 @@ from polyglance.cli.translation import TRANSLATOR
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polyglance.evaluation.tables import Rows
 
 NONE = "none"
 """The consistency that overrules a recipe's."""
+WITH_NAMES = ("names", "models", "split", "languages", "cache", "json", "markdown")
 WITH_CRISSCROSSED = ("crisscrossed", "models", "data", "split", "seed", "cache", "json", "markdown")
 
 
@@ -75,6 +79,14 @@ def evaluate_command(
             "Karpathy's dataset_coco.json; --data is COCO.",
         ),
     ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Report instead how many names of things find their picture among the first ten, "
+            "on the val split (or --split) of a folder that 'polyglance data emoji' writes.",
+        ),
+    ] = None,
     translator: Annotated[
         str | None, typer.Option(help=f"Translate queries first: {TRANSLATOR}.")
     ] = None,
@@ -119,6 +131,13 @@ def evaluate_command(
         refuse_others(context, "--crisscrossed", WITH_CRISSCROSSED)
         check_outputs([json, markdown])
         _crisscrossed(models, data, split, crisscrossed, seed, cache, json, markdown)
+        return
+    if names is not None:
+        refuse_others(context, "--names", WITH_NAMES)
+        check_outputs([json, markdown])
+        given = context.get_parameter_source("split") != ParameterSource.DEFAULT
+        codes = _list(languages, "--languages")
+        _names(models, names, split if given else "val", codes, cache, json, markdown)
         return
     from polyglance.evaluation.models import check_request, evaluate_models
     from polyglance.evaluation.options import EvaluateOptions
@@ -168,7 +187,6 @@ def _crisscrossed(
     from polyglance.data import load_dataset
     from polyglance.data.crisscrossed import read_crisscrossed
     from polyglance.evaluation.crisscrossed import evaluate_crisscrossed
-    from polyglance.files import atomic, write_json
     from polyglance.models import Model
 
     if data is None:
@@ -180,6 +198,36 @@ def _crisscrossed(
         )
         for one in models
     ]
+    _write(reports, json, markdown)
+
+
+def _names(
+    models: list[str],
+    folder: Path,
+    split: str,
+    languages: list[str] | None,
+    cache: Path | None,
+    json: Path | None,
+    markdown: Path | None,
+) -> None:
+    from polyglance.data import load_dataset
+    from polyglance.evaluation.names import evaluate_names
+    from polyglance.models import Model
+
+    dataset = load_dataset(folder, cache)
+    reports = [
+        evaluate_names(
+            Model.load(Path(one)), dataset, split, languages=languages, name=one, cache=cache
+        )
+        for one in models
+    ]
+    _write(reports, json, markdown)
+
+
+def _write(reports: "Sequence[Any]", json: Path | None, markdown: Path | None) -> None:
+    """Print reports, and write them where it is asked."""
+    from polyglance.files import atomic, write_json
+
     print_tables([report.table() for report in reports])
     if json is not None:
         write_json(json, [report.as_dict() for report in reports])
