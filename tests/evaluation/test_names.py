@@ -11,6 +11,7 @@ from polyglance.cli import app
 from polyglance.data import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.names import evaluate_names
+from tests.conftest import write_toy
 from tests.training.runs import run
 
 COUNT = 30
@@ -94,7 +95,8 @@ def test_languages_are_chosen_and_missing_ones_told() -> None:
         evaluate_names(Planted(), things("flat"), "test")
 
 
-def test_the_command(toy: Path, tmp_path: Path) -> None:
+def test_the_command(tmp_path: Path) -> None:
+    toy = write_toy(tmp_path / "toy")
     run(toy, tmp_path / "run", "training.epochs=1")
     out, model = tmp_path / "names.json", str(tmp_path / "run")
     options = ["--names", str(toy), "--json", str(out), "--languages", "de,en"]
@@ -110,4 +112,5 @@ def test_the_command(toy: Path, tmp_path: Path) -> None:
     assert report["split"] == "val"
     assert report["pictures"] == {"": 160}
     refused = CliRunner().invoke(app, ["evaluate", model, *options, "--folds", "2"])
-    assert refused.exit_code == 2 or isinstance(refused.exception, PolyglanceError)
+    assert isinstance(refused.exception, PolyglanceError)
+    assert "--folds does nothing with --names" in str(refused.exception)

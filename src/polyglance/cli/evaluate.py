@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from click.core import ParameterSource
 
-from polyglance.cli.given import ALL, listed, refuse_others
+from polyglance.cli.given import ALL, listed, refuse_others, was_given
 from polyglance.cli.outputs import check_outputs
 from polyglance.cli.translation import TRANSLATOR
 from polyglance.errors import PolyglanceError
@@ -135,7 +134,7 @@ def evaluate_command(
     if names is not None:
         refuse_others(context, "--names", WITH_NAMES)
         check_outputs([json, markdown])
-        given = context.get_parameter_source("split") != ParameterSource.DEFAULT
+        given = was_given(context, "split")
         codes = _list(languages, "--languages")
         _names(models, names, split if given else "val", codes, cache, json, markdown)
         return

@@ -35,7 +35,12 @@ def refuse_others(context: typer.Context, option: str, allowed: Collection[str])
         allowed: names of the parameters that go with it, itself among them.
     """
     for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        given = source is not None and source.name == "COMMANDLINE"
-        if given and parameter.name not in allowed:
+        name = parameter.name or ""
+        if was_given(context, name) and name not in allowed:
             raise PolyglanceError(f"{parameter.opts[0]} does nothing with {option}; leave it out")
+
+
+def was_given(context: typer.Context, name: str) -> bool:
+    """Whether a parameter is on the command line, and not a default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
