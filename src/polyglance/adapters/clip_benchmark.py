@@ -1,0 +1,83 @@
+"""(model, transform, tokenizer), as CLIP_benchmark loads models; needs torch, as that does.
+
+With `pip install clip-benchmark`, and this as a type of its own:
+
+    from clip_benchmark import models
+    models.TYPE2FUNC["polyglance"] = load_polyglance
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from polyglance.adapters.common import opened, vectors
+from polyglance.errors import PolyglanceError
+from polyglance.runtime import ExportedModel
+
+
+class Texts(list[str]):
+    """Texts where CLIP_benchmark has tokens: the model reads them itself, on the CPU."""
+
+    def to(self, device: Any) -> "Texts":
+        """The same, whatever the device."""
+        return self
+
+
+class ClipModel:
+    """`encode_image` and `encode_text` of an exported model, in tensors."""
+
+    def __init__(self, model: ExportedModel) -> None:
+        self.model = model
+
+    def eval(self) -> "ClipModel":
+        """The same: an exported model does not train."""
+        return self
+
+    def to(self, device: Any) -> "ClipModel":
+        """The same, whatever the device."""
+        return self
+
+    def encode_image(self, pixels: Any) -> Any:
+        """Embeddings [n, D] of prepared images [n, 3, size, size]."""
+        import torch
+
+        found = self.model.images.embed_pixels(pixels.cpu().float().numpy())
+        missing = np.full(self.model.dim, np.nan, np.float32)
+        rows = [missing if row is None else row for row in found]
+        return torch.from_numpy(np.stack(rows)).to(pixels.device)
+
+    def encode_text(self, texts: Sequence[str]) -> Any:
+        """Embeddings [n, D] of texts."""
+        import torch
+
+        return torch.from_numpy(vectors(self.model, list(texts)))
+
+
+def load_polyglance(
+    model_name: str | None = None,
+    pretrained: str | None = None,
+    cache_dir: str | None = None,
+    device: Any = "cpu",
+) -> tuple[ClipModel, Any, type[Texts]]:
+    """(model, transform, tokenizer) of an exported model.
+
+    Args:
+        model_name: its folder; empty is the model that the package carries.
+        pretrained: of no use here.
+        cache_dir: of no use here.
+        device: of no use here; the model runs on the CPU.
+    """
+    import torch
+
+    model = opened(model_name or None)
+    if not isinstance(model, ExportedModel):
+        raise PolyglanceError(
+            f"{model_name}: export it first ('polyglance export MODEL --onnx OUT')"
+        )
+    how = model.images.preprocessing
+
+    def transform(image: Any) -> Any:
+        return torch.from_numpy(how.apply(image.convert("RGB")))
+
+    return ClipModel(model), transform, Texts
