@@ -33,10 +33,10 @@ def store_as(model: bytes, precision: Precision) -> bytes:
     for weight in [one for one in graph.initializer if _is_weight(onnx, one)]:
         values, name = onnx.numpy_helper.to_array(weight), weight.name
         graph.initializer.remove(weight)
-        parts = _narrow(values, precision)
+        users = [node for node in graph.node if name in node.input]
+        parts = _narrow(values, precision, any(node.op_type == "Conv" for node in users))
         for suffix, part in parts.items():
             graph.initializer.append(onnx.numpy_helper.from_array(part, name + suffix))
-        users = [node for node in graph.node if name in node.input]
         if all(_looks_up(node, name) for node in users):
             for node in users:
                 last.append((node.output[0], _widen_rows(onnx, node, name, list(parts))))
@@ -60,11 +60,11 @@ def _is_weight(onnx: Any, tensor: Any) -> bool:
     return bool((np.abs(onnx.numpy_helper.to_array(tensor)) <= LARGEST).all())
 
 
-def _narrow(values: np.ndarray, precision: Precision) -> dict[str, np.ndarray]:
-    """What is stored of weights, by the end of its name."""
+def _narrow(values: np.ndarray, precision: Precision, filters: bool) -> dict[str, np.ndarray]:
+    """What is stored of weights, by the end of its name; filters have a scale each, not a row."""
     if precision == "fp16":
         return {":stored": values.astype(np.float16)}
-    axes = tuple(range(1, values.ndim)) if values.ndim > 3 else -1  # a convolution's filter
+    axes = tuple(range(1, values.ndim)) if filters else -1
     scale = np.abs(values).max(axes, keepdims=True) / LEVELS
     scale = np.where(scale == 0, 1, scale).astype(np.float32)
     return {":stored": np.rint(values / scale).astype(np.int8), ":scale": scale}

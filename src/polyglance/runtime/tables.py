@@ -47,7 +47,7 @@ class StoredTable:
         if kept.shape[1] < self.dim:
             kept = np.stack([kept & 15, kept >> 4], 2)
         low, step = (part[rows].astype(np.float32)[:, :, None] for part in (self.low, self.step))
-        wide = kept.reshape(len(kept), low.shape[1], -1).astype(np.float32)
+        wide = kept.reshape(len(kept), low.shape[1], self.dim // low.shape[1]).astype(np.float32)
         wide *= step
         wide += low
         return wide.reshape(len(kept), self.dim)
@@ -137,7 +137,7 @@ def _candidates(
     if spacing is not None:
         for step in (spacing, 2 * spacing):
             over = np.maximum(np.rint((highest - lowest) / step) - top, 0)
-            for share in (0.0, 0.5, 1.0):
+            for share in (0.0, 0.25, 0.5, 0.75, 1.0):
                 yield lowest + np.floor(over * share) * step, np.broadcast_to(step, lowest.shape)
     if top > 15 and spacing is not None:
         return

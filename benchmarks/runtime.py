@@ -1,0 +1,128 @@
+"""What an exported model costs: its folder, loading, a query, pictures, memory; one core.
+
+    python benchmarks/runtime.py EXPORTED [--texts FILE] [--images DIR]
+
+Each part runs in a process of its own, so that what one leaves in memory does not count for
+another. The queries are captions of a dataset's FILE (.jsonl, .gz or not) or lines of text, each
+asked once, after ten others: a word that was read before is quicker. Beside the clock's time
+stands the processor's, which other programs do not lengthen.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PHASES = ("import", "load", "first query")
+QUERIES = [
+    "two dogs in the snow", "zwei Hunde im Schnee", "雪地里的两只狗", "deux chiens dans la neige",
+    "dos perros en la nieve", "كلبان في الثلج", "雪の中の二匹の犬", "दो कुत्ते बर्फ में",
+]  # fmt: skip
+
+
+def memory() -> float:
+    """MB that this process holds now, mapped files included."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
+
+
+def of_loading(folder: str, _: str) -> dict[str, float]:
+    """Milliseconds of the import, of loading a model, and of the first embedding."""
+    marks = [(time.perf_counter(), time.process_time())]
+    import polyglance.runtime
+
+    marks.append((time.perf_counter(), time.process_time()))
+    model = polyglance.runtime.load(folder)
+    marks.append((time.perf_counter(), time.process_time()))
+    model.encode_text(QUERIES[:1])
+    marks.append((time.perf_counter(), time.process_time()))
+    found = {}
+    for name, before, after in zip(PHASES, marks[:-1], marks[1:], strict=True):
+        for clock, a, b in zip(("clock", "processor"), before, after, strict=True):
+            found[f"{name}, ms of the {clock}"] = 1000 * (b - a)
+    return found | {"memory, MB": memory()}
+
+
+def of_queries(folder: str, source: str) -> dict[str, float]:
+    """Milliseconds of a query."""
+    import polyglance.runtime
+
+    texts = QUERIES
+    if source:
+        from polyglance.text.embedders.subwords.texts import piece_texts
+
+        texts = list(dict.fromkeys(piece_texts(Path(source))))
+    model, times = polyglance.runtime.load(folder), []
+    model.encode_text(texts[:10])
+    for text in texts[10:1010] or texts:
+        started = time.perf_counter(), time.process_time()
+        model.encode_text([text])
+        times.append((time.perf_counter() - started[0], time.process_time() - started[1]))
+    found = {"queries": float(len(times))}
+    for name, values in zip(("clock", "processor"), zip(*times, strict=True), strict=True):
+        found[f"p50 of the {name}, ms"] = 1000 * statistics.median(values)
+        found[f"p95 of the {name}, ms"] = 1000 * statistics.quantiles(values, n=20)[-1]
+    return found | {"memory, MB": memory()}
+
+
+def of_images(folder: str, source: str) -> dict[str, float]:
+    """Pictures a second, decoding included."""
+    import polyglance.runtime
+
+    paths = sorted(path for path in Path(source).iterdir() if path.is_file())[:200]
+    model = polyglance.runtime.load(folder)
+    model.encode_images(paths[:8], show_progress=False)
+    started = time.process_time()
+    model.encode_images(paths, show_progress=False)
+    # Time of the process, not of the clock: others may have the core in between.
+    seconds = time.process_time() - started
+    return {"pictures a second and core": len(paths) / seconds, "memory, MB": memory()}
+
+
+PARTS = {"loading": of_loading, "queries": of_queries, "images": of_images}
+
+
+def measure(part: str, folder: str, source: str, rounds: int) -> dict[str, float]:
+    """The medians of a part over processes."""
+    command = [sys.executable, __file__, folder, "--part", part, "--source", source]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    found = [
+        json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+        for _ in range(rounds)
+    ]
+    return {name: statistics.median(one[name] for one in found) for name in found[0]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder")
+    parser.add_argument("--texts", default="")
+    parser.add_argument("--images", default="")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    parser.add_argument("--source", default="", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.part:
+        print(json.dumps(PARTS[given.part](given.folder, given.source)))
+        return
+    files = [path for path in Path(given.folder).rglob("*") if path.is_file()]
+    print(f"folder: {sum(path.stat().st_size for path in files) / 1e6:.1f} MB")
+    for path in sorted(files, key=lambda path: -path.stat().st_size):
+        name = path.relative_to(given.folder).as_posix()
+        print(f"  {name:34} {path.stat().st_size / 1e6:8.2f} MB")
+    sources = {"loading": "", "queries": given.texts, "images": given.images}
+    for part, source in sources.items():
+        if part == "images" and not source:
+            continue
+        print(f"{part}:")
+        rounds = given.rounds if part == "loading" else 1
+        for name, value in measure(part, given.folder, source, rounds).items():
+            print(f"  {name:34} {value:8.1f}")
+
+
+if __name__ == "__main__":
+    main()
