@@ -29,7 +29,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def environment(tmp_path: Path) -> dict[str, str]:
     cache = str(tmp_path / "cache")
-    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "POLYGLANCE_CACHE": cache}
+    settings = {"PYTHONPATH": str(ROOT / "src"), "POLYGLANCE_CACHE": cache}
+    return {**os.environ, **settings, "POLYGLANCE_MODEL": "/none"}
 
 
 def run(tmp_path: Path, *words: object, blocked: list[str] = TORCH, code: int = 0) -> str:
@@ -86,7 +87,9 @@ def test_mistakes(tmp_path: Path, model: Path) -> None:
     wrong = ("library", "create", "mine", "none", "--model", model)
     assert run(tmp_path, *wrong, code=2) == "error: none: no such folder or file\n"
     assert not (tmp_path / "mine").exists()
-    assert "give --model FOLDER" in run(tmp_path, "library", "create", "mine", code=2)
+    assert "POLYGLANCE_MODEL=/none: no such folder" in run(
+        tmp_path, "library", "create", "mine", code=2
+    )
     assert "not a library" in run(tmp_path, "library", "sync", "pictures", code=2)
     right = ("library", "create", "mine", "pictures", "--model", model)
     run(tmp_path, *right)
@@ -109,3 +112,40 @@ def test_a_model_that_was_moved(tmp_path: Path, model: Path) -> None:
     assert run(tmp_path, "library", "sync", "mine", "--model", model) == "1 added, 1 unchanged\n"
     save(tmp_path / "pictures" / "c.png", 2)
     assert run(tmp_path, "library", "sync", "mine") == "1 added, 2 unchanged\n"
+
+
+def found(printed: str) -> list[str]:
+    """Names of files in what a search prints, best first."""
+    return [Path(line.split("\t")[1]).name for line in printed.splitlines()]
+
+
+def test_a_search_uses_the_library(tmp_path: Path, model: Path) -> None:
+    folder = tmp_path / "pictures"
+    for number in range(4):
+        save(folder / f"{number % 2}" / f"{number}.png", number)
+    run(tmp_path, "library", "create", "mine", folder, "--model", model)
+    index = tmp_path / "cache" / "index"
+    assert found(run(tmp_path, "search", "pictures", folder / "1" / "3.png"))[0] == "3.png"
+    printed = run(tmp_path, "search", "pictures", "dog", "--language", "en")
+    assert sorted(found(printed)) == ["0.png", "1.png", "2.png", "3.png"]
+    assert {line.split("\t")[1].split("/")[0] for line in printed.splitlines()} == {"pictures"}
+    assert sorted(found(run(tmp_path, "search", folder / "1", "dog"))) == ["1.png", "3.png"]
+    assert not index.exists()
+    new = save(folder / "1" / "5.png", 5)
+    assert found(run(tmp_path, "search", "mine", new))[0] != "5.png", "as it was synced"
+    assert found(run(tmp_path, "search", folder / "1", new))[0] == "5.png"
+    assert found(run(tmp_path, "search", "mine", new, "--top", 1)) == ["5.png"]
+    assert not index.exists()
+
+
+def test_a_search_with_another_model(tmp_path: Path, model: Path) -> None:
+    save(tmp_path / "pictures" / "a.png", 0)
+    run(tmp_path, "library", "create", "mine", "pictures", "--model", model)
+    other = write_model(tmp_path / "other", 8)
+    asked = ("dog", "--model", other)
+    assert found(run(tmp_path, "search", "pictures", *asked)) == ["a.png"]
+    assert (tmp_path / "cache" / "index").is_dir()
+    told = run(tmp_path, "search", "mine", *asked, code=2)
+    assert "library reembed" in told
+    assert run(tmp_path, "library", "reembed", "mine", "--model", other) == "1 changed\n"
+    assert found(run(tmp_path, "search", "mine", *asked)) == ["a.png"]

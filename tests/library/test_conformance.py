@@ -138,7 +138,14 @@ def test_what_a_sync_asks(kind: Kind, tmp_path: Path) -> None:
     store.upsert(rows, vectors(0, 3), MODEL)
     expected = {(row.id, row.path, row.content, row.stamp) for row in rows}
     assert {tuple(row) for row in store.known()} == expected
-    assert store.records() == sorted(rows, key=lambda row: row.path)
+    expected_rows = sorted(rows, key=lambda row: row.path)
+    assert store.records() == expected_rows
+    columns = store.columns()
+    assert columns.ids == [row.id for row in expected_rows]
+    assert columns.paths == [row.path for row in expected_rows]
+    np.testing.assert_allclose(columns.vectors, store.vectors(columns.ids), atol=1e-6)
+    part = store.columns(Filter(folder="/pictures/3"))
+    assert (part.ids, part.vectors.shape) == ([rows[2].id], (1, DIM))
 
 
 @all_kinds

@@ -49,7 +49,8 @@ def create_command(
         typer.Argument(metavar="[FOLDER]...", help="Folders of images to keep current."),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Model to embed with: what 'polyglance export' wrote.")
+        Path | None,
+        typer.Option(help="An exported model (default: the one that comes with polyglance)."),
     ] = None,
 ) -> None:
     """Make a library, and put the images of folders in."""
@@ -57,10 +58,8 @@ def create_command(
         from polyglance.library import Library
         from polyglance.library.places import add_places, check_places
         from polyglance.library.registered import register
-    from polyglance.library.models import model_or_shipped
-
     check_places(folders or [])
-    made = Library.create(library, model_or_shipped(model))
+    made = Library.create(library, model)
     register(made.folder)
     add_places(made, folders or [])
     typer.echo(f"library: {printable(made.folder)}")
@@ -104,7 +103,10 @@ def remove_command(library: Folder, paths: Places) -> None:
 @library_app.command("reembed")
 def reembed_command(
     library: Folder,
-    model: Annotated[Path, typer.Option(help="The new model: what 'polyglance export' wrote.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(help="An exported model (default: the one that comes with polyglance)."),
+    ] = None,
 ) -> None:
     """Embed a library anew, with another model; stopped, it goes on when it is called again."""
     from polyglance.library.reembed import reembed

@@ -11,6 +11,7 @@ from polyglance.data.dataset import GENERATED, Dataset
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery.consistent import ConsistentQueries, ask_consistently
 from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.library import library_model
 from polyglance.gallery.open import Images, open_gallery
 from polyglance.gallery.query import GivenQueries, Query, check_queries, mix, translate_queries
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
@@ -54,9 +55,10 @@ def search(
     error. Identical files share one place, as the `copies` of a hit.
 
     Args:
-        model: a model, its folder (a run's or an exported one), or None for the one that the
-            package carries.
-        images: a folder of images, a dataset or its place, files, or a `Gallery` made before.
+        model: a model, its folder (a run's or an exported one), or None for the library's, or
+            the one that the package carries.
+        images: a folder of images, a library's, a dataset or its place, files, or a `Gallery`
+            made before.
         queries: one or several: sentences, or images as `Model.encode_images` takes them.
         like: images that results should be like as well, in every query; without a query they
             are what is asked for.
@@ -76,7 +78,7 @@ def search(
         raise PolyglanceError(f"cannot show the top {top} images; ask for at least 1")
     if consistency and (like or without):
         raise PolyglanceError("--consistency goes without --like and --not")
-    loaded = load_model(model)
+    loaded = _model(model, images, cache)
     notes: list[str] = []
     joint: ConsistentQueries | None = None
     asked: GivenQueries = () if queries is None else queries
@@ -106,6 +108,16 @@ def search(
     scores = None if joint is None else joint.scores(loaded, gallery)
     results = find(loaded, gallery, checked, top, scores, cache, everything)
     return SearchResults(results, gallery, notes, *places)
+
+
+def _model(
+    model: "Model | ExportedModel | str | Path | None", images: Images, cache: Path | None
+) -> "Model | ExportedModel":
+    """The model that is named, else the one of the images' library, else the package's."""
+    own = None
+    if model is None and isinstance(images, str | Path):
+        own = library_model(images, cache)
+    return own or load_model(model)
 
 
 def _is_generated(images: Images) -> bool:

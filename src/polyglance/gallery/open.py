@@ -13,6 +13,7 @@ from polyglance.data.load import load_dataset, named_place
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.index import indexed_files, indexed_folder
+from polyglance.gallery.library import library_gallery
 from polyglance.runtime import ExportedModel
 from polyglance.sets import NO_SINGLE_VECTOR
 from polyglance.vision.extract import check_images, load_features
@@ -36,8 +37,8 @@ def open_gallery(
 
     Args:
         model: what encodes the images.
-        images: a gallery, which is left as it is; a dataset; files; or a place: a dataset's, or
-            that of a folder, of which all images are taken.
+        images: a gallery, which is left as it is; a dataset; files; or a place: a dataset's, a
+            library's, or that of a folder, of which all images are taken.
         cache: folder for features; the XDG cache by default.
         show_progress: None shows progress on a terminal only.
     """
@@ -52,7 +53,8 @@ def open_gallery(
     if not folder.is_dir() or captioned:
         return gallery_of_dataset(model, load_dataset(images, cache), cache, show_progress)
     if isinstance(model, ExportedModel):
-        return indexed_folder(model, folder, cache, show_progress)
+        kept = library_gallery(model, folder, cache, show_progress)
+        return kept or indexed_folder(model, folder, cache, show_progress)
     closed: list[tuple[Path, str]] = []
     paths = list_images(folder, closed)
     if not paths:

@@ -52,12 +52,12 @@ class Library:
             self.model = model
 
     @classmethod
-    def create(cls, folder: str | Path, model: Any) -> "Library":
+    def create(cls, folder: str | Path, model: Any = None) -> "Library":
         """A new, empty library.
 
         Args:
             folder: where; it must be new or empty.
-            model: an exported model, or its folder.
+            model: an exported model, or its folder; None is the one that the package carries.
         """
         place = Path(os.path.abspath(folder))
         if is_library(place):
@@ -92,9 +92,9 @@ class Library:
     @cached_property
     def model(self) -> Any:
         """The exported model, loaded when it is first needed."""
-        from polyglance.runtime import load
+        from polyglance.runtime import load, shipped
 
-        place = Path(self.settings.model_folder)
+        place = Path(self.settings.model_folder or shipped())
         if not place.is_dir():
             raise PolyglanceError(
                 f"{place}: the library's model is not there any more; name the folder that it was "
@@ -171,13 +171,18 @@ def store_name(model: str) -> str:
 
 
 def load_encoder(model: Any) -> tuple[Any, str]:
-    """A model that a library can use, and its folder; it may be given as either."""
-    from polyglance.runtime import load
+    """A model that a library can use, given as that or as its folder, and that folder.
 
-    found = load(model) if isinstance(model, str | Path) else model
+    None is the model that the package carries, whose folder is "".
+    """
+    from polyglance.runtime import load, shipped
+    from polyglance.runtime.places import PLACE
+
+    given = shipped() if model is None else model
+    found = load(given) if isinstance(given, str | Path) else given
     check_encoder(found)
-    home = model if isinstance(model, str | Path) else getattr(model, "folder", "")
-    return found, os.path.abspath(home) if home else ""
+    home = os.path.abspath(getattr(found, "folder", "") or PLACE)
+    return found, "" if home == os.path.abspath(PLACE) else home
 
 
 def open_store(folder: Path) -> Store:

@@ -7,6 +7,10 @@ from pathlib import Path
 from polyglance.errors import PolyglanceError
 
 
+class Locked(PolyglanceError):
+    """Another process is writing."""
+
+
 @contextmanager
 def writing(folder: Path, wait: bool = True, name: str = "lock") -> Iterator[None]:
     """Hold the lock of a folder.
@@ -25,7 +29,7 @@ def writing(folder: Path, wait: bool = True, name: str = "lock") -> Iterator[Non
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
-            raise PolyglanceError(
+            raise Locked(
                 f"{folder}: another process is changing this library; wait until it has ended"
             ) from None
         yield

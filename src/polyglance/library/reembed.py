@@ -22,7 +22,7 @@ CHUNK = 64
 """Files that are embedded and written together: what a kill costs."""
 
 
-def reembed(library: Library, model: Any, show_progress: bool | None = None) -> SyncReport:
+def reembed(library: Library, model: Any = None, show_progress: bool | None = None) -> SyncReport:
     """Embed every image with another model; called again after a kill, it goes on.
 
     The library answers with the old model until all is done. Files that are gone or have changed
@@ -30,7 +30,7 @@ def reembed(library: Library, model: Any, show_progress: bool | None = None) -> 
 
     Args:
         library: to embed anew.
-        model: an exported model, or its folder.
+        model: an exported model, or its folder; None is the one that the package carries.
         show_progress: None shows a bar on a terminal, lines elsewhere.
     """
     loaded, home = load_encoder(model)

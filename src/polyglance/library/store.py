@@ -38,6 +38,15 @@ class Known(NamedTuple):
     stamp: Stamp
 
 
+class Columns(NamedTuple):
+    """Images by column, in the order of their paths."""
+
+    ids: list[str]
+    paths: list[str]
+    vectors: np.ndarray
+    """float32 [n, D], of length one."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
     """What a store is."""
@@ -101,6 +110,9 @@ class Store(Protocol):
 
     def records(self, ids: Sequence[str] | None = None) -> list[Record]:
         """All images in the order of their paths, or those of the ids that are there."""
+
+    def columns(self, where: Filter = EVERYTHING) -> Columns:
+        """All images that a filter leaves, with their embeddings; for those who need them all."""
 
     def vectors(self, ids: Sequence[str]) -> np.ndarray:
         """Embeddings float32 [n, D] in the order of the ids; one that is not there is an error."""

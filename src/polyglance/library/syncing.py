@@ -37,7 +37,7 @@ class SyncReport:
     embedded: int = 0
     """Files that went through the network."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
-    """Paths with the reason, those that were told before included."""
+    """Paths with the reason; those that were told before come last."""
     fresh: int = 0
     """How many of them were not told before."""
     notes: list[str] = field(default_factory=list)
@@ -109,9 +109,11 @@ class _Sync:
     def _gone(self, paths: set[str], found: Scan) -> set[str]:
         """Paths of rows whose files are not there any more, as far as can be known."""
         gone = {path for path in paths if self._is_gone(path, found)}
-        if self.prune or self.only is not None:
+        if self.prune:
             return gone
-        for folder in self.folders:
+        for folder in self.folders if self.only is None else self.only:
+            if folder not in self.folders:
+                continue
             own = {path for path in gone if is_below(path, [folder])}
             if own and not any(is_below(path, [folder]) for path in found.seen):
                 gone -= own
@@ -235,9 +237,9 @@ class _Sync:
             self.library.thumbnails.keep({thumbnail_key(row.id) for row in rows})
         if report.added + report.changed + report.moved + report.copied + report.removed:
             self.library.store.optimise()
-        told = list(self.unreadable)
-        report.fresh = len(report.unreadable) + sum(path not in before for path, _ in told)
-        report.unreadable += [*found.closed, *told]
+        kept = sorted(self.unreadable, key=lambda one: one[0] in before)
+        report.unreadable += [*found.closed, *kept]
+        report.fresh = len(report.unreadable) - sum(path in before for path, _ in kept)
         for package, count in found.lacking.items():
             report.notes.append(
                 f"{count} files were passed over; 'pip install {package}' lets them be read"

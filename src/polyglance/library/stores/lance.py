@@ -14,6 +14,7 @@ from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.locks import writing
 from polyglance.library.record import Record, Stamp
 from polyglance.library.store import (
+    Columns,
     Found,
     Known,
     StoreInfo,
@@ -140,6 +141,18 @@ class LanceStore:
             return sorted(found, key=lambda record: record.path)
         named = {record.id: record for record in found}
         return [named[name] for name in ids if name in named]
+
+    def columns(self, where: Filter = EVERYTHING) -> Columns:
+        """As `Store.columns`."""
+        from polyglance.library.stores.columns import exact_path
+        from polyglance.library.stores.conditions import to_mask
+
+        index, table = self._in_memory()
+        mask = to_mask(where, table)
+        vectors = index.vectors if mask is None else index.vectors[mask]
+        table = table if mask is None else table.filter(mask)
+        both = zip(table["path"].to_pylist(), table["path_bytes"].to_pylist(), strict=True)
+        return Columns(table["id"].to_pylist(), [exact_path(*path) for path in both], vectors)
 
     def vectors(self, ids: Sequence[str]) -> np.ndarray:
         """As `Store.vectors`."""

@@ -7,6 +7,7 @@ import numpy as np
 from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.record import Record
 from polyglance.library.store import (
+    Columns,
     Found,
     Known,
     StoreInfo,
@@ -67,6 +68,12 @@ class MemoryStore:
         if ids is None:
             return sorted((record for record, _ in self._rows.values()), key=lambda row: row.path)
         return [self._rows[name][0] for name in ids if name in self._rows]
+
+    def columns(self, where: Filter = EVERYTHING) -> Columns:
+        """As `Store.columns`."""
+        rows = [record for record in self.records() if where.matches(record)]
+        ids = [record.id for record in rows]
+        return Columns(ids, [record.path for record in rows], self.vectors(ids))
 
     def vectors(self, ids: Sequence[str]) -> np.ndarray:
         """As `Store.vectors`."""

@@ -1,0 +1,96 @@
+"""The gallery of a library, or of a folder that a library keeps current."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polyglance.errors import MissingPackage, PolyglanceError
+from polyglance.gallery.gallery import Gallery
+from polyglance.library.filters import EVERYTHING, Filter
+from polyglance.library.library import Library
+from polyglance.library.locks import Locked
+from polyglance.library.record import thumbnail_key
+from polyglance.library.registered import library_of
+from polyglance.library.settings import is_library, read_settings
+from polyglance.library.syncing import sync
+from polyglance.library.unreadable import Unreadable
+
+if TYPE_CHECKING:
+    from polyglance.runtime import ExportedModel
+
+
+def library_model(place: str | Path, cache: Path | None = None) -> "ExportedModel | None":
+    """The model of the library that a place is or belongs to; None where there is no such one.
+
+    Args:
+        place: a library's folder, or any other.
+        cache: where libraries are remembered; the XDG cache by default.
+    """
+    found = library_of(place, cache) if Path(place).is_dir() else None
+    if found is None:
+        return None
+    try:
+        return Library.open(found).model
+    except PolyglanceError:
+        if is_library(Path(place)):
+            raise
+        return None  # the folder can be searched without its library
+
+
+def library_gallery(
+    model: "ExportedModel",
+    folder: Path,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> Gallery | None:
+    """The gallery of a library's folder, or of one that a library of this model keeps current.
+
+    The former is as the library is; the latter is synced first, unless another process is at it.
+    None where there is no such library.
+
+    Args:
+        model: encodes the queries.
+        folder: of a library, or of images.
+        cache: where libraries are remembered; the XDG cache by default.
+        show_progress: of the sync; None shows a bar on a terminal, lines elsewhere.
+    """
+    found = library_of(folder, cache)
+    if found is None:
+        return None
+    if is_library(folder):
+        return _gallery(Library.open(folder, model), None)
+    if read_settings(found).model != model.id:
+        return None
+    try:
+        library = Library.open(found, model)
+    except MissingPackage:
+        return None
+    place = os.path.realpath(folder)
+    before = len(Unreadable(library.folder))
+    try:
+        report = sync(library, [place], show_progress=show_progress)
+        before = len(report.unreadable) - report.fresh
+    except Locked:
+        pass
+    return _gallery(library, folder, before)
+
+
+def _gallery(library: Library, folder: Path | None, told: int | None = None) -> Gallery:
+    """What a library has, or has below a folder, whose paths are as the user names it."""
+    real = None if folder is None else os.path.realpath(folder)
+    rows = library.store.columns(EVERYTHING if real is None else Filter(folder=real))
+    if not rows.ids:
+        where = library.folder if folder is None else folder
+        raise PolyglanceError(f"{where}: there are no images in this folder; see 'library sync'")
+    paths = [Path(path) for path in rows.paths]
+    if folder is not None:
+        paths = [folder / os.path.relpath(path, real) for path in rows.paths]
+    unreadable = [(Path(path), reason) for path, reason in Unreadable(library.folder)]
+    return Gallery(
+        paths,
+        rows.vectors,
+        unreadable,
+        content=[thumbnail_key(name) for name in rows.ids],
+        unit=True,
+        told=len(unreadable) if told is None else min(told, len(unreadable)),
+    )
