@@ -13,6 +13,7 @@ import typer
 
 from polyglance.cli.add_language import add_language_command
 from polyglance.cli.align import align_command
+from polyglance.cli.card import card_command
 from polyglance.cli.compact import compact_command
 from polyglance.cli.data import data_app
 from polyglance.cli.data_classes import classes_command
@@ -93,6 +94,7 @@ app.command("vectors")(vectors_command)
 app.command("align")(align_command)
 app.command("compact")(compact_command)
 app.command("export")(export_command)
+app.command("card")(card_command)
 app.command("add-language")(add_language_command)
 app.command("demo")(demo_command)
 

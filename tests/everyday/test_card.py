@@ -1,0 +1,104 @@
+"""Model cards say what the folder and its evaluations say, and no more."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from polyglance.cli import app
+from polyglance.errors import PolyglanceError
+from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.runtime import export_model
+from polyglance.runtime.card import model_card
+from tests.runtime.trained import trained
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run, its export, its data, and an evaluation."""
+    folder = tmp_path_factory.mktemp("card")
+    model, data = trained(folder, "nce")
+    export_model(model, folder / "out")
+    arguments = ["evaluate", folder / "run", "--data", data, "--json", folder / "e.json"]
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_scores_and_intervals_are_the_evaluations(made):
+    card = model_card(made / "run", [made / "e.json"])
+    found = json.loads((made / "e.json").read_text())
+    german = found["languages"]["de"]
+    low, high = german["intervals"]["mr"]
+    row = re.search(r"^\| German \|(.*)\|$", card, re.M)[1].split(" | ")
+    assert row[3].strip() == f"{german['text_to_image']['r1']:.1f}"
+    assert row[-1].strip() == f"{german['mr']:.1f} ({low:.1f}–{high:.1f})"
+    assert "| mean (all) |" in card
+    assert "2: German (`de`), English (`en`)." in card
+
+
+def test_the_command_to_reproduce_gives_the_recipe(made):
+    card = model_card(made / "run")
+    words = shlex.split(re.search(r"```sh\n(.*)\n```", card)[1])
+    assert words[:3] == ["polyglance", "train", "nce"]
+    changes = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
+    again = load_recipe("nce", parse_overrides(changes)).model_dump(mode="json")
+    assert again == json.loads((made / "run" / "model.json").read_text())["recipe"]
+
+
+def test_a_run(made):
+    card = model_card(made / "run", licences=["pictures: CC0"], name="Mine")
+    assert card.startswith("# Mine\n")
+    assert "- pictures: CC0" in card
+    assert "Trained on `toy`" in card
+    assert "On the validation split, which chose the weights, mR: de " in card
+    assert "Words that its training captions do not have are unknown" in card
+
+
+def test_an_export(made):
+    card = model_card(made / "out")
+    identity = json.loads((made / "out" / "manifest.json").read_text())["id"]
+    assert f"`{identity}`" in card
+    assert "Licences: not recorded" in card
+    assert "None is stored: `polyglance evaluate" in card
+    assert "It has no image network: its features, 'imported/toy', are not computed" in card
+
+
+def test_the_command(made, tmp_path):
+    result = CliRunner().invoke(app, ["card", str(made / "out"), "--out", str(tmp_path / "c.md")])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "c.md").read_text() == model_card(made / "out")
+    printed = CliRunner().invoke(app, ["card", str(made / "out")])
+    assert printed.stdout == model_card(made / "out")
+
+
+def test_a_calibrated_export_says_so(model_folder, tmp_path):
+    import shutil
+
+    import numpy as np
+
+    from polyglance.runtime import Background, add_background
+
+    shutil.copytree(model_folder, tmp_path / "m")
+    vectors = np.eye(16, dtype=np.float32)
+    add_background(tmp_path / "m", Background(vectors, vectors, 2.5, "cosine", 0.75, 0.875))
+    assert "pictures fit from a score of 2.50; where it was chosen 75% of right" in model_card(
+        tmp_path / "m"
+    )
+
+
+def test_mistakes(made, tmp_path):
+    with pytest.raises(PolyglanceError, match="neither a run nor an exported model"):
+        model_card(tmp_path)
+    (tmp_path / "e.json").write_text('{"a": 1}')
+    with pytest.raises(PolyglanceError, match="not an evaluation"):
+        model_card(made / "run", [tmp_path / "e.json"])
+    broken = json.loads((made / "e.json").read_text())
+    del broken["languages"]["de"]["mr"]
+    (tmp_path / "e.json").write_text(json.dumps(broken))
+    with pytest.raises(PolyglanceError, match="damaged evaluation"):
+        model_card(made / "run", [tmp_path / "e.json"])
+    assert not list(tmp_path.glob("*.md"))
