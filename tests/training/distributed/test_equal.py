@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from tests.conftest import write_toy
 from tests.training.distributed.cases import CASES, train_cases
 from tests.training.distributed.processes import torchrun
-from tests.training.runs import weights
+from tests.training.runs import same, weights
 
 SCRIPT = str(Path(__file__).with_name("equal.py"))
 
@@ -64,3 +64,8 @@ def test_all_ranks_have_the_same_losses_and_recalls(trained: Path, case: str) ->
     first, second = (kept(trained / "two", case, rank) for rank in range(2))
     assert np.array_equal(first[0], second[0])
     assert first[1] == second[1]
+
+
+def test_an_interrupted_run_drops_out_the_same_units(trained: Path) -> None:
+    assert same(trained / "two" / "whole", trained / "two" / "cut")
+    assert not same(trained / "two" / "whole", trained / "two" / "max")

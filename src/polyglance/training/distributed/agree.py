@@ -83,9 +83,9 @@ def _check(team: Team, own: dict[str, Any]) -> None:
         for rank, other in enumerate(every):
             if other.get(name) != every[0].get(name):
                 raise PolyglanceError(
-                    f"the processes of this training differ in their {name}: "
-                    f"{every[0].get(name)} of rank 0, {other.get(name)} of rank {rank}; start all "
-                    "with the same command, versions and data"
+                    f"the processes of this training differ in {name}: {every[0].get(name)} on "
+                    f"rank 0, {other.get(name)} on rank {rank}; start all with the same command, "
+                    "versions and data"
                 )
 
 

@@ -1,6 +1,7 @@
 """Joining the other processes that torchrun has started."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,6 +18,7 @@ LONG = timedelta(days=7)
 """Others wait so long for a rank that extracts features or trains word vectors; one that dies is
 noticed at once."""
 _JOINED = [ALONE]
+_POLL_SECONDS = 0.05
 
 
 @cache
@@ -53,6 +55,7 @@ def _join(device: torch.device | None) -> Team:
     cuda = device is not None and device.type == "cuda"
     if cuda:
         torch.cuda.set_device(device)
+    _wait_for_all()
     distributed.init_process_group(
         "cpu:gloo,cuda:nccl" if cuda else "gloo",
         store=meeting_point(),
@@ -66,3 +69,11 @@ def _join(device: torch.device | None) -> Team:
         distributed.new_group(backend="gloo", timeout=LONG),
         distributed.new_group(),
     )
+
+
+def _wait_for_all() -> None:
+    """Until all processes have read their data; unlike torch's own waiting, it can be ended."""
+    store = distributed.PrefixStore("arrived", meeting_point())
+    store.add("all", 1)
+    while store.add("all", 0) < int(os.environ["WORLD_SIZE"]):
+        time.sleep(_POLL_SECONDS)
