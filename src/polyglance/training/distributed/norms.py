@@ -11,6 +11,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.models.consensus import ConceptShares
 from polyglance.text.embedders.characters.weighted_norm import WeightedBatchNorm
 from polyglance.training.distributed.team import Team
+from polyglance.vision.image_network import ImageNetwork
 
 
 class _Sum(torch.autograd.Function):
@@ -90,17 +91,16 @@ _SYNCED: dict[type[nn.Module], type[_Synced]] = {
 def sync_norms(network: nn.Module, team: Team) -> None:
     """Let the batch norms of a network, weights and names as they are, count all ranks' rows.
 
-    Concepts are the same on every rank, and normalised there. A norm that is not trained needs
-    nothing; any other that is not known here is an error.
+    Concepts are the same on every rank, and normalised there; an image network keeps its
+    statistics. A norm that is not trained needs nothing; any other that is not known here is an
+    error.
     """
     if team.alone:
         return
-    same = {
-        id(norm)
-        for part in network.modules()
-        if isinstance(part, ConceptShares)
-        for norm in part.concepts.modules()
-    }
+    parts = list(network.modules())
+    kept: list[nn.Module] = [part.concepts for part in parts if isinstance(part, ConceptShares)]
+    kept += [part for part in parts if isinstance(part, ImageNetwork)]
+    same = {id(norm) for part in kept for norm in part.modules()}
     for name, module in network.named_modules():
         if not isinstance(module, _BatchNorm) or id(module) in same:
             continue
