@@ -9,6 +9,7 @@ from polyglance.registry import nearest
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
 
 Device: TypeAlias = "str | torch.device"
 """A name, or torch's own object."""
@@ -78,6 +79,13 @@ def move(value: T, device: "torch.device") -> T:
     Copies from pinned memory do not wait for the device.
     """
     return _each(value, lambda tensor: tensor.to(device, non_blocking=True))
+
+
+def place(module: "nn.Module", device: "torch.device") -> None:
+    """Bring a module to a device; nothing happens to one that is there."""
+    tensors = [*module.parameters(), *module.buffers()]
+    if any(tensor.device != device for tensor in tensors):
+        module.to(device)
 
 
 def pinned(value: T) -> T:

@@ -32,6 +32,7 @@ from polyglance.cli.search import search_command
 from polyglance.cli.study import study_command
 from polyglance.cli.train import train_command
 from polyglance.cli.vectors import vectors_command
+from polyglance.devices import is_exhausted
 from polyglance.errors import MissingPackage, PolyglanceError, PolyglanceWarning
 from polyglance.terminal import printable
 from polyglance.torchrun import launched
@@ -120,7 +121,7 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename is not None else ""
         _fail(f"{where}cannot be read or written ({error.strerror or error})")
     except (MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "can't allocate memory" not in str(error):
+        if not is_exhausted(error):
             raise
         _fail("not enough memory; try smaller sizes, batches or data")
     except SystemExit as end:

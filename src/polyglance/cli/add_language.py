@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.errors import PolyglanceError
 from polyglance.languages import is_tag
 
@@ -58,6 +59,7 @@ def add_language_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a training on --data that was killed.")
     ] = False,
+    device: DeviceOption = DEFAULT,
 ) -> None:
     """Add a language to a trained model; results in its other languages stay the same."""
     _check(language, method, lr, data, pairs)
@@ -81,6 +83,7 @@ def add_language_command(
         split,
         cache,
         resume,
+        device,
     )
     also = "" if vectors is None else " and vectors"
     typer.echo(f"{language}: {found.words} words by {dictionary}{also}")

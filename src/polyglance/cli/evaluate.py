@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.cli.given import ALL, listed, refuse_others, was_given
 from polyglance.cli.outputs import check_outputs
 from polyglance.cli.translation import TRANSLATOR
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
 NONE = "none"
 """The consistency that overrules a recipe's."""
-WITH_NAMES = ("names", "models", "split", "languages", "cache", "json", "markdown")
-WITH_CRISSCROSSED = ("crisscrossed", "models", "data", "split", "seed", "cache", "json", "markdown")
+WITH_NAMES = {"names", "models", "split", "languages", "cache", "json", "markdown", "device"}
+WITH_CRISSCROSSED = {"crisscrossed", "models", "data", "split", "seed"}
+WITH_CRISSCROSSED |= {"cache", "json", "markdown", "device"}
 
 
 def evaluate_command(
@@ -124,19 +126,20 @@ def evaluate_command(
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
+    device: DeviceOption = DEFAULT,
 ) -> None:
     """Recall per language in both directions; several models are compared with the first."""
     if crisscrossed is not None:
         refuse_others(context, "--crisscrossed", WITH_CRISSCROSSED)
         check_outputs([json, markdown])
-        _crisscrossed(models, data, split, crisscrossed, seed, cache, json, markdown)
+        _crisscrossed(models, data, split, crisscrossed, seed, cache, json, markdown, device)
         return
     if names is not None:
         refuse_others(context, "--names", WITH_NAMES)
         check_outputs([json, markdown])
         given = was_given(context, "split")
         codes = _list(languages, "--languages")
-        _names(models, names, split if given else "val", codes, cache, json, markdown)
+        _names(models, names, split if given else "val", codes, cache, json, markdown, device)
         return
     from polyglance.evaluation.models import check_request, evaluate_models
     from polyglance.evaluation.options import EvaluateOptions
@@ -161,7 +164,7 @@ def evaluate_command(
     asked: dict[str, Any] = {"ensemble": ensemble, "seeds": seeds, "trec": trec}
     check_request(models, options, **asked)  # before folders are made
     check_outputs([json, markdown], [trec, clip_benchmark])
-    found = evaluate_models(models, data, split, options, cache=cache, **asked)
+    found = evaluate_models(models, data, split, options, cache=cache, device=device, **asked)
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
     print_tables(found.tables())
@@ -182,6 +185,7 @@ def _crisscrossed(
     cache: Path | None,
     json: Path | None,
     markdown: Path | None,
+    device: str,
 ) -> None:
     from polyglance.data import load_dataset
     from polyglance.data.crisscrossed import read_crisscrossed
@@ -192,10 +196,8 @@ def _crisscrossed(
         raise PolyglanceError("name COCO's images and captions with --data")
     ratings, dataset = read_crisscrossed(folder, split), load_dataset(data, cache)
     reports = [
-        evaluate_crisscrossed(
-            Model.load(Path(one)), dataset, ratings, name=one, seed=seed, cache=cache
-        )
-        for one in models
+        evaluate_crisscrossed(model, dataset, ratings, name=one, seed=seed, cache=cache)
+        for one, model in ((one, Model.load(Path(one), device=device)) for one in models)
     ]
     _write(reports, json, markdown)
 
@@ -208,6 +210,7 @@ def _names(
     cache: Path | None,
     json: Path | None,
     markdown: Path | None,
+    device: str,
 ) -> None:
     from polyglance.data import load_dataset
     from polyglance.evaluation.names import evaluate_names
@@ -215,10 +218,8 @@ def _names(
 
     dataset = load_dataset(folder, cache)
     reports = [
-        evaluate_names(
-            Model.load(Path(one)), dataset, split, languages=languages, name=one, cache=cache
-        )
-        for one in models
+        evaluate_names(model, dataset, split, languages=languages, name=one, cache=cache)
+        for one, model in ((one, Model.load(Path(one), device=device)) for one in models)
     ]
     _write(reports, json, markdown)
 

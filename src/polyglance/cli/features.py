@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.errors import PolyglanceError
 from polyglance.files import has_file
 from polyglance.terminal import printable
@@ -35,6 +36,7 @@ def features_command(
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Images per network pass.")] = 8,
+    device: DeviceOption = DEFAULT,
     list_: Annotated[bool, typer.Option("--list", help="List the built-in backbones.")] = False,
 ) -> None:
     """Compute image features into the cache; a second run does only what is missing."""
@@ -48,7 +50,7 @@ def features_command(
     names = feature or [DEFAULT_FEATURE]
     closed: list[tuple[Path, str]] = []
     paths = _files(source, names[0], cache, closed)
-    results = extract_many(paths, names, cache, batch_size)
+    results = extract_many(paths, names, cache, batch_size, device=device)
     for result in results:
         _print_result(result)
     problems = [*closed, *results[0].problems]

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.cli.outputs import check_outputs
 from polyglance.cli.search_captions import Outputs, print_captions, print_unreadable, print_unshown
 from polyglance.cli.search_hits import open_files, print_hits
@@ -109,6 +110,7 @@ def search_command(
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
+    device: DeviceOption = DEFAULT,
 ) -> None:
     """Rank images for a sentence in any language the model knows, or that can be translated.
 
@@ -135,7 +137,7 @@ def search_command(
         if translator or translate_to or consistency:
             raise PolyglanceError("--captions goes without --translator and --consistency")
         output = Outputs(json, sheet, font or [])
-        print_captions(model, places, captions, top, language, split, cache, output)
+        print_captions(model, places, captions, top, language, split, cache, output, device)
         return
     if split is not None:
         raise PolyglanceError("--split goes with --captions DATASET")
@@ -163,6 +165,7 @@ def search_command(
             translate_to=translate_to,
             consistency=consistency,
             cache=cache,
+            device=device,
         )
     for note in found.notes:
         typer.echo(f"note: {printable(note)}", err=True)

@@ -35,6 +35,7 @@ def print_captions(
     split: str | None,
     cache: Path | None,
     outputs: Outputs,
+    device: str,
 ) -> None:
     """Find captions for images, print and write them.
 
@@ -47,6 +48,7 @@ def print_captions(
         split: of the dataset.
         cache: folder for features.
         outputs: where else results go.
+        device: where the model computes.
     """
     from polyglance.gallery import search_captions
 
@@ -54,7 +56,14 @@ def print_captions(
         warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
         warnings.simplefilter("always", OutsideWarning)
         found = search_captions(
-            model, images, captions, top=top, language=language, split=split, cache=cache
+            model,
+            images,
+            captions,
+            top=top,
+            language=language,
+            split=split,
+            cache=cache,
+            device=device,
         )
     for note in found.notes:
         typer.echo(f"note: {printable(note)}", err=True)

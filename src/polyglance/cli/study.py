@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.cli.given import refuse_others
+from polyglance.devices import choose_device
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ def study_command(
         Path | None,
         typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for what asks for one."),
     ] = None,
+    device: DeviceOption = DEFAULT,
 ) -> None:
     """Train and evaluate all rows of a paper's table; run it again to resume."""
     if list_all:
@@ -98,12 +101,14 @@ def study_command(
         facts = Facts.of(load_dataset(data, cache), study.evaluation.split, lexicon, cache)
     changes = parse_overrides(overrides or [])
     planned = make_plan(study, profile, facts, seeds, changes, rows, lenient=plan)
-    options = Options(data or "", runs or default_runs(cache), jobs, rows, retry, cache, lexicon)
+    kept = runs or default_runs(cache)
+    options = Options(data or "", kept, jobs, rows, retry, cache, lexicon, device=device)
     if facts is not None:
         _migrate(options.runs, facts)
     if plan:
         _print_plan(planned, facts, options, as_json)
     elif out is not None:
+        choose_device(device)  # fails before the work
         _run(name, planned, facts, options, out, overrides or [])
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.cli.given import ALL, listed
 from polyglance.errors import PolyglanceError
 from polyglance.torchrun import leads
@@ -36,6 +37,7 @@ def train_command(
     threads: Annotated[
         int | None, typer.Option(min=1, max=MOST_THREADS, help="CPU threads")
     ] = None,
+    device: DeviceOption = DEFAULT,
 ) -> None:
     """Train a recipe on images with captions."""
     from polyglance.data import load_dataset
@@ -56,7 +58,7 @@ def train_command(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    result = train_recipe(chosen, dataset, out, resume, cache)
+    result = train_recipe(chosen, dataset, out, resume, cache, device=device)
     if not leads():
         return
     done = result.progress

@@ -9,6 +9,7 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.load import load_dataset
+from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.comparison import Comparison, Spread, aggregate, compare
 from polyglance.evaluation.encoder import Encoder
@@ -98,6 +99,7 @@ def evaluate_models(
     trec: Path | None = None,
     cache: Path | None = None,
     show_progress: bool | None = None,
+    device: Device = CPU,
     **fields: Any,
 ) -> Evaluation:
     """Evaluate models as `polyglance evaluate` does; several are compared with the first.
@@ -115,6 +117,7 @@ def evaluate_models(
         trec: folder for TREC runs and qrels, with a folder for each model if there are several.
         cache: folder for features and translations; the XDG cache by default.
         show_progress: None shows progress on a terminal only.
+        device: where models of folders compute: auto, cpu, cuda, cuda:N or mps.
         **fields: fields of `EvaluateOptions`, in place of those of `options`.
     """
     options = replace(options or EvaluateOptions(), **fields)
@@ -128,7 +131,7 @@ def evaluate_models(
         dataset = load_dataset(dataset, cache)
     if dataset is None and not all(map(_is_report, models)):
         raise PolyglanceError("name the images and captions to evaluate on with --data")
-    run = _Run(dataset, split, options, trec, len(models) > 1, cache, show_progress)
+    run = _Run(dataset, split, options, trec, len(models) > 1, cache, show_progress, device)
     reports = run.ensemble(models, names) if ensemble else run.each(models, names)
     if ensemble:
         sources.append(" + ".join(sources))
@@ -194,12 +197,12 @@ def _names(models: Sequence[Source]) -> list[str]:
     return short if len(set(short)) == len(short) and all(short) else full
 
 
-def _load(model: Source) -> Encoder:
+def _load(model: Source, device: Device) -> Encoder:
     if not isinstance(model, str | Path):
         return model
     from polyglance.runtime import open_model
 
-    return open_model(model)
+    return open_model(model, device=device)
 
 
 class _Run:
@@ -214,10 +217,11 @@ class _Run:
         several: bool,
         cache: Path | None,
         show_progress: bool | None,
+        device: Device,
     ) -> None:
         self.dataset, self.split, self.options = dataset, split, options
         self.trec, self.several = trec, several
-        self.cache, self.show_progress = cache, show_progress
+        self.cache, self.show_progress, self.device = cache, show_progress, device
         if dataset is not None:
             dataset.split(split)  # a wrong name fails before a model is loaded
             self.options = replace(options, perturb=options.perturber(dataset))
@@ -227,13 +231,13 @@ class _Run:
         return [
             replace(load_report(Path(str(model))), model=name)
             if _is_report(model)
-            else self.report(_load(model), name)
+            else self.report(_load(model, self.device), name)
             for model, name in zip(models, names, strict=True)
         ]
 
     def ensemble(self, models: Sequence[Source], names: Sequence[str]) -> list[Report]:
         """Reports of each model and, last, of their average, on the images that all can read."""
-        members = [_load(model) for model in models]
+        members = [_load(model, self.device) for model in models]
         average = Ensemble(members)
         name = "ensemble" if "ensemble" not in names else "+".join(names)
         joint = self.report(average, name)

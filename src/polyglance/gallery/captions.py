@@ -11,6 +11,7 @@ import numpy as np
 from polyglance.data.dataset import Dataset
 from polyglance.data.images import list_images
 from polyglance.data.load import named_place
+from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery.caption_hit import CaptionHit, ImageResult
 from polyglance.gallery.caption_list import CaptionList, open_captions
@@ -34,6 +35,7 @@ def search_captions(
     split: str | None = None,
     cache: Path | None = None,
     show_progress: bool | None = None,
+    device: Device = CPU,
 ) -> CaptionResults:
     """Rank captions for images.
 
@@ -51,10 +53,11 @@ def search_captions(
         split: of a dataset, only its captions are taken.
         cache: folder for features; the XDG cache by default.
         show_progress: None shows progress on a terminal only.
+        device: where a model of a folder computes: auto, cpu, cuda, cuda:N or mps.
     """
     if top < 1:
         raise PolyglanceError(f"cannot show the top {top} captions; ask for at least 1")
-    loaded = load_model(model)
+    loaded = load_model(model, device)
     if isinstance(captions, CaptionList):
         listed = captions
     else:

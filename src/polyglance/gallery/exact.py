@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import GENERATED, Dataset
+from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery.consistent import ConsistentQueries, ask_consistently
 from polyglance.gallery.gallery import Gallery
@@ -46,6 +47,7 @@ def search(
     consistency: bool = False,
     cache: Path | None = None,
     show_progress: bool | None = None,
+    device: Device = CPU,
 ) -> SearchResults:
     """Rank images for sentences in any language the model knows, or for other images.
 
@@ -73,12 +75,13 @@ def search(
             (SMALR's CLC): by the weights kept in the run's folder, else by their mean.
         cache: folder for features and translations; the XDG cache by default.
         show_progress: None shows progress on a terminal only.
+        device: where a model of a folder computes: auto, cpu, cuda, cuda:N or mps.
     """
     if top < 1:
         raise PolyglanceError(f"cannot show the top {top} images; ask for at least 1")
     if consistency and (like or without):
         raise PolyglanceError("--consistency goes without --like and --not")
-    loaded = _model(model, images, cache)
+    loaded = _model(model, images, cache, device)
     notes: list[str] = []
     joint: ConsistentQueries | None = None
     asked: GivenQueries = () if queries is None else queries
@@ -111,13 +114,16 @@ def search(
 
 
 def _model(
-    model: "Model | ExportedModel | str | Path | None", images: Images, cache: Path | None
+    model: "Model | ExportedModel | str | Path | None",
+    images: Images,
+    cache: Path | None,
+    device: Device,
 ) -> "Model | ExportedModel":
     """The model that is named, else the one of the images' library, else the package's."""
     own = None
     if model is None and isinstance(images, str | Path):
         own = library_model(images, cache)
-    return own or load_model(model)
+    return own or load_model(model, device)
 
 
 def _is_generated(images: Images) -> bool:
@@ -180,9 +186,11 @@ def best_first(values: np.ndarray, top: int) -> np.ndarray:
     return candidates[order[:top]]
 
 
-def load_model(model: "Model | ExportedModel | str | Path | None") -> "Model | ExportedModel":
-    """A model, that of a folder, or the one that the package carries."""
-    return open_model(model) if isinstance(model, str | Path | None) else model
+def load_model(
+    model: "Model | ExportedModel | str | Path | None", device: Device = CPU
+) -> "Model | ExportedModel":
+    """A model, that of a folder on a device, or the one that the package carries."""
+    return open_model(model, device=device) if isinstance(model, str | Path | None) else model
 
 
 def _hits(gallery: Gallery, places: Sequence[Sequence[int]], scores: Scores, top: int) -> list[Hit]:

@@ -11,7 +11,7 @@ import torch
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.given import GivenImage, as_files
-from polyglance.devices import CPU, Device, choose_device, move
+from polyglance.devices import CPU, Device, choose_device, move, place
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
 from polyglance.files import atomic, has_file, write_json
 from polyglance.models.attention import Sets
@@ -84,7 +84,7 @@ class Model:
 
     def to(self, device: Device) -> "Model":
         """Bring the network to a device: auto, cpu, cuda, cuda:N or mps; this same model."""
-        self.network.to(choose_device(device))
+        place(self.network, choose_device(device))
         return self
 
     def parameters(self) -> dict[str, int]:
@@ -242,6 +242,7 @@ class Model:
                 cache,
                 show_progress=show_progress,
                 skip_unreadable=skip_unreadable,
+                device=self.device,
             )
         problems = check_files(paths, show_progress, skip_unreadable)
         return network.files(feature, list(paths), problems)
@@ -258,7 +259,8 @@ class Model:
         """
         feature = self.recipe.image.feature
         if self.network.image.backbone is None:
-            return load_features(dataset, feature, cache, show_progress=show_progress)
+            how: dict[str, Any] = {"show_progress": show_progress, "device": self.device}
+            return load_features(dataset, feature, cache, **how)
         check_images(dataset, feature)
         return self.read_files(dataset.paths(), cache, show_progress)
 
@@ -409,13 +411,13 @@ class Model:
                 as those of a model trained on one's own backbone or vectors do.
             device: where it computes: auto, cpu, cuda, cuda:N or mps.
         """
-        folder, place = Path(folder), choose_device(device)
+        folder, chosen = Path(folder), choose_device(device)
         if not has_file(folder / CONFIG):
             raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}")
         with trusting(trust):
             model = cls(*read_config(folder, with_weights=True))
         model.load_weights(folder)
-        return model.to(place)
+        return model.to(chosen)
 
     @classmethod
     def from_config(cls, folder: Path) -> "Model":

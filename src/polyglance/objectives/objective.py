@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import torch
@@ -53,9 +54,11 @@ class Objective(nn.Module):
 
     def collapsed_value(self, batch: int, warming_up: bool = False) -> float:
         """The loss of `batch` pairs when all scores are equal."""
-        equal = torch.zeros(batch, batch)
+        own = next(chain(self.parameters(), self.buffers()), None)
+        device = None if own is None else own.device
+        equal = torch.zeros(batch, batch, device=device)
         with torch.no_grad():
-            return float(self(equal, torch.arange(batch), warming_up))
+            return float(self(equal, torch.arange(batch, device=device), warming_up))
 
 
 objectives: Registry[Callable[[Any], Objective]] = Registry("loss")

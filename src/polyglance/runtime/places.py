@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polyglance.devices import AUTO, CPU, Device
 from polyglance.errors import PolyglanceError, needed_by
 from polyglance.files import has_file
 from polyglance.runtime.manifest import EMBEDDER, is_exported
@@ -39,17 +40,25 @@ def is_model(folder: Path) -> bool:
     return has_file(folder / RUN) or (is_exported(folder) and (folder / EMBEDDER).is_dir())
 
 
-def open_model(place: str | Path | None = None, trust: bool = False) -> "ExportedModel | Model":
+def open_model(
+    place: str | Path | None = None, trust: bool = False, device: Device = CPU
+) -> "ExportedModel | Model":
     """A model: the package's own, an exported one, or a run's, which needs torch.
 
     Args:
         place: an exported folder or a run's; None is the model that the package carries.
         trust: whether a run's files may name networks to download and paths outside the folder.
+        device: where a run's model computes: auto, cpu, cuda, cuda:N or mps.
     """
     folder = shipped() if place is None else Path(place)
     if is_exported(folder):
+        if str(device) not in (AUTO, CPU):
+            raise PolyglanceError(
+                f"{folder}: an exported model computes on the CPU; leave out --device {device}, or "
+                "name the folder of the run"
+            )
         return load(folder)
     with needed_by(f"the model {folder}, which is not exported,"):
         from polyglance.models import Model
 
-    return Model.load(folder, trust)
+    return Model.load(folder, trust, device)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from polyglance.devices import AUTO
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.files import cache_dir
@@ -32,6 +33,7 @@ class Options:
     cache: Path | None = None
     lexicon: Path | None = None
     show_progress: bool | None = None
+    device: str = AUTO
 
     def folder(self, run: Run) -> RunFolder:
         return RunFolder(self.runs / run.key)
@@ -172,6 +174,7 @@ def _task(run: Run, plan: Plan, options: Options, threads: int) -> Task:
         lexicon=None if options.lexicon is None else str(options.lexicon.absolute()),
         cache=None if options.cache is None else str(options.cache.absolute()),
         threads=threads,
+        device=options.device,
     )
 
 
@@ -186,6 +189,12 @@ def _extract(todo: Sequence[Run], facts: Facts, options: Options) -> None:
 
     for name in extracted:
         try:
-            load_features(facts.dataset, name, options.cache, show_progress=options.show_progress)
+            load_features(
+                facts.dataset,
+                name,
+                options.cache,
+                show_progress=options.show_progress,
+                device=options.device,
+            )
         except PolyglanceError:
             continue  # the runs that need it will each say why

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyglance.data import Dataset, load_dataset
+from polyglance.devices import AUTO
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb import Perturber, make_perturber
 from polyglance.evaluation.perturb.known import KnownWords
@@ -50,6 +51,7 @@ class Task:
     cache: str | None = None
     threads: int = 1
     lexicon: str | None = None
+    device: str = AUTO
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -130,7 +132,8 @@ def _train(task: Task, folder: RunFolder) -> None:
     _clear_unless_resumable(folder.model, recipe, dataset)
     begun = commit()
     forget_peak()
-    result = train_recipe(recipe, dataset, folder.model, resume=True, cache=_path(task.cache))
+    cache, place = _path(task.cache), task.device
+    result = train_recipe(recipe, dataset, folder.model, resume=True, cache=cache, device=place)
     done, parts = result.progress, result.model.parameters()
     folder.finish(
         Ended(
@@ -175,8 +178,9 @@ def _model(task: Task, folder: RunFolder) -> "Encoder":
     from polyglance.models import Model
 
     if MEMBERS not in task.spec:
-        return Model.load(folder.model)
-    return Ensemble([Model.load(member.model) for member in _members(task, folder)])
+        return Model.load(folder.model, device=task.device)
+    members = _members(task, folder)
+    return Ensemble([Model.load(member.model, device=task.device) for member in members])
 
 
 def _clear_unless_resumable(model: Path, recipe: Recipe, dataset: Dataset) -> None:

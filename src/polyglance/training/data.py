@@ -123,7 +123,7 @@ def prepare(
         recipe.data.train_split
     )
     beside = open_beside(recipe, cache)
-    features = training_images(recipe, part, cache, show_progress)
+    features = training_images(recipe, part, cache, show_progress, device)
     table, grounded = _captions(recipe, part, features)
     # A vocabulary has words of the captions' languages; pieces of words are of any.
     readable = None if recipe.text.embedder.kind in IN_PIECES else set(table.languages)
@@ -170,7 +170,11 @@ def prepare(
 
 
 def training_images(
-    recipe: Recipe, part: Dataset, cache: Path | None = None, show_progress: bool | None = None
+    recipe: Recipe,
+    part: Dataset,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+    device: Device = CPU,
 ) -> Features | ImageFiles:
     """Features of the training images, or their files where the tower sees them itself.
 
@@ -179,10 +183,11 @@ def training_images(
         part: the training split.
         cache: where features are kept.
         show_progress: None shows bars on a terminal where it takes long.
+        device: where features are computed.
     """
     feature = recipe.image.feature
     if recipe.image.backbone is None:
-        return load_features(part, feature, cache, show_progress=show_progress)
+        return load_features(part, feature, cache, show_progress=show_progress, device=device)
     check_images(part, feature)
     with torch.device("meta"):  # which takes neither memory nor random numbers
         network = ImageNetwork(recipe.image, recipe.image.backbone)

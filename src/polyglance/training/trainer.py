@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from polyglance.data.dataset import Dataset
-from polyglance.devices import AUTO, Device, choose_device, enough_memory, move
+from polyglance.devices import AUTO, Device, choose_device, enough_memory, move, place
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Report
 from polyglance.models import Model
@@ -89,9 +89,9 @@ def train(
             a default replaces it.
         device: where it computes: auto, cpu, cuda, cuda:N or mps.
     """
-    place = choose_device(device, local_rank())
-    check_precision(recipe.training.precision, place)
-    with joined(place) as team, lock_run(out) if team.leads else nullcontext():
+    chosen = choose_device(device, local_rank())
+    check_precision(recipe.training.precision, chosen)
+    with joined(chosen) as team, lock_run(out) if team.leads else nullcontext():
         fingerprint = run_fingerprint(recipe, dataset)
         check_same_command(team, recipe, fingerprint, resume)
         if team.leads:
@@ -102,7 +102,7 @@ def train(
         torch.manual_seed(recipe.training.seed)
         with team.in_turn():
             started, data = prepare(
-                recipe, dataset, start, assign_tokens, cache, show_progress, place
+                recipe, dataset, start, assign_tokens, cache, show_progress, chosen
             )
         model = started.model
         if started.fresh:
@@ -191,7 +191,7 @@ class Trainer:
         self.model, self.out, self.callbacks = start.model, out, list(callbacks)
         self.recipe, self.device = self.model.recipe.training, self.model.device
         for module in step.modules.values():
-            module.to(self.device)
+            place(module, self.device)
         groups = parameter_groups(step.modules, all_multipliers(self.model))
         self.weights = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = build_optimizer(groups, self.recipe)

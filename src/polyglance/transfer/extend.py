@@ -9,6 +9,7 @@ from typing import Any
 
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.hold_out import hold_out
+from polyglance.devices import CPU, Device, choose_device
 from polyglance.documents import validate
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import EvaluateOptions, evaluate
@@ -84,6 +85,7 @@ def add_language(
     split: str = "test",
     cache: Path | None = None,
     resume: bool = False,
+    device: Device = CPU,
 ) -> Extension:
     """Bring a trained model to a language; all that it knew stays as it was, bit for bit.
 
@@ -97,7 +99,9 @@ def add_language(
         split: of `evaluate_on`.
         cache: where features and word vectors are kept.
         resume: go on with a training on `pairs` that was killed.
+        device: where it trains and evaluates: auto, cpu, cuda, cuda:N or mps.
     """
+    place = choose_device(device)
     if not holds_nothing(Path(out)):
         raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
     old = Model.load(source)
@@ -111,12 +115,14 @@ def add_language(
     epochs, lr = (1, 1e-3) if pairs is None else (pairs.epochs, pairs.lr)
     recipe = extension_recipe(old, language, settings, count, epochs, lr)
     captions = None if pairs is None else pairs.dataset
-    new, start = extend_model(recipe, Path(out), captions, evaluate_on, cache, resume)
+    new, start = extend_model(recipe, Path(out), captions, evaluate_on, cache, resume, place)
     if evaluate_on is None and captions is not None:
         evaluate_on, split = hold_out(captions), "val"
     gain = None
     if evaluate_on is not None:
         trained = None if captions is None else new
+        for model in (old, start, new):
+            model.to(place)
         gain = evaluate_gain(old, start, trained, language, evaluate_on, split, cache)
     words = new.embedder.count_words(language)
     return Extension(new, words, check_unchanged(old, new), gain, split)
@@ -176,6 +182,7 @@ def extend_model(
     data: Dataset | None = None,
     cache: Path | None = None,
     resume: bool = False,
+    device: Device = CPU,
 ) -> tuple[Model, Model]:
     """The model in `out` with the recipe's language added, and the same before any training.
 
@@ -186,6 +193,7 @@ def extend_model(
         data: what the dictionary and vectors may be made from, if not from `pairs`.
         cache: where features and word vectors are kept.
         resume: go on with a training that was killed.
+        device: where it trains.
     """
     assert recipe.transfer is not None
     source = Path(recipe.transfer.source)
@@ -203,7 +211,8 @@ def extend_model(
             model = Model.load(made)
         else:
             begin = start_from(source)
-            model = train(recipe, hold_out(pairs), made, resume, cache, start=begin).model
+            how: dict[str, Any] = {"start": begin, "device": device}
+            model = train(recipe, hold_out(pairs), made, resume, cache, **how).model
         check_unchanged(old, model)
     _finish(made, out)
     return model, start
@@ -238,7 +247,7 @@ def check_unchanged(old: Model, new: Model) -> int:
     """How many parameters `old` has; `new` must have all of them, to the last bit."""
     state = new.network.state_dict()
     for name, value in old.network.state_dict().items():
-        if name not in state or not state[name].equal(value):
+        if name not in state or not state[name].cpu().equal(value.cpu()):
             raise PolyglanceError(
                 f"'{name}' of the model has changed: this is a bug in Polyglance; please report it"
             )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from polyglance.data.dataset import Dataset
+from polyglance.devices import AUTO, Device
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes.schema import Recipe
@@ -70,6 +71,7 @@ def train_recipe(
     cache: Path | None = None,
     show_progress: bool | None = None,
     callbacks: Sequence[Callback] = (),
+    device: Device = AUTO,
 ) -> Result:
     """Train a recipe, from the model that its transfer section names if it has one.
 
@@ -82,9 +84,10 @@ def train_recipe(
         cache: where features and word vectors are kept; None is the XDG cache.
         show_progress: None shows bars on a terminal where it takes long.
         callbacks: called at every event of the training.
+        device: where it computes: auto, cpu, cuda, cuda:N or mps.
     """
     out = Path(out)
     start: StartModel = fresh_model
     if recipe.transfer is not None:
         start = start_from(source_folder(recipe.transfer.source, out))
-    return train(recipe, dataset, out, resume, cache, show_progress, start, callbacks)
+    return train(recipe, dataset, out, resume, cache, show_progress, start, callbacks, device)

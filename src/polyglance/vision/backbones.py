@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from polyglance.devices import Device
 from polyglance.registry import Registry
 from polyglance.vision.preprocess import Preprocessing
 
@@ -34,6 +35,9 @@ class Backbone(Protocol):
 
     def at_size(self, size: int) -> "Backbone":
         """The same network for input of another size."""
+
+    def to(self, device: Device) -> "Backbone":
+        """The same network on a device: auto, cpu, cuda, cuda:N or mps."""
 
     def classifier(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Weights [1000, pooled_dim] and bias [1000] of ImageNet's classes in their usual order.

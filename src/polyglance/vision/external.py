@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from polyglance.devices import CPU, Device, choose_device
 from polyglance.digest import Part, short_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json
@@ -34,6 +35,7 @@ class TorchBackbone:
         self.module, self.preprocessing, self._run = module.eval(), preprocessing, run
         self.identity = f"{slug(name)}-{fingerprint(module, preprocessing, unused)}"
         self._dims: tuple[int, int] | None = None
+        self.device = choose_device(CPU)
 
     def dims(self) -> tuple[int, int]:
         """Found by one pass over an empty image."""
@@ -47,6 +49,12 @@ class TorchBackbone:
         """This one: a network of convolutions takes any size, others say so when they see it."""
         return self
 
+    def to(self, device: Device) -> "TorchBackbone":
+        """The network on a device."""
+        self.device = choose_device(device)
+        self.module.to(self.device)
+        return self
+
     def classifier(self) -> tuple[np.ndarray, np.ndarray] | None:
         """None: the layers of these networks have no common name."""
         return None
@@ -56,7 +64,7 @@ class TorchBackbone:
         import torch
 
         with torch.inference_mode():
-            pooled, features = self._run(torch.from_numpy(pixels))
+            pooled, features = self._run(torch.from_numpy(pixels).to(self.device))
         return as_output(pooled, features)
 
 
@@ -84,7 +92,7 @@ def as_output(pooled: Any, features: Any) -> BackboneOutput:
         grid = features[:, prefix:].reshape(len(features), side, side, -1)
         if pooled is None:
             pooled = features[:, 0] if prefix else features.mean(1)
-    return BackboneOutput(pooled.float().numpy(), grid.float().numpy())
+    return BackboneOutput(pooled.float().cpu().numpy(), grid.float().cpu().numpy())
 
 
 def fingerprint(module: Any, preprocessing: Preprocessing, unused: Collection[str] = ()) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.images import content_key, reading
+from polyglance.devices import CPU, Device
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.progress import Bar
@@ -36,6 +37,7 @@ def extract(
     batch_size: int = 8,
     show_progress: bool | None = None,
     skip_unreadable: bool = True,
+    device: Device = CPU,
 ) -> Features:
     """Features of images, computed where the cache lacks them.
 
@@ -47,8 +49,10 @@ def extract(
         show_progress: whether a progress bar is shown; by default where a terminal is.
         skip_unreadable: whether unreadable images are listed in `Features.problems`; else the
             first is raised.
+        device: where the network computes: auto, cpu, cuda, cuda:N or mps.
     """
-    return extract_many(paths, [feature], cache, batch_size, show_progress, skip_unreadable)[0]
+    rest = batch_size, show_progress, skip_unreadable, device
+    return extract_many(paths, [feature], cache, *rest)[0]
 
 
 def extract_many(
@@ -58,6 +62,7 @@ def extract_many(
     batch_size: int = 8,
     show_progress: bool | None = None,
     skip_unreadable: bool = True,
+    device: Device = CPU,
 ) -> list[Features]:
     """Several features of the same images, with one pass for each extractor.
 
@@ -68,11 +73,12 @@ def extract_many(
         batch_size: images of one pass through the network.
         show_progress: whether a progress bar is shown.
         skip_unreadable: whether unreadable images are listed; else the first is raised.
+        device: where the networks compute.
     """
     if batch_size < 1:
         raise PolyglanceError(f"batch size {batch_size}: must be at least 1")
     folder = cache_dir(cache)
-    passes = _passes(features, folder)
+    passes = _passes(features, folder, device)
     keys, problems = _content_keys(paths, show_progress)
     if problems and not skip_unreadable:
         raise ImageProblem(*next(iter(problems.items())))
@@ -96,14 +102,16 @@ def extract_many(
     return [found[name] for name in features]
 
 
-def _passes(features: Sequence[str], cache: Path) -> list[tuple[Backbone, dict[str, str]]]:
+def _passes(
+    features: Sequence[str], cache: Path, device: Device
+) -> list[tuple[Backbone, dict[str, str]]]:
     """Networks to run, each with the features it gives and their forms in its stores."""
     opened: dict[str, Backbone] = {}
     found: dict[str, tuple[Backbone, dict[str, str]]] = {}
     for name in features:
         extractor, form = parse_feature(name)
         if extractor not in opened:
-            opened[extractor] = open_backbone(extractor, cache)
+            opened[extractor] = open_backbone(extractor, cache, device)
         backbone = opened[extractor]
         if form.startswith(TEN_CROPS):
             found[name] = open_ten_crops(backbone, form), {name: "global"}
@@ -118,6 +126,7 @@ def load_features(
     cache: Path | None = None,
     batch_size: int = 8,
     show_progress: bool | None = None,
+    device: Device = CPU,
 ) -> Features:
     """Features of a dataset's images, in their order.
 
@@ -127,10 +136,11 @@ def load_features(
         cache: folder of the feature stores; the XDG cache by default.
         batch_size: images of one pass through the network.
         show_progress: whether a progress bar is shown; by default where a terminal is.
+        device: where a network computes: auto, cpu, cuda, cuda:N or mps.
     """
     if not feature.startswith("imported/"):
         check_images(dataset, feature)
-        return extract(dataset.paths(), feature, cache, batch_size, show_progress)
+        return extract(dataset.paths(), feature, cache, batch_size, show_progress, device=device)
     name = feature.removeprefix("imported/")
     if dataset.root is None:
         raise PolyglanceError(f"{dataset.name}: '{feature}' needs a dataset folder to be in")
@@ -299,8 +309,8 @@ def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
         return problem
 
 
-def open_backbone(name: str, cache: Path) -> Backbone:
-    """The network called `name`.
+def open_backbone(name: str, cache: Path, device: Device = CPU) -> Backbone:
+    """The network called `name`, on a device.
 
     Names are the registered ones, `timm:NAME[@weights file]`, `torchvision:NAME[@weights file]`
     and `transformers:FOLDER`. Converted networks are kept below `cache`.
@@ -309,9 +319,14 @@ def open_backbone(name: str, cache: Path) -> Backbone:
     if not colon:
         from polyglance.vision.lite import LiteBackbone
 
-        return LiteBackbone(backbones.get(name), cache)
+        return _placed(LiteBackbone(backbones.get(name), cache), device)
     from polyglance.vision import external  # noqa: F401  (registers the families)
 
     if not rest:
         raise PolyglanceError(f"backbone '{name}': name a network after the colon")
-    return FAMILIES.get(family)(rest)
+    return _placed(FAMILIES.get(family)(rest), device)
+
+
+def _placed(backbone: Backbone, device: Device) -> Backbone:
+    """The network on a device; torch is not asked for what is on the CPU anyway."""
+    return backbone if str(device) == CPU else backbone.to(device)

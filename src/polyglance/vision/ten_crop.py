@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from PIL import Image
 
+from polyglance.devices import Device
 from polyglance.errors import PolyglanceError
 from polyglance.vision.backbones import Backbone, BackboneOutput
 from polyglance.vision.preprocess import Preprocessing, resize_short_side, to_pixels
@@ -66,6 +67,11 @@ class TenCrops:
     def at_size(self, size: int) -> "TenCrops":
         """Crops of another size."""
         return TenCrops(self.backbone, size)
+
+    def to(self, device: Device) -> "TenCrops":
+        """The network on a device."""
+        self.backbone = self.backbone.to(device)
+        return self
 
     def classifier(self) -> tuple[np.ndarray, np.ndarray] | None:
         """That of the network: logits of the mean vector are the mean of the crops' logits."""

@@ -1,0 +1,10 @@
+"""The option `--device`, which several commands have."""
+
+from typing import Annotated
+
+import typer
+
+from polyglance.devices import AUTO, HELP
+
+DeviceOption = Annotated[str, typer.Option("--device", help=f"Where it computes: {HELP}.")]
+DEFAULT = AUTO

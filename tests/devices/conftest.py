@@ -1,0 +1,19 @@
+"""One world for all recipes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.devices.recipes import World, make_world
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory, bert: Path) -> World:
+    """Datasets and files for every packaged recipe."""
+    return make_world(tmp_path_factory.mktemp("world"), bert)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let "cuda" be found; `pretend_gpu` makes it work."""
+    monkeypatch.setattr("polyglance.devices.count_devices", lambda kind: int(kind != "mps"))

@@ -1,0 +1,39 @@
+"""Every packaged recipe trains, encodes and is evaluated on a GPU, as far as one can tell here."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from polyglance.data import load_dataset
+from polyglance.recipes import recipe_names
+from tests.devices.pretend import pretend_gpu
+from tests.devices.recipes import World, trained
+
+TOLERANCE = 1e-4
+
+
+RECIPES = [*((name, []) for name in recipe_names()), ("mule", ["sampling.pretrain_updates=1"])]
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("name", "changes"), RECIPES)
+def test_updates_and_evaluations_on_cuda(
+    world: World, name: str, changes: list[str], tmp_path: Path
+) -> None:
+    """Forward, losses, backward, clipping, optimizer, checkpoint, encoding and ranks."""
+    here, _ = trained(world, name, tmp_path / "cpu", "cpu", changes)
+    with pretend_gpu():
+        there, result = trained(world, name, tmp_path / "cuda", "cuda", changes)
+        assert str(result.model.device) == "cuda:0"
+        text = load_dataset(world.data(name)).captions(["en"]).texts[0]
+        assert len(result.model.encode_text([text], "en")) == 1
+    assert there.devices == {"cuda:0"}
+    assert here.devices == {"cpu"}
+    assert there.losses[0] == pytest.approx(here.losses[0], rel=TOLERANCE)
+    assert there.gradients.keys() == here.gradients.keys()
+    largest = max(float(wanted.abs().max()) for wanted in here.gradients.values())
+    for part, wanted in here.gradients.items():
+        torch.testing.assert_close(
+            there.gradients[part], wanted, atol=TOLERANCE * largest, rtol=TOLERANCE, msg=part
+        )
