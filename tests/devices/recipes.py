@@ -61,12 +61,20 @@ class World:
             "cvse": ["consensus.concepts=6"],
             "translator": ["text.embedder.word_dim=12"],
         }
+        if name == "polyglance-base":  # what it reads beside captions are files of its own
+            own[name] = ["data.more=[]", "image.head.kind=linear", "naming=null"]
+            own[name] += ["sampling.text_files=[]", "sampling.text_only=false"]
+            own[name] += ["sampling.beside=null"]
         if name.startswith("hgr"):
             own[name] = ["data.languages=[en]"]
         if name.startswith("kadar-multilingual"):
             own[name] = ["data.languages=[en, de]"]
         small = [*SMALL, *own.get(name, []), *changes]
-        return load_recipe(name, parse_overrides(small), shared=True)
+        recipe = load_recipe(name, parse_overrides(small), shared=True)
+        rates = recipe.training.multipliers
+        rates = {part: rate for part, rate in rates.items() if part != "image.classes"}
+        training = recipe.training.model_copy(update={"multipliers": rates})
+        return recipe.model_copy(update={"training": training})
 
     def data(self, name: str) -> Path:
         """Global features, or sets for the recipes that pool."""

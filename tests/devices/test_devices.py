@@ -104,9 +104,19 @@ COMMANDS = {
     "evaluate": ["evaluate", "RUN", "--data", "DATA"],
     "search": ["search", "RUN", "DATA", "dog"],
     "features": ["features", "IMAGES"],
-    "study": ["study", "kadar-table2", "--data", "DATA", "--out", "OUT"],
+    "study": ["study", "STUDY.yaml", "--data", "DATA", "--out", "OUT"],
     "add-language": ["add-language", "RUN", "--language", "nl", "--out", "OUT"],
 }
+
+
+STUDY = """
+title: "A row"
+paper: none
+columns: [{language: en, metric: rsum}]
+overrides: {image.feature: imported/toy}
+rows: [{name: nce, recipe: nce, baseline: true}]
+profiles: {standard: {seeds: 1}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +128,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("trained")
     run(write_toy(folder / "DATA", 32), folder / "RUN", "training.updates=1")
+    (folder / "STUDY.yaml").write_text(STUDY)
     (folder / "IMAGES").mkdir()
     Image.new("RGB", (8, 8)).save(folder / "IMAGES" / "a.png")
     return folder
