@@ -13,6 +13,7 @@ between devices, which C++ would leave out then, are done here.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
@@ -176,5 +177,16 @@ def _check_devices(func: Any, leaves: Sequence[Any]) -> None:
 @contextmanager
 def pretend_gpu() -> Iterator[torch.device]:
     """Within it, "cuda:0" is there."""
-    with _Fakes(allow_non_fake_inputs=True), _Values() as values, _Moves(values):
+    load = torch.load
+
+    def read(*args: Any, **kwargs: Any) -> Any:
+        with _disable_current_modes():  # what is on a disk is real
+            return load(*args, **kwargs)
+
+    with (
+        patch("torch.load", read),
+        _Fakes(allow_non_fake_inputs=True),
+        _Values() as values,
+        _Moves(values),
+    ):
         yield GPU

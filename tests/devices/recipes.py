@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from PIL import Image
 
-from polyglance.data import load_dataset
+from polyglance.data import CaptionedImage, load_dataset, save_folder
 from polyglance.data.role_graphs import FILE
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.training import Callback, Result, Trainer, train
@@ -69,6 +70,10 @@ class World:
             own[name] = ["data.languages=[en]"]
         if name.startswith("kadar-multilingual"):
             own[name] = ["data.languages=[en, de]"]
+        if name.endswith("-e2e"):
+            form = load_recipe(name).image.feature.rpartition("/")[2]
+            own[name] = [f"image.feature=efficientnet-lite0/{form}", "data.languages=[en]"]
+            own[name] += ["image.backbone.input_size=32", "image.backbone.frozen_epochs=0"]
         small = [*SMALL, *own.get(name, []), *changes]
         recipe = load_recipe(name, parse_overrides(small), shared=True)
         rates = recipe.training.multipliers
@@ -78,6 +83,8 @@ class World:
 
     def data(self, name: str) -> Path:
         """Global features, or sets for the recipes that pool."""
+        if name.endswith("-e2e"):
+            return self.folder / "images"
         recipe = load_recipe(name)
         alone = recipe.image.feature.endswith("/global") and name not in NOT_GLOBAL
         return self.folder / ("global" if alone else "set")
@@ -89,6 +96,7 @@ def make_world(folder: Path, bert: Path | None = None) -> World:
         data = write_toy(folder / form, IMAGES, form)
         texts = set(load_dataset(data).captions(["en"]).texts)
         (data / FILE).write_text(json.dumps({text: _graph(text) for text in texts}))
+    _write_images(folder / "images")
     rows = [" ".join([word, *map(str, range(3))]) for group in WORDS["en"] for word in group]
     (folder / "glove.txt").write_text("\n".join(rows) + "\n")
     (folder / "lexicon").mkdir()
@@ -96,6 +104,17 @@ def make_world(folder: Path, bert: Path | None = None) -> World:
     pairs = zip(*both, strict=True)
     (folder / "lexicon" / "de-en.txt").write_text("".join(f"{a} {b}\n" for a, b in pairs))
     return World(folder, bert)
+
+
+def _write_images(folder: Path) -> None:
+    (folder / "images").mkdir(parents=True)
+    rows = []
+    for number, word in enumerate(WORDS["en"][0] * 5):
+        image = Image.new("RGB", (40, 48), (60 * (number % 4), 90, 10 * number))
+        image.save(folder / "images" / f"{number:02}.png")
+        captions = {"en": {"independent": [f"a {word} image {number % 7}"]}}
+        rows.append(CaptionedImage(f"{number:02}.png", "train" if number < 16 else "val", captions))
+    save_folder(folder, rows)
 
 
 def _graph(sentence: str) -> list[object]:

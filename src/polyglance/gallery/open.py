@@ -10,7 +10,6 @@ import numpy as np
 from polyglance.data.dataset import Dataset
 from polyglance.data.images import list_images
 from polyglance.data.load import load_dataset, named_place
-from polyglance.devices import CPU
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.index import indexed_files, indexed_folder
