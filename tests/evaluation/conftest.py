@@ -74,7 +74,7 @@ def command(tmp_path, monkeypatch):
 
     class Loader:
         @staticmethod
-        def load(path, trust=False):
+        def load(path, trust=False, device="cpu"):
             noise, seed = path.name.split("-")
             return FakeModel(vectors, ["en"], float(noise), int(seed))
 

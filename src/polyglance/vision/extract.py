@@ -4,13 +4,14 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.images import content_key, reading
-from polyglance.devices import CPU, Device
+from polyglance.devices import AUTO, CPU, Device, choose_device
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.files import cache_dir
 from polyglance.progress import Bar
@@ -111,7 +112,7 @@ def _passes(
     for name in features:
         extractor, form = parse_feature(name)
         if extractor not in opened:
-            opened[extractor] = open_backbone(extractor, cache, device)
+            opened[extractor] = _placed(open_backbone(extractor, cache), device)
         backbone = opened[extractor]
         if form.startswith(TEN_CROPS):
             found[name] = open_ten_crops(backbone, form), {name: "global"}
@@ -309,8 +310,8 @@ def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
         return problem
 
 
-def open_backbone(name: str, cache: Path, device: Device = CPU) -> Backbone:
-    """The network called `name`, on a device.
+def open_backbone(name: str, cache: Path) -> Backbone:
+    """The network called `name`.
 
     Names are the registered ones, `timm:NAME[@weights file]`, `torchvision:NAME[@weights file]`
     and `transformers:FOLDER`. Converted networks are kept below `cache`.
@@ -319,14 +320,17 @@ def open_backbone(name: str, cache: Path, device: Device = CPU) -> Backbone:
     if not colon:
         from polyglance.vision.lite import LiteBackbone
 
-        return _placed(LiteBackbone(backbones.get(name), cache), device)
+        return LiteBackbone(backbones.get(name), cache)
     from polyglance.vision import external  # noqa: F401  (registers the families)
 
     if not rest:
         raise PolyglanceError(f"backbone '{name}': name a network after the colon")
-    return _placed(FAMILIES.get(family)(rest), device)
+    return FAMILIES.get(family)(rest)
 
 
 def _placed(backbone: Backbone, device: Device) -> Backbone:
-    """The network on a device; torch is not asked for what is on the CPU anyway."""
-    return backbone if str(device) == CPU else backbone.to(device)
+    """The network on a device; without torch there is none but the CPU."""
+    if str(device) == CPU or (device == AUTO and find_spec("torch") is None):
+        return backbone
+    chosen = choose_device(device)
+    return backbone if chosen.type == CPU else backbone.to(chosen)
