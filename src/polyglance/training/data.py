@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -192,7 +192,8 @@ def training_images(
     with torch.device("meta"):  # which takes neither memory nor random numbers
         network = ImageNetwork(recipe.image, recipe.image.backbone)
     paths = part.paths()
-    return network.files(feature, paths, check_files(paths, show_progress))
+    files = network.files(feature, paths, check_files(paths, show_progress))
+    return replace(files, cache=cache)
 
 
 def _captions(

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from polyglance.models import Model
 from polyglance.models.model import read_features
 from polyglance.training.augment import Augmenter
 from polyglance.vision.features import Features
 from polyglance.vision.image_files import ImageFiles, ahead, glance
+from polyglance.vision.views import Views
 
 if TYPE_CHECKING:
     from polyglance.training.steps.base import Step
@@ -23,10 +25,16 @@ AHEAD = 2
 
 
 class Pixels(NamedTuple):
-    """Distinct images of an update: their rows [U], in order, and pixels [U, S, S, 3]."""
+    """Distinct images of an update: their rows [U], in order, and pixels [U, S, S, 3].
+
+    Of kept views there is what the `first` stages made of them instead, and what all stages made
+    where that is to be kept to.
+    """
 
     rows: np.ndarray
     images: Tensor
+    first: int = 0
+    original: Tensor | None = None
 
 
 class StepImages:
@@ -65,6 +73,15 @@ class StepImages:
     def see(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
         """What the network in the tower makes of all pixels of an update."""
         return ()
+
+    def forgotten(self, pixels: Pixels | None, seen: tuple[Tensor, ...]) -> Tensor | None:
+        """The weighted loss of a network that forgets its classes; None where it may.
+
+        Args:
+            pixels: of all images of the update.
+            seen: what `see` gave.
+        """
+        return None
 
     def features(self, read: tuple[Tensor, ...], seen: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """([B, F],), or ([B, K, F], lengths [B]), of what `read` and `see` gave."""
@@ -130,6 +147,54 @@ class SeenImages(StepImages):
         return glance(self.files.paths[row], self.files.how, self.network.settings, rng)
 
 
+class ViewedImages(SeenImages):
+    """Images of which a few views are kept, as far as the frozen stages go."""
+
+    decodes = False
+
+    def __init__(
+        self,
+        model: Model,
+        files: ImageFiles,
+        augmenter: Augmenter | None,
+        updates_per_epoch: int,
+        stream: int = 0,
+    ) -> None:
+        super().__init__(model, files, augmenter, updates_per_epoch, stream)
+        settings, total = self.network.settings, len(self.network.stages)
+        self.classes, self.weight = model.network.image.classes, settings.keep
+        self.views = Views(self.network, files, self.seed)
+        epochs = range(settings.frozen_epochs + total * settings.stage_epochs + 1)
+        # All of them now: in a resumed run the last stages are soon no longer as they came.
+        self.views.keep(sorted({total, *map(self.network.frozen_at, epochs)}))
+
+    def look(self, update: int, rows: np.ndarray) -> Pixels | None:
+        distinct = np.unique(rows)
+        if not len(distinct):
+            return None
+        rng = np.random.default_rng([self.seed, update, self.stream])
+        views = rng.integers(self.views.count, size=len(distinct))
+        first = self.network.frozen_at(update // self.per_epoch)
+        total, original = len(self.network.stages), None
+        if self.weight and first < total:
+            original = self.views.read(total, distinct, views)
+        return Pixels(distinct, self.views.read(first, distinct, views), first, original)
+
+    def see(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
+        if pixels is None:
+            return ()
+        return self.network.shaped(self.network.grid(pixels.images, pixels.first))
+
+    def forgotten(self, pixels: Pixels | None, seen: tuple[Tensor, ...]) -> Tensor | None:
+        if pixels is None or pixels.original is None or self.classes is None:
+            return None
+        before = self.classes.logits(pixels.original.mean((2, 3)))
+        now = self.classes.logits(seen[0].float())
+        return self.weight * functional.kl_div(
+            now.log_softmax(-1), before.log_softmax(-1), reduction="batchmean", log_target=True
+        )
+
+
 def step_images(
     model: Model,
     features: Features | ImageFiles,
@@ -147,7 +212,10 @@ def step_images(
         stream: tells the crops of datasets apart.
     """
     if isinstance(features, ImageFiles):
-        return SeenImages(model, features, augmenter, updates_per_epoch, stream)
+        network = model.network.image.backbone
+        assert network is not None
+        kind = SeenImages if network.settings.views is None else ViewedImages
+        return kind(model, features, augmenter, updates_per_epoch, stream)
     return StepImages(model, features, augmenter)
 
 

@@ -36,6 +36,7 @@ class ImageFiles:
         dim: dimension of a vector.
         vectors: of an image; None where it is one.
         problems: files that cannot be decoded, and why.
+        cache: where what frozen stages make of views is kept.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ImageFiles:
     dim: int
     vectors: int | None
     problems: list[tuple[Path, str]] = field(default_factory=list)
+    cache: Path | None = None
 
     def __len__(self) -> int:
         return len(self.paths)

@@ -1,5 +1,6 @@
 """The image network as part of the tower: pixels → what a feature store would hold."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,8 +85,30 @@ class ImageNetwork(nn.Module):
             pixels = stage(pixels)
         return pixels
 
+    def at_stages(self, images: Tensor, boundaries: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
+        """What the first so many stages make of images, for each number of them in ascending order.
+
+        Behind all stages it is what `shaped` makes the features of: a mean where one is asked for.
+
+        Args:
+            images: uint8 [B, S, S, 3].
+            boundaries: numbers of stages, ascending, at least 1.
+        """
+        done, found = 0, self.standardised(images)
+        for boundary in boundaries:
+            with torch.no_grad():
+                for stage in list(self.stages)[done:boundary]:
+                    found = stage(found)
+            done = boundary
+            pooled = boundary == len(self.stages) and self.form == "global"
+            yield boundary, found.mean((2, 3), keepdim=True) if pooled else found
+
+    def standardised(self, images: Tensor) -> Tensor:
+        """uint8 [B, S, S, 3] → float32 [B, 3, S, S], as the first stage takes them."""
+        return (images.permute(0, 3, 1, 2).float() - self.pixel_mean) / self.pixel_std
+
     def _part(self, images: Tensor) -> Tensor:
-        pixels = (images.permute(0, 3, 1, 2).float() - self.pixel_mean) / self.pixel_std
+        pixels = self.standardised(images)
         first = self.frozen_stages
         with torch.no_grad():
             for stage in list(self.stages)[:first]:
@@ -110,6 +133,14 @@ class ImageNetwork(nn.Module):
         for number, stage in enumerate(self.stages):
             for parameter in stage.parameters():
                 parameter.requires_grad = number >= first
+
+    def frozen_at(self, epoch: int) -> int:
+        """Stages, from the first, that have nothing to train in an epoch."""
+        total = len(self.stages)
+        first = {"none": total, "last": total - 1, "all": 0}[self.settings.train]
+        since = epoch - self.settings.frozen_epochs
+        waits = ((total - 1 - number) * self.settings.stage_epochs for number in range(first, total))
+        return next((first + n for n, wait in enumerate(waits) if since >= wait), total)
 
     def thaw(self, epoch: int, trainable: set[int]) -> None:
         """Train in epoch number `epoch`, from 0, what the recipe's schedule says.

@@ -50,12 +50,16 @@ class ClassMixture(nn.Module):
         with torch.no_grad():
             self.vectors.copy_(vectors)
 
+    def logits(self, features: Tensor) -> Tensor:
+        """Features [n, F] as extracted → [n, C]."""
+        return nn.functional.linear(features, self.weight, self.bias)
+
     def probabilities(self, features: Tensor) -> Tensor:
         """Features [n, F] as extracted → [n, C]: of the most probable classes, 0 elsewhere.
 
         softmax(logits / temperature), whose largest `top` are scaled to the sum 1.
         """
-        logits = nn.functional.linear(features, self.weight, self.bias)
+        logits = self.logits(features)
         top = min(self.settings.top, self.settings.classes)
         least = logits.topk(top, dim=-1).values[..., -1:]
         logits = logits.masked_fill(logits < least, -math.inf)

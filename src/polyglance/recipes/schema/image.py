@@ -75,6 +75,17 @@ class BackboneRecipe(Section):
         0.6, gt=0, le=1, description="share of a side that a crop in training has at least"
     )
     flip: bool = Field(True, description="every other image is mirrored in training")
+    views: Annotated[int, Field(ge=1, le=64)] | None = Field(
+        None,
+        description="fixed crops of each image, the first that of evaluation, of which frozen "
+        "stages see each once and what they give is kept on disk; null is a new crop every time",
+    )
+    keep: float = Field(
+        0.0,
+        ge=0,
+        description="weight of KL(class probabilities of the network as it came ‖ as it is), so "
+        "that it does not forget its classes (Li and Hoiem 2016); with head.kind=classes and views",
+    )
     frozen_epochs: int = Field(1, ge=0, description="first epochs in which it is not trained")
     stage_epochs: int = Field(
         0, ge=0, description="epochs that each stage waits for the one behind it; 0 is none"
@@ -125,6 +136,13 @@ class ImageRecipe(Section):
                 f"feature={self.feature} and backbone.name={name} are two networks; "
                 f"set feature={name}/{form}"
             )
+        if self.backbone.views is not None and self.backbone.train == "all":
+            raise ValueError(
+                "backbone.views keeps what frozen stages make of an image, and train=all freezes "
+                "none; set backbone.train=last, or backbone.views=null"
+            )
+        if self.backbone.keep and (self.head.kind != "classes" or self.backbone.views is None):
+            raise ValueError("backbone.keep needs head.kind=classes and backbone.views")
         return self
 
     @property

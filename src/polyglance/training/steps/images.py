@@ -117,7 +117,9 @@ class ImagesStep(Step):
 
     def outcome(self, update: int, prepared: ReadImages) -> StepOutcome:
         warming_up = update < self.warmup
-        found = list(self._matches(prepared))
+        with self._half():
+            seen = self.images.see(prepared.pixels)
+        found = list(self._matches(prepared, seen))
         if not warming_up:
             for used in {id(match.objective): match.objective for match in found}.values():
                 used.advance()
@@ -133,13 +135,15 @@ class ImagesStep(Step):
             loss, equal = self.naming.loss(prepared.concepts, self.objective, warming_up)
             losses.append(loss)
             collapsed += equal
+        if (forgotten := self.images.forgotten(prepared.pixels, seen)) is not None:
+            losses.append(forgotten)
+            collapsed += float(forgotten.detach())
         return StepOutcome(torch.stack(losses).sum(), collapsed, deviation)
 
-    def _matches(self, read: ReadImages) -> Iterator[_Match]:
+    def _matches(self, read: ReadImages, seen: tuple[Tensor, ...]) -> Iterator[_Match]:
         """What is matched with what; images with captions first."""
         rules, network = self.rules, self.model.network
         with self._half():
-            seen = self.images.see(read.pixels)
             images = network.embed_images(*_wide(self.images.features(read.images, seen)))
             columns = network.embed_text(*read.captions).chunk(rules.captions)
         for column in columns:

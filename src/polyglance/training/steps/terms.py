@@ -77,6 +77,9 @@ class TermsStep(Step):
         losses, collapsed, deviation = [], 0.0, 0.0
         with self._half():
             seen = self.images.see(prepared.pixels)
+        if (forgotten := self.images.forgotten(prepared.pixels, seen)) is not None:
+            losses.append(forgotten)
+            collapsed += float(forgotten.detach())
         for read in prepared.terms:
             if read.others is None:
                 read = read._replace(images=self.images.features(read.images, seen))

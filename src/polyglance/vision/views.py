@@ -1,0 +1,110 @@
+"""A few fixed views of every image, as the frozen stages of a network in the tower make them.
+
+Stages that are not trained give the same for the same pixels at every update. With a few crops
+of each image chosen beforehand they run once, and what they give is kept on disk.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from polyglance.digest import content_digest, json_digest
+from polyglance.files import cache_dir
+from polyglance.progress import Bar
+from polyglance.vision.image_files import ImageFiles, ahead, glance, look
+from polyglance.vision.image_network import ImageNetwork
+
+BATCH = 16
+STREAM = 3000
+"""Of random numbers, behind those of an update."""
+
+
+class Views:
+    """What the first stages of a network make of V views of n images, float16 [n, V, …].
+
+    View 0 is what evaluation sees, the others are crops as training draws them.
+    """
+
+    def __init__(self, network: ImageNetwork, files: ImageFiles, seed: int) -> None:
+        count = network.settings.views
+        assert count is not None
+        self.network, self.files, self.seed, self.count = network, files, seed, count
+        self._kept: dict[int, np.ndarray] = {}
+
+    def keep(self, boundaries: Sequence[int], show_progress: bool | None = None) -> None:
+        """Compute what is not on disk yet, with the network as it is now.
+
+        Args:
+            boundaries: numbers of first stages whose output is kept.
+            show_progress: None shows a bar on a terminal where it takes long.
+        """
+        paths = {first: self._path(first) for first in boundaries}
+        missing = [first for first, path in paths.items() if not path.is_file()]
+        if missing:
+            self._compute({first: paths[first] for first in missing}, show_progress)
+        for first, path in paths.items():
+            self._kept[first] = np.load(path, mmap_mode="r")
+
+    def read(self, first: int, rows: np.ndarray, views: np.ndarray) -> Tensor:
+        """What `first` stages make of a view [B] of each of the images `rows` [B]."""
+        kept = self._kept[first]
+        found = np.stack([kept[row, view] for row, view in zip(rows, views, strict=True)])
+        return torch.from_numpy(found.astype(np.float32))
+
+    def _path(self, first: int) -> Path:
+        """Named by all that its content depends on."""
+        stages = list(self.network.stages)[:first]
+        weights = [value.cpu().numpy() for stage in stages for value in stage.state_dict().values()]
+        crops = self.network.settings.model_dump(include={"smallest_crop", "flip", "squash"})
+        how = {"size": self.files.how.size, "views": self.count, "seed": self.seed, **crops}
+        keys = [key or "" for key in self.files.keys]
+        form = self.network.form if first == len(self.network.stages) else "grid"
+        name = content_digest([*weights, json_digest(how), repr(self.files.how), form, *keys])
+        return cache_dir(self.files.cache) / "views" / f"{name[:32]}.npy"
+
+    def _compute(self, paths: dict[int, Path], show_progress: bool | None) -> None:
+        count = len(self.files), self.count
+        partial = {first: path.with_suffix(f".{os.getpid()}.part") for first, path in paths.items()}
+        opened: dict[int, np.memmap] = {}
+        pairs = [(row, view) for row in np.flatnonzero(self.files.available) for view in range(count[1])]
+        try:
+            with Bar("views", len(pairs), "view", show_progress) as bar:
+                for start, pixels in self._pixels(pairs):
+                    for first, found in self.network.at_stages(pixels, sorted(paths)):
+                        values = found.half().numpy()
+                        if first not in opened:
+                            opened[first] = _open(partial[first], (*count, *values.shape[1:]))
+                        for (row, view), value in zip(pairs[start:], values, strict=False):
+                            opened[first][row, view] = value
+                    bar.advance(len(pixels))
+            for first, array in opened.items():
+                array.flush()
+                partial[first].replace(paths[first])
+        finally:
+            for path in partial.values():
+                path.unlink(missing_ok=True)
+
+    def _pixels(self, pairs: list[tuple[int, int]]) -> Iterator[tuple[int, Tensor]]:
+        seen: list[np.ndarray] = []
+        start = 0
+        for pixels in ahead(pairs, lambda pair: self._view(*pair), 2 * BATCH):
+            seen.append(pixels)
+            if len(seen) == BATCH or start + len(seen) == len(pairs):
+                yield start, torch.from_numpy(np.stack(seen)).to(self.network.pixel_mean.device)
+                start, seen = start + len(seen), []
+
+    def _view(self, row: int, view: int) -> np.ndarray:
+        path = self.files.paths[row]
+        if view == 0:
+            return look(path, self.files.how)
+        rng = np.random.default_rng([self.seed, view, STREAM, int(row)])
+        return glance(path, self.files.how, self.network.settings, rng)
+
+
+def _open(path: Path, shape: tuple[int, ...]) -> np.memmap:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return np.lib.format.open_memmap(path, "w+", np.float16, shape)
