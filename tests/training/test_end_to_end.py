@@ -141,3 +141,43 @@ def test_bad_settings_are_one_sentence(coloured, tmp_path, settings, message):
     with pytest.raises(PolyglanceError, match=message):
         run(coloured, tmp_path / "run", *settings, small=SMALL)
     assert not (tmp_path / "run").exists()
+
+
+VIEWS = ("image.backbone.train=last", "image.backbone.views=2")
+CLASSES = (
+    "image.head.kind=classes",
+    "image.head.start=random",
+    "image.backbone.keep=10.0",
+    "image.backbone.multiplier=10.0",
+)
+
+
+def test_views_train_the_last_stage_after_the_frozen_epochs(coloured, pretrained, tmp_path):
+    run(coloured, tmp_path / "run", *VIEWS, "image.backbone.frozen_epochs=3", small=SMALL)
+    assert changed(tmp_path / "run", pretrained) == set()
+    run(coloured, tmp_path / "more", *VIEWS, "image.backbone.frozen_epochs=1", small=SMALL)
+    assert changed(tmp_path / "more", pretrained) == {4}
+
+
+def test_views_resume_to_the_same_weights(coloured, tmp_path):
+    settings = (*VIEWS, *CLASSES)
+    run(coloured, tmp_path / "whole", *settings, small=SMALL)
+    with pytest.raises(KeyboardInterrupt):
+        run(coloured, tmp_path / "killed", *settings, small=SMALL, callbacks=stop_after(5))
+    run(coloured, tmp_path / "killed", *settings, small=SMALL, resume=True)
+    assert same(tmp_path / "whole", tmp_path / "killed")
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (["image.backbone.train=all"], "backbone.views keeps what frozen stages make"),
+        (
+            ["image.backbone.train=last", "image.backbone.keep=1.0"],
+            "backbone.keep needs head.kind=classes",
+        ),
+    ],
+)
+def test_views_that_would_do_nothing_are_refused(settings, reason):
+    with pytest.raises(PolyglanceError, match=reason):
+        load_recipe("nce-e2e", parse_overrides(["image.backbone.views=2", *settings]))

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -32,14 +30,12 @@ def network(feature="efficientnet-lite0/global", pretrained=False, **settings):
 
 
 def files(found, pictures, cache, feature="efficientnet-lite0/global"):
-    return replace(found.files(feature, pictures, []), cache=cache)
+    return found.files(feature, pictures, [], cache)
 
 
 @pytest.mark.parametrize("feature", ["efficientnet-lite0/global", "efficientnet-lite0/grid"])
 @pytest.mark.parametrize("first", [4, 5])
-def test_the_rest_of_the_network_makes_the_same_of_a_kept_view(
-    pictures, tmp_path, feature, first
-):
+def test_the_rest_of_the_network_makes_the_same_of_a_kept_view(pictures, tmp_path, feature, first):
     found = network(feature, pretrained=True)
     kept = Views(found, files(found, pictures, tmp_path / "cache", feature), seed=7)
     kept.keep([first])

@@ -245,7 +245,7 @@ class Model:
                 device=self.device,
             )
         problems = check_files(paths, show_progress, skip_unreadable)
-        return network.files(feature, list(paths), problems)
+        return network.files(feature, list(paths), problems, cache)
 
     def read_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -192,8 +192,7 @@ def training_images(
     with torch.device("meta"):  # which takes neither memory nor random numbers
         network = ImageNetwork(recipe.image, recipe.image.backbone)
     paths = part.paths()
-    files = network.files(feature, paths, check_files(paths, show_progress))
-    return replace(files, cache=cache)
+    return network.files(feature, paths, check_files(paths, show_progress), cache)
 
 
 def _captions(

@@ -39,7 +39,11 @@ class ImageNetwork(nn.Module):
         self.eval()
 
     def files(
-        self, feature: str, paths: list[Path], problems: list[tuple[Path, str]]
+        self,
+        feature: str,
+        paths: list[Path],
+        problems: list[tuple[Path, str]],
+        cache: Path | None = None,
     ) -> ImageFiles:
         """Files as this network sees them.
 
@@ -47,10 +51,11 @@ class ImageNetwork(nn.Module):
             feature: what it makes of them.
             paths: of the files.
             problems: those that cannot be decoded, and why.
+            cache: where views are kept; None is the XDG cache.
         """
         side = self.form.removeprefix("grid")
         cells = None if side == "global" else int(side or self.cells) ** 2
-        return ImageFiles(feature, paths, self.preprocessing, self.dim, cells, problems)
+        return ImageFiles(feature, paths, self.preprocessing, self.dim, cells, problems, cache)
 
     @property
     def cells(self) -> int:
@@ -139,7 +144,9 @@ class ImageNetwork(nn.Module):
         total = len(self.stages)
         first = {"none": total, "last": total - 1, "all": 0}[self.settings.train]
         since = epoch - self.settings.frozen_epochs
-        waits = ((total - 1 - number) * self.settings.stage_epochs for number in range(first, total))
+        waits = (
+            (total - 1 - number) * self.settings.stage_epochs for number in range(first, total)
+        )
         return next((first + n for n, wait in enumerate(waits) if since >= wait), total)
 
     def thaw(self, epoch: int, trainable: set[int]) -> None:

@@ -70,7 +70,11 @@ class Views:
         count = len(self.files), self.count
         partial = {first: path.with_suffix(f".{os.getpid()}.part") for first, path in paths.items()}
         opened: dict[int, np.memmap] = {}
-        pairs = [(row, view) for row in np.flatnonzero(self.files.available) for view in range(count[1])]
+        pairs = [
+            (row, view)
+            for row in np.flatnonzero(self.files.available).tolist()
+            for view in range(count[1])
+        ]
         try:
             with Bar("views", len(pairs), "view", show_progress) as bar:
                 for start, pixels in self._pixels(pairs):
