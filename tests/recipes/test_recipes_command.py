@@ -125,7 +125,7 @@ def kinds_of(path):
     return found
 
 
-REST = ("naming", "transfer", "translation", "text.projection")
+REST = ("naming", "transfer", "translation", "text.projection", "sampling[images].beside")
 NEEDED = {"paper": "", "summary": "", "name": "plain", "text.projection": True}
 
 
