@@ -13,7 +13,7 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[train,dev]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[train,dev,demo]"
 	touch $(STAMP)
 
 demo: $(STAMP)

@@ -4,7 +4,7 @@ import shutil
 import pytest
 from PIL import Image
 
-from polyglance.cli import demo
+from polyglance.cli import demo_train as demo
 from polyglance.data import CaptionedImage, load_dataset, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.files import read_json, write_json

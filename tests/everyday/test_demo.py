@@ -1,0 +1,123 @@
+"""The demo: photographs of pip packages or one's own, asked in many languages."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from polyglance.cli.demo_questions import ANYWHERE, QUESTIONS
+from polyglance.data import photographs as module
+from polyglance.data.photographs import PHOTOGRAPHS, photographs
+from polyglance.errors import PolyglanceError
+from polyglance.languages import language_name
+from polyglance.recipes import load_recipe, parse_overrides
+from tests.conftest import TOY
+from tests.everyday.conftest import write_picture
+
+
+@pytest.fixture
+def packages(tmp_path, monkeypatch) -> Path:
+    """Packages with pictures where scikit-image and scikit-learn have theirs."""
+    for number, one in enumerate(PHOTOGRAPHS):
+        write_picture(tmp_path / "site" / one.module / one.file, number)
+        (tmp_path / "site" / one.module / "__init__.py").write_text("raise ImportError('imported')")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
+    for name in ("skimage", "sklearn"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return tmp_path / "site"
+
+
+@pytest.fixture
+def reads_all(run, tmp_path, model_folder, monkeypatch):
+    """The command with a model that reads any word of any language."""
+    from polyglance.models import Model
+    from polyglance.runtime import export_model
+    from polyglance.text.embedders import embedders
+
+    changes = [c for c in TOY if "min_count" not in c]
+    recipe = load_recipe(
+        "nce",
+        parse_overrides(
+            [*changes, "image.feature=efficientnet-lite0/global", "text.embedder.kind=subwords"]
+        ),
+    )
+    embedder = embedders.get("subwords").build(recipe, None)
+    folder = tmp_path / "reads"
+    export_model(
+        Model(recipe, embedder, 1280, ["en"]), folder, cache=model_folder.parent / "networks"
+    )
+    monkeypatch.setenv("POLYGLANCE_MODEL", str(folder))
+    return run
+
+
+def test_questions_are_about_photographs_that_are_there():
+    names = {one.name for one in PHOTOGRAPHS}
+    assert {name for _, _, name in QUESTIONS} <= names
+    codes = [code for code, *_ in (*QUESTIONS, *ANYWHERE)]
+    assert len(set(codes)) >= 18
+    assert len({code for code, _ in ANYWHERE}) >= 10
+    assert all(language_name(code) != code for code in codes)
+
+
+def test_photographs_are_found_without_importing_the_packages(packages):
+    found = photographs()
+    assert len(found) == len(PHOTOGRAPHS)
+    assert all(path.is_file() for path in found)
+    assert all(one.licence.startswith(("CC", "public domain", "no known")) for one in PHOTOGRAPHS)
+
+
+def test_without_the_packages_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(PolyglanceError, match=r"pip install 'polyglance\[demo\]'.*--images"):
+        photographs()
+
+
+def test_photographs_are_asked_for(reads_all, packages, tmp_path):
+    result = reads_all("demo", "--out", tmp_path / "out")
+    assert f"{len(PHOTOGRAPHS)} photographs of pip packages" in result.stdout
+    assert "cat        chelsea.png (CC0, Stefan van der Walt)" in result.stdout
+    assert f"of {len(QUESTIONS)} questions find what they mean first" in result.stdout
+    found = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert [one["query"] for one in found] == [text for _, text, _ in QUESTIONS]
+    assert {len(one["hits"]) for one in found} == {5}
+    assert Image.open(tmp_path / "out" / "sheet.png").format == "PNG"
+
+
+def test_ones_own_pictures_are_asked(reads_all, pictures, tmp_path):
+    result = reads_all("demo", "--images", pictures, "--out", tmp_path / "out")
+    assert "photographs of pip packages" not in result.stdout
+    assert len(json.loads((tmp_path / "out" / "results.json").read_text())) == len(ANYWHERE)
+    reads_all("demo", "--images", pictures, "--out", tmp_path / "out")  # its own folder again
+
+
+def test_questions_that_the_model_cannot_read_are_left_out(run, pictures, tmp_path, monkeypatch):
+    result = run("demo", "--images", pictures, "--out", tmp_path / "out")
+    assert "the model cannot read the questions in fr, es, zh" in result.stdout
+    found = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert [one["language"] for one in found] == ["en", "de"]
+    monkeypatch.setattr("polyglance.cli.demo.ANYWHERE", [("zh", "一个人")])
+    with pytest.raises(PolyglanceError, match="can read none of the demo's questions"):
+        run("demo", "--images", pictures, "--out", tmp_path / "out")
+
+
+def test_mistakes(run, pictures, tmp_path, monkeypatch):
+    with pytest.raises(PolyglanceError, match="--images goes without --train"):
+        run("demo", "--images", pictures, "--train", "--out", tmp_path / "out")
+    with pytest.raises(PolyglanceError, match="not empty and not a demo's"):
+        run("demo", "--images", pictures, "--out", pictures)
+    with pytest.raises(PolyglanceError, match="nowhere"):
+        run("demo", "--images", tmp_path / "nowhere", "--out", tmp_path / "out")
+
+
+def test_without_a_model_it_trains(run, tmp_path, monkeypatch):
+    trained = []
+    monkeypatch.delenv("POLYGLANCE_MODEL")
+    monkeypatch.setattr("polyglance.runtime.places.PLACE", tmp_path / "none")
+    monkeypatch.setattr("polyglance.cli.demo.train_demo", lambda *given: trained.append(given))
+    result = run("demo", "--out", tmp_path / "out")
+    assert "carries no model; training a small one" in result.stdout
+    run("demo", "--out", tmp_path / "out", "--train")
+    run("demo", "--out", tmp_path / "out", "--epochs", "2")
+    assert [one[1:3] for one in trained] == [("generated", 4), ("generated", 4), ("generated", 2)]
