@@ -42,6 +42,7 @@ from polyglance.training.schedule import (
 )
 from polyglance.training.steps import Step, steps
 from polyglance.training.validation import Validation
+from polyglance.vision.image_network import resolved
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ def train(
     chosen = choose_device(device, local_rank())
     check_precision(recipe.training.precision, chosen)
     with joined(chosen) as team, lock_run(out) if team.leads else nullcontext():
+        recipe = resolved(recipe)
         fingerprint = run_fingerprint(recipe, dataset)
         check_same_command(team, recipe, fingerprint, resume)
         if team.leads:

@@ -4,6 +4,7 @@ import importlib
 import math
 import re
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,69 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{head}-{Path(tail.partition('@')[0]).name}")
 
 
+def blank_network(extractor: str) -> Any:
+    """The torch module of `torchvision:NAME[@FILE]` or `timm:NAME[@FILE]`, its weights random.
+
+    Nothing is read or downloaded.
+    """
+    family, _, rest = extractor.partition(":")
+    name = rest.partition("@")[0]
+    if family not in ("torchvision", "timm") or re.search(r"[/:\\]", name):
+        raise PolyglanceError(
+            f"image.backbone: '{family}:{name}' cannot be trained here; use EfficientNet-Lite, or "
+            "a network of torchvision: or timm: by its name"
+        )
+    if family == "timm":
+        timm = import_package("timm")
+        return _loading(extractor, lambda: timm.create_model(name, pretrained=False, num_classes=0))
+    models = import_package("torchvision", "torchvision.models")
+    return _loading(extractor, lambda: models.get_model(name, weights=None))
+
+
+def open_external(extractor: str) -> TorchBackbone:
+    """The network of `torchvision:NAME[@FILE]` or `timm:NAME[@FILE]` with its weights."""
+    family, _, rest = extractor.partition(":")
+    found = (open_timm if family == "timm" else open_torchvision)(rest)
+    assert isinstance(found, TorchBackbone)
+    return found
+
+
+def file_preprocessing(extractor: str) -> Preprocessing:
+    """How the weights of an extractor want their images."""
+    return open_external(extractor).preprocessing
+
+
+def _own_preprocessing(weights: Path | None, known: Preprocessing) -> Preprocessing:
+    """What WEIGHTS.json beside a weights file says; else what is known of the network.
+
+    Args:
+        weights: the user's file.
+        known: of the network's published weights.
+    """
+    path = None if weights is None else weights.with_suffix(".json")
+    if path is None or not path.is_file():
+        return known
+    value = read_json(path)
+    names = {"size", "crop", "mean", "std", "interpolation", "squash"}
+    try:
+        if not isinstance(value, dict) or (unknown := set(value) - names):
+            raise ValueError(f"unknown field '{min(unknown)}'" if isinstance(value, dict) else "")
+        given = {name: _pixels(value[name]) for name in ("mean", "std") if name in value}
+        if "interpolation" in value and _interpolation(value["interpolation"]) != value.get(
+            "interpolation"
+        ):
+            raise ValueError(f"unknown interpolation '{value['interpolation']}'")
+        found = replace(known, **{**value, **given})
+        if not (int(found.size) >= 1 and 0 < float(found.crop) <= 1):
+            raise ValueError("size must be 1 or more, and crop above 0 and at most 1")
+    except (TypeError, ValueError) as error:
+        raise PolyglanceError(
+            f"{path}: cannot read the preprocessing ({error}); it has size, crop, mean and std "
+            "(of pixels from 0 to 1), interpolation and squash"
+        ) from None
+    return found
+
+
 @FAMILIES.register("timm")
 def open_timm(rest: str) -> TorchBackbone:
     """A network of timm: NAME, or NAME@FILE with the weights."""
@@ -145,6 +209,7 @@ def open_timm(rest: str) -> TorchBackbone:
         interpolation=_interpolation(data["interpolation"]),
         squash=data.get("crop_mode") == "squash",
     )
+    preprocessing = _own_preprocessing(weights, preprocessing)
 
     def run(pixels: Any) -> TorchOutput:
         features = module.forward_features(pixels)
@@ -172,12 +237,13 @@ def open_torchvision(rest: str) -> TorchBackbone:
         return module
 
     module = _loading(f"torchvision:{name}", load)
-    preset = models.get_model_weights(name).DEFAULT.transforms()
+    preset = _published(models.get_model_weights(name), weights).transforms()
     size, resize = _first(preset.crop_size), _first(preset.resize_size)
     interpolation = _interpolation(getattr(preset.interpolation, "value", preset.interpolation))
     preprocessing = Preprocessing(
         size, size / resize, _pixels(preset.mean), _pixels(preset.std), interpolation
     )
+    preprocessing = _own_preprocessing(weights, preprocessing)
     seen: list[Any] = []
     for child in module.children():
         child.register_forward_hook(lambda _module, _inputs, output: seen.append(output))
@@ -225,6 +291,15 @@ def open_transformers(rest: str) -> TorchBackbone:
         lambda pixels: (None, module(pixel_values=pixels).last_hidden_state),
         unused=missing,
     )
+
+
+def _published(known: Any, weights: Path | None) -> Any:
+    """Of torchvision's published weights those that a file has by its name; else the default."""
+    name = "" if weights is None else weights.name
+    for one in getattr(known, "__members__", {}).values():
+        if name and str(getattr(one, "url", "")).rpartition("/")[2] == name:
+            return one
+    return known.DEFAULT
 
 
 def _processor(folder: Path) -> Preprocessing:

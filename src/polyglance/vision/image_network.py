@@ -1,7 +1,6 @@
 """The image network as part of the tower: pixels → what a feature store would hold."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -10,13 +9,16 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from polyglance.errors import PolyglanceError
-from polyglance.recipes.schema import BackboneRecipe, ImageRecipe
-from polyglance.vision.backbones import backbones
+from polyglance.recipes.schema import BackboneRecipe, ImageRecipe, Recipe
+from polyglance.vision.architectures import architecture, norms, published_preprocessing
 from polyglance.vision.features import parse_feature
 from polyglance.vision.image_files import ImageFiles
-from polyglance.vision.lite import pretrained
-from polyglance.vision.lite_network import copy_pretrained, lite_stages
 from polyglance.vision.preprocess import Preprocessing
+
+FIELDS = ("input_size", "crop", "mean", "std", "interpolation")
+"""Of a recipe's backbone: what a network's preprocessing may be told."""
+PUBLISHED = {"input_size": "size"}
+"""Their names in `Preprocessing`, where they differ."""
 
 
 class ImageNetwork(nn.Module):
@@ -28,9 +30,11 @@ class ImageNetwork(nn.Module):
     def __init__(self, recipe: ImageRecipe, settings: BackboneRecipe) -> None:
         super().__init__()
         self.name, self.form = parse_feature(recipe.feature)
-        self.settings, self.preprocessing = settings, preprocessing_of(recipe, settings)
-        self.stages = nn.ModuleList(lite_stages(backbones.get(self.name).number))
-        self.dim = backbones.get(self.name).dim
+        self.settings, self.preprocessing = settings, preprocessing_of(settings, self.name)
+        self.architecture = architecture(self.name)
+        self.dim, self.cells = self.architecture.dim, self._cells()
+        self.stages = nn.ModuleList(self.architecture.build())
+        self._norms = {id(parameter) for parameter in norms(list(self.stages))}
         for name in ("mean", "std"):
             values = torch.tensor(getattr(self.preprocessing, name)).view(3, 1, 1)
             self.register_buffer(f"pixel_{name}", values, persistent=False)
@@ -57,14 +61,20 @@ class ImageNetwork(nn.Module):
         cells = None if side == "global" else int(side or self.cells) ** 2
         return ImageFiles(feature, paths, self.preprocessing, self.dim, cells, problems, cache)
 
-    @property
-    def cells(self) -> int:
-        """Of a side of the grid."""
-        return -(-self.preprocessing.size // 32)
+    def _cells(self) -> int:
+        """Of a side of the grid; one that is too coarse for the form is an error."""
+        size, side = self.preprocessing.size, self.form.removeprefix("grid")
+        cells = self.architecture.cells(size)
+        if side.isdecimal() and int(side) > cells:
+            raise PolyglanceError(
+                f"image.feature={self.name}/{self.form}: the grid of images of {size} pixels is "
+                f"only {cells}×{cells}; set image.backbone.input_size={32 * int(side)}"
+            )
+        return cells
 
     def load_pretrained(self) -> None:
         """Take the weights that the network was published with."""
-        copy_pretrained(pretrained(backbones.get(self.name)), list(self.stages))
+        self.architecture.load(list(self.stages))
 
     def train(self, mode: bool = True) -> "ImageNetwork":
         """Stay in evaluation mode: statistics of batch norm are kept, and nothing is dropped."""
@@ -137,7 +147,7 @@ class ImageNetwork(nn.Module):
     def _freeze(self, first: int) -> None:
         for number, stage in enumerate(self.stages):
             for parameter in stage.parameters():
-                parameter.requires_grad = number >= first
+                parameter.requires_grad = number >= first and id(parameter) not in self._norms
 
     def frozen_at(self, epoch: int) -> int:
         """Stages, from the first, that have nothing to train in an epoch."""
@@ -169,20 +179,31 @@ class ImageNetwork(nn.Module):
         return {"": lower, f"stages.{len(self.stages) - 1}": last}
 
 
-def preprocessing_of(recipe: ImageRecipe, settings: BackboneRecipe) -> Preprocessing:
-    """How the network of a recipe wants its images."""
-    name, form = parse_feature(recipe.feature)
-    if ":" in name:
-        raise PolyglanceError(f"image.backbone: '{name}' cannot be trained yet; use EfficientNet")
-    own = backbones.get(name).preprocessing
-    found = replace(own, size=settings.input_size or own.size, squash=settings.squash)
-    side, cells = form.removeprefix("grid"), -(-found.size // 32)
-    if form.startswith("grid") and side and int(side) > cells:
-        raise PolyglanceError(
-            f"image.feature={recipe.feature}: the grid of images of {found.size} pixels is only "
-            f"{cells}×{cells}; set image.backbone.input_size={32 * int(side)}"
-        )
-    return found
+def preprocessing_of(settings: BackboneRecipe, name: str) -> Preprocessing:
+    """How a network wants its images: as the recipe says, and else as it was published."""
+    given = {field: getattr(settings, field) for field in FIELDS}
+    if None in given.values():
+        own = published_preprocessing(name)
+        given = {
+            field: getattr(own, PUBLISHED.get(field, field)) if value is None else value
+            for field, value in given.items()
+        }
+    return Preprocessing(size=given.pop("input_size"), squash=settings.squash, **given)
+
+
+def resolved(recipe: Recipe) -> Recipe:
+    """A recipe that says how another package's network wants its images.
+
+    Whoever loads the model does not have the weights' file, which may say so.
+    """
+    settings = recipe.image.backbone
+    name, _ = parse_feature(recipe.image.feature) if settings is not None else ("", "")
+    if settings is None or ":" not in name:
+        return recipe
+    how = preprocessing_of(settings, name)
+    found = {field: getattr(how, PUBLISHED.get(field, field)) for field in FIELDS}
+    image = recipe.image.model_copy(update={"backbone": settings.model_copy(update=found)})
+    return recipe.model_copy(update={"image": image})
 
 
 def build_image_network(recipe: ImageRecipe) -> ImageNetwork | None:

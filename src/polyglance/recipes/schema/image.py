@@ -68,6 +68,18 @@ class BackboneRecipe(Section):
     input_size: Annotated[int, Field(ge=32, le=2048)] | None = Field(
         None, description="pixels of a side; null is the network's own"
     )
+    crop: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="share of the short side that evaluation sees; null is the network's own"
+    )
+    mean: tuple[float, float, float] | None = Field(
+        None, description="of pixels from 0 to 255; null is the network's own"
+    )
+    std: tuple[float, float, float] | None = Field(
+        None, description="that pixels are divided by; null is the network's own"
+    )
+    interpolation: Literal["bicubic", "bilinear", "nearest", "lanczos"] | None = Field(
+        None, description="of resized images; null is the network's own"
+    )
     squash: bool = Field(
         False, description="images lose their proportions instead of their ends, as in VSE∞'s code"
     )
