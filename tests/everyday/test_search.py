@@ -1,7 +1,9 @@
 """`polyglance search FOLDER QUERY`: no model named, nothing configured, no torch."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import time
 from pathlib import Path
 
@@ -10,9 +12,13 @@ import pytest
 from PIL import Image
 
 import polyglance
+from polyglance.adapters.sentence_transformers import SentenceEncoder
 from polyglance.errors import PolyglanceError
-from polyglance.gallery import gallery_of_files, search
+from polyglance.gallery import check_query, gallery_of_files, search
+from polyglance.runtime import export_model, load
 from tests.everyday.conftest import write_picture
+from tests.test_missing_packages import run as without_packages
+from tests.text.subword_models import sentence_model
 
 
 def lines(result) -> list[tuple[float, str]]:
@@ -190,3 +196,54 @@ def test_python(model, model_folder, pictures, monkeypatch):
     assert len(files) == 5
     assert search(own, pictures, "dog", top=2)[0].hits == found[0].hits
     assert [hit.rank for hit in found[0].hits] == [1, 2]
+
+
+def test_a_kill_costs_little(program, model, tmp_path, monkeypatch):
+    """Indexing is killed with -9; the next search reads the rest alone, and finds all."""
+    folder = tmp_path / "many"
+    for number in range(200):
+        write_picture(folder / f"{number:03}.png", number)
+    process = program("search", folder, "dog")
+    database = f"file:{tmp_path}/cache/index/{model.id[:32]}.sqlite?mode=ro"
+    kept, end = 0, time.monotonic() + 120
+    while not kept and time.monotonic() < end and process.poll() is None:
+        time.sleep(0.02)
+        with (
+            contextlib.suppress(sqlite3.Error),
+            contextlib.closing(sqlite3.connect(database, uri=True)) as connection,
+        ):
+            (kept,) = connection.execute("SELECT count(*) FROM pictures").fetchone()
+    process.kill()
+    process.communicate()
+    assert 0 < kept < 200
+    read: list[Path] = []
+    embed = model.images.embed_files
+    monkeypatch.setattr(model.images, "embed_files", lambda p: (read.extend(p), embed(p))[1])
+    found = search(model, folder, "dog", top=200, show_progress=False)
+    assert len(found[0].hits) == 200
+    assert 0 < len(read) <= 200 - kept
+
+
+def test_python_and_cards_without_torch(model_folder, pictures, tmp_path):
+    code = f"""
+import polyglance
+from polyglance.cli import main
+model = polyglance.load({str(model_folder)!r})
+image = {str(pictures / "0.png")!r}
+print(model.encode_text(["dog", "snow"]).shape, model.encode_images([image]).shape)
+found = polyglance.search(model, {str(pictures)!r}, "dog", like=image, without="snow")
+print(len(found[0].hits), "torch" in sys.modules)
+sys.argv = ["polyglance", "card", {str(model_folder)!r}]
+main()
+"""
+    done = without_packages(code, tmp_path)
+    assert done.stdout.startswith("(2, 16) (1, 16)\n6 False\n# nce\n"), done.stderr
+
+
+def test_models_of_subwords_know_every_word(tmp_path):
+    export_model(sentence_model(), tmp_path / "out")
+    model = load(tmp_path / "out")
+    assert check_query(model, "florp zzqx").unknown == ()
+    found = SentenceEncoder(model).encode(["florp zzqx", ""])
+    np.testing.assert_allclose(found[0], model.encode_text("florp zzqx")[0], atol=1e-6)
+    assert not found[1].any()
