@@ -119,6 +119,16 @@ def test_folders_share_what_they_have_in_common(model, pictures, encoded, tmp_pa
     assert encoded == []
 
 
+@pytest.mark.parametrize("name", [".", "..", "../pictures", "./deep/.."])
+def test_folders_by_any_name(model, pictures, encoded, monkeypatch, name):
+    indexed_folder(model, pictures)
+    encoded.clear()
+    monkeypatch.chdir(pictures)
+    found = indexed_folder(model, Path(name))
+    assert encoded == []
+    assert {path.resolve() for path in found.paths} == set(pictures.rglob("*.[pP]*"))
+
+
 def test_a_neighbour_with_a_longer_name_is_not_part_of_a_folder(model, tmp_path):
     write_picture(tmp_path / "a" / "0.png", 0)
     write_picture(tmp_path / "ab" / "1.png", 1)

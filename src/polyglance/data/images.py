@@ -122,7 +122,7 @@ def list_images(folder: Path, unreadable: list[tuple[Path, str]] | None = None) 
             for name in files
             if not name.startswith(".") and Path(name).suffix.lower() in EXTENSIONS
         ]
-    return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
+    return sorted(found, key=Path.as_posix)
 
 
 def content_key(path: Path) -> str:

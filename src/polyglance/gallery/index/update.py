@@ -54,8 +54,10 @@ def indexed_folder(
     if not paths:
         hint = f" ({closed[0][0]}: {closed[0][1]})" if closed else ""
         raise PolyglanceError(f"{folder}: there are no images in this folder{hint}")
-    root = Path(os.path.realpath(folder))
-    found, gone = _stamps({path: root / path.relative_to(folder) for path in paths})
+    root = os.path.realpath(folder)
+    # All begin with the folder's name; as text, for folders of a hundred thousand pictures.
+    named = 0 if folder == Path(".") else len(os.path.join(folder, ""))
+    found, gone = _stamps({path: os.path.join(root, str(path)[named:]) for path in paths})
     key = os.fsencode(root)
     with open_index(cache_dir(cache), model.id) as index:
         update = _Update(model, index, cache_dir(cache), str(folder), key, show_progress)
@@ -79,7 +81,7 @@ def indexed_files(
         cache: where the index is kept; None is the XDG cache.
         show_progress: None shows a bar on a terminal, lines elsewhere.
     """
-    found, gone = _stamps({path: Path(os.path.abspath(path)) for path in paths})
+    found, gone = _stamps({path: os.path.abspath(path) for path in paths})
     with open_index(cache_dir(cache), model.id) as index:
         name, key = "these pictures", b"\0".join(found)
         update = _Update(model, index, cache_dir(cache), name, key, show_progress)
@@ -127,13 +129,13 @@ def reader() -> str:
     return f"pillow {PIL.__version__}{heif}"
 
 
-def _stamps(places: Mapping[Path, Path]) -> tuple[Found, list[tuple[Path, str]]]:
+def _stamps(places: Mapping[Path, str]) -> tuple[Found, list[tuple[Path, str]]]:
     """Files, named and absolute, by their keys; and those that are gone or lead nowhere."""
     found: Found = {}
     gone = []
     for path, absolute in places.items():
         try:
-            facts = path.stat()
+            facts = os.stat(absolute)
         except OSError as error:
             gone.append((path, (error.strerror or "cannot be read").lower()))
             continue
