@@ -6,13 +6,15 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from polyglance.devices import AUTO, count_devices
 from polyglance.studies.store import CRASH, RunFolder
 from polyglance.studies.worker import Task
 
 TICK_SECONDS = 0.5
+GPUS = "CUDA_VISIBLE_DEVICES"
 
 Event = tuple[int, str]
 """Position of a task, and "start", "" (done) or "failed: reason"."""
@@ -21,10 +23,14 @@ START, FAILED = "start", "failed: "
 
 
 class Pool:
-    """`jobs` processes; leaving the block ends them at once, their checkpoints stay."""
+    """`jobs` processes; leaving the block ends them at once, their checkpoints stay.
+
+    Each has a GPU of its own, as far as there are several.
+    """
 
     def __init__(self, tasks: Sequence[Task], jobs: int) -> None:
         self.tasks, self.jobs = tasks, min(jobs, len(tasks))
+        self._environments = environments(self.jobs, {task.device for task in tasks})
         self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._processes: dict[int, subprocess.Popen[str]] = {}
@@ -94,6 +100,7 @@ class Pool:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     text=True,
+                    env=self._environments[slot],
                     # Ctrl-C is for the parent, which ends its workers in order.
                     start_new_session=True,
                 )
@@ -109,6 +116,26 @@ class Pool:
         )
         RunFolder(Path(task.folder)).fail(reason, CRASH)
         return reason
+
+
+def environments(jobs: int, devices: Collection[str]) -> list[dict[str, str]]:
+    """The variables of each worker: of several GPUs it sees one, in turn where they are fewer.
+
+    Args:
+        jobs: how many workers there are.
+        devices: that their tasks name; one that names a GPU by its number is left alone.
+    """
+    gpus = visible_gpus() if jobs > 1 and set(devices) <= {AUTO, "cuda"} else []
+    own = [{GPUS: gpus[slot % len(gpus)]} if len(gpus) > 1 else {} for slot in range(jobs)]
+    return [{**os.environ, **one} for one in own]
+
+
+def visible_gpus() -> list[str]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    named, count = os.environ.get(GPUS), count_devices("cuda")
+    return (
+        [one.strip() for one in named.split(",")][:count] if named else list(map(str, range(count)))
+    )
 
 
 def threads_for(jobs: int) -> int:

@@ -23,7 +23,8 @@ class _Lazy(torch.optim.Optimizer):
 
     As torch's SparseAdam, with which other parameters could not share an optimizer. A dense step
     over a table of 131,072 rows costs more than all the rest of an update that reads few of them.
-    Rows are not decayed.
+    Rows are not decayed. Several processes make dense gradients of sparse ones: of a parameter that
+    is `lazy` the rows count that have any.
     """
 
     def step(self, closure: Any = None) -> Any:
@@ -31,25 +32,26 @@ class _Lazy(torch.optim.Optimizer):
             (parameter, parameter.grad, group)
             for group in self.param_groups
             for parameter in group["params"]
-            if parameter.grad is not None and parameter.grad.is_sparse
+            if parameter.grad is not None and _is_lazy(parameter)
         ]
         for parameter, _, _ in held:
             parameter.grad = None
         loss = super().step(closure)
         for parameter, grad, group in held:
-            self._step_rows(parameter, grad.coalesce(), group)
+            self._step_rows(parameter, *_rows(grad), group)
             parameter.grad = grad
         return loss
 
     @torch.no_grad()
-    def _step_rows(self, parameter: nn.Parameter, grad: Tensor, group: dict[str, Any]) -> None:
+    def _step_rows(
+        self, parameter: nn.Parameter, rows: Tensor, values: Tensor, group: dict[str, Any]
+    ) -> None:
         state = self.state[parameter]
         if not state:
             state["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
             state["exp_avg"] = torch.zeros_like(parameter)
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         state["step"] += 1
-        rows, values = grad.indices()[0], grad.values()
         first, second = group["betas"]
         mean, square = state["exp_avg"][rows], state["exp_avg_sq"][rows]
         mean.lerp_(values, 1 - first)
@@ -59,6 +61,20 @@ class _Lazy(torch.optim.Optimizer):
         size = float(group["lr"]) / (1 - first**done)
         root = square.sqrt_().div_((1 - second**done) ** 0.5).add_(group["eps"])
         parameter.index_add_(0, rows, mean.div_(root), alpha=-size)
+
+
+def _is_lazy(parameter: nn.Parameter) -> bool:
+    assert parameter.grad is not None
+    return parameter.grad.is_sparse or getattr(parameter, "lazy", False)
+
+
+def _rows(grad: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows [n] that a gradient changes, and the gradients of each."""
+    if grad.is_sparse:
+        grad = grad.coalesce()
+        return grad.indices()[0], grad.values()
+    rows = grad.any(1).nonzero().squeeze(1)
+    return rows, grad[rows]
 
 
 class LazyAdam(_Lazy, torch.optim.Adam):

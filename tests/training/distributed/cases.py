@@ -10,6 +10,7 @@ from torch import Tensor
 
 from polyglance.training import Callback, Trainer
 from polyglance.training.steps import StepOutcome
+from tests.conftest import TOY
 from tests.training.runs import run
 
 FEW = ["training.updates=5", "training.evaluate_every=999", "training.lr=0.001"]
@@ -56,6 +57,7 @@ class Case(NamedTuple):
     changes: Sequence[str] = ()
     sets: bool = False
     still: Sequence[str] = ()
+    small: Sequence[str] = TOY
 
     @property
     def overrides(self) -> list[str]:
@@ -69,6 +71,11 @@ CASES = {
     "max": Case("vsepp", ["loss.warmup_updates=2", "loss.mask_same_image=true"]),
     "mixed": Case("liwe", [*CHARACTERS, "loss.warmup_updates=2"], sets=True, still=SCALED),
     "infonce": Case("nce", ["augment.word_drop=0.3", "loss.mask_same_image=true"]),
+    "hashed": Case(
+        "vsepp",
+        ["text.embedder.kind=subwords", "text.embedder.buckets=300"],
+        small=[change for change in TOY if "min_count" not in change],
+    ),
     "order": Case("order", ["training.clip=0.1"]),
     "c2c": Case(
         "vsepp",
@@ -135,7 +142,7 @@ class Records(Callback):
                 for name, parameter in module.named_parameters():
                     if parameter.grad is not None:
                         place = f"{trainer.done.update} {part}.{name}"
-                        self.gradients[place] = parameter.grad.clone()
+                        self.gradients[place] = parameter.grad.to_dense().clone()
 
     def on_stop(self, trainer: Trainer) -> None:
         kept = [self.losses, trainer.done.evaluations]
@@ -157,4 +164,11 @@ def train_cases(data: Path, out: Path, names: Sequence[str], rank: int = 0) -> N
         case = CASES[name]
         records = Records(out / f"{name}-{rank}")
         source = data / ("sets" if case.sets else "toy")
-        run(source, out / name, *case.overrides, recipe=case.recipe, callbacks=[records])
+        run(
+            source,
+            out / name,
+            *case.overrides,
+            recipe=case.recipe,
+            callbacks=[records],
+            small=case.small,
+        )

@@ -12,13 +12,15 @@ class HashedTable(WordLayer):
     """A row for every bucket, and one behind them where words are masked.
 
     Gradients are sparse: an update reads few of the rows. Those of several processes are dense,
-    as DistributedDataParallel expects them of all but torch's own embeddings.
+    as DistributedDataParallel expects them of all but torch's own embeddings; the optimizer is
+    told that rows without any are `lazy`.
     """
 
     def __init__(self, rows: int, dim: int) -> None:
         super().__init__(dim)
         self.weight = nn.Parameter(torch.empty(rows, dim))
         nn.init.normal_(self.weight, 0, 0.01)
+        self.weight.lazy = True  # type: ignore[attr-defined]
 
     def known_ids(self) -> Tensor:
         return torch.arange(len(self.weight))
