@@ -5,8 +5,7 @@
     python benchmarks/library.py index --count 600000 --dim 128
 
 Images are tiny files, and embeddings random ones around centres (`sync` and `search` do not
-depend on what they are; `index` does, and real ones are in docs/scale.md where they were
-measured).
+depend on what they are; the recall of `index` does).
 """
 
 import argparse
@@ -104,6 +103,7 @@ def bench_sync(work: Path, count: int) -> None:
 def bench_search(work: Path, count: int, dim: int) -> None:
     store = LanceStore.create(work / "store", MODEL, dim)
     fill(store, count, dim)
+    store.optimise()
     opened = LanceStore(work / "store")
     queries = embeddings(50, dim, 7)
     timed("open and first search", lambda: LanceStore(work / "store").search(queries[0], 10, MODEL))
@@ -144,7 +144,6 @@ def fill(store: LanceStore, count: int, dim: int) -> None:
             name = f"{number:032x}"
             rows.append(Record(name, name, path, Stamp(1, 1, number), 9, 9, tags=tuple(tags)))
         store.upsert(rows, embeddings(len(rows), dim, start), MODEL)
-    store.optimise()
 
 
 def filters() -> dict[str, Filter]:

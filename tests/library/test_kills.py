@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polyglance.library import sync
+from tests.library.fakes import library_of, picture, save
 from tests.library.rows import record, unit, vectors
 from tests.library.stores import DURABLE, Kind, kinds
 
@@ -93,3 +95,63 @@ def test_two_processes_at_once(kind: Kind, tmp_path: Path) -> None:
     there = [row.id for row in store.known()]
     expected = set().union(*(rows_of(batch) for batch in range(30) if batch % 3 != 2))
     assert sorted(there) == sorted(expected), "none lost, none twice"
+
+
+SYNCER = """
+import sys
+from pathlib import Path
+import polyglance.library.apply as apply
+import polyglance.library.embedding as embedding
+from polyglance.library import Library, sync
+from tests.library.fakes import FakeModel
+
+apply.COMMIT_ROWS = embedding.BATCH = 2
+model = FakeModel()
+embed = model.embed_pixels
+
+def told(pixels):
+    print("embedding", flush=True)
+    sys.stdin.readline()
+    return embed(pixels)
+
+model.embed_pixels = told
+sync(Library.open(Path(sys.argv[1]), model), show_progress=False)
+"""
+
+
+def test_a_killed_sync_goes_on(tmp_path: Path) -> None:
+    """Killed at its fourth batch, again and again, it embeds only what it had not."""
+    pytest.importorskip("lancedb")
+    for number in range(24):
+        save(tmp_path / "pictures" / f"{number:02}.png", number)
+    library = library_of(tmp_path / "library", tmp_path / "pictures")
+    environment = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "OMP_NUM_THREADS": "1"}
+    counts = []
+    for _ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-c", SYNCER, str(library.folder)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(3):
+            assert process.stdout.readline() == "embedding\n"
+            process.stdin.write("go on\n")
+            process.stdin.flush()
+        assert process.stdout.readline() == "embedding\n"
+        process.kill()
+        process.communicate()
+        counts.append(library.store.count())
+    assert counts == [6, 12, 18]
+    report = sync(library)
+    assert (report.unchanged, report.added) == (18, 6)
+    rows = library.store.records()
+    assert [Path(row.path).name for row in rows] == [f"{number:02}.png" for number in range(24)]
+    expected = library.model.encode_images([picture(number) for number in range(24)])
+    found = library.store.vectors([row.id for row in rows])
+    np.testing.assert_allclose(found, unit(expected), atol=1e-5)
+    assert all(library.thumbnails.get(row.thumbnail) for row in rows)

@@ -9,7 +9,7 @@ class ExactIndex:
     """Normalised vectors float32 [N, D], whose rows are in the order that decides on equal scores.
 
     float32, though float16 would take half the memory: numpy multiplies the latter without BLAS,
-    a hundred times slower (`python benchmarks/library.py product`).
+    many times slower (`python benchmarks/library.py search`).
     """
 
     def __init__(self, vectors: np.ndarray) -> None:
