@@ -90,7 +90,7 @@ def test_a_command_says_what_to_install(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missing", ["torch", "onnxruntime", "matplotlib"])
 def test_the_demo_looks_for_what_it_needs_before_it_draws(tmp_path: Path, missing: str) -> None:
-    done = run(MAIN.format("'demo', '--out', 'demo'"), tmp_path, [missing])
+    done = run(MAIN.format("'demo', '--train', '--out', 'demo'"), tmp_path, [missing])
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: the demo needs the package '{missing}'")
     assert done.stdout == ""
