@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from polyglance.devices import move
+from polyglance.precision import full_precision, wide
 
 TOGETHER = 32
 """Up to this many hidden units both directions are one GRU whose matrices have two blocks."""
@@ -121,6 +122,12 @@ class _Direction(torch.autograd.Function):
         return input_grads, gate_grads.t() @ previous, gate_grads.sum(0), None, None
 
 
+def _run(gates: Tensor, weight: Tensor, bias: Tensor, packing: Packing, reverse: bool) -> Tensor:
+    """States of a direction; the recurrence is never in half precision."""
+    with full_precision(gates.device):
+        return _Direction.apply(gates, weight, bias, packing, reverse)
+
+
 class _OnnxGRU(torch.autograd.Function):
     """ONNX's operator `GRU`, for the tracer: its values in torch are not asked for."""
 
@@ -185,7 +192,7 @@ class PackedGRU(nn.GRU):
         for suffix in suffixes:
             weight, bias = self._recurrent(suffix)
             gates = self._gates(words, suffix).index_select(0, occurrences)
-            states.append(_Direction.apply(gates, weight, bias, packing, suffix == "l0_reverse"))
+            states.append(_run(gates, weight, bias, packing, suffix == "l0_reverse"))
         return torch.cat(states, 1) if len(states) > 1 else states[0], packing
 
     def encode_padded(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Packing]:
@@ -242,7 +249,7 @@ class PackedGRU(nn.GRU):
         blocks = weights[0].new_zeros(3, 2, hidden, 2, hidden)
         for place, weight in enumerate(weights):
             blocks[:, place, :, place] = weight
-        states = _Direction.apply(
+        states = _run(
             _by_gate(gates), blocks.view(6 * hidden, 2 * hidden), _by_gate(biases), packing, False
         )
         forward, backward = states.split(hidden, 1)
@@ -251,7 +258,7 @@ class PackedGRU(nn.GRU):
     def _gates(self, words: Tensor, suffix: str) -> Tensor:
         """[U, 3H], what the words say to the gates."""
         weight, bias = getattr(self, f"weight_ih_{suffix}"), getattr(self, f"bias_ih_{suffix}")
-        return torch.addmm(bias, words, weight.t())
+        return wide(torch.addmm(bias, words, weight.t()))
 
     def _recurrent(self, suffix: str) -> tuple[Tensor, Tensor]:
         """[3H, H] and [3H]."""

@@ -139,7 +139,9 @@ class Record(Callback):
             for name, parameter in module.named_parameters():
                 self.devices.add(str(parameter.device))
                 if len(self.losses) == 1 and parameter.grad is not None:
-                    self.gradients[f"{part}.{name}"] = parameter.grad.cpu().clone()
+                    grad = parameter.grad
+                    grad = grad.to_dense() if grad.is_sparse else grad
+                    self.gradients[f"{part}.{name}"] = grad.cpu().clone()
 
 
 def trained(

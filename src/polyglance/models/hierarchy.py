@@ -10,6 +10,7 @@ from polyglance.models.attention import Sets, attended_cosines, similarities
 from polyglance.models.network import Network, networks
 from polyglance.models.role_graph import RoleReasoning
 from polyglance.models.similarity import l2
+from polyglance.precision import wide
 from polyglance.recipes.schema import HgrRecipe, Recipe, RolesEmbedderRecipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.text.embedders import Embedder, RolesEmbedder, TextBatch
@@ -78,7 +79,7 @@ class Hierarchy(Network):
         event = self.image(features, lengths).unsqueeze(1)
         levels = [self.image.vectors(features, lengths, head) for head in self.levels]
         frames = torch.stack(levels, 2).flatten(1, 2)  # action, entity, action, entity …
-        return Sets(torch.cat([event, frames], 1), 1 + 2 * lengths)
+        return Sets(wide(torch.cat([event, frames], 1)), 1 + 2 * lengths)
 
     def embed_text(self, batch: TextBatch, language: str | None = None) -> Sets:
         """Texts [B, 1 + T], first the number of the graph, → sets [B, 1 + V + E, D]."""
@@ -93,7 +94,7 @@ class Hierarchy(Network):
             for part in (self.graphs.spans, self.graphs.roles, self.graphs.edges)
         )
         nodes = self.reasoning(sentence, states, spans[:, :, : states.shape[1]], roles, edges)
-        return Sets(nodes, torch.full_like(batch.lengths, nodes.shape[1]))
+        return Sets(wide(nodes), torch.full_like(batch.lengths, nodes.shape[1]))
 
     def scores(self, images: Sets, captions: Sets) -> Tensor:
         """Scores [N, M]: the mean of the cosine of events, and of actions and entities."""

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.pooling.base import Pooling, poolings, valid
+from polyglance.precision import wide
 
 
 @poolings.register("weighted")
@@ -24,5 +25,5 @@ class WeightedPool(Pooling):
         outside = ~valid(vectors, lengths)
         cleared = vectors.masked_fill(outside.unsqueeze(2), 0)
         numbers = self.weigh(cleared.to(self.weigh.weight.dtype)).squeeze(2)
-        weights = numbers.masked_fill(outside, -torch.inf).softmax(1)
+        weights = wide(numbers).masked_fill(outside, -torch.inf).softmax(1)
         return torch.einsum("bk,bkd->bd", weights.to(vectors.dtype), cleared)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from polyglance.devices import CPU, pinned
 from polyglance.models import Model
 from polyglance.models.model import read_features
 from polyglance.training.augment import Augmenter
@@ -219,17 +220,26 @@ def step_images(
     return StepImages(model, features, augmenter)
 
 
-def prepared(step: "Step", batches: Iterable[Any], start: int) -> Iterator[tuple[Any, Any]]:
-    """Batches, each with what the step prepares of it; in threads where images are decoded.
+def prepared(
+    step: "Step", batches: Iterable[Any], start: int, device: torch.device | None = None
+) -> Iterator[tuple[Any, Any]]:
+    """Batches, each with what the step prepares of it.
+
+    Threads prepare ahead of a GPU, in memory that it copies from on its own, and where images are
+    decoded. What they prepare depends on the number of the update alone.
 
     Args:
         step: of the training.
         batches: of the sampler, from update number `start` on.
         start: number of the first update.
+        device: where they are trained on; None is the CPU.
     """
+    away = device is not None and device.type != CPU
+    pin = away and torch.cuda.is_available()
 
     def work(item: tuple[int, Any]) -> tuple[Any, Any]:
-        return item[1], step.prepare(*item)
+        read = step.prepare(*item)
+        return item[1], pinned(read) if pin else read
 
     numbered = enumerate(batches, start)
-    yield from ahead(numbered, work, AHEAD) if step.decodes else map(work, numbered)
+    yield from ahead(numbered, work, AHEAD) if step.decodes or away else map(work, numbered)

@@ -225,7 +225,7 @@ class Trainer:
             # The last run may have been killed between a checkpoint and what was due then.
             self._settle()
             batches = self.sampler.batches(self.done.update)
-            for batch, read in prepared(self.step, batches, self.done.update):
+            for batch, read in prepared(self.step, batches, self.done.update, self.device):
                 if self.done.finished:
                     break
                 self.step.thaw(self.done.update)

@@ -128,7 +128,9 @@ class AddedRows(nn.Module):
         vectors = table.new_zeros(len(ids), table.shape[1])
         old = (ids < FIRST_ADDED) & (ids != PAD)
         if bool(old.any()):
-            vectors = vectors.index_put((old,), words(ids[old], counts[old], unseen))
+            vectors = vectors.index_put(
+                (old,), words(ids[old], counts[old], unseen).to(vectors.dtype)
+            )
         for name, (first, count) in self.ranges.items():
             mine = (ids >= first) & (ids < first + count)
             vectors = vectors.index_put((mine,), self.tables[name][ids[mine] - first])

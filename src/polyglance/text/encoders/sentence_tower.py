@@ -117,7 +117,7 @@ class SentenceTower(Tower):
 
     def _kept(self, buckets: Tensor, like: Tensor) -> Tensor:
         """1 for subwords that are read, 0 for those left out in training, [total]."""
-        ones = like.new_ones(len(buckets))
+        ones = torch.ones(len(buckets), dtype=torch.float32, device=like.device)
         if not self.training or not self.settings.subword_drop:
             return ones
         return (torch.rand_like(ones) >= self.settings.subword_drop).to(ones.dtype)

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from polyglance.precision import full_precision, wide
+
 MOMENTUM = 0.1
 """torch's default."""
 
@@ -24,11 +26,13 @@ class WeightedBatchNorm(nn.BatchNorm1d):
         """input [U, features], counts [U] → [U, features]."""
         if counts is None or not self.training:
             return super().forward(input)
+        input = wide(input)
         total = counts.sum().clamp(min=1)
         share = (counts / total).to(input.dtype)  # [U]
-        mean = share @ input
-        centred = input - mean
-        variance = share @ centred.square()
+        with full_precision(input.device):
+            mean = share @ input
+            centred = input - mean
+            variance = share @ centred.square()
         self._track(mean.detach(), variance.detach(), total)
         scale = self.weight * (variance + self.eps).rsqrt()
         return torch.addcmul(self.bias, centred, scale)
