@@ -1,0 +1,69 @@
+"""What training the image network costs: images per second of one core's time, update by update.
+
+    OMP_NUM_THREADS=1 python benchmarks/end_to_end.py DATA [RECIPE] [path=value …]
+
+Images of a batch are decoded, seen, and trained on; all threads' time is counted, so the rate does
+not depend on what else the machine does.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import torch
+
+from polyglance.data import load_dataset
+from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.training import Callback, Trainer, train
+from polyglance.training.steps import StepOutcome
+
+UPDATES = 8
+SMALL = [
+    f"training.updates={UPDATES}",
+    f"training.evaluate_every={UPDATES}",
+    "training.batch_size=64",
+    "data.languages=[en]",
+    "data.validation_images=64",
+    "image.standardise=false",
+    "image.backbone.frozen_epochs=0",
+]
+
+
+class Clock(Callback):
+    """Processor time of every update."""
+
+    def __init__(self) -> None:
+        self.last, self.seconds = 0.0, list[float]()
+
+    def on_start(self, trainer: Trainer) -> None:
+        self.last = time.process_time()
+
+    def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
+        now = time.process_time()
+        self.seconds.append((now - self.last) / size)
+        self.last = now
+
+
+def main() -> None:
+    """Print a line for each way to train."""
+    torch.set_num_threads(1)
+    data = Path(sys.argv[1])
+    named = sys.argv[2:3] if len(sys.argv) > 2 and "=" not in sys.argv[2] else ["nce-e2e"]
+    given = [one for one in sys.argv[2:] if "=" in one]
+    dataset = load_dataset(data)
+    print("trained\tms an image\timages/s")
+    for trained in ("none", "last", "all"):
+        changes = parse_overrides([*SMALL, *given, f"image.backbone.train={trained}"])
+        clock = Clock()
+        with tempfile.TemporaryDirectory() as folder:
+            recipe = load_recipe(named[0], changes)
+            train(recipe, dataset, Path(folder, "run"), show_progress=False, callbacks=[clock])
+        # The first update pays for what is made once, and for batches that are decoded ahead.
+        seconds = median(clock.seconds[2:])
+        print(f"{trained}\t{1000 * seconds:.1f}\t{1 / seconds:.1f}")
+
+
+if __name__ == "__main__":
+    main()
