@@ -190,14 +190,14 @@ def _crisscrossed(
     from polyglance.data import load_dataset
     from polyglance.data.crisscrossed import read_crisscrossed
     from polyglance.evaluation.crisscrossed import evaluate_crisscrossed
-    from polyglance.models import Model
+    from polyglance.runtime import open_model
 
     if data is None:
         raise PolyglanceError("name COCO's images and captions with --data")
     ratings, dataset = read_crisscrossed(folder, split), load_dataset(data, cache)
     reports = [
         evaluate_crisscrossed(model, dataset, ratings, name=one, seed=seed, cache=cache)
-        for one, model in ((one, Model.load(Path(one), device=device)) for one in models)
+        for one, model in ((one, open_model(one, device=device)) for one in models)
     ]
     _write(reports, json, markdown)
 
@@ -214,12 +214,12 @@ def _names(
 ) -> None:
     from polyglance.data import load_dataset
     from polyglance.evaluation.names import evaluate_names
-    from polyglance.models import Model
+    from polyglance.runtime import open_model
 
     dataset = load_dataset(folder, cache)
     reports = [
         evaluate_names(model, dataset, split, languages=languages, name=one, cache=cache)
-        for one, model in ((one, Model.load(Path(one), device=device)) for one in models)
+        for one, model in ((one, open_model(one, device=device)) for one in models)
     ]
     _write(reports, json, markdown)
 
