@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -149,3 +150,41 @@ def test_a_search_with_another_model(tmp_path: Path, model: Path) -> None:
     assert "library reembed" in told
     assert run(tmp_path, "library", "reembed", "mine", "--model", other) == "1 changed\n"
     assert found(run(tmp_path, "search", "mine", *asked)) == ["a.png"]
+
+
+def test_duplicates_and_export(tmp_path: Path, model: Path) -> None:
+    first = save(tmp_path / "pictures" / "a.png", 0)
+    (tmp_path / "pictures" / "b.png").write_bytes(first.read_bytes())
+    run(tmp_path, "library", "create", "mine", "pictures", "--model", model)
+    printed = run(tmp_path, "library", "duplicates", "mine", "--exact")
+    assert printed == f"1\tequal\t{first}\n1\tequal\t{first.with_name('b.png')}\n"
+    run(tmp_path, "library", "export", "mine", "out.jsonl", "--vectors", "out.npy")
+    lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["path"] for line in lines] == [str(first), str(first)[:-5] + "b.png"]
+    assert np.load(tmp_path / "out.npy").shape == (2, 16)
+
+
+def test_watch_until_it_is_interrupted(tmp_path: Path, model: Path) -> None:
+    pytest.importorskip("watchfiles")
+    save(tmp_path / "pictures" / "a.png", 0)
+    run(tmp_path, "library", "create", "mine", "pictures", "--model", model)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polyglance", "library", "watch", "mine"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().endswith("1 unchanged\n")
+        save(tmp_path / "b.png", 1).rename(tmp_path / "pictures" / "b.png")
+        assert process.stdout.readline().endswith("1 added\n")
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert told.endswith("interrupted\n")
+    assert "Traceback" not in told
