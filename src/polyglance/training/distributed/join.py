@@ -23,8 +23,9 @@ _POLL_SECONDS = 0.05
 
 @cache
 def meeting_point() -> distributed.Store:
-    """Where torchrun lets its processes find each other."""
-    return next(distributed.rendezvous("env://"))[0]
+    """Where torchrun lets its processes find each other, anew after each restart."""
+    store = next(distributed.rendezvous("env://"))[0]
+    return distributed.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
 
 
 @contextmanager
