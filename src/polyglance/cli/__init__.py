@@ -29,6 +29,7 @@ from polyglance.cli.library_more import library_app
 from polyglance.cli.pooling import pooling_command
 from polyglance.cli.recipes import recipes_app
 from polyglance.cli.search import search_command
+from polyglance.cli.serve import serve_command
 from polyglance.cli.study import study_command
 from polyglance.cli.train import train_command
 from polyglance.cli.vectors import vectors_command
@@ -88,6 +89,7 @@ app.command("train")(train_command)
 app.command("evaluate")(evaluate_command)
 app.command("search")(search_command)
 app.add_typer(library_app, name="library")
+app.command("serve")(serve_command)
 app.command("pooling")(pooling_command)
 app.add_typer(recipes_app, name="recipes")
 app.command("study")(study_command)

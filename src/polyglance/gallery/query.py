@@ -33,7 +33,7 @@ class Query:
     better: str | None = None
     problem: str | None = None
     image: Any = field(default=None, compare=False, repr=False)
-    """The image that is asked with, in place of words."""
+    """The image that is asked with, in place of words; or its embedding [D]."""
     like: tuple["Query", ...] = ()
     """Images that what is found should be like as well."""
     without: tuple["Query", ...] = ()

@@ -73,6 +73,8 @@ class Scorer:
 
     def _vector(self, query: Query) -> np.ndarray:
         """The embedding [1, D] of a sentence or image."""
+        if isinstance(query.image, np.ndarray) and query.image.ndim == 1:
+            return normalise(query.image[None])
         if query.image is not None:
             found = self.model.encode_images(query.image, self.cache, show_progress=False)
             return normalise(np.asarray(found))

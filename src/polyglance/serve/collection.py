@@ -1,0 +1,170 @@
+"""The images that are served: a gallery with ids, sizes and thumbnails."""
+
+import io
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from polyglance.data.images import open_image, reading
+from polyglance.errors import ImageProblem, PolyglanceError
+from polyglance.gallery import Gallery, open_gallery
+from polyglance.gallery.hit import path_text
+from polyglance.gallery.library import library_model
+from polyglance.gallery.scoring import Scorer
+from polyglance.library import Library
+from polyglance.library.registered import library_of, registered
+from polyglance.library.scan import is_below
+from polyglance.library.thumbnails import SIDE, content_type, make_thumbnail
+from polyglance.runtime import ExportedModel, load, shipped
+from polyglance.serve.cursors import tag_of
+
+THUMBNAILS = 2000
+"""Thumbnails, about 15 kB each, that are kept in memory for a folder without a library."""
+_SHOWN = {"JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF"}
+"""Formats that browsers show."""
+_TURNED = (5, 6, 7, 8)
+"""Values of EXIF's orientation with which width and height change places."""
+
+
+class File(NamedTuple):
+    """A picture to send: its bytes, and their type as HTTP names it."""
+
+    data: bytes
+    type: str
+
+
+class Collection:
+    """Images by id, and what ranks them. Any number of threads may read."""
+
+    def __init__(self, model: ExportedModel, gallery: Gallery, roots: list[str]) -> None:
+        if not gallery.has_files:
+            raise PolyglanceError("the dataset has features and no images; there is none to serve")
+        self.model, self.gallery, self.roots = model, gallery, roots
+        self.library: Library | None = None
+        self.scorer = Scorer(model, gallery)
+        self.places = gallery.places()
+        self.firsts = np.array([rows[0] for rows in self.places])
+        self.ids = [gallery.content[row] for row in self.firsts]
+        self._place_of = {name: place for place, name in enumerate(self.ids)}
+        self.tag = tag_of(model.id, *self.ids)
+        self.size = lru_cache(100_000)(self._size)
+        self._made = lru_cache(THUMBNAILS)(self._make)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def place(self, name: str) -> int | None:
+        """Where an id stands, if there is such an image."""
+        return self._place_of.get(name)
+
+    def path(self, place: int) -> Path:
+        """The first file of an image."""
+        return self.gallery.paths[self.firsts[place]]
+
+    def name(self, place: int) -> str:
+        """The file's name below the folder that is served."""
+        path = os.path.abspath(self.path(place))
+        for root in self.roots:
+            if is_below(path, [root]):
+                return path_text(Path(os.path.relpath(path, root)))
+        return path_text(Path(os.path.basename(path)))
+
+    def vector(self, place: int) -> np.ndarray:
+        """The embedding [D] of an image."""
+        return np.asarray(self.gallery.embeddings[self.firsts[place]], np.float32)
+
+    def thumbnail(self, place: int) -> File | None:
+        """A small picture; None where the file is gone or cannot be read any more."""
+        kept = None if self.library is None else self.library.thumbnails.get(self.ids[place])
+        try:
+            data = self._made(place) if kept is None else kept
+        except ImageProblem:
+            return None
+        return File(data, content_type(data))
+
+    def image(self, place: int) -> File | None:
+        """The file, or a JPEG of it where browsers do not show its format; None if it is gone."""
+        path = self.path(place)
+        try:
+            kind = self._format(path)
+            if kind in _SHOWN:
+                return File(path.read_bytes(), f"image/{kind.lower()}")
+            with reading(path) as image:
+                return File(_as_jpeg(image), "image/jpeg")
+        except (ImageProblem, OSError):
+            return None
+
+    def _format(self, path: Path) -> str:
+        with path.open("rb") as handle, open_image(path, handle) as image:
+            kind = str(image.format)
+        return "JPEG" if kind == "MPO" else kind
+
+    def _make(self, place: int) -> bytes:
+        with reading(self.path(place), SIDE // 2) as image:
+            return make_thumbnail(image)
+
+    def _size(self, place: int) -> tuple[int, int] | None:
+        """Width and height, upright, from the head of the file."""
+        path = self.path(place)
+        try:
+            with path.open("rb") as handle, open_image(path, handle) as image:
+                width, height = image.size
+                turned = image.getexif().get(0x0112) in _TURNED
+        except Exception:  # videos, files that are gone, and damaged heads of any kind
+            return None
+        return (height, width) if turned else (width, height)
+
+
+def _as_jpeg(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=90)
+    return buffer.getvalue()
+
+
+def open_collection(
+    place: str | Path | None = None,
+    model: str | Path | None = None,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> Collection:
+    """The images of a library or of a folder, which is indexed first.
+
+    Args:
+        place: of a library or a folder of images; None is the library made last.
+        model: an exported model's folder; None is the library's, or the package's own.
+        cache: where indexes are kept; the XDG cache by default.
+        show_progress: of the indexing; None shows a bar on a terminal.
+    """
+    folder = _last_library(cache) if place is None else Path(place)
+    if not folder.is_dir():
+        raise PolyglanceError(f"{folder}: no such folder; name a library or a folder of images")
+    own = library_model(folder, cache) if model is None else None
+    loaded = own or load(shipped() if model is None else model)
+    gallery = open_gallery(loaded, folder, cache, show_progress)
+    library = _library(folder, cache)
+    roots = [os.path.abspath(folder)]
+    if library is not None:
+        roots += library.settings.folders
+    found = Collection(loaded, gallery, roots)
+    found.library = library
+    return found
+
+
+def _library(folder: Path, cache: Path | None) -> Library | None:
+    """The library that has the thumbnails; None where a folder is served without one."""
+    kept = library_of(folder, cache)
+    try:
+        return None if kept is None else Library.open(kept)
+    except PolyglanceError:  # without LanceDB the folder's index was searched
+        return None
+
+
+def _last_library(cache: Path | None) -> Path:
+    known = [Path(one) for one in registered(cache) if os.path.isdir(one)]
+    if not known:
+        raise PolyglanceError("there is no library yet; name a folder of images to serve")
+    return known[-1]

@@ -1,0 +1,72 @@
+"""Texts and pictures as vectors, for other programs."""
+
+import base64
+import threading
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation.encoder import encode_quietly
+from polyglance.runtime import ExportedModel
+from polyglance.serve.problems import Problem
+from polyglance.serve.shapes import Embedding, EmbeddingRequest, Embeddings, Usage
+from polyglance.serve.texts import checked
+from polyglance.serve.uploads import embed_picture, from_base64
+
+LONGEST = 8000
+"""Characters of a text."""
+PICTURES = 32
+"""In one request."""
+_NAME = "polyglance"
+_one_at_a_time = threading.Lock()
+"""A large request must not take the processors from searches."""
+
+
+def embed_texts(model: ExportedModel, request: EmbeddingRequest) -> Embeddings:
+    """Embeddings of a request's texts."""
+    _check(model, request)
+    texts = [checked(text, LONGEST) for text in request.inputs]
+    language = request.language
+    if language is not None and language not in model.languages:
+        raise Problem(422, f"the model knows {', '.join(model.languages)}, not '{language}'")
+    try:
+        with _one_at_a_time:
+            found = np.asarray(encode_quietly(model, texts, language))
+    except PolyglanceError as error:
+        raise Problem(422, str(error)) from None
+    read = model.embedder.read(texts, language)
+    return _answer(model, request, found, sum(len(words) for words, _ in read))
+
+
+def embed_pictures(model: ExportedModel, request: EmbeddingRequest) -> Embeddings:
+    """Embeddings of a request's pictures."""
+    _check(model, request)
+    if len(request.inputs) > PICTURES:
+        raise Problem(422, f"a request may have {PICTURES} pictures, and this one has more")
+    files = [from_base64(text) for text in request.inputs]
+    with _one_at_a_time:
+        found = np.stack([embed_picture(model, data) for data in files])
+    return _answer(model, request, found, 0)
+
+
+def _check(model: ExportedModel, request: EmbeddingRequest) -> None:
+    if request.model not in (None, _NAME, model.id):
+        raise Problem(404, f"the model here is '{_NAME}'; leave out 'model', or name that")
+    if request.dimensions not in (None, model.dim):
+        raise Problem(422, f"embeddings of this model have {model.dim} dimensions")
+
+
+def _answer(
+    model: ExportedModel, request: EmbeddingRequest, found: np.ndarray, words: int
+) -> Embeddings:
+    rows = [_written(row, request.encoding_format == "base64") for row in found]
+    data = [Embedding(index=index, embedding=row) for index, row in enumerate(rows)]
+    return Embeddings(
+        data=data, model=model.id, usage=Usage(prompt_tokens=words, total_tokens=words)
+    )
+
+
+def _written(row: np.ndarray, encoded: bool) -> list[float] | str:
+    if encoded:
+        return base64.b64encode(row.astype("<f4").tobytes()).decode()
+    return [float(value) for value in row]

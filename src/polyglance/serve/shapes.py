@@ -1,0 +1,121 @@
+"""Bodies of requests and answers, as the OpenAPI document shows them."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+_HIT: JsonDict = {
+    "id": "5f2c9d3a7b1e40c8a6d2f0b4c8e1a937",
+    "score": 3.41,
+    "path": "2024/beach.jpg",
+    "width": 4032,
+    "height": 3024,
+    "thumbnail": "/v1/thumbnails/5f2c9d3a7b1e40c8a6d2f0b4c8e1a937",
+    "image": "/v1/images/5f2c9d3a7b1e40c8a6d2f0b4c8e1a937",
+}
+
+
+class Hit(BaseModel):
+    """A picture that was found."""
+
+    id: str
+    score: float = Field(
+        description="calibrated where the model has a background: standard deviations above what "
+        "is usual; else the similarity, or of a mixture the standard score within the pictures"
+    )
+    path: str = Field(description="the file's name below the folder that is served")
+    width: int | None
+    height: int | None
+    thumbnail: str
+    image: str
+
+
+class Found(BaseModel):
+    """A page of pictures, best first."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "hits": [_HIT],
+                    "cursor": "WzIwLCAiYWIiXQ==",
+                    "enough": True,
+                    "notes": [],
+                    "pictures": 1200,
+                }
+            ]
+        }
+    )
+    hits: list[Hit]
+    cursor: str | None = Field(None, description="for the next page; null on the last one")
+    enough: bool | None = Field(
+        None,
+        description="whether any picture looks like what is asked for; null where the model "
+        "cannot tell",
+    )
+    message: str | None = Field(None, description="says so where none does")
+    notes: list[str] = Field(description="such as words that the model does not know")
+    pictures: int = Field(description="how many were searched")
+
+
+class Health(BaseModel):
+    """That the service runs."""
+
+    status: Literal["ok"] = "ok"
+    version: str = Field(examples=["0.1.0"])
+
+
+class Fault(BaseModel):
+    """What is wrong."""
+
+    message: str = Field(examples=["there is no picture with this id"])
+
+
+class ErrorAnswer(BaseModel):
+    """Any answer that is not what was asked for."""
+
+    error: Fault
+
+
+class EmbeddingRequest(BaseModel):
+    """As OpenAI's; for pictures each input is a file in Base64."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"input": ["a dog in the snow", "ein Hund im Schnee"]}]}
+    )
+    input: str | Annotated[list[str], Field(min_length=1, max_length=256)]
+    model: str | None = Field(None, max_length=100, description="'polyglance', or the model's id")
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: int | None = Field(None, description="the model's own, if given")
+    language: str | None = Field(None, max_length=20, description="of the texts")
+    user: str | None = Field(None, max_length=1000, description="of no use here")
+
+    @property
+    def inputs(self) -> list[str]:
+        """One or several as a list."""
+        return [self.input] if isinstance(self.input, str) else self.input
+
+
+class Embedding(BaseModel):
+    """Of one input."""
+
+    object: Literal["embedding"] = "embedding"
+    index: int
+    embedding: list[float] | str = Field(description="or float32, little-endian, in Base64")
+
+
+class Usage(BaseModel):
+    """Words that were read; none of pictures."""
+
+    prompt_tokens: int
+    total_tokens: int
+
+
+class Embeddings(BaseModel):
+    """In the order of the inputs."""
+
+    object: Literal["list"] = "list"
+    data: list[Embedding]
+    model: str
+    usage: Usage

@@ -1,0 +1,124 @@
+"""The real command, end to end, where torch cannot be imported."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from polyglance.library import Library, sync
+from tests.test_missing_packages import BLOCKED, ROOT
+
+TORCH = ["torch", "onnx", "filelock", "matplotlib", "nltk", "scipy", "tensorboard", "transformers"]
+TOKEN = "a-token-of-32-characters-or-such"
+
+
+def start(
+    tmp_path: Path, *words: object, blocked: list[str] = TORCH, **variables: str
+) -> subprocess.Popen:
+    code = BLOCKED.format(names=blocked) + "from polyglance.cli import main; main()"
+    own = {"PYTHONPATH": str(ROOT / "src"), "POLYGLANCE_CACHE": str(tmp_path / "cache")}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "serve", *map(str, words)],
+        env={**os.environ, **own, "OMP_NUM_THREADS": "1", **variables},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def served(tmp_path: Path, *words: object, **variables: str) -> Iterator[tuple[str, list[str]]]:
+    """The address of a service that runs, and its log, which is there when it has ended."""
+    process, logged = start(tmp_path, *words, "--port", 0, **variables), []
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = re.search(r"http://[^ ]+", line)
+        if address is None:
+            pytest.fail(line + process.communicate(timeout=60)[1])
+        yield address[0], logged
+        process.send_signal(signal.SIGTERM)
+        logged += process.communicate(timeout=60)[1].splitlines()
+        assert process.returncode == 143
+    finally:
+        process.kill()
+
+
+def get(address: str, token: str | None = None) -> tuple[int, bytes]:
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def test_a_folder_is_served(tmp_path: Path, pictures: Path, model_folder: Path) -> None:
+    with served(tmp_path, pictures, "--model", model_folder) as (address, logged):
+        assert json.loads(get(f"{address}v1/health")[1])["status"] == "ok"
+        status, body = get(f"{address}v1/search?q={quote('red dog -snow')}&limit=2")
+        found = json.loads(body)
+        assert (status, len(found["hits"]), found["pictures"]) == (200, 2, 6)
+        assert get(address + found["hits"][0]["thumbnail"][1:])[0] == 200
+        assert b"<title>Polyglance</title>" in get(address)[1]
+        assert get(f"{address}v1/images/..%2f..%2fetc%2fpasswd")[0] == 404
+    lines = [json.loads(line) for line in logged if line.startswith("{")]
+    assert [line["status"] for line in lines] == [200, 200, 200, 200, 404]
+    assert "dog" not in "".join(logged)
+    assert "Traceback" not in "".join(logged)
+
+
+def test_a_library_is_served_with_its_thumbnails_and_a_token(
+    tmp_path: Path, pictures: Path, model_folder: Path
+) -> None:
+    pytest.importorskip("lancedb")
+    library = Library.create(tmp_path / "mine", model_folder)
+    library.change(folders=[str(pictures)])
+    sync(library, show_progress=False)
+    kept = {row.path: library.thumbnail(row.id) for row in library.store.known()}
+    with served(tmp_path, "mine", "--host", "0.0.0.0", POLYGLANCE_TOKEN=TOKEN) as (address, _):
+        address = address.replace("0.0.0.0", "127.0.0.1")
+        assert get(f"{address}v1/search?q=dog")[0] == 401
+        hits = json.loads(get(f"{address}v1/search?q=dog", TOKEN)[1])["hits"]
+        assert {hit["path"] for hit in hits} == {
+            *(f"{number}.png" for number in range(5)),
+            "deep/5.jpg",
+        }
+        for hit in hits:
+            small = get(address + hit["thumbnail"][1:], TOKEN)[1]
+            assert small == kept[str(pictures / hit["path"])]
+
+
+def refusal(tmp_path: Path, *words: object, **options: list[str]) -> str:
+    process = start(tmp_path, *words, **options)  # type: ignore[arg-type]
+    out, error = process.communicate(timeout=120)
+    assert (process.returncode, out) == (2, "")
+    assert "Traceback" not in error
+    return error.splitlines()[-1]
+
+
+def test_what_is_refused_at_the_start(tmp_path: Path, pictures: Path, model_folder: Path) -> None:
+    assert "--token" in refusal(tmp_path, pictures, "--host", "0.0.0.0")
+    assert "no such folder" in refusal(tmp_path, tmp_path / "none")
+    assert "there is no library yet" in refusal(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = refusal(tmp_path, pictures, "--model", model_folder, "--port", port)
+        assert f"cannot listen at 127.0.0.1, port {port}" in said
+
+
+def test_without_its_packages_the_extra_is_named(tmp_path: Path, pictures: Path) -> None:
+    said = refusal(tmp_path, pictures, blocked=["uvicorn"])
+    assert "pip install 'polyglance[serve]'" in said

@@ -1,0 +1,56 @@
+"""The web page and the OpenAPI document."""
+
+import json
+import re
+
+from starlette.testclient import TestClient
+
+from polyglance.serve.app import PAGE_FILES
+from polyglance.serve.shapes import Found
+
+
+def test_every_language_has_every_word_that_the_page_uses() -> None:
+    words = json.loads((PAGE_FILES / "words.json").read_text(encoding="utf-8"))
+    script = (PAGE_FILES / "page.js").read_text(encoding="utf-8")
+    page = (PAGE_FILES / "index.html").read_text(encoding="utf-8")
+    used = set(re.findall(r'word\("(\w+)"\)', script)) | set(re.findall(r'data-word="(\w+)"', page))
+    assert set(words) >= {"en", "de", "fr", "es"}
+    for code, own in words.items():
+        assert set(own) == used, code
+        assert "{n}" in own["found"], code
+
+
+def test_the_page_loads_nothing_from_other_hosts(client: TestClient) -> None:
+    page = client.get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    named = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert named == ["/page/page.css", "/page/page.js"]
+    assert [client.get(one).status_code for one in named] == [200, 200]
+    for path in PAGE_FILES.iterdir():
+        assert not re.search(r"(https?:)?//\w", path.read_text(encoding="utf-8")), path
+    assert "style=" not in page.text
+    assert "<script>" not in page.text
+
+
+def test_elements_that_the_script_names_exist() -> None:
+    script = (PAGE_FILES / "page.js").read_text(encoding="utf-8")
+    page = (PAGE_FILES / "index.html").read_text(encoding="utf-8")
+    assert set(re.findall(r'\$\("(\w+)"\)', script)) <= set(re.findall(r'id="(\w+)"', page))
+
+
+def test_the_document_has_examples_that_are_valid(client: TestClient) -> None:
+    document = client.get("/v1/openapi.json").json()
+    assert set(document["paths"]) == {
+        "/v1/health",
+        "/v1/search",
+        "/v1/thumbnails/{name}",
+        "/v1/images/{name}",
+        "/v1/embeddings",
+        "/v1/embeddings/images",
+    }
+    (example,) = document["components"]["schemas"]["Found"]["examples"]
+    assert Found(**example).hits[0].path == "2024/beach.jpg"
+    (body,) = document["components"]["schemas"]["EmbeddingRequest"]["examples"]
+    body["input"] = "dog"
+    assert client.post("/v1/embeddings", json=body).status_code == 200
+    assert client.get("/docs").status_code == 404
