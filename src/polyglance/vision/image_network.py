@@ -100,16 +100,18 @@ class ImageNetwork(nn.Module):
             pixels = stage(pixels)
         return pixels
 
-    def at_stages(self, images: Tensor, boundaries: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
+    def at_stages(
+        self, found: Tensor, done: int, boundaries: Sequence[int]
+    ) -> Iterator[tuple[int, Tensor]]:
         """What the first so many stages make of images, for each number of them in ascending order.
 
         Behind all stages it is what `shaped` makes the features of: a mean where one is asked for.
 
         Args:
-            images: uint8 [B, S, S, 3].
-            boundaries: numbers of stages, ascending, at least 1.
+            found: what `done` stages made of images; of 0, what `standardised` did.
+            done: stages that they are through.
+            boundaries: numbers of stages, ascending, none less than `done`.
         """
-        done, found = 0, self.standardised(images)
         for boundary in boundaries:
             with torch.no_grad():
                 for stage in list(self.stages)[done:boundary]:

@@ -1,0 +1,86 @@
+"""The model in the package: what it promises, on texts and on a photograph that a package has."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polyglance
+from polyglance.runtime.places import PLACE, is_exported
+
+pytestmark = pytest.mark.skipif(not is_exported(PLACE), reason="this copy carries no model")
+MEGABYTES = 64
+
+
+@pytest.fixture(scope="module")
+def model():
+    return polyglance.load()
+
+
+def nearest(model, text, others):
+    query, *rest = np.asarray(model.encode_text([text, *others]))
+    return others[int(np.argmax(np.stack(rest) @ query))]
+
+
+def test_it_fits_into_the_package():
+    size = sum(path.stat().st_size for path in PLACE.rglob("*") if path.is_file())
+    assert size <= MEGABYTES * 1e6
+
+
+def test_no_path_of_a_machine_is_in_it():
+    text = (PLACE / "manifest.json").read_text("utf-8")
+    assert "/root" not in text
+    assert "/work" not in text
+
+
+def test_embeddings_have_length_one(model):
+    found = np.asarray(model.encode_text(["two dogs", "двое собак", "x"]))
+    assert found.shape == (3, 512)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "zwei Hunde im Schnee",
+        "deux chiens dans la neige",
+        "雪地里的两只狗",
+        "due cani nella neve",
+        "雪の中の二匹の犬",
+        "две собаки в снегу",
+        "눈 속의 개 두 마리",
+        "bir karda iki köpek",
+        "dva psi ve sněhu",
+        "बर्फ में दो कुत्ते",
+    ],
+)
+def test_a_sentence_is_near_its_english_translation(model, text):
+    others = ["a woman cooking in a kitchen", "two dogs in the snow", "two cats on a sofa"]
+    assert nearest(model, text, others) == "two dogs in the snow"
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning", "other"),
+    [
+        ("Angeln am See", "fishing at a lake", "angels by the sea"),
+        ("une main", "a hand", "a main road"),
+        ("ropa al sol", "clothes in the sun", "rope in the sun"),
+        ("pes", "a dog", "a foot"),
+    ],
+)
+def test_homographs_that_are_read_in_their_own_language(model, text, meaning, other):
+    assert nearest(model, text, [meaning, other]) == meaning
+
+
+def test_a_photograph_is_found_by_words_of_many_languages(model):
+    data = pytest.importorskip("skimage").data
+    folder = Path(data.__file__).parent
+    names = ["chelsea.png", "coffee.png", "brick.png"]
+    images = np.asarray(model.encode_images([folder / name for name in names]))
+    cats = ["cat", "Katze", "猫", "gatto", "kedi", "고양이", "แมว"]
+    texts = [*cats, "a cup of coffee", "eine Mauer"]
+    scores = np.asarray(model.encode_text(texts)) @ images.T
+    assert [names[best] for best in scores.argmax(1)] == ["chelsea.png"] * len(cats) + [
+        "coffee.png",
+        "brick.png",
+    ]
