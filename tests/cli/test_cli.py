@@ -47,7 +47,7 @@ def test_light_commands_import_nothing_heavy(arguments):
             ["text.encoder.hiden", "'hidden'"],
         ),
         (["demo", "--out", "run", "--data", "nowhere"], ["nowhere: no such dataset"]),
-        (["search", "nowhere", "pictures", "a dog"], ["nowhere: not a model"]),
+        (["search", "nowhere", "pictures", "a dog"], ["nowhere: no such dataset"]),
         (["train", "nce", "--data", "x", "--out", "run", "--set", "loss.name"], ["path=value"]),
     ],
 )

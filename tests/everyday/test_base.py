@@ -72,15 +72,9 @@ def test_homographs_that_are_read_in_their_own_language(model, text, meaning, ot
     assert nearest(model, text, [meaning, other]) == meaning
 
 
-def test_a_photograph_is_found_by_words_of_many_languages(model):
-    data = pytest.importorskip("skimage").data
-    folder = Path(data.__file__).parent
-    names = ["chelsea.png", "coffee.png", "brick.png"]
+@pytest.mark.parametrize("text", ["cat", "Katze", "猫", "gatto", "kedi", "고양이", "แมว"])
+def test_a_photograph_is_found_by_words_of_many_languages(model, text):
+    folder = Path(pytest.importorskip("skimage.data").__file__).parent
+    names = ["coffee.png", "chelsea.png", "brick.png"]
     images = np.asarray(model.encode_images([folder / name for name in names]))
-    cats = ["cat", "Katze", "猫", "gatto", "kedi", "고양이", "แมว"]
-    texts = [*cats, "a cup of coffee", "eine Mauer"]
-    scores = np.asarray(model.encode_text(texts)) @ images.T
-    assert [names[best] for best in scores.argmax(1)] == ["chelsea.png"] * len(cats) + [
-        "coffee.png",
-        "brick.png",
-    ]
+    assert names[int(np.argmax(images @ np.asarray(model.encode_text([text]))[0]))] == "chelsea.png"

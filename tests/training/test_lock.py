@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from polyglance.cli import demo
+from polyglance.cli import demo_train as demo
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TransferRecipe
 from polyglance.transfer.extend import extend_model, extension_recipe

