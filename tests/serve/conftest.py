@@ -71,6 +71,6 @@ def collection(opened: Callable[[Path], Collection], model_folder: Path) -> Coll
     return opened(model_folder)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def client(collection: Collection) -> TestClient:
     return TestClient(make_app(collection), base_url="http://localhost")

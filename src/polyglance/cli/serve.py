@@ -44,8 +44,8 @@ def serve_command(
     with needed_by("'polyglance serve'", "serve"):
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
-    from polyglance.serve import open_collection, run
-    from polyglance.serve.run import check_access
+    from polyglance.serve import open_collection
+    from polyglance.serve.run import check_access, run
 
     check_access(host, token)
     collection = open_collection(place, model, cache)

@@ -4,11 +4,23 @@
 
     app = make_app(open_collection("/home/me/Pictures"))
 
-`polyglance serve` runs it. Nothing here imports torch.
+`polyglance serve` runs it. Nothing here imports torch. Names are looked up when they are first
+used: the process that decodes uploads imports little.
 """
 
-from polyglance.serve.app import make_app
-from polyglance.serve.collection import Collection, open_collection
-from polyglance.serve.run import run
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Collection", "make_app", "open_collection", "run"]
+if TYPE_CHECKING:
+    from polyglance.serve.app import make_app
+    from polyglance.serve.collection import Collection, open_collection
+
+_PLACES = {"Collection": "collection", "make_app": "app", "open_collection": "collection"}
+
+__all__ = ["Collection", "make_app", "open_collection"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -18,7 +18,7 @@ from polyglance.serve.problems import Problem
 from polyglance.serve.searching import LARGEST_PAGE, PAGE, Asked, search
 from polyglance.serve.shapes import EmbeddingRequest, Embeddings, ErrorAnswer, Found, Health
 from polyglance.serve.texts import LONGEST
-from polyglance.serve.uploads import embed_picture
+from polyglance.serve.uploads import Uploads
 from polyglance.version import __version__
 
 PAGE_FILES = FilePath(__file__).parent / "page"
@@ -31,7 +31,7 @@ _TYPES = {
 _PICTURES = ("image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp", "image/tiff")
 _UPLOADS = (*_PICTURES, "image/avif", "image/heic", "image/heif", "application/octet-stream")
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    code: {"model": ErrorAnswer} for code in (400, 401, 404, 413, 415, 421, 422)
+    code: {"model": ErrorAnswer} for code in (400, 401, 404, 413, 415, 421, 422, 503)
 }
 _BODY = {"schema": {"type": "string", "format": "binary"}}
 
@@ -76,12 +76,13 @@ def make_app(collection: Collection, token: str | None = None) -> ASGIApp:
     _add_errors(app)
     _add_page(app)
     _add_pictures(app, collection)
-    _add_search(app, collection)
-    _add_embeddings(app, collection)
+    uploads = Uploads(collection.model)
+    _add_search(app, collection, uploads)
+    _add_embeddings(app, uploads)
     return Guard(app, token)
 
 
-def _add_search(app: FastAPI, collection: Collection) -> None:
+def _add_search(app: FastAPI, collection: Collection, uploads: Uploads) -> None:
     @app.get("/v1/health")
     def health() -> Health:
         """Whether the service runs; needs no token."""
@@ -123,8 +124,7 @@ def _add_search(app: FastAPI, collection: Collection) -> None:
         response.headers["cache-control"] = "no-store"
 
         def answer() -> Found:
-            vector = embed_picture(collection.model, data)
-            asked = Asked(q, like, vector, language, everything)
+            asked = Asked(q, like, uploads(data), language, everything)
             return search(collection, asked, limit, cursor)
 
         return await run_in_threadpool(answer)
@@ -159,16 +159,16 @@ def _add_pictures(app: FastAPI, collection: Collection) -> None:
         return sent(collection.image(place(name)))
 
 
-def _add_embeddings(app: FastAPI, collection: Collection) -> None:
+def _add_embeddings(app: FastAPI, uploads: Uploads) -> None:
     @app.post("/v1/embeddings")
     def embeddings(body: EmbeddingRequest) -> Embeddings:
         """Vectors of texts, as OpenAI's API has it."""
-        return embed_texts(collection.model, body)
+        return embed_texts(uploads.model, body)
 
     @app.post("/v1/embeddings/images")
     def embeddings_of_pictures(body: EmbeddingRequest) -> Embeddings:
         """Vectors of pictures: each input is a file in Base64, or a data URL."""
-        return embed_pictures(collection.model, body)
+        return embed_pictures(uploads, body)
 
 
 def _add_page(app: FastAPI) -> None:

@@ -11,7 +11,7 @@ from polyglance.runtime import ExportedModel
 from polyglance.serve.problems import Problem
 from polyglance.serve.shapes import Embedding, EmbeddingRequest, Embeddings, Usage
 from polyglance.serve.texts import checked
-from polyglance.serve.uploads import embed_picture, from_base64
+from polyglance.serve.uploads import Uploads, from_base64
 
 LONGEST = 8000
 """Characters of a text."""
@@ -38,14 +38,15 @@ def embed_texts(model: ExportedModel, request: EmbeddingRequest) -> Embeddings:
     return _answer(model, request, found, sum(len(words) for words, _ in read))
 
 
-def embed_pictures(model: ExportedModel, request: EmbeddingRequest) -> Embeddings:
+def embed_pictures(uploads: Uploads, request: EmbeddingRequest) -> Embeddings:
     """Embeddings of a request's pictures."""
+    model = uploads.model
     _check(model, request)
     if len(request.inputs) > PICTURES:
         raise Problem(422, f"a request may have {PICTURES} pictures, and this one has more")
     files = [from_base64(text) for text in request.inputs]
     with _one_at_a_time:
-        found = np.stack([embed_picture(model, data) for data in files])
+        found = np.stack([uploads(data) for data in files])
     return _answer(model, request, found, 0)
 
 

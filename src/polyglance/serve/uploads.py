@@ -1,39 +1,32 @@
-"""Pictures that come with a request: bounded before anything is decoded."""
+"""Pictures that come with a request become embeddings."""
 
 import base64
 import binascii
-import io
-from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.images import open_image
-from polyglance.errors import ImageProblem
 from polyglance.runtime import ExportedModel
+from polyglance.serve.decoding import Decoder
 from polyglance.serve.problems import Problem
 
 LARGEST_BODY = 32_000_000
 """Bytes of a request."""
-MAX_PIXELS = 50_000_000
-"""Of an uploaded picture; those of the owner may have more (`data.images`)."""
-_NAME = Path("the picture")
 _HEAD = "data:image/"
 
 
-def embed_picture(model: ExportedModel, data: bytes) -> np.ndarray:
-    """The embedding [D] of an uploaded file's bytes."""
-    try:
-        with open_image(_NAME, io.BytesIO(data)) as image:
-            width, height = image.size
-        if width * height > MAX_PIXELS:
-            raise Problem(
-                413, f"the picture has {width}×{height} pixels, and {MAX_PIXELS:,} are the most"
-            )
-        return model.encode_images(data, show_progress=False)[0]
-    except ImageProblem as problem:
-        raise Problem(422, f"the picture cannot be read: {problem.reason}") from None
-    except (OSError, ValueError, SyntaxError, EOFError):  # what Pillow says of damaged heads
-        raise Problem(422, "the picture cannot be read: broken image") from None
+class Uploads:
+    """Embeds files of requests: `Uploads(model)(data)` is [D]."""
+
+    def __init__(self, model: ExportedModel) -> None:
+        self.model = model
+        self.decoder = Decoder(model.images.preprocessing)
+
+    def __call__(self, data: bytes) -> np.ndarray:
+        """The embedding [D] of a file's bytes."""
+        (found,) = self.model.images.embed_pixels(self.decoder(data)[None])
+        if found is None:
+            raise Problem(422, "the picture cannot be read: the model makes nothing of it")
+        return found
 
 
 def from_base64(text: str) -> bytes:

@@ -1,0 +1,26 @@
+"""Ways to prepare pictures that go wrong; a process of their own imports them."""
+
+import os
+import signal
+
+import numpy as np
+from PIL import Image
+
+from polyglance.vision.preprocess import Preprocessing
+
+
+class Slow(Preprocessing):
+    """Never gets done."""
+
+    def apply(self, image: Image.Image) -> np.ndarray:
+        signal.pause()
+        raise AssertionError
+
+
+class Deadly(Preprocessing):
+    """Ends the process on a black picture, as a decoder's fault would."""
+
+    def apply(self, image: Image.Image) -> np.ndarray:
+        if image.getextrema() == ((0, 0),) * 3:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().apply(image)
