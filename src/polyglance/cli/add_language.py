@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 def add_language_command(
-    model: Annotated[Path, typer.Argument(help="A run of 'polyglance train'.")],
     language: Annotated[str, typer.Option(help="Tag of the new language, such as nl.")],
     out: Annotated[Path, typer.Option(help="Folder of the new model, made by this command.")],
+    model: Annotated[str | None, typer.Argument(help="A run of 'polyglance train'.")] = None,
+    source: Annotated[str | None, typer.Option("--from", help="The same as MODEL.")] = None,
     dictionary: Annotated[
         str,
         typer.Option(
@@ -63,12 +64,15 @@ def add_language_command(
 ) -> None:
     """Add a language to a trained model; results in its other languages stay the same."""
     _check(language, method, lr, data, pairs)
+    named = model or source
+    if named is None or (model and source):
+        raise PolyglanceError("name one MODEL to add a language to")
     from polyglance.data import load_dataset
     from polyglance.transfer import PairTraining, add_language
 
     captions = None if data is None else load_dataset(data, cache)
     found = add_language(
-        model,
+        named,
         language,
         out,
         {

@@ -1,6 +1,7 @@
 """polyglance train"""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.torchrun import leads
 
 if TYPE_CHECKING:
+    from polyglance.recipes import Recipe
+    from polyglance.recipes.load import Changes
     from polyglance.training import Result
 
 MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
@@ -19,9 +22,16 @@ MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
 
 
 def train_command(
-    recipe: Annotated[str, typer.Argument(help="a recipe's name or a YAML file")],
     data: Annotated[str, typer.Option(help="dataset folder, CSV/Parquet, or 'generated'")],
     out: Annotated[Path, typer.Option(help="folder of the run, made by this command")],
+    recipe: Annotated[str | None, typer.Argument(help="a recipe's name or a YAML file")] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="train this model on instead: a run, an exported model, or base, the package's",
+        ),
+    ] = None,
     overrides: Annotated[
         list[str] | None, typer.Option("--set", help="path=value, such as training.lr=1e-3")
     ] = None,
@@ -39,9 +49,9 @@ def train_command(
     ] = None,
     device: DeviceOption = DEFAULT,
 ) -> None:
-    """Train a recipe on images with captions."""
+    """Train a recipe, or a trained model further, on images with captions."""
     from polyglance.data import load_dataset
-    from polyglance.recipes import load_recipe, parse_overrides
+    from polyglance.recipes import parse_overrides
 
     _check_out(out)
     changes = [parse_overrides(overrides or [])]
@@ -49,7 +59,7 @@ def train_command(
         changes.append({"data.languages": listed(languages, "--languages", ALL)})
     if seed is not None:
         changes.append({"training.seed": seed})
-    chosen = load_recipe(recipe, changes)
+    chosen = _recipe(recipe, source, changes)
     dataset = load_dataset(data, cache)
 
     import torch
@@ -69,6 +79,22 @@ def train_command(
     if result.still_improving:
         typer.echo(_more(result), err=True)
     typer.echo(f"model: {out}")
+
+
+def _recipe(name: str | None, source: str | None, changes: "Sequence[Changes]") -> "Recipe":
+    """The recipe that is named, or that of a model's further training."""
+    if name is not None and source is None:
+        from polyglance.recipes import load_recipe
+
+        return load_recipe(name, changes)
+    if name is not None or source is None:
+        raise PolyglanceError(
+            "name a recipe ('polyglance recipes' lists them), or with --from a model to train on; "
+            "a model brings its recipe, and --set changes it"
+        )
+    from polyglance.transfer import tuning_recipe
+
+    return tuning_recipe(source, changes)
 
 
 def _more(result: "Result") -> str:

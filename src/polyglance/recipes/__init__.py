@@ -1,7 +1,14 @@
 """Named systems as data."""
 
-from polyglance.recipes.load import check_recipe, load_recipe, recipe_names
+from polyglance.recipes.load import change_recipe, check_recipe, load_recipe, recipe_names
 from polyglance.recipes.merge import parse_overrides
 from polyglance.recipes.schema import Recipe
 
-__all__ = ["Recipe", "check_recipe", "load_recipe", "parse_overrides", "recipe_names"]
+__all__ = [
+    "Recipe",
+    "change_recipe",
+    "check_recipe",
+    "load_recipe",
+    "parse_overrides",
+    "recipe_names",
+]

@@ -45,15 +45,39 @@ def load_recipe(
     >>> load_recipe("vsepp", {"training.lr": 1e-3, "text.encoder": {"kind": "bigru"}}).training.lr
     0.001
     """
+    every = _mappings(overrides)
+    if is_file_name(str(name)):
+        return _load(str(name), every, shared, before)
+    return _packaged(str(name), json.dumps(every), shared, before)
+
+
+def change_recipe(recipe: Recipe, overrides: Changes | Iterable[Changes], source: str) -> Recipe:
+    """A recipe with changes, checked.
+
+    Args:
+        recipe: what is changed.
+        overrides: as `load_recipe` takes them.
+        source: where the recipe comes from, for errors.
+    """
+    value = _merged(recipe.model_dump(), _mappings(overrides), source)
+    return validate(Recipe, value, source)
+
+
+def _mappings(overrides: Changes | Iterable[Changes]) -> list[Changes]:
     every = [overrides] if isinstance(overrides, Mapping) else list(overrides)
     if not all(isinstance(one, Mapping) for one in every):
         raise PolyglanceError(
             "overrides are mappings, such as {'training.lr': 1e-3}; parse_overrides makes one of "
             "texts"
         )
-    if is_file_name(str(name)):
-        return _load(str(name), every, shared, before)
-    return _packaged(str(name), json.dumps(every), shared, before)
+    return every
+
+
+def _merged(value: Mapped, overrides: Iterable[Changes], source: str) -> Mapped:
+    for changes in map(nested, overrides):
+        _check_paths(changes, source)
+        value = merge(value, changes)
+    return value
 
 
 @lru_cache(maxsize=4096)
@@ -65,9 +89,7 @@ def _packaged(name: str, overrides: str, shared: bool, before: bool) -> Recipe:
 def _load(name: str, overrides: Iterable[Changes], shared: bool, before: bool) -> Recipe:
     read = _read if is_file_name(name) else _read_packaged
     source, value, old = read(name, before=before)
-    for changes in map(nested, overrides):
-        _check_paths(changes, source)
-        value = merge(value, changes)
+    value = _merged(value, overrides, source)
     value = with_old_defaults(value) if before else value
     return _check_pruned(value, source) if old or shared else validate(Recipe, value, source)
 

@@ -1,7 +1,8 @@
-"""Bringing a trained model to a new language."""
+"""Bringing a trained model to a new language, and training it on."""
 
 from polyglance.transfer.extend import Extension, Gain, PairTraining, add_language
 from polyglance.transfer.start import start_from, train_recipe
+from polyglance.transfer.tune import tuning_recipe
 
 __all__ = [
     "Extension",
@@ -10,4 +11,5 @@ __all__ = [
     "add_language",
     "start_from",
     "train_recipe",
+    "tuning_recipe",
 ]

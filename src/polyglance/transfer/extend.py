@@ -27,6 +27,7 @@ from polyglance.recipes.schema import (
 from polyglance.text.embedders import TrainingTexts
 from polyglance.training.folder import PREFIX, check_folder, holds_nothing, lock_run
 from polyglance.training.trainer import train
+from polyglance.transfer.source import load_source, source_folder
 from polyglance.transfer.start import start_from, transferred
 
 
@@ -90,7 +91,7 @@ def add_language(
     """Bring a trained model to a language; all that it knew stays as it was, bit for bit.
 
     Args:
-        source: the folder of a trained model.
+        source: the folder of a trained model, or base.
         language: the new one, by its tag.
         out: the new model's folder, made here.
         transfer: fields of a recipe's transfer section, such as `{"dictionary": "pairs.txt"}`.
@@ -104,8 +105,8 @@ def add_language(
     place = choose_device(device)
     if not holds_nothing(Path(out)):
         raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
-    old = Model.load(source)
-    folder = Path(source).absolute()
+    folder = source_folder(str(source), Path(out))
+    old, folder = load_source(folder), folder.absolute()
     if evaluate_on is not None:
         evaluate_on.split(split).captions([language])  # fails before the work
     settings = validate(
@@ -197,7 +198,7 @@ def extend_model(
     """
     assert recipe.transfer is not None
     source = Path(recipe.transfer.source)
-    old = Model.load(source)
+    old = load_source(source)
     texts = TrainingTexts(CaptionTable.collect([]), [], pairs or data, cache)
     start = transferred(recipe, old, texts, old.feature_dim, source).model
     with lock_run(out):

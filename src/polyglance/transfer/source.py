@@ -8,8 +8,10 @@ from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes.schema import Recipe, TransferRecipe
 from polyglance.registry import nearest
+from polyglance.runtime.manifest import is_exported
+from polyglance.runtime.places import shipped
 
-RUN = "run:"
+RUN, BASE = "run:", "base"
 SECTIONS = ("text", "image", "joint")
 """In which a model and its source are alike."""
 FREE = {
@@ -27,10 +29,24 @@ FREE = {
 
 
 def source_folder(name: str, out: Path) -> Path:
-    """The source model's folder; `run:KEY` is another run beside that of the model `out`."""
+    """The source model's folder.
+
+    `run:KEY` is another run beside that of the model `out`, and `base` the package's own model.
+    """
+    if name == BASE:
+        return shipped()
     if name.startswith(RUN):
         return out.parent.parent / name.removeprefix(RUN) / "model"
     return Path(name).expanduser()
+
+
+def load_source(folder: Path) -> Model:
+    """The model of a run, or one that was exported."""
+    if not is_exported(folder):
+        return Model.load(folder)
+    from polyglance.runtime.restore import restore
+
+    return restore(folder)
 
 
 def freeze(model: Model, languages: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from polyglance.data.dataset import Dataset
+from polyglance.data.hold_out import hold_out
 from polyglance.devices import AUTO, Device
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
@@ -12,8 +13,9 @@ from polyglance.registry import Registry
 from polyglance.text.embedders import TrainingTexts
 from polyglance.training import Callback, Result, train
 from polyglance.training.data import Start, StartModel, fresh_model
-from polyglance.transfer.source import check_alike, freeze, source_folder
+from polyglance.transfer.source import check_alike, freeze, load_source, source_folder
 from polyglance.transfer.translator import translate_model
+from polyglance.transfer.tune import tuned_model
 from polyglance.transfer.words import add_languages
 
 Bring = Callable[[Recipe, Model, Sequence[str], TrainingTexts], Model]
@@ -26,7 +28,7 @@ def start_from(source: Path) -> StartModel:
     """A start from the model in the folder `source`."""
 
     def start(recipe: Recipe, texts: TrainingTexts, feature_dim: int) -> Start:
-        return transferred(recipe, Model.load(source), texts, feature_dim, source)
+        return transferred(recipe, load_source(source), texts, feature_dim, source)
 
     return start
 
@@ -48,6 +50,8 @@ def transferred(
     languages = list(dict.fromkeys(texts.captions.languages)) or list(recipe.data.languages or ())
     if not languages:
         raise PolyglanceError("data.images=0 needs data.languages: which are to be read")
+    if recipe.transfer.tune:
+        return Start(tuned_model(recipe, source, languages, folder), fresh=False)
     if recipe.transfer.keep:
         for code in languages:
             if code in source.languages:
@@ -77,7 +81,8 @@ def train_recipe(
 
     Args:
         recipe: the system.
-        dataset: images with captions.
+        dataset: images with captions. A model that is trained on (`transfer.tune`) is evaluated
+            on a fifth of the training images where there is no validation split.
         out: the run's folder, made here.
         resume: go on with a killed run, to the same result as an uninterrupted one; or with a
             finished one, of whose recipe only `training.epochs` or `updates` is another.
@@ -90,4 +95,6 @@ def train_recipe(
     start: StartModel = fresh_model
     if recipe.transfer is not None:
         start = start_from(source_folder(recipe.transfer.source, out))
+        if recipe.transfer.tune:
+            dataset = hold_out(dataset, split=recipe.data.validation_split)
     return train(recipe, dataset, out, resume, cache, show_progress, start, callbacks, device)

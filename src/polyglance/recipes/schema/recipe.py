@@ -223,7 +223,11 @@ def _transfer(recipe: Recipe) -> Iterator[str]:
     fixed = recipe.text.embedder.kind == "vectors"
     if recipe.data.images == 0 and recipe.transfer is None and not fixed:
         yield "data.images=0 trains nothing: it goes with transfer.source"
-    if recipe.transfer is not None and not recipe.transfer.keep and not fixed:
+    if recipe.transfer is None:
+        return
+    if recipe.transfer.tune and recipe.transfer.keep:
+        yield "transfer.tune trains everything, and transfer.keep nothing but new words: set one"
+    if not recipe.transfer.tune and not recipe.transfer.keep and not fixed:
         yield (
             "transfer.source: only fixed vectors (text.embedder.kind=vectors) can be exchanged; a "
             f"model of embedder '{recipe.text.embedder.kind}' is extended, with transfer.keep=true"

@@ -80,9 +80,15 @@ class TrainingRecipe(Section):
 
 
 class TransferRecipe(Section):
-    """Starting from a trained model of other languages (Liu et al. 2019; docs/transfer.md)."""
+    """Starting from a trained model (Liu et al. 2019; docs/transfer.md)."""
 
-    source: str = Field(description="folder of the model whose weights are copied")
+    source: str = Field(
+        description="folder of the model whose weights are copied: a run's, or one exported; base "
+        "is the package's own"
+    )
+    tune: bool = Field(
+        False, description="train all of the source on, with the words that it has (train --from)"
+    )
     translator: Literal["none", "random", "aligned"] = Field(
         "aligned",
         description="where new words' vectors begin: as they are, mapped at random (T1), or "

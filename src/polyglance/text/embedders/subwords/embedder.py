@@ -53,6 +53,8 @@ class SubwordEmbedder(Embedder):
     @classmethod
     def check(cls, recipe: Recipe) -> None:
         settings = recipe.text.embedder
+        if recipe.transfer is not None:
+            return  # the source brings its pieces
         if isinstance(settings, SubwordsEmbedderRecipe) and settings.pieces:
             from polyglance.text.embedders.subwords.texts import piece_texts
 
@@ -153,6 +155,6 @@ class SubwordEmbedder(Embedder):
 
     def add_words(self, language: str, words: Sequence[str], pivot: str) -> Embedder:
         raise PolyglanceError(
-            "a model of subwords reads words of every language; no language can be added, but "
-            "captions of one can be trained on"
+            "a model of subwords reads words of every language, so none needs to be added; to "
+            "read one better, train on captions of it: polyglance train --from MODEL --data …"
         )

@@ -1,0 +1,106 @@
+"""A trained model trained on, on images and captions of one's own."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from polyglance.errors import PolyglanceError
+from polyglance.files import has_file
+from polyglance.models import Model
+from polyglance.models.folder import CONFIG, read_config
+from polyglance.recipes import change_recipe, check_recipe
+from polyglance.recipes.load import Changes
+from polyglance.recipes.schema import (
+    CosineSchedule,
+    DataRecipe,
+    Recipe,
+    SubwordsEmbedderRecipe,
+    TransferRecipe,
+)
+from polyglance.recipes.schema.recipe import IN_PIECES
+from polyglance.runtime.manifest import FILE, is_exported, read_manifest
+from polyglance.transfer.source import BASE, copy_weights, source_folder
+
+RATE = 0.1
+"""Share of the source's learning rate."""
+UPDATES, EVERY, PATIENCE, WARMUP = 200, 20, 4, 10
+BATCH = 128
+"""Captions, or images, of an update at most: one's own data are few."""
+ELSEWHERE = {"text_only": False, "text_files": [], "beside": None}
+"""Of a sampling, what it takes from files that one's own data do not have."""
+
+
+def tuning_recipe(source: str | Path, overrides: Changes | Iterable[Changes] = ()) -> Recipe:
+    """The recipe that trains a model on: `polyglance.train` takes it.
+
+    Architecture, loss and optimizer are the source's, the learning rate a tenth of it; captions
+    are those of the data, in all its languages, and files that the source was trained on besides
+    are left out. The weights before the first update count among those to choose from.
+
+    Args:
+        source: folder of a run or an exported model; base is the package's own model.
+        overrides: values by field, as `load_recipe` takes them.
+    """
+    name = str(source) if str(source) == BASE else str(Path(source).expanduser().absolute())
+    folder = source_folder(name, Path())
+    old = source_recipe(folder)
+    training: dict[str, Any] = {
+        "epochs": 30,
+        "updates": UPDATES,
+        "batch_size": min(BATCH, old.training.batch_size),
+        "lr": RATE * old.training.lr,
+        "schedule": CosineSchedule(),
+        "warmup_updates": WARMUP,
+        "warmup_epoch": None,
+        "evaluate_every": EVERY,
+        "patience": PATIENCE,
+        "primary": None,
+        "drop_last": False,
+    }
+    text = old.text
+    if isinstance(text.embedder, SubwordsEmbedderRecipe):
+        embedder = text.embedder.model_copy(update={"piece_texts": [], "kept_pieces": None})
+        text = text.model_copy(update={"embedder": embedder})
+    there = {field: v for field, v in ELSEWHERE.items() if hasattr(old.sampling, field)}
+    sections = {
+        "text": text,
+        "data": DataRecipe(),
+        "naming": None,
+        "captioning": None,
+        "sampling": old.sampling.model_copy(update=there),
+        "transfer": TransferRecipe(source=name, tune=True),
+        "training": old.training.model_copy(update=training),
+        "translation": None,
+    }
+    return change_recipe(old.model_copy(update=sections), overrides, str(folder))
+
+
+def source_recipe(folder: Path) -> Recipe:
+    """The recipe of a run or of an exported model."""
+    if is_exported(folder):
+        return check_recipe(read_manifest(folder).recipe, str(folder / FILE))
+    if not has_file(folder / CONFIG):
+        raise PolyglanceError(f"{folder}: not a model, it has neither {CONFIG} nor {FILE}")
+    return read_config(folder)[0]
+
+
+def tuned_model(recipe: Recipe, source: Model, languages: Sequence[str], folder: Path) -> Model:
+    """The source as it is, with the recipe of its further training.
+
+    Args:
+        recipe: of the training.
+        source: the model of `folder`.
+        languages: of the captions.
+        folder: for messages.
+    """
+    if recipe.text.embedder.kind not in IN_PIECES:
+        for code in languages:
+            if code not in source.languages:
+                raise PolyglanceError(
+                    f"{folder}: has no words of '{code}'; leave it out with --languages "
+                    f"{','.join(source.languages)}, or begin with 'polyglance add-language'"
+                )
+    every = sorted({*source.languages, *languages})
+    model = Model(recipe, source.embedder, source.feature_dim, every)
+    copy_weights(source, model)
+    return model

@@ -1,0 +1,160 @@
+"""`polyglance train --from`: models trained on, from runs and from exports."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from polyglance import Model
+from polyglance.cli import app
+from polyglance.data import CaptionedImage, load_dataset, save_folder
+from polyglance.errors import PolyglanceError
+from polyglance.recipes import load_recipe
+from polyglance.runtime import ExportedModel, export_model, load
+from polyglance.transfer import train_recipe, tuning_recipe
+from polyglance.transfer.tune import tuned_model
+from tests.text.subword_models import sentence_model
+
+FILES = (
+    "data.more=[more.jsonl.gz]",
+    "text.embedder.kept_pieces=9",
+    "text.embedder.piece_texts=[parallel.jsonl.gz]",
+)
+FILES += ("sampling.kind=images", "sampling.text_only=true", "sampling.text_files=[p.jsonl.gz]")
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained sentence encoder, exported in few bits; its training needed other files."""
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    model = sentence_model(*FILES)
+    model.network.text.words.weight.data.normal_()
+    export_model(model, folder, "int8", table_bits=4)
+    return folder
+
+
+def invoke(*arguments: object) -> str:
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def refused(*arguments: object) -> str:
+    with pytest.raises(PolyglanceError) as error:
+        CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    return str(error.value)
+
+
+def test_the_recipe_is_the_sources_without_its_files(exported: Path) -> None:
+    old = load(exported).recipe
+    recipe = tuning_recipe(exported, {"training.updates": 7})
+    assert recipe.training.lr == pytest.approx(0.1 * old.training.lr)
+    assert recipe.training.updates == 7
+    assert recipe.data.more == []
+    assert recipe.text.embedder.piece_texts == []
+    assert not recipe.sampling.text_only
+    assert recipe.sampling.text_files == []
+    assert recipe.sampling.captions == old.sampling.captions
+    assert recipe.transfer.source == str(exported)
+    assert (recipe.image, recipe.joint, recipe.loss) == (old.image, old.joint, old.loss)
+    with pytest.raises(PolyglanceError, match="rate"):
+        tuning_recipe(exported, {"training.rate": 1})
+
+
+def test_base_is_trained_on_and_becomes_a_run(
+    exported: Path, toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYGLANCE_MODEL", str(exported))
+    run, cache = tmp_path / "run", ["--cache", tmp_path / "cache"]
+    more = ["--set", "training.updates=60", "--set", "training.lr=0.01", "--languages", "en"]
+    found = invoke("train", "--from", "base", "--data", toy, "--out", run, *more, *cache)
+    assert f"model: {run}" in found
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    scores = {row["update"]: row["mr"]["en"] for row in rows if "mr" in row}
+    assert list(scores)[:2] == [0, 20]
+    assert max(scores.values()) > scores[0] + 10
+    model = Model.load(run)
+    assert model.recipe.transfer.source == "base"
+    assert model.languages == ["de", "en"]
+    invoke("evaluate", run, "--data", toy, "--split", "val", *cache)
+    invoke("export", run, "--onnx", tmp_path / "out", *cache)
+    again = tuning_recipe(tmp_path / "out")
+    assert again.training.lr == pytest.approx(0.1 * 0.01)
+    texts = ["red dog runs", "blauer hund"]
+    np.testing.assert_allclose(
+        load(tmp_path / "out").encode_text(texts), model.encode_text(texts), atol=1e-5
+    )
+
+
+def test_without_training_a_model_is_the_export(exported: Path, toy: Path, tmp_path: Path) -> None:
+    recipe = tuning_recipe(exported, {"data.images": 0, "data.languages": ["fr"]})
+    with pytest.raises(PolyglanceError, match="no captions in de, en, fr") as error:
+        train_recipe(recipe, load_dataset(str(_renamed(toy, tmp_path))), tmp_path / "none")
+    assert "val" in str(error.value)
+    recipe = tuning_recipe(exported, {"data.images": 0, "data.languages": ["en"]})
+    done = train_recipe(recipe, load_dataset(str(toy)), tmp_path / "run", show_progress=False)
+    other = load(exported)
+    assert isinstance(other, ExportedModel)
+    texts = ["red dog runs", "ein hund", "犬"]
+    assert (done.model.encode_text(texts) * other.encode_text(texts)).sum(1).min() > 0.999
+
+
+def _renamed(toy: Path, folder: Path) -> Path:
+    """The toy dataset in a language that nothing knows."""
+    rows = [
+        CaptionedImage(one.image, one.split, {"xx": one.captions["en"]})
+        for one in load_dataset(str(toy)).images
+    ]
+    save_folder(folder / "renamed", rows)
+    (folder / "renamed" / "features").symlink_to(toy / "features")
+    return folder / "renamed"
+
+
+def test_a_run_is_trained_on_with_a_part_held_out(world, trained, tmp_path: Path) -> None:
+    source = trained("table")
+    rows = [one for one in world[1].images if one.split == "train"]
+    save_folder(tmp_path / "mine", rows)
+    (tmp_path / "mine" / "features").symlink_to(world[0] / "toy" / "features")
+    recipe = tuning_recipe(source, {"training.updates": 5, "data.languages": ["en"]})
+    data = load_dataset(str(tmp_path / "mine"))
+    done = train_recipe(recipe, data, tmp_path / "run", cache=tmp_path / "cache")
+    assert done.progress.evaluations[0]["update"] == 0
+    assert done.progress.update == 5
+    assert done.model.embedder.count_words("en") == Model.load(source).embedder.count_words("en")
+    german = tuning_recipe(source, {"data.languages": ["de"]})
+    with pytest.raises(PolyglanceError, match=r"no words of 'de'.*--languages en.*add-language"):
+        train_recipe(german, data, tmp_path / "de", cache=tmp_path / "cache")
+
+
+def test_all_weights_begin_as_the_sources(trained) -> None:
+    source = Model.load(trained("table"))
+    recipe = tuning_recipe(trained("table"))
+    model = tuned_model(recipe, source, ["en"], Path("x"))
+    old, new = source.network.state_dict(), model.network.state_dict()
+    assert set(old) == set(new)
+    assert all(new[name].equal(value) for name, value in old.items())
+    assert all(one.requires_grad for one in model.network.parameters())
+    assert model.recipe is recipe
+
+
+def test_a_recipe_or_a_model_is_named(exported: Path, toy: Path, tmp_path: Path) -> None:
+    where = ["--data", toy, "--out", tmp_path / "run"]
+    for arguments in (["train"], ["train", "nce", "--from", exported]):
+        assert "name a recipe" in refused(*arguments, *where)
+    assert "neither model.json nor manifest.json" in refused("train", "--from", toy, *where)
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(PolyglanceError, match="set one"):
+        load_recipe("vsepp", {"transfer": {"source": "x", "tune": True, "keep": True}})
+
+
+def test_base_needs_no_language_added(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYGLANCE_MODEL", str(exported))
+    where = ["--language", "nl", "--out", tmp_path / "nl"]
+    for named in (["base"], ["--from", "base"]):
+        assert "reads words of every language" in refused("add-language", *named, *where)
+    assert "name one MODEL" in refused("add-language", "base", "--from", "base", *where)
+    assert not (tmp_path / "nl").exists()
