@@ -12,6 +12,8 @@ from polyglance import Model
 from polyglance.errors import PolyglanceError
 from polyglance.runtime import ExportedModel, export_model, load
 from polyglance.runtime.initializers import graph_weights
+from polyglance.runtime.manifest import is_exported
+from polyglance.runtime.places import PLACE
 from polyglance.runtime.restore import on_lattice, restore
 from tests.runtime.trained import trained
 from tests.text.subword_models import TEXTS, sentence_model
@@ -70,6 +72,17 @@ def test_in_few_bits_embeddings_are_those_of_the_export(tmp_path: Path, precisio
     export_model(model, tmp_path / "out", precision, table_bits=bits)
     found = restore(tmp_path / "out")
     assert cosines(load(tmp_path / "out"), found)[0] > 0.999
+
+
+@pytest.mark.skipif(not is_exported(PLACE), reason="the package carries no model")
+def test_the_packages_own_model_can_be_trained_on() -> None:
+    source, model = load(PLACE), restore(PLACE)
+    texts = ["zwei Hunde im Schnee", "a red hat", "犬", "два кота", "un vélo"]
+    assert (source.encode_text(texts) * model.encode_text(texts)).sum(1).min() > 0.999
+    features = np.abs(np.random.default_rng(0).normal(size=(8, model.feature_dim)))
+    with torch.no_grad():
+        images = model.network.embed_images(torch.from_numpy(features).float()).numpy()
+    assert (source.encode_features(features.astype(np.float32)) * images).sum(1).min() > 0.999
 
 
 def test_pieces_that_fit_no_lattice_are_the_nearest(tmp_path: Path) -> None:
