@@ -106,3 +106,20 @@ def test_text_only_tuples_come_behind_the_images(toy: Path, tmp_path: Path) -> N
     assert len(data) == data.grounded + 2
     assert set(data.image[data.grounded :].tolist()) == {120}
     assert sorted(data.languages[data.grounded :]) == ["de", "en"]
+
+
+def test_texts_do_not_repeat_captions_of_another_split(toy: Path, tmp_path: Path) -> None:
+    images = load_folder(toy).images
+    own, held_out = (
+        next(image.captions["en"]["independent"][0] for image in images if image.split == split)
+        for split in ("train", "val")
+    )
+    rows = [
+        {"id": f"{number}", "captions": {"en": {"t": [text]}, "de": {"t": [f"text {number}"]}}}
+        for number, text in enumerate((own, held_out.upper() + "!", "a zebra"))
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (toy / "text-only.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    texts = read(toy, tmp_path, "sampling.kind=images", "sampling.text_only=true").texts
+    assert texts is not None
+    assert texts.texts == [own, "text 0", "a zebra", "text 2"]

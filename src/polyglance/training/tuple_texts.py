@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
+from polyglance.data.held_out import held_out_texts, without_texts
 from polyglance.data.text_only import needed_text_only_file, read_tuples
 from polyglance.models import Model
 from polyglance.recipes.schema import ImageSampling, Recipe
@@ -48,7 +49,8 @@ def read_tuple_texts(
 ) -> TupleTexts | None:
     """The texts that `sampling.text_only` and `text_files` name; None without any.
 
-    Texts without a word are left out.
+    Texts without a word are left out, and tuples with a caption of an image of another split,
+    word for word: what a model is evaluated on is not trained on, not even as a text.
 
     Args:
         recipe: of any sampling; others than `images` have none of these.
@@ -58,7 +60,8 @@ def read_tuple_texts(
     sampling = recipe.sampling
     if not isinstance(sampling, ImageSampling) or not sampling.reads_texts:
         return None
-    parts = list(_tables(sampling, dataset, readable))
+    keys = held_out_texts(dataset, recipe.data.more, recipe.data.train_split)
+    parts = [without_texts(part, keys) for part in _tables(sampling, dataset, readable)]
     ends = np.cumsum([len(part) for part in parts]).tolist()
     return TupleTexts(
         [text for part in parts for text in part.texts],

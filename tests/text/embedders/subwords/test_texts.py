@@ -27,15 +27,17 @@ def texts_of(captions: dict[str, dict[str, list[str]]]) -> TrainingTexts:
 
 def test_lines_captions_and_lexicons(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("one line\n\nanother\n")
-    assert list(piece_texts(tmp_path / "lines.txt")) == ["one line", "another"]
+    assert list(piece_texts(tmp_path / "lines.txt", "train")) == ["one line", "another"]
     with gzip.open(tmp_path / "some.jsonl.gz", "wt") as handle:
         handle.write(json.dumps({"id": "1", "captions": CAPTIONS}) + "\n")
-    assert list(piece_texts(tmp_path / "some.jsonl.gz")) == ["a dog", "a cat", "ein Hund"]
+        held_out = {"image": "1", "split": "val", "captions": {"en": {"independent": ["a cow"]}}}
+        handle.write(json.dumps(held_out) + "\n")
+    assert list(piece_texts(tmp_path / "some.jsonl.gz", "train")) == ["a dog", "a cat", "ein Hund"]
     (tmp_path / "lexicon.tsv").write_text("1-n\ten\tdog|hot_dog\n")
-    assert list(piece_texts(tmp_path / "lexicon.tsv")) == ["dog", "hot dog"]
+    assert list(piece_texts(tmp_path / "lexicon.tsv", "train")) == ["dog", "hot dog"]
     (tmp_path / "bad.jsonl").write_text("{}\n")
     with pytest.raises(PolyglanceError, match=r"bad\.jsonl, line 1: field 'captions'"):
-        list(piece_texts(tmp_path / "bad.jsonl"))
+        list(piece_texts(tmp_path / "bad.jsonl", "train"))
 
 
 def test_a_training_has_captions_names_and_files(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ class SubwordEmbedder(Embedder):
 
             read_vocabulary()
             for name in settings.piece_texts:
-                next(piece_texts(Path(name).expanduser()), "")
+                next(piece_texts(Path(name).expanduser(), recipe.data.train_split), "")
 
     @classmethod
     def build(cls, recipe: Recipe, texts: TrainingTexts) -> "SubwordEmbedder":

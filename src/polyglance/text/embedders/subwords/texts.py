@@ -21,15 +21,23 @@ def training_texts(recipe: Recipe, texts: TrainingTexts) -> Iterator[str]:
                 yield from names
     assert isinstance(recipe.text.embedder, SubwordsEmbedderRecipe)
     for name in recipe.text.embedder.piece_texts:
-        yield from piece_texts(Path(name).expanduser())
+        yield from piece_texts(Path(name).expanduser(), recipe.data.train_split)
 
 
-def piece_texts(path: Path) -> Iterator[str]:
-    """The texts of a file: captions of `.jsonl`, lemmas of `.tsv`, else lines; `.gz` or not."""
+def piece_texts(path: Path, split: str) -> Iterator[str]:
+    """The texts of a file: captions of `.jsonl`, lemmas of `.tsv`, else lines; `.gz` or not.
+
+    Args:
+        path: the file.
+        split: the only one whose captions are read, where lines name a split.
+    """
     kind = Path(path.name.removesuffix(".gz")).suffix
     if kind == ".jsonl":
         for line, value in read_jsonl(path):
-            captions = value.get("captions") if isinstance(value, dict) else None
+            entry = value if isinstance(value, dict) else {}
+            captions = entry.get("captions")
+            if entry.get("split", split) != split:
+                continue
             for kinds in check_captions(captions, f"{path}, line {line}").values():
                 for found in kinds.values():
                     yield from found
