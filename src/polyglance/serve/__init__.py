@@ -4,8 +4,8 @@
 
     app = make_app(open_collection("/home/me/Pictures"))
 
-`polyglance serve` runs it. Nothing here imports torch. Names are looked up when they are first
-used: the process that decodes uploads imports little.
+`polyglance serve` runs it, and `Client` asks it. Nothing here imports torch. Names are
+looked up when they are first used: the process that decodes uploads imports little.
 """
 
 from importlib import import_module
@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyglance.serve.app import make_app
+    from polyglance.serve.client import AsyncClient, Client
     from polyglance.serve.collection import Collection, open_collection
 
-_PLACES = {"Collection": "collection", "make_app": "app", "open_collection": "collection"}
+_PLACES = {
+    "AsyncClient": "client",
+    "Client": "client",
+    "Collection": "collection",
+    "make_app": "app",
+    "open_collection": "collection",
+}
 
-__all__ = ["Collection", "make_app", "open_collection"]
+__all__ = ["AsyncClient", "Client", "Collection", "make_app", "open_collection"]
 
 
 def __getattr__(name: str) -> Any:
