@@ -5,7 +5,7 @@ import re
 
 from starlette.testclient import TestClient
 
-from polyglance.serve.app import PAGE_FILES
+from polyglance.serve.routes.page import FILES as PAGE_FILES
 from polyglance.serve.shapes import Found
 
 
@@ -27,9 +27,19 @@ def test_the_page_loads_nothing_from_other_hosts(client: TestClient) -> None:
     assert named == ["/page/page.css", "/page/page.js"]
     assert [client.get(one).status_code for one in named] == [200, 200]
     for path in PAGE_FILES.iterdir():
-        assert not re.search(r"(https?:)?//\w", path.read_text(encoding="utf-8")), path
+        text = path.read_text(encoding="utf-8").replace('xmlns="http://www.w3.org/2000/svg"', "")
+        assert not re.search(r"(https?:)?//\w", text), path
     assert "style=" not in page.text
     assert "<script>" not in page.text
+
+
+def test_heads_and_the_icon(client: TestClient) -> None:
+    head = client.head("/")
+    assert (head.status_code, head.content) == (200, b"")
+    assert int(head.headers["content-length"]) == len(client.get("/").content)
+    icon = client.get("/favicon.ico")
+    assert (icon.status_code, icon.headers["content-type"]) == (200, "image/svg+xml")
+    assert icon.content.startswith(b"<svg")
 
 
 def test_elements_that_the_script_names_exist() -> None:
@@ -43,6 +53,8 @@ def test_the_document_has_examples_that_are_valid(client: TestClient) -> None:
     assert set(document["paths"]) == {
         "/v1/health",
         "/v1/search",
+        "/v1/facets",
+        "/v1/captions",
         "/v1/thumbnails/{name}",
         "/v1/images/{name}",
         "/v1/embeddings",

@@ -2,7 +2,8 @@
 
 import io
 import os
-from functools import lru_cache
+import threading
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,22 +13,21 @@ from PIL import Image
 from polyglance.data.images import open_image, reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.gallery import Gallery, open_gallery
-from polyglance.gallery.hit import path_text
 from polyglance.gallery.library import library_model
 from polyglance.gallery.scoring import Scorer
 from polyglance.library import Library
 from polyglance.library.registered import library_of, registered
-from polyglance.library.scan import is_below
 from polyglance.library.thumbnails import SIDE, content_type, make_thumbnail
 from polyglance.runtime import ExportedModel, load, shipped
-from polyglance.serve.cursors import tag_of
+from polyglance.serve.facts import FactTable, facts_of_files, facts_of_library, read_head
+from polyglance.serve.names import Names
 
+HEADS = 100_000
+"""Files whose sides and dates are kept in memory for a folder without a library."""
 THUMBNAILS = 2000
 """Thumbnails, about 15 kB each, that are kept in memory for a folder without a library."""
 _SHOWN = {"JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF"}
 """Formats that browsers show."""
-_TURNED = (5, 6, 7, 8)
-"""Values of EXIF's orientation with which width and height change places."""
 
 
 class File(NamedTuple):
@@ -35,6 +35,14 @@ class File(NamedTuple):
 
     data: bytes
     type: str
+
+
+class Brief(NamedTuple):
+    """What a hit tells of an image: sides in pixels, and the day and time it was taken at."""
+
+    width: int | None
+    height: int | None
+    taken: str | None
 
 
 class Collection:
@@ -49,9 +57,12 @@ class Collection:
         self.places = gallery.places()
         self.firsts = np.array([rows[0] for rows in self.places])
         self.ids = [gallery.content[row] for row in self.firsts]
-        self._place_of = {name: place for place, name in enumerate(self.ids)}
-        self.tag = tag_of(model.id, *self.ids)
-        self.size = lru_cache(100_000)(self._size)
+        self.place_of = {name: place for place, name in enumerate(self.ids)}
+        self.place_of_row = np.empty(len(gallery), np.int64)
+        for place, rows in enumerate(self.places):
+            self.place_of_row[rows] = place
+        self._reading = threading.Lock()
+        self._head = lru_cache(HEADS)(lambda place: read_head(self.path(place)))
         self._made = lru_cache(THUMBNAILS)(self._make)
 
     def __len__(self) -> int:
@@ -59,19 +70,39 @@ class Collection:
 
     def place(self, name: str) -> int | None:
         """Where an id stands, if there is such an image."""
-        return self._place_of.get(name)
+        return self.place_of.get(name)
 
     def path(self, place: int) -> Path:
         """The first file of an image."""
         return self.gallery.paths[self.firsts[place]]
 
-    def name(self, place: int) -> str:
-        """The file's name below the folder that is served."""
-        path = os.path.abspath(self.path(place))
-        for root in self.roots:
-            if is_below(path, [root]):
-                return path_text(Path(os.path.relpath(path, root)))
-        return path_text(Path(os.path.basename(path)))
+    @cached_property
+    def names(self) -> Names:
+        """Of all files, below the folders that are served."""
+        return Names(self.gallery.paths, self.roots)
+
+    @property
+    def facts(self) -> FactTable:
+        """Of all images; read when they are first needed, which takes a while without a library."""
+        with self._reading:
+            return self._facts
+
+    @cached_property
+    def _facts(self) -> FactTable:
+        if self.library is not None:
+            return facts_of_library(self.library, self.place_of)
+        return facts_of_files([self.path(place) for place in range(len(self))], self.roots)
+
+    def brief(self, place: int) -> Brief:
+        """Of an image; all are None where its file is gone and no library knows it."""
+        if self.library is None:
+            head = self._head(place)
+            moment = None if head.taken is None else head.taken.isoformat()
+            return Brief(head.width or None, head.height or None, moment)
+        facts = self.facts
+        width, height, taken = (x[place] for x in (facts.width, facts.height, facts.taken))
+        day = None if np.isnat(taken) else str(taken.astype("datetime64[s]"))
+        return Brief(int(width) or None, int(height) or None, day)
 
     def vector(self, place: int) -> np.ndarray:
         """The embedding [D] of an image."""
@@ -106,17 +137,6 @@ class Collection:
     def _make(self, place: int) -> bytes:
         with reading(self.path(place), SIDE // 2) as image:
             return make_thumbnail(image)
-
-    def _size(self, place: int) -> tuple[int, int] | None:
-        """Width and height, upright, from the head of the file."""
-        path = self.path(place)
-        try:
-            with path.open("rb") as handle, open_image(path, handle) as image:
-                width, height = image.size
-                turned = image.getexif().get(0x0112) in _TURNED
-        except Exception:  # videos, files that are gone, and damaged heads of any kind
-            return None
-        return (height, width) if turned else (width, height)
 
 
 def _as_jpeg(image: Image.Image) -> bytes:

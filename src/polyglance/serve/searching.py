@@ -1,22 +1,39 @@
 """A search of a collection, page by page."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from polyglance.digest import short_digest
 from polyglance.errors import PolyglanceError
 from polyglance.gallery import Query, check_query
 from polyglance.gallery.exact import DIGITS, best_first
 from polyglance.gallery.results import NOTHING
 from polyglance.serve.collection import Collection
-from polyglance.serve.cursors import read_cursor, tag_of, write_cursor
+from polyglance.serve.cursors import Seen, read_cursor, tag_of, write_cursor
+from polyglance.serve.filters import EVERYTHING, Where
 from polyglance.serve.problems import Problem
 from polyglance.serve.shapes import Found, Hit
 from polyglance.serve.texts import checked, split_query
 
-PAGE, LARGEST_PAGE = 20, 200
 UNWANTED = 8
 """Terms that a query may refuse."""
+
+
+class Picture(NamedTuple):
+    """A picture that came with a request."""
+
+    vector: np.ndarray
+    """[D]."""
+    digest: str
+    """Of the file: the last bits of a vector depend on what else is embedded at the time."""
+
+    @classmethod
+    def of(cls, data: bytes, embed: Callable[[bytes], np.ndarray]) -> "Picture":
+        """Of a file's bytes."""
+        return cls(embed(data), short_digest([data], 16).hex())
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +43,18 @@ class Asked:
     text: str = ""
     like: str | None = None
     """The id of an image."""
-    image: np.ndarray | None = None
-    """The embedding [D] of an uploaded image."""
+    picture: Picture | None = None
     language: str | None = None
     everything: bool = False
     """Whether images that do not look like what is asked for are shown as well."""
+    where: Where = EVERYTHING
 
     @property
     def tag(self) -> str:
         """The same for the same question alone."""
-        image = None if self.image is None else self.image.tobytes()
-        return tag_of(self.text, self.like, image, self.language, str(self.everything))
+        picture = None if self.picture is None else self.picture.digest
+        parts = self.text, self.like, picture, self.language, str(self.everything)
+        return tag_of(*parts, self.where.tag)
 
 
 def search(collection: Collection, asked: Asked, limit: int, cursor: str | None) -> Found:
@@ -48,39 +66,70 @@ def search(collection: Collection, asked: Asked, limit: int, cursor: str | None)
         limit: images of a page.
         cursor: of the page before; None is the first page.
     """
-    tag = tag_of(collection.tag, asked.tag)
-    start = read_cursor(cursor, tag)
+    tag = tag_of(collection.model.id, asked.tag)
+    seen = read_cursor(cursor, tag)
     query = _query(collection, asked)
+    files = _files(collection, asked.where)
     scores = collection.scorer(query)
-    values = scores.values[collection.firsts]
-    shown = np.arange(len(collection))
-    if scores.fits is not None and not asked.everything:
-        shown = np.flatnonzero(scores.fits[collection.firsts])
+    values = np.round(scores.values[collection.firsts].astype(np.float64), DIGITS)
+    shown, enough = files, None
+    if scores.fits is not None:
+        fitting = scores.fits[collection.firsts[collection.place_of_row[files]]]
+        enough = bool(fitting.any())
+        shown = files if asked.everything else files[fitting]
+    places = collection.place_of_row[shown]
     if asked.like is not None:
-        shown = shown[shown != collection.place(asked.like)]
-    end = start + limit
-    best = shown[best_first(values[shown], end)[start:]] if start < len(shown) else shown[:0]
-    hits = [_hit(collection, int(place), float(values[place])) for place in best]
-    enough = None if scores.fits is None else bool(scores.fits.any())
+        kept = places != collection.place(asked.like)
+        shown, places = shown[kept], places[kept]
+    after = _after(collection, places, values, seen)
+    shown, places = shown[after], places[after]
+    best = best_first(values[places], limit) if len(places) else places
+    hits = [_hit(collection, int(shown[one]), float(values[places[one]])) for one in best]
+    more = len(places) > len(hits)
     return Found(
         hits=hits,
-        cursor=write_cursor(end, tag) if end < len(shown) else None,
+        cursor=write_cursor(Seen(hits[-1].score, hits[-1].id), tag) if more else None,
         enough=enough,
         message=NOTHING if enough is False else None,
         notes=[note for part in query.parts if (note := part.warning)],
-        pictures=len(collection),
+        pictures=len(files),
     )
 
 
-def _hit(collection: Collection, place: int, score: float) -> Hit:
-    width, height = collection.size(place) or (None, None)
+def _files(collection: Collection, where: Where) -> np.ndarray:
+    """Row of the first file of each image that matches, in the order of the places."""
+    mask = where.rows(collection)
+    if mask is None:
+        return collection.firsts
+    rows = np.flatnonzero(mask)
+    _, first = np.unique(collection.place_of_row[rows], return_index=True)
+    return rows[first]
+
+
+def _after(
+    collection: Collection, places: np.ndarray, values: np.ndarray, seen: Seen | None
+) -> np.ndarray:
+    """Which of the places come after an image, bool [n].
+
+    By its rank as it is now, so that images which came or went in between are neither shown twice
+    nor passed over; where it is gone itself, by the score that it had.
+    """
+    if seen is None:
+        return np.ones(len(places), bool)
+    last = collection.place(seen.id)
+    if last is None:
+        return values[places] < seen.score
+    return (values[places] < values[last]) | ((values[places] == values[last]) & (places > last))
+
+
+def _hit(collection: Collection, row: int, score: float) -> Hit:
+    place = int(collection.place_of_row[row])
     name = collection.ids[place]
     return Hit(
         id=name,
-        score=round(score, DIGITS),
-        path=collection.name(place),
-        width=width,
-        height=height,
+        score=score,
+        path=collection.names.names[row],
+        **collection.brief(place)._asdict(),
         thumbnail=f"/v1/thumbnails/{name}",
         image=f"/v1/images/{name}",
     )
@@ -91,7 +140,9 @@ def _query(collection: Collection, asked: Asked) -> Query:
     wanted, unwanted = split_query(checked(asked.text))
     if len(unwanted) > UNWANTED:
         raise Problem(422, f"a query may refuse {UNWANTED} terms, and this one has more")
-    images = [] if asked.image is None else [_image("the uploaded picture", asked.image)]
+    images = []
+    if asked.picture is not None:
+        images.append(_image("the uploaded picture", asked.picture.vector))
     if asked.like is not None:
         place = collection.place(asked.like)
         if place is None:

@@ -11,6 +11,7 @@ _HIT: JsonDict = {
     "path": "2024/beach.jpg",
     "width": 4032,
     "height": 3024,
+    "taken": "2024-05-31T18:03:20",
     "thumbnail": "/v1/thumbnails/5f2c9d3a7b1e40c8a6d2f0b4c8e1a937",
     "image": "/v1/images/5f2c9d3a7b1e40c8a6d2f0b4c8e1a937",
 }
@@ -27,6 +28,7 @@ class Hit(BaseModel):
     path: str = Field(description="the file's name below the folder that is served")
     width: int | None
     height: int | None
+    taken: str | None = Field(None, description="by the camera's clock, as 2024-05-31T18:03:20")
     thumbnail: str
     image: str
 
@@ -39,7 +41,7 @@ class Found(BaseModel):
             "examples": [
                 {
                     "hits": [_HIT],
-                    "cursor": "WzIwLCAiYWIiXQ==",
+                    "cursor": "WzAuNSwgIjVmMmMiLCAiYWIiXQ==",
                     "enough": True,
                     "notes": [],
                     "pictures": 1200,
@@ -56,7 +58,72 @@ class Found(BaseModel):
     )
     message: str | None = Field(None, description="says so where none does")
     notes: list[str] = Field(description="such as words that the model does not know")
-    pictures: int = Field(description="how many were searched")
+    pictures: int = Field(description="how many were searched: those that the filters leave")
+
+
+class Count(BaseModel):
+    """Something to filter by, and how many pictures have it."""
+
+    name: str = Field(examples=["2024/beach"])
+    pictures: int
+
+
+class Dates(BaseModel):
+    """The first and the last day, and how many pictures have a date."""
+
+    from_: str = Field(alias="from", examples=["2019-03-02"])
+    to: str = Field(examples=["2024-05-31"])
+    pictures: int
+
+
+class Facets(BaseModel):
+    """What pictures can be filtered by."""
+
+    pictures: int
+    folders: list[Count] = Field(
+        description="by name; each counts what is below it as well, and pictures outside of any "
+        "folder are in none"
+    )
+    tags: list[Count] = Field(description="most pictures first")
+    caption_languages: list[Count]
+    dates: Dates | None = Field(description="null where no picture has a date")
+    years: list[Count]
+    more: bool = Field(description="whether the smallest folders or tags were left out")
+
+
+class CaptionRequest(BaseModel):
+    """A picture, by its id or as a file, and the captions that it is compared with."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"id": _HIT["id"], "captions": ["a dog in the snow", "ein Strand"]}]
+        },
+    )
+    id: str | None = Field(None, max_length=100, description="as a search gave it")
+    image: str | None = Field(None, description="a file in Base64, or a data URL")
+    captions: Annotated[list[str], Field(min_length=1, max_length=1000)]
+    language: str | None = Field(
+        None, max_length=20, description="of all captions; by default the script decides"
+    )
+    limit: int = Field(5, ge=1, le=200, description="captions of the answer")
+
+
+class CaptionHit(BaseModel):
+    """A caption of the list."""
+
+    text: str
+    score: float = Field(description="as of a search")
+    fits: bool | None = Field(
+        description="whether the picture looks like it; null where the model cannot tell"
+    )
+
+
+class Captions(BaseModel):
+    """Best first."""
+
+    captions: list[CaptionHit]
+    notes: list[str] = Field(description="such as captions that were left out")
 
 
 class Health(BaseModel):

@@ -1,0 +1,39 @@
+"""Every answer that is not what was asked for has one form."""
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from polyglance.serve.guard import FAULT, problem_answer
+from polyglance.serve.problems import Problem
+from polyglance.serve.routes.bodies import content_type
+
+_KNOWN = {404: "there is nothing at this address", 405: "this address takes other methods"}
+
+
+def add_errors(app: FastAPI) -> None:
+    """Answer problems, faults and what FastAPI itself refuses."""
+
+    @app.exception_handler(Problem)
+    async def problem(_: Request, error: Problem) -> JSONResponse:
+        return problem_answer(error)
+
+    @app.exception_handler(Exception)
+    async def fault(_: Request, error: Exception) -> JSONResponse:
+        return problem_answer(FAULT)  # and the guard logs it
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        if first["loc"][0] == "body" and content_type(request) != "application/json":
+            return problem_answer(Problem(415, "the body must be application/json"))
+        where = ".".join(str(part) for part in first["loc"][1:] if isinstance(part, str | int))
+        said = str(first["msg"])
+        return problem_answer(Problem(422, f"'{where}': {said[:1].lower()}{said[1:]}"))
+
+    @app.exception_handler(HTTPException)
+    async def refused(_: Request, error: HTTPException) -> JSONResponse:
+        said = _KNOWN.get(error.status_code, str(error.detail))
+        return problem_answer(Problem(error.status_code, said))

@@ -1,0 +1,1 @@
+"""What is asked for at which address, by subject."""

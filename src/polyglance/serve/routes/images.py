@@ -1,0 +1,48 @@
+"""Pictures by id, and small ones of them."""
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path, Response
+
+from polyglance.serve.collection import Collection, File
+from polyglance.serve.problems import Problem
+from polyglance.serve.routes.bodies import BINARY
+
+Id = Annotated[str, Path(pattern="^[0-9a-zA-Z@.+-]{1,100}$", description="as a search gave it")]
+_SENT: dict[int | str, dict[str, Any]] = {
+    200: {"content": dict.fromkeys(("image/webp", "image/jpeg"), BINARY)}
+}
+
+
+def add_images(app: FastAPI, collection: Collection) -> None:
+    """Add the addresses.
+
+    Args:
+        app: to add them to.
+        collection: whose pictures are sent.
+    """
+
+    @app.get("/v1/thumbnails/{name}", response_class=Response, responses=_SENT)
+    def thumbnail(name: Id) -> Response:
+        """A small picture."""
+        return _answer(collection.thumbnail(_place(collection, name)))
+
+    @app.get("/v1/images/{name}", response_class=Response, responses=_SENT)
+    def image(name: Id) -> Response:
+        """The picture's file, or a JPEG of it where browsers do not show its format."""
+        return _answer(collection.image(_place(collection, name)))
+
+
+def _place(collection: Collection, name: str) -> int:
+    found = collection.place(name)
+    if found is None:
+        raise Problem(404, "there is no picture with this id")
+    return found
+
+
+def _answer(found: File | None) -> Response:
+    if found is None:
+        raise Problem(404, "the file of this picture is gone or cannot be read")
+    # An id is of the content, which so never changes.
+    headers = {"cache-control": "private, max-age=86400", "content-disposition": "inline"}
+    return Response(found.data, media_type=found.type, headers=headers)

@@ -1,0 +1,62 @@
+"""Searches, what they can be filtered by, and the best captions of a picture."""
+
+from typing import Annotated
+
+from fastapi import FastAPI, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from polyglance.serve.captions import best_captions
+from polyglance.serve.collection import Collection
+from polyglance.serve.facets import facets
+from polyglance.serve.parameters import SearchParameters
+from polyglance.serve.problems import Problem
+from polyglance.serve.routes.bodies import BINARY, UPLOADS, content_type
+from polyglance.serve.searching import Asked, Picture, search
+from polyglance.serve.shapes import CaptionRequest, Captions, Facets, Found
+from polyglance.serve.uploads import Uploads
+
+Parameters = Annotated[SearchParameters, Query()]
+
+
+def add_search(app: FastAPI, collection: Collection, uploads: Uploads) -> None:
+    """Add the addresses.
+
+    Args:
+        app: to add them to.
+        collection: what is searched.
+        uploads: embeds pictures of requests.
+    """
+
+    def found(asked: SearchParameters, picture: Picture | None = None) -> Found:
+        question = Asked(
+            asked.q, asked.like, picture, asked.language, asked.everything, asked.where
+        )
+        return search(collection, question, asked.limit, asked.cursor)
+
+    @app.get("/v1/search")
+    def search_by_text(response: Response, asked: Parameters) -> Found:
+        """Pictures for a sentence, for a picture by its id, or for a mixture of both."""
+        response.headers["cache-control"] = "no-store"
+        return found(asked)
+
+    @app.post(
+        "/v1/search",
+        openapi_extra={"requestBody": {"content": dict.fromkeys(UPLOADS, BINARY)}},
+    )
+    async def search_by_picture(request: Request, response: Response, asked: Parameters) -> Found:
+        """Pictures like the one that is the body, mixed with a sentence if there is one."""
+        if content_type(request) not in UPLOADS:
+            raise Problem(415, f"the body must be a picture: {', '.join(UPLOADS)}")
+        data = await request.body()
+        response.headers["cache-control"] = "no-store"
+        return await run_in_threadpool(lambda: found(asked, Picture.of(data, uploads)))
+
+    @app.get("/v1/facets")
+    def what_to_filter_by() -> Facets:
+        """Folders, tags, languages of captions and dates, with how many pictures have them."""
+        return facets(collection)
+
+    @app.post("/v1/captions")
+    def captions(body: CaptionRequest) -> Captions:
+        """The captions of a list that fit a picture best."""
+        return best_captions(collection, uploads, body)
