@@ -100,11 +100,14 @@ def main() -> None:
         texts = TrainingTexts(table, words, dataset, cache, False)
         for name in given.assignments.split(","):
             vectors = word_vectors(name, texts, dataset, cache)
-            rare = {"tokens": given.tokens, "updates": given.updates}
+            assignment = {"updates": given.updates}
             if name == "start":
-                rare |= {"updates": 1, "lr": 1e-9}
-            if name in ("paper", "random"):
-                rare |= {"assignment": name, "soft": 0, "warmup": 0}
+                assignment |= {"updates": 1, "lr": 1e-9}
+            if name == "paper":
+                assignment |= {"kind": name, "soft": 0, "warmup": 0}
+            if name == "random":
+                assignment = {"kind": name}
+            rare = {"tokens": given.tokens, "assignment": assignment}
             changes = {"word_dim": 128, "rare": rare}
             recipe = load_recipe("smalr-la", {"text.embedder": changes, "training.batch_size": 100})
             start = time.process_time()

@@ -30,9 +30,9 @@ UNIVERSAL = [
     "text.embedder.vector_dim=8",
     "text.embedder.own_dim=4",
     "text.embedder.frequent=4",
-    "text.embedder.rare.updates=20",
+    "text.embedder.rare.assignment.updates=20",
     "text.embedder.rare.tokens=12",
-    "text.embedder.rare.candidates=3",
+    "text.embedder.rare.assignment.candidates=3",
     "sampling.pretrain_epochs=0",
     "training.epochs=15",
 ]

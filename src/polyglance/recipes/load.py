@@ -8,6 +8,7 @@ from typing import Any
 
 from polyglance.documents import document_names, is_file_name, read_document, validate
 from polyglance.errors import PolyglanceError
+from polyglance.recipes.flat_assignment import moved_assignment, with_assignment
 from polyglance.recipes.merge import Mapped, merge, nested
 from polyglance.recipes.schema import Recipe
 from polyglance.recipes.schema.recipe import idle_switches
@@ -95,12 +96,13 @@ def _load(name: str, overrides: Iterable[Changes], shared: bool, before: bool) -
 
 
 def check_recipe(value: Any, source: str) -> Recipe:
-    """Validate a recipe's fields, also those of version 0.1.0.
+    """Validate a recipe's fields, also those of former versions.
 
     The error names the first mistake's field and the nearest valid one; `source` names the file.
     """
     if is_old(value):
         return _check_pruned(with_old_defaults(upgrade(value)), source)
+    value = with_assignment(value) if isinstance(value, dict) else value
     return validate(Recipe, value, source)
 
 
@@ -125,7 +127,7 @@ def _read(name: str, above: tuple[str, ...] = (), before: bool = False) -> tuple
     source, value = read_document(name, PACKAGE, "recipe", "polyglance recipes")
     base = value.pop("base", None)
     old = is_file_name(name) and is_old(value)
-    value = with_old_defaults(upgrade(value)) if old else value
+    value = with_old_defaults(upgrade(value)) if old else with_assignment(value)
     before = before or old
     if before and not is_file_name(name):
         value = merge(value, BEFORE.get(name, {}))
@@ -144,7 +146,9 @@ _read_packaged = cache(_read)
 
 
 def _check_paths(changes: Mapped, source: str) -> None:
-    """A field's path of version 0.1.0 is an error that names the new one."""
+    """A field's path of a former version is an error that names the new one."""
+    for path, where in moved_assignment(changes):
+        raise PolyglanceError(f"{source}: '{path}' is now '{where}'")
     for path in moved_fields(changes):
         where = "' or '".join(MOVES[path] or ("joint.similarity.lse",))
         raise PolyglanceError(f"{source}: '{path}' is now '{where}'")

@@ -30,7 +30,9 @@ BEFORE: dict[str, dict[str, Any]] = {
     "scan-t2i": {**_WORDS, **_SORTED},
     "smalr": {"sampling": {"masking_reduction": "sum", "always_mask": False}},
     "smalr-hem": {
-        "text": {"embedder": {"rare": {"assignment": "paper", "soft": 0.0, "warmup": 0.0}}},
+        "text": {
+            "embedder": {"rare": {"assignment": {"kind": "paper", "soft": 0.0, "warmup": 0.0}}}
+        },
         "loss": {"distance": "euclidean"},
         "sampling": {"epoch": "images", "cross_weight": 1.0, "cross_words_weight": 1.0},
         "training": _TUPLES["training"],

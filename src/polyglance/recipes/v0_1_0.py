@@ -42,9 +42,10 @@ MOVES: dict[str, tuple[str, ...]] = {
     **_moved(
         "universal",
         "text.embedder.rare",
-        "explore candidates epochs updates lr pivot",
+        "pivot",
         **{"rare": "kind", "latent": "tokens"},
     ),
+    **_moved("universal", "text.embedder.rare.assignment", "explore candidates epochs updates lr"),
     **_moved("joint", "joint.similarity", similarity="kind"),
     **_moved("attention", "joint.similarity", "direction smooth lse steps", matching="kind"),
     "attention.aggregate": (),

@@ -10,6 +10,7 @@ from polyglance.data.dataset import Dataset
 from polyglance.digest import content_digest, file_ends, json_digest
 from polyglance.files import refuse_pipes
 from polyglance.recipes import Recipe
+from polyglance.recipes.flat_assignment import without_assignment
 from polyglance.sections import Section
 from polyglance.studies.inputs import dictionary_kinds
 from polyglance.studies.revisions import FORMER_DEFAULTS, revisions
@@ -93,7 +94,8 @@ def _without_defaults(recipe: Recipe) -> dict[str, Any]:
             place.pop(name, None)
         if not place:
             _drop(dumped, section)
-    return dumped
+    # Runs were kept before the fields of an assignment were a section.
+    return without_assignment(dumped)
 
 
 def _drop(value: dict[str, Any], path: str) -> None:

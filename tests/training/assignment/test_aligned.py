@@ -45,8 +45,11 @@ def world(seed: int, cache: Path) -> tuple[dict[str, WordVectors], TrainingTexts
     return vectors, TrainingTexts(table, [text.split() for text in table.texts], None, cache, False)
 
 
-def latent(**changes: object) -> Recipe:
-    rare = {"tokens": THINGS, "candidates": 4, "updates": 60, "lr": 0.01, **changes}
+def latent(tokens: int = THINGS, **changes: object) -> Recipe:
+    learned = (
+        {} if changes.get("kind") == "random" else {"candidates": 4, "updates": 60, "lr": 0.01}
+    )
+    rare = {"tokens": tokens, "assignment": {**learned, **changes}}
     return load_recipe(
         "smalr-la",
         {"text.embedder": {"word_dim": 16, "rare": rare}, "training.batch_size": 40},
@@ -69,11 +72,20 @@ def test_most_pairs_of_a_bilingual_world_share_a_token(
     assert pairs_on_one(found) > 0.8
 
 
-@pytest.mark.parametrize("assignment", ["paper", "random"])
-def test_neither_the_papers_layers_nor_chance_do_that(assignment: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("recipe", [latent(kind="paper", soft=0, warmup=0), latent(kind="random")])
+def test_neither_the_papers_layers_nor_chance_do_that(recipe: Recipe, tmp_path: Path) -> None:
     vectors, texts = world(0, tmp_path)
-    found = assign_tokens(latent(assignment=assignment, soft=0, warmup=0), vectors, texts)
-    assert pairs_on_one(found) < 0.2
+    assert pairs_on_one(assign_tokens(recipe, vectors, texts)) < 0.2
+
+
+def test_a_language_with_vectors_and_no_caption_moves_no_other(tmp_path: Path) -> None:
+    vectors, texts = world(0, tmp_path)
+    generator = np.random.default_rng(9)
+    silent = WordVectors(["an", "bn"], generator.normal(size=(2, 6)).astype(np.float32))
+    # Numbered by captions alone, English (0) and German (1) would stand for it and for German.
+    found = assign_tokens(latent(), {"aa": silent, **vectors}, texts)
+    assert found.tokens["aa"].shape == (2,)
+    assert pairs_on_one(found) > 0.8
 
 
 def test_aligned_vectors_of_the_user_are_asked_with_as_they_are(tmp_path: Path) -> None:
@@ -158,12 +170,12 @@ def test_keys_are_words_of_the_pivot_then_the_farthest_of_the_others() -> None:
 
 
 def test_random_tokens_are_drawn_evenly_and_need_no_captions() -> None:
-    found = random_tokens(latent(tokens=10), {"de": 500, "en": 1000})
+    found = random_tokens(latent(10, kind="random"), {"de": 500, "en": 1000})
     assert {code: len(own) for code, own in found.tokens.items()} == {"de": 500, "en": 1000}
     counts = np.bincount(np.concatenate([*found.tokens.values()]), minlength=10)
     assert counts.sum() == 1500
     assert counts.min() > 110
     assert found.vectors.shape == (10, 16)
-    again = random_tokens(latent(tokens=10), {"de": 500, "en": 1000})
+    again = random_tokens(latent(10, kind="random"), {"de": 500, "en": 1000})
     assert np.array_equal(found.vectors, again.vectors)
-    assert random_tokens(latent(tokens=10), {"de": 2, "en": 1}).vectors.shape == (3, 16)
+    assert random_tokens(latent(10, kind="random"), {"de": 2, "en": 1}).vectors.shape == (3, 16)

@@ -92,14 +92,8 @@ def planted(seed: int, cache: Path, known: int = 8) -> tuple[dict[str, WordVecto
     return vectors, TrainingTexts(table, [text.split() for text in table.texts], None, cache, False)
 
 
-def latent(**changes: object) -> Recipe:
-    fields = {
-        "assignment": "paper",
-        "tokens": 8,
-        "candidates": 4,
-        "updates": 300,
-        "lr": 0.02,
-    }
+def latent(tokens: int = 8, **changes: object) -> Recipe:
+    fields = {"kind": "paper", "candidates": 4, "updates": 300, "lr": 0.02}
     return load_recipe(
         "smalr",
         {
@@ -107,7 +101,7 @@ def latent(**changes: object) -> Recipe:
             "loss.distance": "euclidean",
             "text.embedder.word_dim": 8,
             "training.batch_size": 20,
-            "text.embedder.rare": {**fields, **changes},
+            "text.embedder.rare": {"tokens": tokens, "assignment": {**fields, **changes}},
         },
     )
 

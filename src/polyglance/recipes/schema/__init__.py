@@ -2,14 +2,19 @@
 
 from polyglance.recipes.schema.data import DataRecipe
 from polyglance.recipes.schema.embedders import (
+    AlignedAssignment,
+    AssignmentRecipe,
     CharacterEmbedderRecipe,
     CharGruEmbedderRecipe,
     DictionaryRare,
     DropRare,
     EmbedderRecipe,
     LatentRare,
+    LearnedAssignment,
     LiweEmbedderRecipe,
+    PaperAssignment,
     PiecesEmbedderRecipe,
+    RandomAssignment,
     RareRecipe,
     RolesEmbedderRecipe,
     SubwordsEmbedderRecipe,
@@ -85,7 +90,9 @@ from polyglance.recipes.schema.training import (
 from polyglance.sections import Section, Variant, kind_of, variants_of
 
 __all__ = [
+    "AlignedAssignment",
     "AnyLossRecipe",
+    "AssignmentRecipe",
     "AugmentRecipe",
     "BackboneRecipe",
     "BatchNormMlpHead",
@@ -117,6 +124,7 @@ __all__ = [
     "JointSampling",
     "LanguageSampling",
     "LatentRare",
+    "LearnedAssignment",
     "LinearHead",
     "LiweEmbedderRecipe",
     "LossRecipe",
@@ -125,7 +133,9 @@ __all__ = [
     "MlpHead",
     "NamingRecipe",
     "OrderRecipe",
+    "PaperAssignment",
     "PiecesEmbedderRecipe",
+    "RandomAssignment",
     "RareRecipe",
     "Recipe",
     "ResidualMlpHead",

@@ -147,21 +147,9 @@ class DropRare(Variant):
     kind: Literal["drop"] = "drop"
 
 
-class LatentRare(Variant):
-    """Rare words share latent tokens (Burns et al. 2020, SMALR, §3.1)."""
+class LearnedAssignment(Variant):
+    """Tokens learned before the training: captions of one image shall have near averages."""
 
-    kind: Literal["latent"] = "latent"
-    assignment: Literal["paper", "aligned", "random"] = Field(
-        "paper",
-        description="a word's token: by a layer of its language on the word's vector, as the paper "
-        "has it; by keys that languages share; or at random, as a control",
-    )
-    queries: Literal["images", "vectors"] = Field(
-        "images",
-        description="what aligned keys are asked with: vectors of which images (and text-only "
-        "tuples) have a word, or the embedder's own, which must be aligned across languages",
-    )
-    tokens: int = Field(40_000, ge=2, description="latent tokens at most; unused ones are deleted")
     explore: float = Field(
         0.2, ge=0, le=1, description="chance p of another token than the best while assigning"
     )
@@ -174,6 +162,42 @@ class LatentRare(Variant):
     )
     warmup: float = Field(
         0.0, ge=0, le=1, description="first share of its updates: all negatives, not the nearest"
+    )
+
+
+class PaperAssignment(LearnedAssignment):
+    """A layer of each language on its words' vectors scores tokens, as the paper has it."""
+
+    kind: Literal["paper"] = "paper"
+
+
+class AlignedAssignment(LearnedAssignment):
+    """Keys that languages share score tokens."""
+
+    kind: Literal["aligned"] = "aligned"
+    queries: Literal["images", "vectors"] = Field(
+        "images",
+        description="what keys are asked with: vectors of which images (and text-only tuples) "
+        "have a word, or the embedder's own, which must be aligned across languages",
+    )
+
+
+class RandomAssignment(Variant):
+    """Tokens drawn at random: a control."""
+
+    kind: Literal["random"] = "random"
+
+
+AssignmentRecipe = Annotated[PaperAssignment | AlignedAssignment | RandomAssignment, Kinds()]
+
+
+class LatentRare(Variant):
+    """Rare words share latent tokens (Burns et al. 2020, SMALR, §3.1)."""
+
+    kind: Literal["latent"] = "latent"
+    tokens: int = Field(40_000, ge=2, description="latent tokens at most; unused ones are deleted")
+    assignment: AssignmentRecipe = Field(
+        PaperAssignment(), description="which token a word becomes"
     )
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from polyglance.digest import content_digest
 from polyglance.files import atomic, cache_dir
-from polyglance.recipes.schema import Recipe, TupleSampling
+from polyglance.recipes.schema import RandomAssignment, Recipe, TupleSampling
 from polyglance.text.embedders.base import TokenAssignment, TrainingTexts
 from polyglance.text.vectors.trained import load_array
 from polyglance.text.vectors.word_vectors import WordVectors
@@ -33,19 +33,24 @@ def assign_tokens(
     """
     _, latent, _ = settings_of(recipe)
     codes = sorted(vectors)
-    if latent.assignment == "random":
+    assignment = latent.assignment
+    if isinstance(assignment, RandomAssignment):
         return random_tokens(recipe, {code: len(vectors[code]) for code in codes})
     starts = 1 + np.cumsum([0, *(len(vectors[code]) for code in codes)])
     data = numbered(vectors, texts.words, texts.captions)
-    queries = word_queries(recipe, latent, vectors, texts, data)
-    matrices = [torch.from_numpy(part) for part in queries]
-    path = cache_dir(texts.cache) / "assignments" / f"{_key(recipe, data, matrices)}.npz"
+    queries = word_queries(recipe, assignment, vectors, texts, data)
+    matrices = {code: torch.from_numpy(part) for code, part in zip(codes, queries, strict=True)}
+    path = (
+        cache_dir(texts.cache)
+        / "assignments"
+        / f"{_key(recipe, data, list(matrices.values()))}.npz"
+    )
     if (kept := load_array(path)) is not None:
         return TokenAssignment({code: kept[code] for code in codes}, kept["vectors"])
     scores = learn_scores(recipe, data, matrices, starts, texts.show_progress)
     found = {}
     for number, code in enumerate(codes):
-        parts = [scores.best(number, part, 1) for part in matrices[number].split(WORDS_AT_A_TIME)]
+        parts = [scores.best(number, part, 1) for part in matrices[code].split(WORDS_AT_A_TIME)]
         found[code] = torch.cat(parts).squeeze(1).numpy()
     result = TokenAssignment(found, scores.vectors.detach().numpy())
     with atomic(path) as handle:

@@ -1,6 +1,7 @@
 """Learning scores of tokens: captions of one image shall have near averages (SMALR, §3.1)."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -10,7 +11,14 @@ from torch.nn import functional
 from polyglance.models.similarity import l2
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.progress import Bar
-from polyglance.recipes.schema import LatentRare, Recipe, TripletsRecipe, UniversalEmbedderRecipe
+from polyglance.recipes.schema import (
+    LatentRare,
+    LearnedAssignment,
+    PaperAssignment,
+    Recipe,
+    TripletsRecipe,
+    UniversalEmbedderRecipe,
+)
 from polyglance.training.assignment.scores import KeyScores, LayerScores, TokenScores
 from polyglance.training.assignment.words import NumberedWords
 from polyglance.training.samplers import TupleBatch, TupleSampler
@@ -32,7 +40,7 @@ def settings_of(recipe: Recipe) -> tuple[UniversalEmbedderRecipe, LatentRare, Tr
 def learn_scores(
     recipe: Recipe,
     data: NumberedWords,
-    matrices: Sequence[Tensor],
+    matrices: Mapping[str, Tensor],
     starts: np.ndarray,
     show_progress: bool | None,
 ) -> TokenScores:
@@ -41,24 +49,27 @@ def learn_scores(
     Args:
         recipe: with an embedder whose rare words are latent.
         data: the training captions.
-        matrices: vectors [n, d] of the words of each language.
+        matrices: vectors [n, d] of the words of each language, in the order of their numbers.
         starts: the first number of each language's words, and the one after the last.
         show_progress: whether to show a bar; None does on a terminal.
     """
     _, latent, loss = settings_of(recipe)
+    rules = latent.assignment
+    assert isinstance(rules, LearnedAssignment)
     sampler = TupleSampler(recipe, data)
     # A generator of its own: the training that follows is the same if this is read from the cache.
     generator = torch.Generator().manual_seed(recipe.training.seed)
     scores = begin_scores(recipe, data, matrices, generator)
-    optimizer = torch.optim.Adam(_groups(scores, latent.lr), lr=latent.lr, fused=True)
-    updates = latent.updates or latent.epochs * sampler.updates_per_epoch
-    soft, warm = latent.soft * updates, latent.warmup * updates
+    optimizer = torch.optim.Adam(_groups(scores, rules.lr), lr=rules.lr, fused=True)
+    updates = rules.updates or rules.epochs * sampler.updates_per_epoch
+    soft, warm = rules.soft * updates, rules.warmup * updates
+    parts = list(matrices.values())
     with Bar("assigning words", updates, "updates", show_progress) as bar:
         for update, batch in zip(range(updates), sampler.batches(0), strict=False):
             top = batch.captions.size if update < warm else loss.top
-            rules = loss.model_copy(update={"top": top})
+            triplets = loss.model_copy(update={"top": top})
             value = _loss(
-                scores, batch, data, matrices, starts, latent, rules, generator, update < soft
+                scores, batch, data, parts, starts, rules, triplets, generator, update < soft
             )
             optimizer.zero_grad(set_to_none=True)
             value.backward()
@@ -68,24 +79,29 @@ def learn_scores(
 
 
 def begin_scores(
-    recipe: Recipe, data: NumberedWords, matrices: Sequence[Tensor], generator: torch.Generator
+    recipe: Recipe,
+    data: NumberedWords,
+    matrices: Mapping[str, Tensor],
+    generator: torch.Generator,
 ) -> TokenScores:
     """Scores before the first update.
 
     Args:
         recipe: with an embedder whose rare words are latent.
         data: the training captions; tokens begin at the words of the language that has most.
-        matrices: vectors [n, d] of the words of each language.
+        matrices: vectors [n, d] of the words of each language; scores number languages in this
+            order, whichever of them have captions.
         generator: of random weights.
     """
     embedder, latent, _ = settings_of(recipe)
-    tokens = min(latent.tokens, sum(map(len, matrices)))
-    languages = len(matrices), matrices[0].shape[1]
-    if latent.assignment == "paper":
-        return LayerScores(*languages, tokens, embedder.word_dim, generator)
-    codes, counts = np.unique(data.languages, return_counts=True)
-    keys = first_keys(matrices, int(counts.argmax()), tokens)
-    return KeyScores(len(codes), keys, embedder.word_dim, generator)
+    parts, captions = list(matrices.values()), Counter(data.languages)
+    tokens = min(latent.tokens, sum(map(len, parts)))
+    if isinstance(latent.assignment, PaperAssignment):
+        dim = parts[0].shape[1]
+        return LayerScores(len(parts), dim, tokens, embedder.word_dim, generator)
+    counts = [captions[code] for code in matrices]
+    keys = first_keys(parts, counts.index(max(counts)), tokens)
+    return KeyScores(len(parts), keys, embedder.word_dim, generator)
 
 
 def first_keys(matrices: Sequence[Tensor], pivot: int, tokens: int) -> Tensor:
@@ -122,7 +138,7 @@ def _loss(
     data: NumberedWords,
     matrices: Sequence[Tensor],
     starts: np.ndarray,
-    latent: LatentRare,
+    rules: LearnedAssignment,
     triplets: TripletsRecipe,
     generator: torch.Generator,
     soft: bool,
@@ -136,8 +152,8 @@ def _loss(
         scores.embed(
             number,
             matrices[number][torch.from_numpy(words[cuts[number] : cuts[number + 1]] - start)],
-            latent.explore,
-            latent.candidates,
+            rules.explore,
+            rules.candidates,
             generator,
             soft,
         )

@@ -10,7 +10,7 @@ from polyglance.data.text_only import text_only_captions
 from polyglance.digest import content_digest
 from polyglance.files import atomic, cache_dir
 from polyglance.ragged import Ragged
-from polyglance.recipes.schema import LatentRare, Recipe
+from polyglance.recipes.schema import AlignedAssignment, LearnedAssignment, Recipe
 from polyglance.text.embedders.base import TrainingTexts
 from polyglance.text.tokenizers.base import tokenize_many
 from polyglance.text.vectors.shared import shared_vectors
@@ -59,7 +59,7 @@ def numbered(
 
 def word_queries(
     recipe: Recipe,
-    latent: LatentRare,
+    assignment: LearnedAssignment,
     vectors: Mapping[str, WordVectors],
     texts: TrainingTexts,
     data: NumberedWords,
@@ -68,15 +68,15 @@ def word_queries(
 
     Args:
         recipe: of the model.
-        latent: of its rare words: says what the vectors are.
+        assignment: of its latent tokens: says what the vectors are.
         vectors: the embedder's own, of each language.
         texts: the training captions.
         data: the same, numbered.
     """
     codes = sorted(vectors)
-    if latent.assignment != "aligned":
+    if not isinstance(assignment, AlignedAssignment):
         return [whitened(vectors[code].matrix) for code in codes]
-    if latent.queries == "vectors":
+    if assignment.queries == "vectors":
         return [unit(vectors[code].matrix) for code in codes]
     cuts = np.cumsum([len(vectors[code]) for code in codes])[:-1]
     return np.split(_from_images(recipe, vectors, texts, data), cuts)

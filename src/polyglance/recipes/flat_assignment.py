@@ -1,0 +1,81 @@
+"""Recipes from before `text.embedder.rare.assignment` was a section: its fields lay beside it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from polyglance.recipes.schema import AssignmentRecipe
+from polyglance.sections import variants_of
+
+Mapped = dict[str, Any]
+
+PATH = ("text", "embedder", "rare")
+KINDS = variants_of(AssignmentRecipe)
+FIELDS = {name for kind in KINDS.values() for name in kind.model_fields} - {"kind"}
+
+
+def moved_assignment(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(path, path today) of fields that are in the section now.
+
+    Args:
+        value: a recipe, or changes to one.
+    """
+    where, rare = ".".join(PATH), _rare(value)
+    for name in rare:
+        if name in FIELDS:
+            yield f"{where}.{name}", f"{where}.assignment.{name}"
+    if isinstance(rare.get("assignment"), str):
+        yield f"{where}.assignment", f"{where}.assignment.kind"
+
+
+def with_assignment(value: Mapped) -> Mapped:
+    """A recipe whose latent tokens are assigned by a section; what did nothing is left out.
+
+    Args:
+        value: a recipe in either form, or a part of one.
+
+    >>> rare = {"kind": "latent", "assignment": "random", "tokens": 9, "explore": 0.2}
+    >>> with_assignment({"text": {"embedder": {"rare": rare}}})["text"]["embedder"]["rare"]
+    {'kind': 'latent', 'tokens': 9, 'assignment': {'kind': 'random'}}
+    """
+    if not any(moved_assignment(value)):
+        return value
+    rare = _rare(value)
+    named, own = rare.get("assignment"), {k: v for k, v in rare.items() if k in FIELDS}
+    if isinstance(named, Mapping):
+        own |= named
+    elif named is not None:
+        known = KINDS[named].model_fields if named in KINDS else own
+        own = {"kind": named} | {k: v for k, v in own.items() if k in known}
+    kept = {k: v for k, v in rare.items() if k not in FIELDS}
+    return _laid(value, {**kept, "assignment": own})
+
+
+def without_assignment(value: Mapped) -> Mapped:
+    """A recipe without defaults in the former form, by which runs are kept.
+
+    Args:
+        value: a recipe in today's form, fields of default value left out.
+
+    >>> rare = {"kind": "latent", "assignment": {"kind": "paper", "soft": 0.5}}
+    >>> without_assignment({"text": {"embedder": {"rare": rare}}})["text"]["embedder"]["rare"]
+    {'kind': 'latent', 'soft': 0.5}
+    """
+    rare = dict(_rare(value))
+    own = rare.pop("assignment", None)
+    if own is None:
+        return value
+    named = {} if own["kind"] == next(iter(KINDS)) else {"assignment": own["kind"]}
+    return _laid(value, {**rare, **named, **{k: v for k, v in own.items() if k != "kind"}})
+
+
+def _laid(value: Mapped, rare: Mapped) -> Mapped:
+    """The recipe with this section in place of its own."""
+    text = value["text"]
+    return {**value, "text": {**text, "embedder": {**text["embedder"], "rare": rare}}}
+
+
+def _rare(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    place: Any = value
+    for name in PATH:
+        place = place.get(name) if isinstance(place, Mapping) else None
+    return place if isinstance(place, Mapping) else {}
