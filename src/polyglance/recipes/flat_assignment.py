@@ -35,7 +35,7 @@ def with_assignment(value: Mapped) -> Mapped:
 
     >>> rare = {"kind": "latent", "assignment": "random", "tokens": 9, "explore": 0.2}
     >>> with_assignment({"text": {"embedder": {"rare": rare}}})["text"]["embedder"]["rare"]
-    {'kind': 'latent', 'tokens': 9, 'assignment': {'kind': 'random'}}
+    {'kind': 'latent', 'assignment': {'kind': 'random'}, 'tokens': 9}
     """
     if not any(moved_assignment(value)):
         return value
@@ -44,7 +44,7 @@ def with_assignment(value: Mapped) -> Mapped:
     if isinstance(named, Mapping):
         own |= named
     elif named is not None:
-        known = KINDS[named].model_fields if named in KINDS else own
+        known = KINDS[named].model_fields if str(named) in KINDS else own
         own = {"kind": named} | {k: v for k, v in own.items() if k in known}
     kept = {k: v for k, v in rare.items() if k not in FIELDS}
     return _laid(value, {**kept, "assignment": own})
