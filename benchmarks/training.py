@@ -1,112 +1,204 @@
-"""Training speed: PackedGRU against torch's packed GRU in one run, and where an update's time goes.
+"""Whole updates beside those of the authors' code, in one run, in turn, at equal sizes.
 
-python benchmarks/training.py                          # the GRU alone
-python benchmarks/training.py --data DIR --recipe nce  # and an epoch's stages on real captions
+    python benchmarks/training.py [--only vsepp-1024 liwe] [--rounds 9] [--precision bf16]
+
+An update is all of it: the batch is put together, forward, loss, backward, clipping, optimizer.
+Ours is `Trainer`'s; the authors' is in official.py. Captions are made up (made_up.py), features
+random with the dimension of the recipes' own (efficientnet-lite2). Batches are of 128 captions, on
+one thread. GFLOP are those of matrix products as ours makes them; the peak is the fastest product
+of two 2,048² matrices in float32 that was measured between the rounds.
 """
 
 import argparse
+import json
+import statistics
+import sys
+import tempfile
 import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import official
 import torch
+from made_up import FEATURE, make_dataset
 from timing import median_seconds
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.utils.flop_counter import FlopCounterMode
 
-from polyglance.recurrent import PackedGRU
+from polyglance.devices import move
+from polyglance.recipes import load_recipe
+from polyglance.text.embedders.characters.embedder import CharacterEmbedder
+from polyglance.training.data import TrainingData, fresh_model, prepare
+from polyglance.training.images import prepared
+from polyglance.training.samplers import samplers
+from polyglance.training.steps import steps
+from polyglance.training.trainer import Trainer
 
-
-def compare_gru(batch: int, steps: int, hidden: int, rounds: int) -> None:
-    """Forward and backward of a BiGRU over captions of similar length."""
-    torch.manual_seed(0)
-    gru = PackedGRU(300, hidden, bidirectional=True)
-    lengths = torch.randint(steps - 3, steps + 1, (batch,))
-    words = torch.randn(batch * steps // 3, 300, requires_grad=True)
-    index = torch.randint(0, len(words), (batch, steps))
-
-    def ours() -> None:
-        gru.encode(words, index, lengths)[0].sum().backward()
-
-    def torchs() -> None:
-        packed = pack_padded_sequence(words[index], lengths, True, enforce_sorted=False)
-        states, _ = torch.nn.GRU.forward(gru, packed)
-        pad_packed_sequence(states, batch_first=True)[0].sum().backward()
-
-    seconds = median_seconds({"PackedGRU": ours, "torch": torchs}, rounds)
-    print(f"BiGRU-{hidden}, batch {batch}, {steps} words, {torch.get_num_threads()} threads")
-    for name, value in seconds.items():
-        print(f"  {name:10} {1000 * value:7.1f} ms forward and backward")
-    print(f"  ratio      {seconds['torch'] / seconds['PackedGRU']:7.2f}")
+IMAGES, DIM = 2000, 1280
+PEAK_SIZE = 2048
 
 
-def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) -> None:
-    """Shares of an update's time, and captions per second."""
-    from polyglance.data import load_dataset
-    from polyglance.models.model import to_tensors
-    from polyglance.objectives import build_objective
-    from polyglance.recipes import load_recipe, parse_overrides
-    from polyglance.text.embedders import TextBatch
-    from polyglance.training.data import fresh_model, prepare
-    from polyglance.training.samplers.batches import bucketed_batches
+@dataclass(frozen=True)
+class System:
+    """A recipe with settings, the authors' model, and what both are trained on."""
 
-    chosen = load_recipe(recipe, parse_overrides(overrides))
-    started = time.perf_counter()
-    start, rows = prepare(chosen, load_dataset(data), fresh_model)
-    print(f"data ready in {time.perf_counter() - started:.1f} s: {len(rows)} captions")
-    objective = build_objective(chosen.loss)
-    network = start.model.network.train()
-    weights = [*network.parameters(), *objective.parameters()]
-    optimizer = torch.optim.AdamW(weights, lr=1e-4, fused=True)
-    size = chosen.training.batch_size
-    batches = bucketed_batches(rows.lengths, size, np.random.default_rng(0))
-    spent: dict[str, float] = {}
-    captions = 0
-    for batch in batches[:updates]:
-        clock = time.perf_counter()
+    recipe: str
+    model: type
+    settings: dict[str, Any] = field(default_factory=dict)
+    hidden: int = 1024
+    vectors: int | None = None
+    languages: int = 1
+    loss: Callable = official.hardest
+    decay: float | None = None
 
-        def lap(name: str) -> None:
-            nonlocal clock
-            now = time.perf_counter()
-            spent[name] = spent.get(name, 0.0) + now - clock
-            clock = now
 
-        ids, lengths = (torch.from_numpy(part) for part in rows.ids.pad(batch))
-        features = to_tensors(rows.features, rows.image[batch])
-        lap("gather")
-        images = network.embed_images(*features)
-        lap("image tower")
-        texts = network.embed_text(TextBatch(ids, lengths))
-        lap("text tower")
-        loss = objective(network.scores(images, texts), torch.from_numpy(rows.image[batch]))
-        lap("scores and loss")
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        lap("backward")
-        torch.nn.utils.clip_grad_norm_(weights, chosen.training.clip)
-        lap("clipping")
-        optimizer.step()
-        lap("optimizer")
-        captions += len(batch)
-    total = sum(spent.values())
-    for name, value in spent.items():
-        print(f"  {name:16} {1000 * value / updates:7.1f} ms  {100 * value / total:4.1f} %")
-    print(
-        f"  {captions / total:.0f} captions/s: {len(rows) / captions * total / 60:.1f} min an epoch"
+C2C = {"sampling.c2c": 1.0}
+MAX = {"loss.warmup_epochs": 0}
+SYSTEMS = {
+    "vsepp-512": System(
+        "vsepp", official.Vsepp, MAX | {"text.encoder.hidden": 512, "joint.dim": 512}, 512
+    ),
+    "vsepp-1024": System("vsepp", official.Vsepp, MAX),
+    "vse-infinity": System(
+        "vse-infinity-grid", official.VseInfinity, MAX, vectors=16, decay=1e-4
+    ),
+    "liwe": System("liwe", official.Liwe, vectors=9, loss=official.mixed),
+    "kadar-c2i": System("kadar-bilingual", official.Vsepp, languages=2),
+    "kadar-c2c": System("kadar-bilingual-c2c", official.Vsepp, C2C, languages=2),
+}
+
+
+class Ours:
+    """Updates of `Trainer`."""
+
+    def __init__(self, system: System, folder: Path, precision: str) -> None:
+        dataset = make_dataset(folder, IMAGES, system.vectors, DIM, system.languages)
+        settings = {"image.feature": FEATURE, "text.tokenizer": "words", **system.settings}
+        recipe = load_recipe(system.recipe, settings | {"training.precision": precision})
+        self.started, self.data = prepare(
+            recipe, dataset, fresh_model, cache=folder / "cache", show_progress=False
+        )
+        sampler = samplers.get(recipe.sampling.kind)(recipe, self.data)
+        self.step = steps.get(recipe.sampling.kind)(self.started.model, self.data, sampler)
+        self.trainer = Trainer(self.started, self.step, sampler, Any, folder / "run")  # type: ignore[arg-type]
+        self.started.model.network.train()
+        self.batches = prepared(self.step, sampler.batches(0), 0)
+
+    def update(self) -> None:
+        """The next one."""
+        batch, read = next(self.batches)
+        self.trainer._update(move(read, self.trainer.device), self.step.size(batch))
+
+    def flop(self) -> float:
+        """GFLOP of the products of an update."""
+        counter = FlopCounterMode(display=False)
+        with counter:
+            self.update()
+        return counter.get_total_flops() / 1e9
+
+
+def theirs(system: System, ours: Ours) -> official.Updates:
+    """The authors' updates on the same captions and features."""
+    data, embedder = ours.data, ours.started.model.embedder
+    captions: list[Any] = [data.ids[row].tolist() for row in range(len(data))]
+    if isinstance(embedder, CharacterEmbedder):
+        table = embedder.tables[""]
+        captions = [table.characters[ids] for ids in captions]
+        model = system.model(len(table.alphabet), DIM, system.hidden)
+    else:
+        words = ours.started.model.network.text.words.weight.shape[0]  # type: ignore[union-attr]
+        model = system.model(words, DIM, system.hidden)
+    gather = official.collate
+    if ours.trainer.model.recipe.augment.word_drop:
+        gather = official.augmented(words)
+    return official.Updates(
+        model, official.Pairs(*_pairs(system, data, captions)), system.loss, system.decay, gather
     )
 
 
+def _pairs(system: System, data: TrainingData, captions: list[Any]) -> tuple[list, list]:
+    """Captions with features of their images, or captions with others of their image."""
+    if system.settings is C2C:
+        half = len(captions) // 2
+        return captions[:half], captions[half:]
+    found = data.features.gather(np.arange(IMAGES))  # type: ignore[union-attr]
+    features = found if system.vectors is None else found[0]
+    return captions, [features[image] for image in data.image]
+
+
+def peak() -> Callable[[], float]:
+    """GFLOP/s of the fastest of the ways in which a product can be made here."""
+    one, other = torch.randn(2, PEAK_SIZE, PEAK_SIZE).unbind()
+    ways: list[Callable[[], object]] = [lambda: one @ other]
+    if torch.backends.mkldnn.is_available():
+        linear = torch.ops.mkldnn._linear_pointwise
+        ways.append(lambda: linear(one, other, None, "none", [], ""))
+
+    def measure() -> float:
+        times = []
+        for way in ways:
+            started = time.perf_counter()
+            way()
+            times.append(time.perf_counter() - started)
+        return 2 * PEAK_SIZE**3 / min(times) / 1e9
+
+    return measure
+
+
+def compare(name: str, rounds: int, precision: str) -> dict[str, float]:
+    """Medians of both, in milliseconds, and what follows of them."""
+    system = SYSTEMS[name]
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder:
+        ours = Ours(system, Path(folder), precision)
+        other = theirs(system, ours)
+        measure, peaks = peak(), []
+        for _ in range(2):  # beside the round that warms up in any case
+            ours.update(), other.update()
+        flop = statistics.median(ours.flop() for _ in range(3))
+        ways = {
+            "ours": ours.update,
+            "authors": other.update,
+            "peak": lambda: peaks.append(measure()),
+        }
+        spent = median_seconds(ways, rounds)
+    speed, highest = flop / spent["ours"], max(peaks)
+    return {
+        "ours": 1000 * spent["ours"],
+        "authors": 1000 * spent["authors"],
+        "ratio": spent["authors"] / spent["ours"],
+        "GFLOP": flop,
+        "GFLOP/s": speed,
+        "peak": highest,
+        "share": 100 * speed / highest,
+    }
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", help="dataset folder")
-    parser.add_argument("--recipe", default="nce")
-    parser.add_argument("--set", action="append", default=[], help="path=value of the recipe")
-    parser.add_argument("--updates", type=int, default=60)
-    parser.add_argument("--rounds", type=int, default=10)
+    """Compare all systems, or those named."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--precision", default="fp32", choices=["fp32", "bf16"])
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
     options = parser.parse_args()
-    for hidden in (256, 512):
-        compare_gru(256, 14, hidden, options.rounds)
-    if options.data:
-        profile_updates(options.data, options.recipe, options.set, options.updates)
+    torch.set_num_threads(1)
+    head = f"{'system':14}{'ours ms':>9}{'authors ms':>12}{'ratio':>7}{'GFLOP':>8}{'GFLOP/s':>9}"
+    if not options.json:
+        print(f"{head}{'peak':>7}{'share':>7}   ({options.precision}, medians of {options.rounds})")
+    for name in options.only:
+        row = compare(name, options.rounds, options.precision)
+        if options.json:
+            print(json.dumps({"system": name, "precision": options.precision, **row}), flush=True)
+            continue
+        print(
+            f"{name:14}{row['ours']:9.0f}{row['authors']:12.0f}{row['ratio']:7.2f}"
+            f"{row['GFLOP']:8.1f}{row['GFLOP/s']:9.0f}{row['peak']:7.0f}{row['share']:6.0f} %",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
