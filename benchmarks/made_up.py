@@ -64,14 +64,16 @@ def make_dataset(
     names = [f"{i}.jpg" for i in range(images)]
     codes = language_codes(languages)
     texts = {
-        code: make_captions(images * per_image, vocabulary, seed)
-        for seed, code in enumerate(codes)
+        code: make_captions(images * per_image, vocabulary, seed) for seed, code in enumerate(codes)
     }
     entries = [
         CaptionedImage(
             name,
             "train",
-            {c: {"independent": own[i * per_image : (i + 1) * per_image]} for c, own in texts.items()},
+            {
+                c: {"independent": own[i * per_image : (i + 1) * per_image]}
+                for c, own in texts.items()
+            },
         )
         for i, name in enumerate(names)
     ]

@@ -7,6 +7,7 @@ sample on its own, the sort along the padded axis; torch's optimizer as it comes
 """
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,7 @@ class Liwe(nn.Module):
         self.embed = nn.Embedding(alphabet, CHAR_DIM)
         sizes = [WORD_LENGTH * CHAR_DIM, 384, 448, 300]
         layers: list[nn.Module] = []
-        for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+        for inputs, outputs in pairwise(sizes):
             layers += [weight_norm(nn.Conv1d(inputs, outputs, 1)), nn.BatchNorm1d(outputs)]
             layers += [nn.LeakyReLU(0.1)]
         self.words = nn.Sequential(*layers)
@@ -176,7 +177,9 @@ class Liwe(nn.Module):
         characters = self.embed(ids).view(batch, words, -1).transpose(1, 2).contiguous()
         vectors = self.words(characters).transpose(1, 2).contiguous()
         states = self.rnn(vectors)[0]
-        states = l2norm((states[..., : states.size(2) // 2] + states[..., states.size(2) // 2 :]) / 2)
+        states = l2norm(
+            (states[..., : states.size(2) // 2] + states[..., states.size(2) // 2 :]) / 2
+        )
         return l2norm(states[torch.arange(batch), torch.tensor(lengths) - 1])
 
 

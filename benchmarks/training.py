@@ -15,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ import official
 import torch
 from made_up import FEATURE, make_dataset
 from timing import median_seconds
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, register_flop_formula
 
 from polyglance.devices import move
 from polyglance.recipes import load_recipe
@@ -61,13 +61,17 @@ SYSTEMS = {
         "vsepp", official.Vsepp, MAX | {"text.encoder.hidden": 512, "joint.dim": 512}, 512
     ),
     "vsepp-1024": System("vsepp", official.Vsepp, MAX),
-    "vse-infinity": System(
-        "vse-infinity-grid", official.VseInfinity, MAX, vectors=16, decay=1e-4
-    ),
+    "vse-infinity": System("vse-infinity-grid", official.VseInfinity, MAX, vectors=16, decay=1e-4),
     "liwe": System("liwe", official.Liwe, vectors=9, loss=official.mixed),
     "kadar-c2i": System("kadar-bilingual", official.Vsepp, languages=2),
     "kadar-c2c": System("kadar-bilingual-c2c", official.Vsepp, C2C, languages=2),
 }
+
+
+@register_flop_formula(torch.ops.mkldnn._linear_pointwise)
+def _onednn_flop(left: torch.Size, right: torch.Size, *_: Any, **__: Any) -> int:
+    """Of oneDNN's products, which torch's counter does not know."""
+    return 2 * left[0] * left[1] * right[0]
 
 
 class Ours:

@@ -7,43 +7,19 @@ matrix product; and two small directions take their steps together, where calls 
 numbers.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from polyglance.devices import move
+from polyglance.gru_steps import Direction, Packing, pack
 from polyglance.precision import full_precision, wide
+from polyglance.products import linear
 
 TOGETHER = 32
 """Up to this many hidden units both directions are one GRU whose matrices have two blocks."""
-
-
-class Packing(NamedTuple):
-    """Time-major order of a batch without padding.
-
-    Sentences sorted by length (longest first); step t holds the first `sizes[t]` of them.
-    """
-
-    sizes: list[int]
-    starts: list[int]
-    order: Tensor  # [B] sentence at sorted position
-    flat: Tensor  # [total] index into the [B·T] padded batch, in packed order
-    last: Tensor  # [B] packed row of each sentence's last token, in original order
-
-
-def pack(lengths: Tensor, width: int) -> Packing:
-    """Plan the packed order of sentences with `lengths` [B] ≥ 1, padded to `width`."""
-    order = torch.argsort(lengths, descending=True, stable=True)
-    steps = torch.arange(int(lengths.max()))
-    active = lengths[order].unsqueeze(0) > steps.unsqueeze(1)  # [T, B]
-    sizes = active.sum(1)
-    starts = torch.cumsum(sizes, 0) - sizes
-    flat = (order.unsqueeze(0) * width + steps.unsqueeze(1))[active]
-    position = torch.argsort(order)
-    last = starts[lengths - 1] + position
-    return Packing(sizes.tolist(), starts.tolist(), order, flat, last)
 
 
 def mirrored(packing: Packing, lengths: Tensor, width: int) -> Tensor:
@@ -63,69 +39,17 @@ def mirrored(packing: Packing, lengths: Tensor, width: int) -> Tensor:
     return rows[sentence * width + lengths[sentence] - 1 - place]
 
 
-class _Direction(torch.autograd.Function):
-    """One direction of a GRU over packed input gates [total, 3H]."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, gates: Tensor, weight: Tensor, bias: Tensor, packing: Packing, reverse: bool
-    ) -> Tensor:
-        total, hidden = gates.shape[0], weight.shape[1]
-        state = gates.new_zeros(packing.sizes[0], hidden)
-        previous = gates.new_empty(total, hidden)
-        outputs = gates.new_empty(total, hidden)
-        reset_update = gates[:, : 2 * hidden].clone()  # becomes σ of the gates
-        candidate = gates[:, 2 * hidden :].clone()  # becomes tanh of the candidate
-        recurrent = gates.new_empty(total, hidden)  # the candidate's recurrent part
-        transposed = weight.t()
-        steps = range(len(packing.sizes))
-        for t in reversed(steps) if reverse else steps:
-            size = packing.sizes[t]
-            rows = slice(packing.starts[t], packing.starts[t] + size)
-            h = state[:size]
-            previous[rows] = h
-            product = torch.addmm(bias, h, transposed)
-            ru = reset_update[rows].add_(product[:, : 2 * hidden]).sigmoid_()
-            recurrent[rows] = product[:, 2 * hidden :]
-            n = candidate[rows].addcmul_(ru[:, :hidden], recurrent[rows]).tanh_()
-            torch.lerp(n, h, ru[:, hidden:], out=outputs[rows])
-            state[:size] = outputs[rows]
-        ctx.packing, ctx.reverse = packing, reverse
-        ctx.save_for_backward(weight, previous, reset_update, candidate, recurrent)
-        return outputs
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        weight, previous, reset_update, candidate, recurrent = ctx.saved_tensors
-        hidden = weight.shape[1]
-        packing: Packing = ctx.packing
-        reset, update = reset_update[:, :hidden], reset_update[:, hidden:]
-        # Factors that do not depend on the incoming gradient, for all steps at once.
-        to_candidate = (1 - update) * (1 - candidate * candidate)
-        to_update = (previous - candidate) * update * (1 - update)
-        to_reset = recurrent * reset * (1 - reset)
-        gate_grads = weight.new_empty(previous.shape[0], 3 * hidden)  # as W_hh sees them
-        input_candidate = torch.empty_like(previous)
-        state_grad = weight.new_zeros(packing.sizes[0], hidden)
-        steps = range(len(packing.sizes))
-        for t in steps if ctx.reverse else reversed(steps):
-            size = packing.sizes[t]
-            rows = slice(packing.starts[t], packing.starts[t] + size)
-            grad = state_grad[:size].add_(grads[0][rows])
-            candidate_grad = torch.mul(grad, to_candidate[rows], out=input_candidate[rows])
-            step = gate_grads[rows]
-            torch.mul(candidate_grad, to_reset[rows], out=step[:, :hidden])
-            torch.mul(grad, to_update[rows], out=step[:, hidden : 2 * hidden])
-            torch.mul(candidate_grad, reset[rows], out=step[:, 2 * hidden :])
-            state_grad[:size] = torch.addmm(grad * update[rows], step, weight)
-        input_grads = torch.cat([gate_grads[:, : 2 * hidden], input_candidate], 1)
-        return input_grads, gate_grads.t() @ previous, gate_grads.sum(0), None, None
-
-
-def _run(gates: Tensor, weight: Tensor, bias: Tensor, packing: Packing, reverse: bool) -> Tensor:
+def _run(
+    gates: Tensor,
+    occurrences: Tensor | None,
+    weight: Tensor,
+    bias: Tensor,
+    packing: Packing,
+    reverse: bool,
+) -> Tensor:
     """States of a direction; the recurrence is never in half precision."""
     with full_precision(gates.device):
-        return _Direction.apply(gates, weight, bias, packing, reverse)
+        return Direction.apply(gates, occurrences, weight, bias, packing, reverse)
 
 
 class _OnnxGRU(torch.autograd.Function):
@@ -191,8 +115,8 @@ class PackedGRU(nn.GRU):
         states = []
         for suffix in suffixes:
             weight, bias = self._recurrent(suffix)
-            gates = self._gates(words, suffix).index_select(0, occurrences)
-            states.append(_run(gates, weight, bias, packing, suffix == "l0_reverse"))
+            gates, reverse = self._gates(words, suffix), suffix == "l0_reverse"
+            states.append(_run(gates, occurrences, weight, bias, packing, reverse))
         return torch.cat(states, 1) if len(states) > 1 else states[0], packing
 
     def encode_padded(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Packing]:
@@ -249,16 +173,15 @@ class PackedGRU(nn.GRU):
         blocks = weights[0].new_zeros(3, 2, hidden, 2, hidden)
         for place, weight in enumerate(weights):
             blocks[:, place, :, place] = weight
-        states = _run(
-            _by_gate(gates), blocks.view(6 * hidden, 2 * hidden), _by_gate(biases), packing, False
-        )
+        weight = blocks.view(6 * hidden, 2 * hidden)
+        states = _run(_by_gate(gates), None, weight, _by_gate(biases), packing, False)
         forward, backward = states.split(hidden, 1)
         return torch.cat([forward, backward.index_select(0, mirror)], 1)
 
     def _gates(self, words: Tensor, suffix: str) -> Tensor:
         """[U, 3H], what the words say to the gates."""
         weight, bias = getattr(self, f"weight_ih_{suffix}"), getattr(self, f"bias_ih_{suffix}")
-        return wide(torch.addmm(bias, words, weight.t()))
+        return wide(linear(words, weight, bias))
 
     def _recurrent(self, suffix: str) -> tuple[Tensor, Tensor]:
         """[3H, H] and [3H]."""

@@ -10,6 +10,7 @@ from torch.nn import functional
 from polyglance.batch_norm import BatchNorm
 from polyglance.models.similarity import l2
 from polyglance.precision import full_precision
+from polyglance.products import Linear
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import ConsensusRecipe
 from polyglance.text.embedders.table import TableEmbedder
@@ -43,8 +44,8 @@ class ConceptShares(nn.Module):
 
     def __init__(self, dim: int, smooth: float) -> None:
         super().__init__()
-        self.concepts = nn.Sequential(nn.Linear(dim, dim), BatchNorm(dim), nn.Tanh())
-        self.instances = nn.Sequential(nn.Linear(dim, dim), BatchNorm(dim), nn.Tanh())
+        self.concepts = nn.Sequential(Linear(dim, dim), BatchNorm(dim), nn.Tanh())
+        self.instances = nn.Sequential(Linear(dim, dim), BatchNorm(dim), nn.Tanh())
         self.weight = nn.Linear(dim, 1)
         self.smooth = smooth
 

@@ -2,7 +2,6 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from polyglance.models.attention import (
     Sets,
@@ -11,6 +10,7 @@ from polyglance.models.attention import (
     mean_over,
     similarities,
 )
+from polyglance.products import Linear, linear
 from polyglance.recipes.schema import ImramRecipe
 
 
@@ -19,8 +19,8 @@ class Memory(nn.Module):
 
     def __init__(self, dim: int) -> None:
         super().__init__()
-        self.update = nn.Linear(2 * dim, dim)
-        self.gate = nn.Linear(2 * dim, dim)
+        self.update = Linear(2 * dim, dim)
+        self.gate = Linear(2 * dim, dim)
 
     def forward(self, queries: Tensor, weights: Tensor, contexts: Tensor) -> Tensor:
         """Refined queries, [C, n, D].
@@ -35,8 +35,8 @@ class Memory(nn.Module):
         dim = queries.shape[2]
         matrix = torch.cat([self.gate.weight, self.update.weight])
         bias = torch.cat([self.gate.bias, self.update.bias])
-        own = functional.linear(queries, matrix[:, :dim], bias)
-        attended = weights.transpose(1, 2) @ functional.linear(contexts, matrix[:, dim:])
+        own = linear(queries, matrix[:, :dim], bias)
+        attended = weights.transpose(1, 2) @ linear(contexts, matrix[:, dim:])
         gate, update = (own + attended).chunk(2, 2)
         return torch.lerp(update.tanh(), queries.expand_as(update), gate.sigmoid())
 

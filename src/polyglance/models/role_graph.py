@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from polyglance.products import Linear
+
 
 class RoleLayer(nn.Module):
     """Every node hears its neighbours, weighed by attention (Equations 2 and 3).
@@ -12,9 +14,9 @@ class RoleLayer(nn.Module):
 
     def __init__(self, dim: int, dropout: float) -> None:
         super().__init__()
-        self.query = nn.Linear(dim, dim // 2)
-        self.key = nn.Linear(dim, dim // 2)
-        self.context = nn.Linear(dim, dim, bias=False)
+        self.query = Linear(dim, dim // 2)
+        self.key = Linear(dim, dim // 2)
+        self.context = Linear(dim, dim, bias=False)
         self.norm = nn.LayerNorm(dim)
         self.dropout = nn.Dropout(dropout)
 

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.products import Linear, linear
 from polyglance.recipes.schema import CaptioningRecipe
 from polyglance.recurrent import PackedGRU
 
@@ -35,13 +36,13 @@ class CaptionGenerator(nn.Module):
         """A generator of `words` words from vectors of dimension `dim`."""
         super().__init__()
         hidden = recipe.hidden
-        self.inputs = nn.Linear(dim, hidden)
+        self.inputs = Linear(dim, hidden)
         self.encoder = PackedGRU(hidden, hidden)
         self.words = nn.Embedding(words, recipe.word_dim)
-        self.attention = nn.Linear(2 * hidden, hidden)
+        self.attention = Linear(2 * hidden, hidden)
         self.weight = nn.Linear(hidden, 1, bias=False)
         self.decoder = nn.GRUCell(recipe.word_dim + hidden, hidden)
-        self.output = nn.Linear(hidden, words)
+        self.output = Linear(hidden, words)
         self.dropout = nn.Dropout(recipe.dropout)
         for layer in (self.inputs, self.output):
             nn.init.xavier_normal_(layer.weight)
@@ -58,10 +59,10 @@ class CaptionGenerator(nn.Module):
         states, last = self._encode(vectors, lengths)
         inside = torch.arange(states.shape[1], device=ids.device) < lengths.unsqueeze(1)  # [B, K]
         keys, query = self.attention.weight.split(states.shape[2], dim=1)
-        keys = functional.linear(states, keys, self.attention.bias)  # [B, K, H]
+        keys = linear(states, keys, self.attention.bias)  # [B, K, H]
         words, hidden, written = self.words(ids[:, :-1]), last, []
         for step in range(words.shape[1]):
-            fits = self.weight(torch.tanh(keys + functional.linear(hidden, query).unsqueeze(1)))
+            fits = self.weight(torch.tanh(keys + linear(hidden, query).unsqueeze(1)))
             shares = fits.squeeze(2).masked_fill(~inside, float("-inf")).softmax(1)
             context = torch.bmm(shares.unsqueeze(1), states).squeeze(1)  # [B, H]
             given = self.dropout(torch.cat([words[:, step], context], 1))

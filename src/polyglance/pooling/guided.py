@@ -6,6 +6,7 @@ from torch.nn import functional
 
 from polyglance.pooling.base import Pooling, poolings, valid
 from polyglance.precision import wide
+from polyglance.products import Linear
 
 
 @poolings.register("guided")
@@ -24,7 +25,7 @@ class GuidedPool(Pooling):
 
     def __init__(self, dim: int) -> None:
         super().__init__(dim)
-        self.vectors, self.memory = nn.Linear(dim, dim), nn.Linear(dim, dim)
+        self.vectors, self.memory = Linear(dim, dim), Linear(dim, dim)
         self.weight = nn.Linear(dim, 1)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 from polyglance.batch_norm import BatchNorm
 from polyglance.pooling.base import Pooling, poolings, valid
 from polyglance.pooling.simple import MeanPool, last
+from polyglance.products import Linear
 from polyglance.recurrent import PackedGRU
 
 LAYERS = 4
@@ -73,7 +74,7 @@ class Reasoning(nn.Module):
 
     def __init__(self, dim: int) -> None:
         super().__init__()
-        self.theta, self.phi, self.g, self.w = (nn.Linear(dim, dim) for _ in range(4))
+        self.theta, self.phi, self.g, self.w = (Linear(dim, dim) for _ in range(4))
         self.norm = BatchNorm(dim)
         nn.init.zeros_(self.norm.weight)
         nn.init.zeros_(self.norm.bias)

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from polyglance.batch_norm import BatchNorm
+from polyglance.products import Linear
 from polyglance.recipes.schema import (
     BatchNormMlpHead,
     ClassesHead,
@@ -25,12 +26,12 @@ NEAR_ZERO = 1e-3
 """Deviation of weights that begin as good as absent."""
 
 
-def xavier_linear(inputs: int, outputs: int) -> nn.Linear:
+def xavier_linear(inputs: int, outputs: int) -> Linear:
     """Linear with weights U(−r, r), r = √6/√(in+out) (Glorot and Bengio 2010, eq. 16), bias 0.
 
     VSE++'s code initialises its image layer so.
     """
-    layer = nn.Linear(inputs, outputs)
+    layer = Linear(inputs, outputs)
     bound = math.sqrt(6.0) / math.sqrt(inputs + outputs)
     nn.init.uniform_(layer.weight, -bound, bound)
     nn.init.zeros_(layer.bias)
@@ -51,7 +52,7 @@ class ResidualMLP(nn.Module):
         super().__init__()
         self.linear = xavier_linear(inputs, outputs)
         self.mlp = nn.Sequential(
-            nn.Linear(inputs, hidden), BatchNorm(hidden), nn.ReLU(), nn.Linear(hidden, outputs)
+            Linear(inputs, hidden), BatchNorm(hidden), nn.ReLU(), Linear(hidden, outputs)
         )
 
     def forward(self, vectors: Tensor) -> Tensor:
@@ -80,7 +81,7 @@ def _classes(recipe: ClassesHead, inputs: int, outputs: int, dropout: float) -> 
 @heads.register("mlp")
 def _mlp(recipe: MlpHead, inputs: int, outputs: int, dropout: float) -> nn.Module:
     """Linear–GELU–Dropout–Linear."""
-    first, last = nn.Linear(inputs, recipe.hidden), nn.Linear(recipe.hidden, outputs)
+    first, last = Linear(inputs, recipe.hidden), Linear(recipe.hidden, outputs)
     return nn.Sequential(first, nn.GELU(), nn.Dropout(dropout), last)
 
 
@@ -99,7 +100,7 @@ def _bn_mlp(recipe: BatchNormMlpHead, inputs: int, outputs: int, dropout: float)
     batch: momentum 0.1 of TensorFlow is 0.9 of torch.
     """
     norm = BatchNorm(recipe.hidden, momentum=0.9)
-    first, last = nn.Linear(inputs, recipe.hidden), nn.Linear(recipe.hidden, outputs)
+    first, last = Linear(inputs, recipe.hidden), Linear(recipe.hidden, outputs)
     return nn.Sequential(first, norm, nn.ReLU(), nn.Dropout(dropout), last)
 
 

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.products import linear
+
 EPSILON = 1e-3
 STEM, HEAD = 32, 1280
 BLOCKS = (
@@ -85,7 +87,7 @@ class Convolution(nn.Module):
         """A product of matrices: torch's convolution of one pixel is slow to train on a CPU."""
         batch, channels, height, width = images.shape
         pixels = images.permute(0, 2, 3, 1).reshape(-1, channels)
-        found = self._activate(functional.linear(pixels, weight, bias))
+        found = self._activate(linear(pixels, weight, bias))
         return found.view(batch, height, width, -1).permute(0, 3, 1, 2)
 
     def _activate(self, found: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.errors import PolyglanceError
+from polyglance.products import linear
 from polyglance.recipes.schema import ClassesHead, HeadRecipe
 from polyglance.vision.classifier import Classifier
 
@@ -52,7 +53,7 @@ class ClassMixture(nn.Module):
 
     def logits(self, features: Tensor) -> Tensor:
         """Features [n, F] as extracted → [n, C]."""
-        return nn.functional.linear(features, self.weight, self.bias)
+        return linear(features, self.weight, self.bias)
 
     def probabilities(self, features: Tensor) -> Tensor:
         """Features [n, F] as extracted → [n, C]: of the most probable classes, 0 elsewhere.

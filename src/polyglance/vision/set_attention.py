@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from polyglance.products import Linear
+
 REDUCTION = 8
 """Queries and keys have an eighth of a vector's dimension: 256 of 2,048."""
 
@@ -16,8 +18,8 @@ class SetAttention(nn.Module):
     def __init__(self, dim: int) -> None:
         super().__init__()
         narrow = max(dim // REDUCTION, 1)
-        self.queries, self.keys = nn.Linear(dim, narrow), nn.Linear(dim, narrow)
-        self.values = nn.Linear(dim, dim)
+        self.queries, self.keys = Linear(dim, narrow), Linear(dim, narrow)
+        self.values = Linear(dim, dim)
         self.gamma = nn.Parameter(torch.zeros(()))
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from polyglance.pooling import valid
+from polyglance.products import Linear
 from polyglance.recipes.schema import CompatRecipe, SelfAttentionRecipe, TextRecipe
 from polyglance.text.encoders.base import encoders
 
@@ -31,12 +32,12 @@ class SelfAttention(nn.Module):
         self.heads, self.attention_dropout = settings.heads, settings.attention_dropout
         self.padded_length = recipe.max_length if compat.padded_attention else None
         wide = settings.heads * settings.head_dim
-        self.project = nn.Linear(inputs, 3 * wide)
-        self.join = nn.Linear(wide, inputs)
+        self.project = Linear(inputs, 3 * wide)
+        self.join = Linear(wide, inputs)
         self.dropout = nn.Dropout(settings.layer_dropout)
         self.norm = nn.LayerNorm(inputs)
-        self.widen = nn.Linear(inputs, settings.hidden)
-        self.last = nn.Linear(settings.hidden, settings.hidden)
+        self.widen = Linear(inputs, settings.hidden)
+        self.last = Linear(settings.hidden, settings.hidden)
 
     def forward(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Word vectors [U, W], which stand at index [B, T] → states [B, T, D], lengths [B]."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from polyglance.pooling import valid
+from polyglance.products import Linear, linear
 from polyglance.text.embedders.subwords.package import PARTS, ROWS
 
 DIM, CHANNELS, HIDDEN = 512, 256, 320
@@ -50,12 +51,12 @@ class NgramLayers(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         wide = len(WINDOWS) * CHANNELS
-        self.project = nn.Linear(DIM, wide)
+        self.project = Linear(DIM, wide)
         self.norm = nn.LayerNorm(wide, EPSILON)
         self.first = nn.ModuleList(nn.Conv1d(CHANNELS, CHANNELS, size) for size, _ in WINDOWS)
         self.second = nn.ModuleList(nn.Conv1d(CHANNELS, CHANNELS, size) for size, _ in WINDOWS)
         self.last_norm = nn.LayerNorm(DIM + wide, EPSILON)
-        self.last = nn.Linear(DIM + wide, DIM)
+        self.last = Linear(DIM + wide, DIM)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         inside = valid(vectors, lengths).unsqueeze(2)
@@ -72,7 +73,7 @@ class NgramLayers(nn.Module):
         joined = self.last_norm(torch.cat(states, 2)) * inside
         # The linear layer of a sum is the sum of the linear layer: once for a text.
         count = lengths.unsqueeze(1).to(joined.dtype)
-        summed = functional.linear(joined.sum(1), self.last.weight) + count * self.last.bias
+        summed = linear(joined.sum(1), self.last.weight) + count * self.last.bias
         return summed / count.sqrt()
 
 
@@ -88,12 +89,12 @@ class DenseLayers(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first = nn.Linear(DIM, HIDDEN, bias=False)
-        self.second = nn.Linear(HIDDEN, HIDDEN, bias=False)
-        self.around = nn.Linear(DIM, HIDDEN, bias=False)
-        self.third = nn.Linear(HIDDEN, DIM, bias=False)
-        self.last = nn.Linear(DIM, DIM, bias=False)
-        self.last_around = nn.Linear(HIDDEN, DIM, bias=False)
+        self.first = Linear(DIM, HIDDEN, bias=False)
+        self.second = Linear(HIDDEN, HIDDEN, bias=False)
+        self.around = Linear(DIM, HIDDEN, bias=False)
+        self.third = Linear(HIDDEN, DIM, bias=False)
+        self.last = Linear(DIM, DIM, bias=False)
+        self.last_around = Linear(HIDDEN, DIM, bias=False)
 
     def forward(self, states: Tensor) -> Tensor:
         middle = torch.relu(self.around(states) + self.second(torch.relu(self.first(states))))

@@ -9,6 +9,7 @@ from torch.nn import functional
 from polyglance.digest import content_digest
 from polyglance.files import cache_dir
 from polyglance.pooling import valid
+from polyglance.products import Linear
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, SentenceRecipe
 from polyglance.text.embedders.base import Embedder
@@ -46,13 +47,13 @@ class SentenceTower(Tower):
         self.encoder.requires_grad_(settings.train == "all")
         self.encoder.dense.requires_grad_(settings.train != "none")
         self.dropout = nn.Dropout(text.dropout)
-        self.projection = nn.Linear(DIM, self.dim)
+        self.projection = Linear(DIM, self.dim)
         nn.init.eye_(self.projection.weight)
         nn.init.zeros_(self.projection.bias)
         self.word_dropout = nn.Dropout(text.word_dropout)
         hashed = embedder.settings.buckets > 0
         self.words = embedder.layer() if hashed else None
-        self.word_projection = nn.Linear(embedder.settings.word_dim, self.dim) if hashed else None
+        self.word_projection = Linear(embedder.settings.word_dim, self.dim) if hashed else None
         self.frozen: FrozenStates | None = None
         """In a training whose lower layers are not trained, what they give for its texts."""
 

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from polyglance.errors import PolyglanceError
 from polyglance.pooling import build_pooling, valid
+from polyglance.products import Linear
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
 from polyglance.registry import Registry
@@ -84,7 +85,7 @@ class TextTower(Tower):
         self.add_module(self.part, encoder)
         self.pooling = build_pooling(text.pooling, hidden)
         self.dropout = nn.Dropout(text.dropout)
-        self.projection = nn.Linear(hidden, self.dim) if text.projection else nn.Identity()
+        self.projection = Linear(hidden, self.dim) if text.projection else nn.Identity()
         self.added = added
 
     @property

@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from polyglance.pooling import build_pooling
+from polyglance.products import Linear
 from polyglance.recipes.schema import Recipe, TextRecipe
 from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import TextBatch
@@ -20,7 +21,7 @@ class TransformerTower(Tower):
     def __init__(self, recipe: TextRecipe, dim: int) -> None:
         super().__init__(dim)
         self.encoder = load_encoder(encoder_folder(recipe))
-        self.projection = nn.Linear(self.encoder.config.hidden_size, dim)
+        self.projection = Linear(self.encoder.config.hidden_size, dim)
         self.pooling = build_pooling(recipe.pooling, dim)
         self.dropout = nn.Dropout(recipe.dropout)
 

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
+from polyglance.products import Linear, linear
 from polyglance.recurrent import PackedGRU
 from polyglance.text.embedders.characters.alphabet import PAD
 from polyglance.text.embedders.characters.weighted_norm import WeightedBatchNorm
@@ -66,14 +67,14 @@ class _Layer(nn.Module):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        self.linear = nn.Linear(inputs, outputs)
+        self.linear = Linear(inputs, outputs)
         weight_norm(self.linear)
         self.norm = WeightedBatchNorm(outputs)
 
     def forward(self, vectors: Tensor, counts: Tensor | None) -> Tensor:
         """vectors [U, ≤ inputs] → [U, outputs]; inputs that are left out are zeros."""
         weight = self.linear.weight[:, : vectors.shape[1]]
-        return F.leaky_relu(self.norm(F.linear(vectors, weight, self.linear.bias), counts), 0.1)
+        return F.leaky_relu(self.norm(linear(vectors, weight, self.linear.bias), counts), 0.1)
 
 
 class Liwe(CharacterNetwork):

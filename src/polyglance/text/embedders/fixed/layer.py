@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from polyglance.products import Linear
 from polyglance.text.embedders.encoded import FIRST_UNSEEN, Unseen
 from polyglance.text.embedders.layer import UnseenWords, WordLayer, module_name, split_unseen
 
@@ -27,7 +28,7 @@ class TranslatedWords(WordLayer):
         self.numbers = {module_name(code): number for number, code in enumerate(languages)}
         translated = [code for code, one in languages.items() if one]
         self.translators = nn.ModuleDict(
-            {module_name(code): nn.Linear(self.dim, self.dim) for code in translated}
+            {module_name(code): Linear(self.dim, self.dim) for code in translated}
         )
 
     @property

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from polyglance.products import Linear
 from polyglance.text.embedders.encoded import Unseen
 from polyglance.text.embedders.layer import WordLayer, module_name
 from polyglance.text.embedders.universal.layout import Layout
@@ -37,7 +38,7 @@ class UniversalWords(WordLayer):
             }
         )
         self.projections = nn.ModuleDict(
-            {module_name(code): nn.Linear(own_dim, dim) for code in self.ranges}
+            {module_name(code): Linear(own_dim, dim) for code in self.ranges}
         )
         self.latent = nn.Parameter(torch.empty(layout.latent, dim)) if layout.latent else None
         self.mask = nn.Parameter(torch.empty(dim)) if mask else None
