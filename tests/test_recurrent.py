@@ -49,3 +49,40 @@ def test_same_parameters_as_torch() -> None:
         PackedGRU(6, 4, True).state_dict().keys()
         == torch.nn.GRU(6, 4, bidirectional=True).state_dict().keys()
     )
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_large_batches_in_float32_are_as_exact_as_float32(both: bool) -> None:
+    """Of sizes that products are rounded up for, and that oneDNN takes where it is faster."""
+    torch.manual_seed(0)
+    gru = PackedGRU(20, 160, both)
+    lengths = torch.randint(1, 14, (43,))
+    words, index = torch.randn(50, 20, requires_grad=True), torch.randint(0, 47, (43, 13))
+    states, _ = gru.encode(words, index, lengths)
+    weights = torch.randn_like(states)
+    inputs = [words, *gru.parameters()]
+    once, again = (
+        torch.autograd.grad((states * weights).sum(), inputs, retain_graph=True) for _ in range(2)
+    )
+    exact = PackedGRU(20, 160, both).double()
+    exact.load_state_dict(gru.state_dict())
+    wide = words.detach().double().requires_grad_()
+    reference, _ = exact.encode(wide, index, lengths)
+    loss = (reference * weights.double()).sum()
+    torch.testing.assert_close(states.double(), reference, rtol=1e-5, atol=1e-5)
+    for mine, twice, other in zip(
+        once, again, torch.autograd.grad(loss, [wide, *exact.parameters()]), strict=True
+    ):
+        torch.testing.assert_close(mine.double(), other, rtol=1e-4, atol=1e-3)
+        assert torch.equal(mine, twice)
+    assert not once[0][47:].any()  # words that occur nowhere
+
+
+def test_the_average_is_that_of_both_directions() -> None:
+    torch.manual_seed(0)
+    words, index, lengths = torch.randn(9, 6), torch.randint(0, 9, (3, 4)), torch.tensor([4, 1, 3])
+    for hidden in (4, TOGETHER + 1):
+        gru = PackedGRU(6, hidden, True)
+        both, _ = gru.encode(words, index, lengths)
+        mean, _ = gru.encode(words, index, lengths, average=True)
+        torch.testing.assert_close(mean, both.unflatten(1, (2, -1)).mean(1))

@@ -94,22 +94,27 @@ class PackedGRU(nn.GRU):
                 self.register_buffer(name, torch.zeros(3 * hidden_size), persistent=False)
             self._flat_weights = [getattr(self, name) for name in self._flat_weights_names]
 
-    def encode(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Packing]:
+    def encode(
+        self, words: Tensor, index: Tensor, lengths: Tensor, average: bool = False
+    ) -> tuple[Tensor, Packing]:
         """States of all real tokens.
 
         Args:
             words: [U, input] vectors of the distinct words of the batch.
             index: [B, T] which of them stands where; entries past a sentence's length are ignored.
             lengths: [B] at least 1.
+            average: the mean of two directions, not one beside the other.
 
         Returns:
-            states [total, hidden·directions] in the packed order, and that order.
+            states [total, hidden·directions] in the packed order, or [total, hidden], and that
+            order.
         """
         if words.device.type != "cpu":
-            return self._native(words, index, lengths)
+            found, packing = self._native(words, index, lengths)
+            return _join(list(found.chunk(1 + self.bidirectional, 1)), average), packing
         packing = pack(lengths, index.shape[1])
         if self.bidirectional and self.hidden_size <= TOGETHER:
-            return self._together(words, index, lengths, packing), packing
+            return _join(self._together(words, index, lengths, packing), average), packing
         occurrences = index.reshape(-1)[packing.flat]
         suffixes = ["l0", "l0_reverse"] if self.bidirectional else ["l0"]
         states = []
@@ -117,13 +122,15 @@ class PackedGRU(nn.GRU):
             weight, bias = self._recurrent(suffix)
             gates, reverse = self._gates(words, suffix), suffix == "l0_reverse"
             states.append(_run(gates, occurrences, weight, bias, packing, reverse))
-        return torch.cat(states, 1) if len(states) > 1 else states[0], packing
+        return _join(states, average), packing
 
-    def encode_padded(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Packing]:
+    def encode_padded(
+        self, vectors: Tensor, lengths: Tensor, average: bool = False
+    ) -> tuple[Tensor, Packing]:
         """`encode` of sequences [B, T, input] whose vectors all differ."""
         count, width, _ = vectors.shape
         index = torch.arange(count * width, device=vectors.device).view(count, width)
-        return self.encode(vectors.flatten(0, 1), index, lengths.to(vectors.device))
+        return self.encode(vectors.flatten(0, 1), index, lengths.to(vectors.device), average)
 
     def traced(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         """States [B, T, hidden·directions] of sequences [B, T, input], for an export to ONNX.
@@ -159,7 +166,9 @@ class PackedGRU(nn.GRU):
         states, _ = super().forward(PackedSequence(vectors, sizes))
         return states.data, packing
 
-    def _together(self, words: Tensor, index: Tensor, lengths: Tensor, packing: Packing) -> Tensor:
+    def _together(
+        self, words: Tensor, index: Tensor, lengths: Tensor, packing: Packing
+    ) -> list[Tensor]:
         """Both directions in one pass: step t reads token t and the t-th from the end."""
         hidden, tokens = self.hidden_size, index.reshape(-1)
         mirror = mirrored(packing, lengths, index.shape[1])
@@ -176,7 +185,7 @@ class PackedGRU(nn.GRU):
         weight = blocks.view(6 * hidden, 2 * hidden)
         states = _run(_by_gate(gates), None, weight, _by_gate(biases), packing, False)
         forward, backward = states.split(hidden, 1)
-        return torch.cat([forward, backward.index_select(0, mirror)], 1)
+        return [forward, backward.index_select(0, mirror)]
 
     def _gates(self, words: Tensor, suffix: str) -> Tensor:
         """[U, 3H], what the words say to the gates."""
@@ -186,6 +195,13 @@ class PackedGRU(nn.GRU):
     def _recurrent(self, suffix: str) -> tuple[Tensor, Tensor]:
         """[3H, H] and [3H]."""
         return getattr(self, f"weight_hh_{suffix}"), getattr(self, f"bias_hh_{suffix}")
+
+
+def _join(states: list[Tensor], average: bool) -> Tensor:
+    """States [total, H] of each direction → one beside the other, or their mean [total, H]."""
+    if len(states) == 1:
+        return states[0]
+    return (states[0] + states[1]) / 2 if average else torch.cat(states, 1)
 
 
 def _onnx_order(weight: Tensor) -> Tensor:

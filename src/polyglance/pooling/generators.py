@@ -32,8 +32,7 @@ class BiGRU(nn.Module):
         if torch.jit.is_tracing():
             forward, backward = self.gru.traced(codes, lengths).chunk(2, 2)
             return (forward + backward) / 2
-        states, packing = self.gru.encode_padded(codes, lengths)
-        mean = states.unflatten(1, (2, WIDTH)).mean(1)
+        mean, packing = self.gru.encode_padded(codes, lengths, average=True)
         padded = mean.new_zeros(codes.shape[0] * codes.shape[1], WIDTH)
         return padded.index_copy(0, packing.flat, mean).view(*codes.shape[:2], WIDTH)
 

@@ -42,8 +42,6 @@ class GruEncoder(PackedGRU):
             both = self.traced(words[index], steps)
             halves = both.chunk(2, 2) if self.average else [both]
             return torch.stack(list(halves)).mean(0), lengths
-        states, packing = self.encode(words, index, steps)
-        if self.average:
-            states = states.unflatten(1, (2, -1)).mean(1)
+        states, packing = self.encode(words, index, steps, self.average)
         padded = states.new_zeros(index.numel(), states.shape[1])
         return padded.index_copy(0, packing.flat, states).view(*index.shape, -1), lengths
