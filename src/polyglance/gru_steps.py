@@ -164,17 +164,12 @@ def _forward(
         candidate[:known].addcmul_(reset[:known], said[:, 2 * hidden :])
     if known < len(gates):
         candidate[known:].addcmul_(reset[known:], bias[2 * hidden :])
-    _tanh(candidate)
+    candidate.tanh_()
     if said is not None:
         torch.lerp(candidate[:known], before, update[:known], out=states[:known])
     if known < len(gates):
         new = candidate[known:]
         torch.addcmul(new, new, update[known:], value=-1, out=states[known:])
-
-
-def _tanh(values: Tensor) -> None:
-    """tanh x = 2 σ(2x) − 1, in place: torch's own takes several times as long."""
-    values.mul_(2).sigmoid_().mul_(2).sub_(1)
 
 
 def _backward(
