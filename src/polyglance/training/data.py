@@ -20,7 +20,7 @@ from polyglance.recipes.schema.recipe import IN_PIECES
 from polyglance.text.embedders import TrainingTexts, build_embedder, embedders
 from polyglance.text.embedders.base import AssignTokens
 from polyglance.text.embedders.encoded import Unseen
-from polyglance.text.tokenizers import read_words
+from polyglance.text.tokenizers import KeptTokens, read_words
 from polyglance.training.beside import Beside, build_beside, open_beside
 from polyglance.training.classes import start_classes
 from polyglance.training.conditions import select_captions
@@ -114,7 +114,7 @@ def prepare(
         dataset: with the recipe's training split.
         start: how the model comes about.
         assign_tokens: how latent tokens are learned, for the embedders that have them.
-        cache: where features and word vectors are kept.
+        cache: where features, tokens and word vectors are kept.
         show_progress: None shows bars on a terminal where it takes long.
         device: where the model is brought.
     """
@@ -135,7 +135,9 @@ def prepare(
         table = table.join(tuples.table(len(part)))
     if show_progress is not False:
         tell_problems(features, part)
-    texts, words = read_words(recipe.text, table.texts, table.languages, show_progress)
+    texts, words = read_words(
+        recipe.text, table.texts, table.languages, show_progress, KeptTokens(cache)
+    )
     _check_words(words, table, part)
     built_from = TrainingTexts(table, words, dataset, cache, show_progress, assign_tokens)
     started = start(recipe, built_from, features.dim)

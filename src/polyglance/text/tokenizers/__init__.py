@@ -8,8 +8,10 @@ from polyglance.text.tokenizers.base import (
     tokenize_many,
     tokenizers,
 )
+from polyglance.text.tokenizers.kept import KeptTokens
 
 __all__ = [
+    "KeptTokens",
     "Tokenizer",
     "get_tokenizer",
     "papers",

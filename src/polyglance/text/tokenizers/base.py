@@ -1,7 +1,7 @@
 """Tokenizers by name. `words` is the default; the others serve fidelity to the papers."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.progress import shown, track
 from polyglance.recipes.schema import TextRecipe
 from polyglance.registry import Registry
+from polyglance.text.tokenizers.kept import KeptTokens, Text, settings_of
 from polyglance.text.tokenizers.romanise import romanise
 
 Languages = Sequence[str] | str | None
@@ -59,6 +60,7 @@ def tokenize_many(
     languages: Languages = None,
     tokenizer: str = "words",
     show_progress: bool | None = None,
+    kept: KeptTokens | None = None,
 ) -> list[list[str]]:
     """Tokens of every text.
 
@@ -67,25 +69,40 @@ def tokenize_many(
         languages: one code for all, one per text, or None.
         tokenizer: its name.
         show_progress: whether a progress bar is shown; by default for many texts.
+        kept: where tokens are looked up and kept; None does neither.
     """
-    get_tokenizer(tokenizer)
-    pairs = _pairs(texts, languages, "tokenizing", show_progress)
-    return [list(_tokens(tokenizer, text, code)) for text, code in pairs]
+    tool = get_tokenizer(tokenizer)
+
+    def compute(pairs: Iterable[Text]) -> Iterator[Sequence[str]]:
+        for text, code in _shown(pairs, "tokenizing", show_progress):
+            yield _tokens(tokenizer, text, code)
+
+    pairs = list(zip(texts, codes_of(languages, len(texts)), strict=True))
+    return _looked_up(kept, settings_of(type(tool).__module__, tokenizer), pairs, compute)
 
 
-def _pairs(
-    texts: Sequence[str], languages: Languages, doing: str, show: bool | None
-) -> Iterable[tuple[str, str | None]]:
+def _looked_up(
+    kept: KeptTokens | None,
+    settings: str | None,
+    pairs: Sequence[Text],
+    compute: Callable[[Iterable[Text]], Iterable[Sequence[str]]],
+) -> list[list[str]]:
+    if kept is None or settings is None:
+        return [list(tokens) for tokens in compute(pairs)]
+    return kept.get(settings, pairs, compute)
+
+
+def _shown(pairs: Iterable[Text], doing: str, show: bool | None) -> Iterable[Text]:
     """Texts with their languages, and a progress bar where there are many."""
-    pairs = zip(texts, codes_of(languages, len(texts)), strict=True)
-    if not shown(show, len(texts), SHOW_PROGRESS_FROM):
-        return pairs
-    return track(pairs, doing, len(texts), "captions")
+    every = list(pairs)
+    if not shown(show, len(every), SHOW_PROGRESS_FROM):
+        return every
+    return track(every, doing, len(every), "captions")
 
 
 @lru_cache(maxsize=200_000)
 def _tokens(tokenizer: str, text: str, language: str | None) -> tuple[str, ...]:
-    """Kept, because the runs of a study read the same captions again and again."""
+    """Kept in memory, because a run reads the same captions again and again."""
     return tuple(sys.intern(token) for token in get_tokenizer(tokenizer).tokenize(text, language))
 
 
@@ -103,6 +120,7 @@ def read_words(
     texts: Sequence[str],
     languages: Languages = None,
     show_progress: bool | None = None,
+    kept: KeptTokens | None = None,
 ) -> tuple[Sequence[str], list[list[str]]]:
     """The texts, romanised where the recipe asks for it, and the words of each.
 
@@ -111,8 +129,20 @@ def read_words(
         texts: as they are written.
         languages: one code for all, one per text, or None.
         show_progress: whether a progress bar is shown; by default for many texts.
+        kept: where what was read before is looked up and kept; None does neither.
     """
     if recipe.romanise:
-        pairs = _pairs(texts, languages, "romanising", show_progress)
-        texts = [romanise(text, code) for text, code in pairs]
-    return texts, tokenize_many(texts, languages, recipe.tokenizer, show_progress)
+        texts = _romanised(texts, languages, show_progress, kept)
+    return texts, tokenize_many(texts, languages, recipe.tokenizer, show_progress, kept)
+
+
+def _romanised(
+    texts: Sequence[str], languages: Languages, show: bool | None, kept: KeptTokens | None
+) -> list[str]:
+    def compute(pairs: Iterable[Text]) -> Iterator[Sequence[str]]:
+        for text, code in _shown(pairs, "romanising", show):
+            yield [found] if (found := romanise(text, code)) else []
+
+    pairs = list(zip(texts, codes_of(languages, len(texts)), strict=True))
+    found = _looked_up(kept, settings_of(romanise.__module__, "romanised"), pairs, compute)
+    return ["".join(text) for text in found]
