@@ -13,7 +13,6 @@ from polyglance.data.images import list_images, read_image
 from polyglance.files import cache_dir
 from polyglance.vision.backbones import DEFAULT, backbones
 from polyglance.vision.lite import LiteBackbone
-from polyglance.vision.preprocess import preprocess
 
 
 def rate(backbone: LiteBackbone, pixels: np.ndarray, batch_size: int) -> tuple[float, np.ndarray]:
@@ -38,7 +37,7 @@ def main() -> None:
     how = lite.preprocessing
     paths = list_images(options.folder)[: options.images]
     started = time.perf_counter()
-    pixels = np.stack([preprocess(read_image(p, how.size), how) for p in paths])
+    pixels = np.stack([how.apply(read_image(p, how.size)) for p in paths])
     decoding = len(paths) / (time.perf_counter() - started)
     engines = {name: LiteBackbone(lite, cache_dir(), name) for name in ("torch", "auto")}
     torch_rate, reference = rate(engines["torch"], pixels, options.batch_size)

@@ -13,6 +13,8 @@ from pathlib import Path
 from polyglance.errors import PolyglanceError
 
 VARIABLE = "POLYGLANCE_TRUST"
+OWN = "onnx:base@"
+"""Image networks of the package's own model, whose digest is checked."""
 REMEDY = f"if you trust the model, write 'polyglance --trust …' or set {VARIABLE}=1"
 _TRUSTING: ContextVar[bool] = ContextVar("trusting", default=False)
 
@@ -62,7 +64,7 @@ def refuse_foreign_feature(feature: str, where: str) -> None:
         feature: of a model's recipe, such as `timm:resnet50@weights.pth/global`.
         where: the file that names it, for the error.
     """
-    if ":" in feature and not trusted():
+    if ":" in feature and not feature.startswith(OWN) and not trusted():
         raise PolyglanceError(
             f"{where}: the image features are '{feature}', a network that is downloaded or read "
             f"from outside the model's folder; {REMEDY}"

@@ -1,12 +1,13 @@
 """Pictures through an exported image network and tower."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from polyglance.errors import ImageProblem, UnreadableImageWarning
+from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.runtime import ExportedModel, export_model, load
@@ -46,6 +47,22 @@ def test_the_same_embeddings(pair: Pair) -> None:
     found = other.encode_images(pictures(), show_progress=False)
     assert found.shape == (3, 16)
     assert np.abs(found - expected).max() <= 1e-5
+
+
+def test_the_whole_beside_the_centre(pair: Pair, tmp_path: Path) -> None:
+    model, other, cache = pair
+    if "set" in other.manifest.images:
+        with pytest.raises(PolyglanceError, match="one vector"):
+            export_model(model, tmp_path / "out", cache=cache, whole=True)
+        return
+    export_model(model, tmp_path / "out", cache=cache, whole=True)
+    whole = load(tmp_path / "out")
+    how = other.images.preprocessing
+    parts = [np.stack([replace(how, squash=on).apply(p) for p in pictures()]) for on in (0, 1)]
+    features = np.mean([other.images._features(pixels) for pixels in parts], 0)
+    found = whole.encode_images(pictures(), show_progress=False)
+    np.testing.assert_allclose(found, other.encode_features(features[:, 0]), atol=1e-5)
+    assert np.abs(found - other.encode_images(pictures(), show_progress=False)).max() > 1e-3
 
 
 def test_unreadable_pictures(pair: Pair, tmp_path: Path) -> None:

@@ -25,12 +25,12 @@ def sentence_recipe(*overrides: str) -> Recipe:
     return load_recipe("sentence-nce", parse_overrides([*TOY, *overrides]))
 
 
-def sentence_model(*overrides: str) -> Model:
+def sentence_model(*overrides: str, feature_dim: int = 16) -> Model:
     """A model of random weights, which are not the package's."""
     recipe = sentence_recipe(*overrides)
     torch.manual_seed(0)
     embedder = SubwordEmbedder(recipe, Pieces.read(write_vocabulary(LETTERS), "letters"))
-    made = Model(recipe, embedder, 16, ["de", "en"])
+    made = Model(recipe, embedder, feature_dim, ["de", "en"])
     table = made.network.text.encoder.pieces
     table.rows.random_(0, 255)
     table.scale.fill_(0.01)

@@ -15,14 +15,13 @@ from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.vision import extract_many, load_features, read_image
 from polyglance.vision.backbones import BackboneOutput
 from polyglance.vision.extract import extract, shape_as
-from polyglance.vision.preprocess import preprocess
 from polyglance.vision.store import FeatureStore
 from tests.conftest import write_toy
 
 
 def expected_global(backbone, paths):
     how = backbone.preprocessing
-    return backbone(np.stack([preprocess(read_image(path), how) for path in paths])).pooled
+    return backbone(np.stack([how.apply(read_image(path)) for path in paths])).pooled
 
 
 def test_vectors_are_in_the_order_asked_for(blocks, pictures, tmp_path):

@@ -4,14 +4,14 @@ from PIL import Image
 
 from polyglance.recipes.schema import BackboneRecipe
 from polyglance.vision.image_files import ImageFiles, ahead, check_files, crop_box, glance, look
-from polyglance.vision.preprocess import Preprocessing, preprocess
+from polyglance.vision.preprocess import Preprocessing
 
 HOW = Preprocessing(16, 0.8, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
 
 
 def test_an_image_is_seen_as_features_see_it(pictures):
     with Image.open(pictures[0]) as image:
-        expected = preprocess(image.convert("RGB"), HOW)
+        expected = HOW.apply(image.convert("RGB"))
     np.testing.assert_array_equal(look(pictures[0], HOW).transpose(2, 0, 1), expected)
 
 

@@ -37,6 +37,16 @@ def test_features_are_mean_cells_or_a_smaller_grid():
     assert larger.shape == (1, 256, 1280)
 
 
+def test_of_several_parts_the_mean_counts():
+    found, parts = network("efficientnet-lite0/global", whole=True, chunk=3), seen(8)
+    assert found.preprocessing.shape == (2, 3, 64, 64)
+    (mean,) = found(parts.unflatten(0, (4, 2)))
+    (each,) = found(parts)
+    torch.testing.assert_close(mean, each.unflatten(0, (4, 2)).mean(1))
+    with pytest.raises(ValueError, match=r"backbone\.whole takes the mean"):
+        network("efficientnet-lite0/grid", whole=True)
+
+
 def test_pixels_are_standardised_as_the_network_wants_them():
     found = network("efficientnet-lite0/global")
     images = seen()

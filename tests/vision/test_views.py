@@ -51,6 +51,17 @@ def test_the_rest_of_the_network_makes_the_same_of_a_kept_view(pictures, tmp_pat
     assert not torch.allclose(expected[0][2], expected[0][3], atol=0.1)
 
 
+def test_the_first_views_are_those_of_evaluation(pictures, tmp_path):
+    found = network(pretrained=True, whole=True, views=3)
+    kept = Views(found, files(found, pictures, tmp_path / "cache"), seed=7)
+    kept.keep([5])
+    rows = np.array([1, 1])
+    parts = found.shaped(found.grid(kept.read(5, rows, np.array([0, 1])), 5))[0]
+    (mean,) = found(torch.from_numpy(look(pictures[1], kept.files.how)[None]))
+    torch.testing.assert_close(parts.mean(0), mean[0], rtol=2e-2, atol=2e-2)
+    assert not torch.allclose(parts[0], parts[1], atol=1e-3)
+
+
 def test_views_are_computed_once(pictures, tmp_path, monkeypatch):
     found = network()
     given = files(found, pictures, tmp_path / "cache")

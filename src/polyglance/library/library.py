@@ -176,7 +176,7 @@ def load_encoder(model: Any) -> tuple[Any, str]:
     None is the model that the package carries, whose folder is "".
     """
     from polyglance.runtime import load, shipped
-    from polyglance.runtime.places import PLACE
+    from polyglance.shipped import PLACE
 
     given = shipped() if model is None else model
     found = load(given) if isinstance(given, str | Path) else given

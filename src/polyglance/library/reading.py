@@ -29,8 +29,12 @@ class Preparing(Protocol):
     def short_side(self) -> int:
         """Pixels of the shorter side before anything is cut off."""
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the input of an image."""
+
     def apply(self, image: Image.Image) -> np.ndarray:
-        """The input, float32 [3, size, size]."""
+        """The input, float32 of `shape`."""
 
 
 @dataclass(frozen=True, slots=True)

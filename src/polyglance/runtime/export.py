@@ -1,6 +1,7 @@
 """A trained two-tower model written as ONNX, to be run without torch."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 
 import torch
@@ -40,6 +41,7 @@ from polyglance.vision.backbones import backbones
 from polyglance.vision.features import parse_feature
 from polyglance.vision.image_network import ImageNetwork
 from polyglance.vision.lite import TOLERANCE, LiteBackbone
+from polyglance.vision.onnx_network import FAMILY, SETTINGS, open_onnx
 from polyglance.vision.preprocess import Preprocessing
 
 SHAPES = ((3, 4), (5, 7), (1, 1))
@@ -55,6 +57,7 @@ def export_model(
     table_bits: Bits | None = None,
     pieces: int | None = None,
     texts: Iterable[str] = (),
+    whole: bool = False,
 ) -> Manifest:
     """Write a model as ONNX: what `polyglance.runtime.load` reads.
 
@@ -72,6 +75,8 @@ def export_model(
         pieces: of a sentence encoder, the most probable ones that are kept, beside characters and
             those that `texts` use; None keeps all that the model reads.
         texts: see `pieces`.
+        whole: whether the exported model sees the whole image, squashed, beside its centre, and
+            takes the mean of both vectors: better, in twice the time.
     """
     target = Path(out)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -98,6 +103,10 @@ def export_model(
             files[""] = writer.sentence(network, sentence, embedder, bits)
         images = writer.images(model, network)
         prepared, reason = writer.image_network(model, cache_dir(cache))
+        if whole:
+            prepared = _with_whole(model, prepared)
+        if prepared is not None:
+            write_json(folder / SETTINGS, prepared.model_dump(mode="json"))
         embedder.portable().save(folder / EMBEDDER)
         manifest = Manifest(
             version=__version__,
@@ -209,10 +218,14 @@ class _Writer:
         if feature.startswith("imported/"):
             return None, f"its features, '{feature}', are not computed from pictures"
         extractor, form = parse_feature(feature)
-        if extractor not in backbones:
-            return None, f"'{extractor}' is another package's network, and is not exported"
         if form.startswith("tencrop"):
             return None, f"'{feature}' is of ten crops, and is not exported"
+        if extractor.startswith(f"{FAMILY}:"):
+            exported = open_onnx(extractor.removeprefix(f"{FAMILY}:"))
+            (self.folder / BACKBONE).write_bytes(exported.to_onnx())  # stored in few bits already
+            return _preparation(exported.preprocessing), ""
+        if extractor not in backbones:
+            return None, f"'{extractor}' is another package's network, and is not exported"
         network = LiteBackbone(backbones.get(extractor), cache)
         self._write(BACKBONE, network.to_onnx())
         return _preparation(network.preprocessing), ""
@@ -232,7 +245,21 @@ class _Writer:
 
 
 def _preparation(how: Preprocessing) -> Preparation:
-    return Preparation(**{name: getattr(how, name) for name in Preparation.model_fields})
+    given = {field.name: getattr(how, field.name) for field in fields(Preprocessing)}
+    return Preparation(**given, whole=how.whole)
+
+
+def _with_whole(model: Model, prepared: Preparation | None) -> Preparation:
+    if (
+        prepared is None
+        or prepared.squash
+        or parse_feature(model.recipe.image.feature)[1] != "global"
+    ):
+        raise PolyglanceError(
+            f"'{model.recipe.name}' has image.feature={model.recipe.image.feature}: only a network "
+            "that makes one vector of the centre of an image can see the whole beside it"
+        )
+    return prepared.model_copy(update={"whole": True})
 
 
 def _check_words(model: Model, table_bits: Bits | None, pieces: int | None) -> None:

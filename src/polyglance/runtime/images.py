@@ -79,7 +79,7 @@ class ImageSide:
                 f"this model was exported without its image network: "
                 f"{self.manifest.without_backbone}; give features to encode_features"
             )
-        return Preprocessing(**self.manifest.preparation.model_dump())
+        return self.manifest.preparation.preprocessing()
 
     def _batch(
         self, found: list[np.ndarray | ImageProblem], paths: Sequence[Path]
@@ -94,7 +94,11 @@ class ImageSide:
             yield result
 
     def embed_pixels(self, pixels: np.ndarray) -> list[np.ndarray | None]:
-        """Embeddings [D] of prepared pictures [b, 3, size, size]; None where one has none."""
+        """Embeddings [D] of prepared pictures [b, …]; None where one has none.
+
+        Args:
+            pixels: each as `Preprocessing.apply` makes it, or one part [3, size, size] of each.
+        """
         features = self._features(pixels)
         fit = (np.abs(features) <= LARGEST).all((1, 2))
         sets = np.where(fit[:, None, None], features, 0)
@@ -105,10 +109,15 @@ class ImageSide:
         return [row if good else None for row, good in zip(found, fit, strict=True)]
 
     def _features(self, pixels: np.ndarray) -> np.ndarray:
-        """[b, 3, size, size] → [b, K, F], of global features with K of 1."""
-        grid = self.backbone(pixels=pixels)  # [b, dim, side, side]
+        """[b, 3, size, size] or [b, V, 3, size, size] → [b, K, F], of global features K is 1."""
+        flat = pixels.reshape(-1, *pixels.shape[-3:])
+        parts = [self.backbone(pixels=flat[at : at + BATCH]) for at in range(0, len(flat), BATCH)]
+        grid = np.concatenate(parts)  # [b·V, F, side, side]
         output = BackboneOutput(grid.mean((2, 3)), grid.transpose(0, 2, 3, 1))
-        return shape_as(output, parse_feature(self.manifest.feature)[1])
+        found = shape_as(output, parse_feature(self.manifest.feature)[1])
+        if pixels.ndim == 4:
+            return found
+        return found.reshape(*pixels.shape[:2], *found.shape[1:]).mean(1)
 
 
 def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:

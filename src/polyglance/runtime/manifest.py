@@ -9,6 +9,7 @@ from polyglance.digest import file_digest, json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.files import has_file, read_json, refuse_pipes
 from polyglance.trust import refuse_links
+from polyglance.vision.preprocess import CentreAndWhole, Preprocessing
 
 FILE, EMBEDDER, BACKBONE = "manifest.json", "embedder", "backbone.onnx"
 FORMAT = 1
@@ -58,6 +59,12 @@ class Preparation(_Part):
     std: tuple[float, float, float]
     interpolation: Literal["bicubic", "bilinear", "nearest", "lanczos"]
     squash: bool
+    whole: bool = False
+
+    def preprocessing(self) -> Preprocessing:
+        """The same as the vision package has it."""
+        kind = CentreAndWhole if self.whole else Preprocessing
+        return kind(**self.model_dump(exclude={"whole"}))
 
 
 class Manifest(_Part):

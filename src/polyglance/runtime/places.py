@@ -1,6 +1,5 @@
 """The model that the package carries, and opening whatever a model's place holds."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,24 +8,22 @@ from polyglance.errors import PolyglanceError, needed_by
 from polyglance.files import has_file
 from polyglance.runtime.manifest import EMBEDDER, is_exported
 from polyglance.runtime.model import ExportedModel, load
+from polyglance.shipped import PLACE, VARIABLE, shipped_folder
 
 if TYPE_CHECKING:
     from polyglance.models import Model
 
-VARIABLE = "POLYGLANCE_MODEL"
-"""Environment variable with the place of the model that is used where none is named."""
 RUN = "model.json"
 """What a run's folder has, as `models.folder.CONFIG`, which needs torch."""
-PLACE = Path(__file__).parents[1] / "base"
-"""Where the package has its model: what `polyglance export` wrote."""
 
 
 def shipped() -> Path:
     """The folder of the model that is used where none is named."""
-    if named := os.environ.get(VARIABLE):
-        if not Path(named).is_dir():
-            raise PolyglanceError(f"{VARIABLE}={named}: no such folder of a model")
-        return Path(named)
+    folder = shipped_folder()
+    if folder != PLACE:
+        if not folder.is_dir():
+            raise PolyglanceError(f"{VARIABLE}={folder}: no such folder of a model")
+        return folder
     if not is_exported(PLACE):
         raise PolyglanceError(
             "this copy of polyglance carries no model; name one with --model, or its folder in "

@@ -8,11 +8,15 @@ from torch import Tensor
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
+from polyglance.recipes import check_recipe
+from polyglance.recipes.schema import Recipe
 from polyglance.runtime.initializers import Sizes, graph_weights
-from polyglance.runtime.manifest import FILE, SentenceFiles
+from polyglance.runtime.manifest import FILE, Manifest, SentenceFiles
 from polyglance.runtime.model import ExportedModel, load
 from polyglance.runtime.sentence import SentenceSide
 from polyglance.text.encoders import SentenceTower
+from polyglance.vision.features import parse_feature
+from polyglance.vision.onnx_network import network_name
 
 LEVELS = 255
 SHARED = 0.1
@@ -38,10 +42,9 @@ def restore(folder: str | Path) -> Model:
         kind = source.recipe.text.encoder.kind
         raise _lost(source, f"an export of text.encoder.kind={kind} has not all of its weights")
     manifest = source.manifest
-    if manifest.sees:
-        raise _lost(source, "the image network that it was trained with is stored folded")
+    recipe = restored_recipe(source.folder, manifest)
     model = Model(
-        source.recipe, source.embedder, manifest.feature_dim, manifest.languages, manifest.drawings
+        recipe, source.embedder, manifest.feature_dim, manifest.languages, manifest.drawings
     )
     wanted = model.network.state_dict()
     sizes: Sizes = {name: tuple(value.shape) for name, value in wanted.items()}
@@ -56,6 +59,25 @@ def restore(folder: str | Path) -> Model:
     model.network.load_state_dict(found)
     _compare(source, model)
     return model
+
+
+def restored_recipe(folder: Path, manifest: Manifest) -> Recipe:
+    """The recipe of an exported model, as the model is trained on.
+
+    An image network that was trained in the tower, or sees images in another way than when it
+    was trained, is taken from the export, frozen.
+
+    Args:
+        folder: of the exported model.
+        manifest: what it holds.
+    """
+    recipe = check_recipe(manifest.recipe, str(folder / FILE))
+    prepared = manifest.preparation
+    if prepared is None or not (manifest.sees or prepared.whole):
+        return recipe
+    form = parse_feature(recipe.image.feature)[1]
+    changed = {"backbone": None, "feature": f"{network_name(folder)}/{form}"}
+    return recipe.model_copy(update={"image": recipe.image.model_copy(update=changed)})
 
 
 def _tables(side: SentenceSide, model: Model) -> dict[str, Tensor]:

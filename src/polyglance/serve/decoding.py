@@ -42,7 +42,7 @@ class Decoder:
         self._pipe: Connection | None = None
 
     def __call__(self, data: bytes) -> np.ndarray:
-        """The input, float32 [3, size, size]."""
+        """The input, float32 of the shape that the model wants."""
         if not self._places.acquire(blocking=False):
             raise Problem(503, "too many pictures come at once; try again in a while")
         try:
@@ -53,8 +53,7 @@ class Decoder:
         status, body = int(answer[:3]), answer[3:]
         if status != 200:
             raise Problem(status, body.decode("utf-8", "replace"))
-        side = round((len(body) / 12) ** 0.5)
-        return np.frombuffer(body, np.float32).reshape(3, side, side)
+        return np.frombuffer(body, np.float32).reshape(self.how.shape)
 
     def _ask(self, data: bytes) -> bytes:
         pipe = self._running()
@@ -130,7 +129,7 @@ def _limit(memory: int) -> None:
 
 
 def decode(data: bytes, how: "Preparing") -> np.ndarray:
-    """The model's input, float32 [3, size, size], of a picture's bytes; in this process."""
+    """The model's input, float32, of a picture's bytes; in this process."""
     try:
         with open_image(_NAME, io.BytesIO(data)) as image:
             width, height = image.size

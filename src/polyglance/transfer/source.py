@@ -10,8 +10,9 @@ from polyglance.recipes.schema import Recipe, TransferRecipe
 from polyglance.registry import nearest
 from polyglance.runtime.manifest import is_exported
 from polyglance.runtime.places import shipped
+from polyglance.shipped import BASE
 
-RUN, BASE = "run:", "base"
+RUN = "run:"
 SECTIONS = ("text", "image", "joint")
 """In which a model and its source are alike."""
 FREE = {

@@ -8,7 +8,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.files import has_file
 from polyglance.models import Model
 from polyglance.models.folder import CONFIG, read_config
-from polyglance.recipes import change_recipe, check_recipe
+from polyglance.recipes import change_recipe
 from polyglance.recipes.load import Changes
 from polyglance.recipes.schema import (
     CosineSchedule,
@@ -19,7 +19,9 @@ from polyglance.recipes.schema import (
 )
 from polyglance.recipes.schema.recipe import IN_PIECES
 from polyglance.runtime.manifest import FILE, is_exported, read_manifest
-from polyglance.transfer.source import BASE, copy_weights, source_folder
+from polyglance.runtime.restore import restored_recipe
+from polyglance.shipped import BASE
+from polyglance.transfer.source import copy_weights, source_folder
 
 RATE = 0.1
 """Share of the source's learning rate."""
@@ -76,9 +78,9 @@ def tuning_recipe(source: str | Path, overrides: Changes | Iterable[Changes] = (
 
 
 def source_recipe(folder: Path) -> Recipe:
-    """The recipe of a run or of an exported model."""
+    """The recipe of a run or of an exported model, as the model is trained on."""
     if is_exported(folder):
-        return check_recipe(read_manifest(folder).recipe, str(folder / FILE))
+        return restored_recipe(folder, read_manifest(folder))
     if not has_file(folder / CONFIG):
         raise PolyglanceError(f"{folder}: not a model, it has neither {CONFIG} nor {FILE}")
     return read_config(folder)[0]

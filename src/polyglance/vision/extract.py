@@ -313,15 +313,16 @@ def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
 def open_backbone(name: str, cache: Path) -> Backbone:
     """The network called `name`.
 
-    Names are the registered ones, `timm:NAME[@weights file]`, `torchvision:NAME[@weights file]`
-    and `transformers:FOLDER`. Converted networks are kept below `cache`.
+    Names are the registered ones, `timm:NAME[@weights file]`, `torchvision:NAME[@weights file]`,
+    `transformers:FOLDER`, and `onnx:base@DIGEST` or `onnx:FILE@DIGEST` for the network of an
+    exported model. Converted networks are kept below `cache`.
     """
     family, colon, rest = name.partition(":")
     if not colon:
         from polyglance.vision.lite import LiteBackbone
 
         return LiteBackbone(backbones.get(name), cache)
-    from polyglance.vision import external  # noqa: F401  (registers the families)
+    from polyglance.vision import external, onnx_network  # noqa: F401  (register the families)
 
     if not rest:
         raise PolyglanceError(f"backbone '{name}': name a network after the colon")

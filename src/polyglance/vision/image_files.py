@@ -16,7 +16,7 @@ from polyglance.data.images import content_key, reading
 from polyglance.errors import ImageProblem
 from polyglance.progress import Bar
 from polyglance.recipes.schema import BackboneRecipe
-from polyglance.vision.preprocess import Preprocessing, cut_out
+from polyglance.vision.preprocess import Preprocessing
 from polyglance.vision.store import Form
 
 SMALL = 32
@@ -77,7 +77,7 @@ class ImageFiles:
         return content_key(self.paths[row])
 
     def batches(self, rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
-        """What the network sees of the images at `rows`, uint8 [size, S, S, 3] at a time."""
+        """What the network sees of the images at `rows`, as `look`, [size, …] at a time."""
         seen: list[np.ndarray] = []
         paths = [self.paths[row] for row in rows]
         for pixels in ahead(paths, lambda path: look(path, self.how), 2 * size):
@@ -90,9 +90,10 @@ class ImageFiles:
 
 
 def look(path: Path, how: Preprocessing) -> np.ndarray:
-    """What a network sees of an image in evaluation, uint8 [S, S, 3]."""
+    """What a network sees of an image in evaluation, uint8 [V, S, S, 3]; of one part [S, S, 3]."""
     with reading(path, how.short_side) as image:
-        return np.asarray(cut_out(image, how), np.uint8)
+        found = np.stack([np.asarray(part, np.uint8) for part in how.parts(image)])
+    return found[0] if how.seen == 1 else found
 
 
 def glance(

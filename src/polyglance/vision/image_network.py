@@ -13,7 +13,7 @@ from polyglance.recipes.schema import BackboneRecipe, ImageRecipe, Recipe
 from polyglance.vision.architectures import architecture, norms, published_preprocessing
 from polyglance.vision.features import parse_feature
 from polyglance.vision.image_files import ImageFiles
-from polyglance.vision.preprocess import Preprocessing
+from polyglance.vision.preprocess import CentreAndWhole, Preprocessing
 
 FIELDS = ("input_size", "crop", "mean", "std", "interpolation")
 """Of a recipe's backbone: what a network's preprocessing may be told."""
@@ -81,9 +81,16 @@ class ImageNetwork(nn.Module):
         return super().train(False)
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        """uint8 [B, S, S, 3] → ([B, F],), or ([B, K, F], lengths [B]) of a grid."""
-        size = self.settings.chunk or max(1, len(images))
-        return self.shaped(torch.cat([self._part(part) for part in images.split(size)]))
+        """uint8 [B, S, S, 3] → ([B, F],), or ([B, K, F], lengths [B]) of a grid.
+
+        Images may have several parts, [B, V, S, S, 3]: the mean of their vectors counts.
+        """
+        flat = images.flatten(0, -4)
+        size = self.settings.chunk or max(1, len(flat))
+        found = self.shaped(torch.cat([self._part(part) for part in flat.split(size)]))
+        if images.dim() == 4:
+            return found
+        return (found[0].unflatten(0, images.shape[:2]).mean(1),)
 
     def shaped(self, grid: Tensor) -> tuple[Tensor, ...]:
         """A grid [B, F, h, w] as the feature's form has it."""
@@ -190,7 +197,8 @@ def preprocessing_of(settings: BackboneRecipe, name: str) -> Preprocessing:
             field: getattr(own, PUBLISHED.get(field, field)) if value is None else value
             for field, value in given.items()
         }
-    return Preprocessing(size=given.pop("input_size"), squash=settings.squash, **given)
+    kind = CentreAndWhole if settings.whole else Preprocessing
+    return kind(size=given.pop("input_size"), squash=settings.squash, **given)
 
 
 def resolved(recipe: Recipe) -> Recipe:

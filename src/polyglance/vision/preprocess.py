@@ -1,7 +1,7 @@
 """From an RGB image to the input a network expects."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from PIL import Image
@@ -26,26 +26,52 @@ class Preprocessing:
     interpolation: Literal["bicubic", "bilinear", "nearest", "lanczos"] = "bicubic"
     squash: bool = False
 
+    seen: ClassVar[int] = 1
+    """Parts of an image that the network sees; its features are the mean of theirs."""
+    whole: ClassVar[bool] = False
+    """Whether one of several parts is the whole image."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the network's input of an image: [3, size, size], or [seen, 3, size, size]."""
+        one = (3, self.size, self.size)
+        return one if self.seen == 1 else (self.seen, *one)
+
     @property
     def short_side(self) -> int:
         """Pixels of an image's short side before anything is cut out."""
         return round(self.size / self.crop)
 
+    def parts(self, image: Image.Image) -> list[Image.Image]:
+        """What the network sees of an RGB image, each size × size."""
+        if self.squash:
+            return [squashed(image, self)]
+        return [_centre(resize_short_side(image, self), self.size, self.size)]
+
     def apply(self, image: Image.Image) -> np.ndarray:
-        """The network's input of an RGB image, float32 [3, size, size]."""
-        return preprocess(image, self)
+        """The network's input of an RGB image, float32 of `shape`."""
+        found = np.stack([to_pixels(part, self) for part in self.parts(image)])
+        return found.reshape(self.shape)
 
 
-def preprocess(image: Image.Image, how: Preprocessing) -> np.ndarray:
-    """The network's input, float32 [3, size, size], of an RGB image."""
-    return to_pixels(cut_out(image, how), how)
+@dataclass(frozen=True, slots=True)
+class CentreAndWhole(Preprocessing):
+    """The centre of an image, and beside it the whole image squashed to size × size.
+
+    The centre keeps proportions and details, the whole what lies at the ends.
+    """
+
+    seen: ClassVar[int] = 2
+    whole: ClassVar[bool] = True
+
+    def parts(self, image: Image.Image) -> list[Image.Image]:
+        """The centre, then the whole."""
+        return [*Preprocessing.parts(self, image), squashed(image, self)]
 
 
-def cut_out(image: Image.Image, how: Preprocessing) -> Image.Image:
-    """What the network sees of an RGB image, size × size."""
-    if how.squash:
-        return image.resize((how.size, how.size), Image.Resampling[how.interpolation.upper()])
-    return _centre(resize_short_side(image, how), how.size, how.size)
+def squashed(image: Image.Image, how: Preprocessing) -> Image.Image:
+    """The whole image, size × size, without its proportions."""
+    return image.resize((how.size, how.size), Image.Resampling[how.interpolation.upper()])
 
 
 def to_pixels(image: Image.Image, how: Preprocessing) -> np.ndarray:

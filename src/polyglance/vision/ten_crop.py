@@ -6,6 +6,7 @@ usual for ImageNet, the short side is 8/7 of a crop (512 for 448).
 """
 
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 from PIL import Image
@@ -13,7 +14,7 @@ from PIL import Image
 from polyglance.devices import Device
 from polyglance.errors import PolyglanceError
 from polyglance.vision.backbones import Backbone, BackboneOutput
-from polyglance.vision.preprocess import Preprocessing, resize_short_side, to_pixels
+from polyglance.vision.preprocess import Preprocessing, resize_short_side
 
 FORM = "tencrop"
 CROP = 0.875
@@ -24,12 +25,13 @@ CROPS = 10
 class TenCropping(Preprocessing):
     """Ten crops of size × size of an image whose short side is round(size / crop)."""
 
-    def apply(self, image: Image.Image) -> np.ndarray:
-        """Float32 [10, 3, size, size]: four corners, the centre, and these mirrored."""
+    seen: ClassVar[int] = CROPS
+
+    def parts(self, image: Image.Image) -> list[Image.Image]:
+        """Four corners, the centre, and these mirrored."""
         image = resize_short_side(image, self)
         crops = [image.crop(box) for box in crop_boxes(*image.size, self.size)]
-        crops += [crop.transpose(Image.Transpose.FLIP_LEFT_RIGHT) for crop in crops]
-        return np.stack([to_pixels(crop, self) for crop in crops])
+        return crops + [crop.transpose(Image.Transpose.FLIP_LEFT_RIGHT) for crop in crops]
 
 
 def crop_boxes(width: int, height: int, size: int) -> list[tuple[int, int, int, int]]:

@@ -28,7 +28,7 @@ STREAM = 3000
 class Views:
     """What the first stages of a network make of V views of n images, float16 [n, V, …].
 
-    View 0 is what evaluation sees, the others are crops as training draws them.
+    The first are what evaluation sees, the others are crops as training draws them.
     """
 
     def __init__(self, network: ImageNetwork, files: ImageFiles, seed: int) -> None:
@@ -118,11 +118,12 @@ class Views:
                 start, seen = start + len(seen), []
 
     def _view(self, row: int, view: int) -> np.ndarray:
-        path = self.files.paths[row]
-        if view == 0:
-            return look(path, self.files.how)
+        path, how = self.files.paths[row], self.files.how
+        if view < how.seen:
+            seen = look(path, how)
+            return seen if how.seen == 1 else seen[view]
         rng = np.random.default_rng([self.seed, view, STREAM, int(row)])
-        return glance(path, self.files.how, self.network.settings, rng)
+        return glance(path, how, self.network.settings, rng)
 
 
 def _open(path: Path, shape: tuple[int, ...]) -> np.memmap:

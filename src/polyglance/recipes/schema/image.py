@@ -83,13 +83,18 @@ class BackboneRecipe(Section):
     squash: bool = Field(
         False, description="images lose their proportions instead of their ends, as in VSE∞'s code"
     )
+    whole: bool = Field(
+        False,
+        description="evaluation sees the whole image, squashed, beside its centre; the mean of "
+        "both vectors counts. Takes twice the time",
+    )
     smallest_crop: float = Field(
         0.6, gt=0, le=1, description="share of a side that a crop in training has at least"
     )
     flip: bool = Field(True, description="every other image is mirrored in training")
     views: Annotated[int, Field(ge=1, le=64)] | None = Field(
         None,
-        description="fixed crops of each image, the first that of evaluation, of which frozen "
+        description="fixed crops of each image, those of evaluation first, of which frozen "
         "stages see each once and what they give is kept on disk; null is a new crop every time",
     )
     keep: float = Field(
@@ -152,6 +157,11 @@ class ImageRecipe(Section):
             raise ValueError(
                 "backbone.views keeps what frozen stages make of an image, and train=all freezes "
                 "none; set backbone.train=last, or backbone.views=null"
+            )
+        if self.backbone.whole and (self.backbone.squash or form != "global"):
+            raise ValueError(
+                "backbone.whole takes the mean of the centre's vector and the whole's: "
+                "set feature=…/global and backbone.squash=false, or backbone.whole=false"
             )
         if self.backbone.keep and (self.head.kind != "classes" or self.backbone.views is None):
             raise ValueError("backbone.keep needs head.kind=classes and backbone.views")

@@ -24,19 +24,19 @@ def training_texts(recipe: Recipe, texts: TrainingTexts) -> Iterator[str]:
         yield from piece_texts(Path(name).expanduser(), recipe.data.train_split)
 
 
-def piece_texts(path: Path, split: str) -> Iterator[str]:
+def piece_texts(path: Path, split: str | None = None) -> Iterator[str]:
     """The texts of a file: captions of `.jsonl`, lemmas of `.tsv`, else lines; `.gz` or not.
 
     Args:
         path: the file.
-        split: the only one whose captions are read, where lines name a split.
+        split: the only one whose captions are read, where lines name a split; None is all.
     """
     kind = Path(path.name.removesuffix(".gz")).suffix
     if kind == ".jsonl":
         for line, value in read_jsonl(path):
             entry = value if isinstance(value, dict) else {}
             captions = entry.get("captions")
-            if entry.get("split", split) != split:
+            if split is not None and entry.get("split", split) != split:
                 continue
             for kinds in check_captions(captions, f"{path}, line {line}").values():
                 for found in kinds.values():
