@@ -111,7 +111,7 @@ def bench_search(work: Path, count: int, dim: int) -> None:
     for name, where in filters().items():
         each = iter(queries)
         timed(f"search, {name}", lambda e=each, w=where: opened.search(next(e), 10, MODEL, w), 30)
-    vectors = opened._in_memory()[0].vectors
+    vectors = opened._in_memory().index.vectors
     query = queries[0] / np.linalg.norm(queries[0])
     timed("product, float32", lambda: vectors @ query, 20)
     half, half_query = vectors[:20_000].astype(np.float16), query.astype(np.float16)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyglance.cli.library_print import print_report
-from polyglance.errors import needed_by
+from polyglance.errors import PolyglanceError, needed_by
 from polyglance.terminal import printable
 
 if TYPE_CHECKING:
@@ -52,6 +52,10 @@ def create_command(
         Path | None,
         typer.Option(help="An exported model (default: the one that comes with polyglance)."),
     ] = None,
+    shards: Annotated[
+        str | None,
+        typer.Option(help="What 'polyglance embed' wrote, opened as it is, in place of folders."),
+    ] = None,
 ) -> None:
     """Make a library, and put the images of folders in."""
     with needed_by("a library", "library"):
@@ -59,11 +63,14 @@ def create_command(
         from polyglance.library.places import add_places, check_places
         from polyglance.library.registered import register
     check_places(folders or [])
-    made = Library.create(library, model)
+    if shards is not None and folders:
+        raise PolyglanceError("a library has folders or --shards; name one of them")
+    made = Library.of_shards(library, shards, model) if shards else Library.create(library, model)
     register(made.folder)
-    add_places(made, folders or [])
-    typer.echo(f"library: {printable(made.folder)}")
     if folders:
+        add_places(made, folders)
+    typer.echo(f"library: {printable(made.folder)}")
+    if folders or shards:
         sync_and_print(made)
 
 

@@ -45,8 +45,7 @@ class Library:
     def __init__(self, folder: Path, model: Any = None) -> None:
         self.folder = folder
         self.settings = read_settings(folder)
-        self.store = open_store(folder / self.settings.store)
-        self.thumbnails = Thumbnails(folder / THUMBNAILS)
+        self.store, self.thumbnails = _open(folder, self.settings)
         if model is not None:
             check_model(self.settings.model, model.id)
             self.model = model
@@ -59,16 +58,35 @@ class Library:
             folder: where; it must be new or empty.
             model: an exported model, or its folder; None is the one that the package carries.
         """
-        place = Path(os.path.abspath(folder))
-        if is_library(place):
-            raise PolyglanceError(f"{place}: there is a library already; add to it, or sync it")
-        if place.exists() and (not place.is_dir() or any(place.iterdir())):
-            raise PolyglanceError(f"{place}: must be a new or an empty folder")
+        place = _new_place(folder)
         loaded, home = load_encoder(model)
         place.mkdir(parents=True, exist_ok=True)
         store = store_name(loaded.id)
         create_store(place / store, loaded.id, loaded.dim)
         write_settings(place, Settings(loaded.id, home, loaded.dim, store))
+        return cls(place, loaded)
+
+    @classmethod
+    def of_shards(cls, folder: str | Path, shards: str | Path, model: Any = None) -> "Library":
+        """A new library of what `polyglance embed` has written, which stays where it is.
+
+        Args:
+            folder: where; it must be new or empty.
+            shards: the folder of the shards, here or on another machine.
+            model: the exported model that the shards were made with, or its folder, where it lies
+                elsewhere by now.
+        """
+        from polyglance.library.shards import read_mark
+        from polyglance.storage import Folder
+
+        place = _new_place(folder)
+        own = Folder(shards)
+        mark = read_mark(own)
+        loaded, home = load_encoder(model or mark.model_folder or None)
+        check_model(mark.model, loaded.id)
+        place.mkdir(parents=True, exist_ok=True)
+        name = store_name(loaded.id)
+        write_settings(place, Settings(loaded.id, home, loaded.dim, name, shards=own.place))
         return cls(place, loaded)
 
     @classmethod
@@ -104,6 +122,11 @@ class Library:
         found = load(place)
         check_model(self.settings.model, found.id)
         return found
+
+    def reopen(self) -> None:
+        """See what other processes have written since."""
+        self.thumbnails.close()
+        self.store, self.thumbnails = _open(self.folder, self.settings)
 
     def change(self, **changes: Any) -> None:
         """Change fields of the settings."""
@@ -150,6 +173,35 @@ class Library:
     def close(self) -> None:
         """Close its files."""
         self.thumbnails.close()
+
+
+def _new_place(folder: str | Path) -> Path:
+    place = Path(os.path.abspath(folder))
+    if is_library(place):
+        raise PolyglanceError(f"{place}: there is a library already; add to it, or sync it")
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise PolyglanceError(f"{place}: must be a new or an empty folder")
+    return place
+
+
+def _open(folder: Path, settings: Settings) -> tuple[Store, Thumbnails]:
+    """The store and the thumbnails of a library."""
+    place = folder / settings.store
+    if not settings.shards:
+        return open_store(place), Thumbnails(folder / THUMBNAILS)
+    from polyglance.library.stores.shards import ShardStore, ShardThumbnails
+
+    store = ShardStore(settings.shards, place)
+    return store, ShardThumbnails(store)
+
+
+def check_changeable(library: "Library") -> None:
+    """Raise for a library of shards, which says nothing but what they say."""
+    if library.settings.shards:
+        raise PolyglanceError(
+            f"{library.folder}: is made of the shards in {library.settings.shards}; change their "
+            "source and call 'polyglance embed' again, then 'polyglance library sync'"
+        )
 
 
 def _grouped(found: Sequence[Found]) -> list[Match]:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
-from polyglance.library.library import Library
+from polyglance.library.library import Library, check_changeable
 from polyglance.library.locks import writing
 from polyglance.library.scan import is_below
 
@@ -63,6 +63,7 @@ def check_places(places: Iterable[str | Path]) -> None:
 
 
 def _changing(library: Library) -> AbstractContextManager[None]:
+    check_changeable(library)
     return writing(library.folder, wait=False, name="sync.lock")
 
 

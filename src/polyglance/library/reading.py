@@ -48,27 +48,33 @@ class Picture:
     pixels: np.ndarray
 
 
-def read_pictures(path: Path, how: Preparing) -> list[Picture]:
+def read_pictures(path: Path, how: Preparing, thumbnails: bool = True) -> list[Picture]:
     """The picture of an image file, or those of a video; an `ImageProblem` where there is none.
 
     Args:
         path: of the file.
         how: the model's way to prepare images.
+        thumbnails: whether to make them; else they are empty.
     """
     kind = kind_of(path.name)
     if kind == "image":
         with reading(path, max(how.short_side, SIDE // 2)) as image:
-            return [_picture(Frame(image, *image.size), _facts(path, image.size), how)]
+            frame = Frame(image, *image.size)
+            return [_picture(frame, _facts(path, image.size), how, thumbnails)]
     frames = (read_raw if kind == "raw" else read_video)(path, how.short_side)
-    found = [_picture(frame, _facts(path, (frame.width, frame.height)), how) for frame in frames]
+    found = [
+        _picture(frame, _facts(path, (frame.width, frame.height)), how, thumbnails)
+        for frame in frames
+    ]
     if not found:
         raise ImageProblem(path, "there is no picture in it")
     return found
 
 
-def _picture(frame: Frame, facts: Facts, how: Preparing) -> Picture:
+def _picture(frame: Frame, facts: Facts, how: Preparing, thumbnails: bool) -> Picture:
     image = frame.image
-    return Picture(facts, make_thumbnail(image), looks(image), frame.second, how.apply(image))
+    small = make_thumbnail(image) if thumbnails else b""
+    return Picture(facts, small, looks(image), frame.second, how.apply(image))
 
 
 def _facts(path: Path, size: tuple[int, int]) -> Facts:

@@ -10,7 +10,14 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.library.apply import is_as_stamped
 from polyglance.library.embedding import embed_files
-from polyglance.library.library import Library, create_store, load_encoder, open_store, store_name
+from polyglance.library.library import (
+    Library,
+    check_changeable,
+    create_store,
+    load_encoder,
+    open_store,
+    store_name,
+)
 from polyglance.library.locks import writing
 from polyglance.library.record import Record
 from polyglance.library.store import Store
@@ -33,6 +40,7 @@ def reembed(library: Library, model: Any = None, show_progress: bool | None = No
         model: an exported model, or its folder; None is the one that the package carries.
         show_progress: None shows a bar on a terminal, lines elsewhere.
     """
+    check_changeable(library)
     loaded, home = load_encoder(model)
     with writing(library.folder, wait=False, name="sync.lock"):
         library.change()

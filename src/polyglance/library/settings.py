@@ -28,6 +28,8 @@ class Settings:
     """Absolute paths of the folders and files that it keeps current."""
     excluded: list[str] = field(default_factory=list)
     """What below them was removed from the library."""
+    shards: str = ""
+    """Where the shards of `polyglance embed` lie, of a library that is made of them."""
     format: int = FORMAT
     version: str = __version__
 
@@ -56,7 +58,14 @@ def read_settings(folder: Path) -> Settings:
 
 
 def _check(path: Path, found: Settings) -> None:
-    texts = (found.model, found.model_folder, found.store, *found.folders, *found.excluded)
+    texts = (
+        found.model,
+        found.model_folder,
+        found.store,
+        found.shards,
+        *found.folders,
+        *found.excluded,
+    )
     inside = found.store not in ("", ".", "..") and Path(found.store).name == found.store
     if not (all(isinstance(text, str) for text in texts) and isinstance(found.dim, int) and inside):
         raise PolyglanceError(f"{path}: damaged; make the library anew")

@@ -64,7 +64,18 @@ def sync(
     """
     with writing(library.folder, wait=False, name="sync.lock"):
         library.change()  # reads what another process may have changed
+        if library.settings.shards:
+            return _sync_shards(library)
         return _Sync(library, only, prune, show_progress)()
+
+
+def _sync_shards(library: Library) -> SyncReport:
+    """Open the shards that came since, and index them where they are many."""
+    before = library.store.count()
+    library.reopen()
+    library.store.optimise()
+    count = library.store.count()
+    return SyncReport(added=max(0, count - before), unchanged=min(before, count))
 
 
 class _Sync:

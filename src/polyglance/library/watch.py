@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from polyglance.errors import PolyglanceError, needed_by
-from polyglance.library.library import Library
+from polyglance.library.library import Library, check_changeable
 from polyglance.library.scan import is_below
 from polyglance.library.syncing import SyncReport, sync
 
@@ -29,6 +29,7 @@ def watch(
         poll: look again and again, for drives of other machines, which tell of no changes.
         show_progress: of the syncs; None shows a bar on a terminal, lines elsewhere.
     """
+    check_changeable(library)
     with needed_by("watching a library", "library"):
         import watchfiles
     places = [place for place in library.settings.folders if os.path.exists(place)]

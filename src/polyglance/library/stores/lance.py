@@ -23,7 +23,7 @@ from polyglance.library.store import (
     missing_id,
     ranked,
 )
-from polyglance.library.stores.exact import ExactIndex
+from polyglance.library.stores.loaded import Loaded
 
 EXACT_BELOW = 500_000
 """Images that are compared one and all; from there on an index is asked."""
@@ -52,7 +52,7 @@ class LanceStore:
         self.model, self.dim = str(mark["model"]), int(mark["dim"])
         self._table: Any = lancedb.connect(str(folder)).open_table(TABLE)
         self._lock = threading.Lock()
-        self._loaded: tuple[int, ExactIndex, Any] | None = None
+        self._loaded: tuple[int, Loaded] | None = None
 
     @classmethod
     def create(
@@ -108,7 +108,7 @@ class LanceStore:
         check_model(self.model, model)
         query = checked_vectors(np.asarray(vector)[None], 1, self.dim)[0]
         if self._is_exact():
-            return self._search_exactly(query, top, where)
+            return self._in_memory().search(query, top, where)
         return self._search_index(query, top, where)
 
     def count(self, where: Filter = EVERYTHING) -> int:
@@ -144,15 +144,7 @@ class LanceStore:
 
     def columns(self, where: Filter = EVERYTHING) -> Columns:
         """As `Store.columns`."""
-        from polyglance.library.stores.columns import exact_path
-        from polyglance.library.stores.conditions import to_mask
-
-        index, table = self._in_memory()
-        mask = to_mask(where, table)
-        vectors = index.vectors if mask is None else index.vectors[mask]
-        table = table if mask is None else table.filter(mask)
-        both = zip(table["path"].to_pylist(), table["path_bytes"].to_pylist(), strict=True)
-        return Columns(table["id"].to_pylist(), [exact_path(*path) for path in both], vectors)
+        return self._in_memory().columns(where)
 
     def vectors(self, ids: Sequence[str]) -> np.ndarray:
         """As `Store.vectors`."""
@@ -201,15 +193,7 @@ class LanceStore:
         for condition in _of_ids(ids):
             yield table.search().where(condition).select(columns).to_arrow()
 
-    def _search_exactly(self, query: np.ndarray, top: int, where: Filter) -> list[Found]:
-        from polyglance.library.stores.columns import to_records
-        from polyglance.library.stores.conditions import to_mask
-
-        index, table = self._in_memory()
-        rows, scores = index.top(query, top, to_mask(where, table))
-        return ranked(zip(to_records(table.take(rows)), scores, strict=True))
-
-    def _in_memory(self) -> tuple[ExactIndex, Any]:
+    def _in_memory(self) -> Loaded:
         """The vectors and all else of the latest version, read when it is another one."""
         import pyarrow.compute as pc
 
@@ -221,9 +205,10 @@ class LanceStore:
                 self._loaded = None  # frees the old one first
                 table = self._table.search().select([*METADATA, "vector"]).to_arrow()
                 order = pc.sort_indices(table["path"])
-                index = ExactIndex(vectors_of(table)[order.to_numpy()])
-                self._loaded = version, index, table.select(METADATA).take(order).combine_chunks()
-            return self._loaded[1:]
+                vectors = vectors_of(table)[order.to_numpy()]
+                rows = table.select(METADATA).take(order).combine_chunks()
+                self._loaded = version, Loaded(vectors, rows)
+            return self._loaded[1]
 
     def _search_index(self, query: np.ndarray, top: int, where: Filter) -> list[Found]:
         from polyglance.library.stores.columns import METADATA, to_records
