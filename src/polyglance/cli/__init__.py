@@ -22,6 +22,7 @@ from polyglance.cli.data_lexicon import lexicon_command
 from polyglance.cli.data_merge import merge_command
 from polyglance.cli.data_translate import translate_command
 from polyglance.cli.demo import demo_command
+from polyglance.cli.embed import embed_command
 from polyglance.cli.evaluate import evaluate_command
 from polyglance.cli.export import export_command
 from polyglance.cli.features import features_command
@@ -89,6 +90,7 @@ app.command("train")(train_command)
 app.command("evaluate")(evaluate_command)
 app.command("search")(search_command)
 app.add_typer(library_app, name="library")
+app.command("embed")(embed_command)
 app.command("serve")(serve_command)
 app.command("pooling")(pooling_command)
 app.add_typer(recipes_app, name="recipes")

@@ -1,0 +1,136 @@
+"""Who embeds the parts: processes of this machine, or Ray's wherever they are."""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from polyglance.collection.plan import Part, part_of
+from polyglance.collection.work import Counts
+from polyglance.collection.worker import Failed, Worker
+from polyglance.errors import needed_by
+
+ENGINES = ("processes", "ray")
+BLOCKS = 2000
+"""Pieces that Ray cuts the work into at most."""
+
+
+class Outcome(NamedTuple):
+    """A part that is done, or why it is not."""
+
+    part: Part
+    counts: Counts | None
+    failed: str = ""
+
+
+Engine = Callable[[str, Sequence[Part], int, Callable[[int], None]], Iterator[Outcome]]
+
+
+def run_processes(
+    place: str, parts: Sequence[Part], workers: int, told: Callable[[int], None]
+) -> Iterator[Outcome]:
+    """Embed parts in processes of this machine; outcomes as they come.
+
+    Args:
+        place: the folder of shards.
+        parts: to embed.
+        workers: processes.
+        told: told how many images are done.
+    """
+    own = threading.local()
+    started: list[Worker] = []
+    lock = threading.Lock()
+
+    def count(done: int) -> None:
+        with lock:
+            told(done)
+
+    def embed(part: Part) -> Outcome:
+        if not hasattr(own, "worker"):
+            own.worker = Worker(place)
+            started.append(own.worker)
+        return outcome_of(own.worker, part, count)
+
+    pool = ThreadPoolExecutor(workers)
+    waiting: set[Future[Outcome]] = set()
+    try:
+        for part in parts:
+            waiting.add(pool.submit(embed, part))
+            if len(waiting) >= 2 * workers:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in started:
+            worker.close()
+
+
+def outcome_of(worker: Worker, part: Part, told: Callable[[int], None]) -> Outcome:
+    """What comes of a part."""
+    try:
+        return Outcome(part, worker(part, told))
+    except Failed as error:
+        return Outcome(part, None, str(error))
+
+
+def run_ray(
+    place: str, parts: Sequence[Part], workers: int, told: Callable[[int], None]
+) -> Iterator[Outcome]:
+    """Embed parts with Ray Data, on its cluster or, where there is none, on this machine.
+
+    Args:
+        place: the folder of shards, which all machines of the cluster can write to.
+        parts: to embed.
+        workers: actors.
+        told: told how many images are done, part by part.
+    """
+    with needed_by("the engine 'ray'", "ray"):
+        import ray
+
+    ray.init(ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR)
+    context: Any = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    rows = [{"part": part.as_json()} for part in parts]
+    blocks = min(len(rows), BLOCKS)
+    dataset: Any = ray.data.from_items(rows, override_num_blocks=blocks).map_batches(
+        _Actor,
+        fn_constructor_args=(place,),
+        batch_size=1,
+        concurrency=(1, workers),
+        num_cpus=1,
+    )
+    for row in dataset.iter_rows():
+        outcome = _parsed(json.loads(row["outcome"]))
+        if outcome.counts is not None:
+            told(outcome.counts.images + outcome.counts.problems)
+        yield outcome
+
+
+class _Actor:
+    """What Ray starts: it has a process of its own for the images, as they may end it."""
+
+    def __init__(self, place: str) -> None:
+        self.worker = Worker(place)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        found = []
+        for text in batch["part"]:
+            outcome = outcome_of(self.worker, part_of(text), lambda done: None)
+            counts = None if outcome.counts is None else asdict(outcome.counts)
+            fields = {"part": str(text), "counts": counts, "failed": outcome.failed}
+            found.append(json.dumps(fields))
+        return {"outcome": found}
+
+
+def _parsed(fields: dict[str, Any]) -> Outcome:
+    counts = None if fields["counts"] is None else Counts(**fields["counts"])
+    return Outcome(part_of(fields["part"]), counts, fields["failed"])
+
+
+RUN: dict[str, Engine] = {"processes": run_processes, "ray": run_ray}
