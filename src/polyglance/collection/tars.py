@@ -66,7 +66,7 @@ def read_members(place: str, wanted: Callable[[int], bool]) -> Iterator[Member]:
 def _check_end(tar: tarfile.TarFile) -> None:
     """Raise where a tar does not end as tars do: `tarfile` takes damage for the end."""
     assert tar.fileobj is not None
-    tar.fileobj.seek(tar.offset)  # type: ignore[attr-defined]
+    tar.fileobj.seek(tar.offset)
     if tar.fileobj.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
         raise EOFError("what follows is no file and no end")
 
