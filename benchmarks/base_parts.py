@@ -20,7 +20,26 @@ from polyglance import load, load_dataset, load_recipe, train
 from polyglance.evaluation import evaluate
 from polyglance.evaluation.names import evaluate_names
 
-NAMED = "en ar cs de es fr hi it ja ko nl pl pt ru th tr uk zh".split()
+NAMED = [
+    "en",
+    "ar",
+    "cs",
+    "de",
+    "es",
+    "fr",
+    "hi",
+    "it",
+    "ja",
+    "ko",
+    "nl",
+    "pl",
+    "pt",
+    "ru",
+    "th",
+    "tr",
+    "uk",
+    "zh",
+]
 PARTS: dict[str, dict[str, Any]] = {
     "all of it": {},
     "without text pairs": {"sampling.text_only": False, "sampling.text_files": []},

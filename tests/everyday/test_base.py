@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import polyglance
-from polyglance.runtime.places import PLACE, is_exported
+from polyglance.errors import PolyglanceError
+from polyglance.runtime.places import is_exported
+from polyglance.shipped import PLACE
+from polyglance.trust import refuse_foreign_feature
 
 pytestmark = pytest.mark.skipif(not is_exported(PLACE), reason="this copy carries no model")
 MEGABYTES = 64
@@ -78,3 +81,19 @@ def test_a_photograph_is_found_by_words_of_many_languages(model, text):
     names = ["coffee.png", "chelsea.png", "brick.png"]
     images = np.asarray(model.encode_images([folder / name for name in names]))
     assert names[int(np.argmax(images @ np.asarray(model.encode_text([text]))[0]))] == "chelsea.png"
+
+
+def test_it_sees_the_whole_picture(model):
+    """What lies at the ends of a wide picture changes its embedding."""
+    wide = np.full((100, 400, 3), 128, np.uint8)
+    ends = wide.copy()
+    ends[:, :120] = (30, 160, 40)
+    one, other = model.encode_images([wide, ends], show_progress=False)
+    assert model.images.preprocessing.whole
+    assert one @ other < 0.98
+
+
+def test_runs_tuned_from_it_need_no_trust():
+    refuse_foreign_feature("onnx:base@123456789abc/global", "model.json")
+    with pytest.raises(PolyglanceError, match="outside the model's folder"):
+        refuse_foreign_feature("onnx:/tmp/backbone.onnx@123456789abc/global", "model.json")

@@ -114,7 +114,7 @@ def test_mistakes(run, pictures, tmp_path, monkeypatch):
 def test_without_a_model_it_trains(run, tmp_path, monkeypatch):
     trained = []
     monkeypatch.delenv("POLYGLANCE_MODEL")
-    monkeypatch.setattr("polyglance.runtime.places.PLACE", tmp_path / "none")
+    monkeypatch.setattr("polyglance.shipped.PLACE", tmp_path / "none")
     monkeypatch.setattr("polyglance.cli.demo.train_demo", lambda *given: trained.append(given))
     result = run("demo", "--out", tmp_path / "out")
     assert "carries no model; training a small one" in result.stdout

@@ -17,6 +17,8 @@ from polyglance.vision.preprocess import Preprocessing
 from polyglance.vision.store import LARGEST
 
 BATCH, READERS, STORED_BATCH = 8, 2, 512
+AT_ONCE = 2
+"""Pictures, or parts of them, that the network sees at once: more are slower and take memory."""
 
 
 class ImageSide:
@@ -111,7 +113,8 @@ class ImageSide:
     def _features(self, pixels: np.ndarray) -> np.ndarray:
         """[b, 3, size, size] or [b, V, 3, size, size] → [b, K, F], of global features K is 1."""
         flat = pixels.reshape(-1, *pixels.shape[-3:])
-        parts = [self.backbone(pixels=flat[at : at + BATCH]) for at in range(0, len(flat), BATCH)]
+        starts = range(0, len(flat), AT_ONCE)
+        parts = [self.backbone(pixels=flat[at : at + AT_ONCE]) for at in starts]
         grid = np.concatenate(parts)  # [b·V, F, side, side]
         output = BackboneOutput(grid.mean((2, 3)), grid.transpose(0, 2, 3, 1))
         found = shape_as(output, parse_feature(self.manifest.feature)[1])

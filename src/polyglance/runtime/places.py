@@ -1,5 +1,6 @@
 """The model that the package carries, and opening whatever a model's place holds."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,7 @@ from polyglance.errors import PolyglanceError, needed_by
 from polyglance.files import has_file
 from polyglance.runtime.manifest import EMBEDDER, is_exported
 from polyglance.runtime.model import ExportedModel, load
-from polyglance.shipped import PLACE, VARIABLE, shipped_folder
+from polyglance.shipped import VARIABLE, shipped_folder
 
 if TYPE_CHECKING:
     from polyglance.models import Model
@@ -20,16 +21,16 @@ RUN = "model.json"
 def shipped() -> Path:
     """The folder of the model that is used where none is named."""
     folder = shipped_folder()
-    if folder != PLACE:
+    if os.environ.get(VARIABLE):
         if not folder.is_dir():
             raise PolyglanceError(f"{VARIABLE}={folder}: no such folder of a model")
         return folder
-    if not is_exported(PLACE):
+    if not is_exported(folder):
         raise PolyglanceError(
             "this copy of polyglance carries no model; name one with --model, or its folder in "
             f"the environment variable {VARIABLE}"
         )
-    return PLACE
+    return folder
 
 
 def is_model(folder: Path) -> bool:
