@@ -110,6 +110,24 @@ class ImageSide:
             found = self.embed(sets, np.full(len(sets), sets.shape[1]))
         return [row if good else None for row, good in zip(found, fit, strict=True)]
 
+    def embed_cells(self, pixels: np.ndarray, window: int = 1) -> np.ndarray:
+        """Embeddings [b, rows, columns, D] of the cells of prepared pictures [b, 3, size, size].
+
+        Each is what the picture would have if it showed nothing else: the image tower sees the
+        mean of the cells around it.
+
+        Args:
+            pixels: prepared as `preprocessing` says.
+            window: cells, along each side, that the mean is of; an odd number.
+        """
+        grid = _blurred(self.backbone(pixels=pixels).transpose(0, 2, 3, 1), window)
+        cells = np.clip(grid, -LARGEST, LARGEST).reshape(-1, grid.shape[-1])
+        if "global" in self.graphs:
+            found = self.embed(cells)
+        else:
+            found = self.embed(cells[:, None], np.ones(len(cells), np.int64))
+        return found.reshape(*grid.shape[:3], -1)
+
     def _features(self, pixels: np.ndarray) -> np.ndarray:
         """[b, 3, size, size] or [b, V, 3, size, size] → [b, K, F], of global features K is 1."""
         flat = pixels.reshape(-1, *pixels.shape[-3:])
@@ -121,6 +139,24 @@ class ImageSide:
         if pixels.ndim == 4:
             return found
         return found.reshape(*pixels.shape[:2], *found.shape[1:]).mean(1)
+
+
+def _blurred(grid: np.ndarray, window: int) -> np.ndarray:
+    """Means of grid [b, rows, columns, F] over windows, which are smaller at the rim."""
+    reach, total, count = window // 2, np.zeros_like(grid), np.zeros(grid.shape[1:3])
+    rows, columns = grid.shape[1:3]
+    for down in range(-reach, reach + 1):
+        for right in range(-reach, reach + 1):
+            to = _overlap(rows, down), _overlap(columns, right)
+            of = _overlap(rows, -down), _overlap(columns, -right)
+            total[:, *to] += grid[:, *of]
+            count[*to] += 1
+    return total / count[None, :, :, None].astype(grid.dtype)
+
+
+def _overlap(length: int, shift: int) -> slice:
+    """The places that still have a neighbour `shift` before them."""
+    return slice(max(0, shift), max(0, length + min(0, shift)))
 
 
 def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
