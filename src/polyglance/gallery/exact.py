@@ -17,6 +17,7 @@ from polyglance.gallery.open import Images, open_gallery
 from polyglance.gallery.query import GivenQueries, Query, check_queries, mix, translate_queries
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
 from polyglance.gallery.scoring import Scorer, Scores
+from polyglance.gallery.suggestion import did_you_mean
 from polyglance.runtime import open_model
 
 if TYPE_CHECKING:
@@ -104,12 +105,13 @@ def search(
     notes += [note for part in parts if (note := part.problem or part.warning)]
     if loaded.drawings and not _is_generated(images):
         notes.append(DRAWINGS)
+    scores = None if joint is None else joint.scores(loaded, gallery)
+    results = find(loaded, gallery, checked, top, scores, cache, everything)
+    notes += did_you_mean(loaded, gallery, results)
     unreadable = () if gallery is images else gallery.unreadable  # reported when it was made
     for message in [*notes, *(f"{path}: skipped, {why}" for path, why in unreadable)]:
         warnings.warn(message, PolyglanceWarning, stacklevel=2)
     places = [str(x) if isinstance(x, str | Path) else None for x in (model, images)]
-    scores = None if joint is None else joint.scores(loaded, gallery)
-    results = find(loaded, gallery, checked, top, scores, cache, everything)
     return SearchResults(results, gallery, notes, *places)
 
 

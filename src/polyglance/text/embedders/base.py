@@ -1,5 +1,6 @@
 """What every embedder is: how the words of texts become ids, and the ids become vectors."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -173,6 +174,22 @@ class Embedder(ABC):
     def known_words(self, language: str) -> Sequence[str] | None:
         """Words of a language, most frequent first; None where any word is read."""
         return None
+
+    def common_words(self, languages: Sequence[str]) -> dict[str, float]:
+        """Words that have ids of their own → the logarithm of their probability, by Zipf's law.
+
+        Args:
+            languages: whose words.
+        """
+        found: dict[str, float] = {}
+        for language in languages:
+            for rank, word in enumerate(self.known_words(language) or (), 1):
+                found[word] = max(found.get(word, -math.inf), -math.log(rank))
+        return found
+
+    def log_probability(self, word: str) -> float:
+        """Of a word that has no id of its own, read in parts; minus infinity if it is not read."""
+        return -math.inf
 
     def token_sharing(self) -> dict[str, float]:
         """How far languages share latent tokens, as runs report it; empty where there are none."""

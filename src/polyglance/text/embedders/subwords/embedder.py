@@ -1,5 +1,6 @@
 """Subwords of any language: a sentence encoder's pieces, then hashed words and n-grams."""
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -152,6 +153,14 @@ class SubwordEmbedder(Embedder):
         if self.settings.buckets or self.pieces is None:
             return read, ()
         return read, tuple(word for word in read if not self.pieces.knows(word))
+
+    def common_words(self, languages: Sequence[str]) -> dict[str, float]:
+        """Pieces that are whole words, of all languages; none where there are no pieces."""
+        return {} if self.pieces is None else self.pieces.whole_words()
+
+    def log_probability(self, word: str) -> float:
+        """Of a word cut into pieces; there is none where there are no pieces."""
+        return -math.inf if self.pieces is None else self.pieces.log_probability(word)
 
     def add_words(self, language: str, words: Sequence[str], pivot: str) -> Embedder:
         raise PolyglanceError(

@@ -107,6 +107,22 @@ class Pieces:
         texts = self._texts()
         return {text.decode(): int(n) for text, n in zip(texts, self.ids, strict=True) if text}
 
+    def whole_words(self) -> dict[str, float]:
+        """Pieces of letters alone that begin a word → their log-probabilities."""
+        pairs = zip(self._texts(), self._scores, strict=True)
+        named = ((text.decode(), score) for text, score in pairs)
+        return {
+            text[1:]: score for text, score in named if text[:1] == SPACE and text[1:].isalpha()
+        }
+
+    def log_probability(self, word: str) -> float:
+        """Of a word, the sum over its pieces."""
+        places = np.searchsorted(self.ids, self.words(word))
+        return sum(
+            self._unknown if self._numbers[place] == UNKNOWN else self._scores[place]
+            for place in places
+        )
+
     def cut(self, most: int, texts: Iterable[str] = ()) -> "Pieces":
         """A vocabulary of the marks, the characters, the probable pieces, and those of texts.
 

@@ -1,0 +1,124 @@
+"""Did you mean …: another spelling of a query that images look more like."""
+
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import regex
+
+from polyglance.errors import PolyglanceError
+from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.query import Query, check_query
+from polyglance.gallery.results import QueryResult
+from polyglance.gallery.scoring import Scorer
+from polyglance.text.spelling import Speller
+
+if TYPE_CHECKING:
+    from polyglance.models import Model
+    from polyglance.runtime import ExportedModel
+
+BEST = 5
+"""Images whose mean score says how much the images look like a query."""
+GAIN = 0.2
+"""Standard deviations that another spelling must gain; chosen with `benchmarks/spelling.py`."""
+_UNWANTED = r'(?:^|(?<=\s))-(?:"[^"]*"|\S+)'
+_WORD = regex.compile(rf"{_UNWANTED}|(?P<word>[\p{{L}}\p{{M}}]+)")
+
+
+class Suggester:
+    """Other spellings for a model's queries. Any number of threads may ask.
+
+    Many words that a vocabulary lacks are right: names, compounds, other languages. So a word
+    gives way only where images look more like the other one, or where the model knows nothing of
+    it.
+
+    Args:
+        model: whose vocabulary is looked at, when it is first needed.
+    """
+
+    def __init__(self, model: "Model | ExportedModel") -> None:
+        self.model = model
+        self._lock = threading.Lock()
+
+    def __call__(self, scorer: Scorer, text: str, language: str | None = None) -> str | None:
+        """The text with words replaced that were probably meant otherwise; None without any.
+
+        Args:
+            scorer: of the images that are searched.
+            text: the query; terms that are not wanted may be in it, and are left as they are.
+            language: one of the model's; None if it is not known.
+        """
+        found, shift = text, 0
+        for match in _WORD.finditer(text):
+            word = match["word"]
+            if word is None:
+                continue
+            start, end = match.start() + shift, match.end() + shift
+            head, tail = found[:start], found[end:]
+            others = [head + near + tail for near in self._near(word)]
+            better = self._best(scorer, found, word, others, language)
+            if better is not None:
+                found, shift = better, shift + len(better) - len(found)
+        return None if found == text else found
+
+    def _near(self, word: str) -> list[str]:
+        with self._lock:
+            return self._speller(word)
+
+    @cached_property
+    def _speller(self) -> Speller:
+        embedder = self.model.embedder
+        words = embedder.common_words(self.model.languages)
+        return Speller(words, embedder.log_probability)
+
+    def _best(
+        self, scorer: Scorer, text: str, word: str, others: list[str], language: str | None
+    ) -> str | None:
+        """The first of other texts where the word says nothing, else what gains most."""
+        if not others:
+            return None
+        query = self._checked(text, language)
+        if query is None or any(word.lower() == one.lower() for one in query.unknown):
+            return others[0]
+        values = [self._strength(scorer, one, language) for one in (text, *others)]
+        best = int(np.argmax(values[1:]))
+        return others[best] if values[1 + best] >= values[0] + GAIN else None
+
+    def _checked(self, text: str, language: str | None) -> Query | None:
+        try:
+            return check_query(self.model, regex.sub(_UNWANTED, "", text), language)
+        except PolyglanceError:
+            return None
+
+    def _strength(self, scorer: Scorer, text: str, language: str | None) -> float:
+        """How much images look like a text, in standard deviations."""
+        query = self._checked(text, language)
+        if query is None:
+            return -np.inf
+        values = scorer(query).values
+        if scorer.background is None:  # cosines
+            values = (values - values.mean()) / max(float(values.std()), 1e-6)
+        return float(np.sort(values)[-BEST:].mean())
+
+
+def did_you_mean(
+    model: "Model | ExportedModel", gallery: Gallery, results: Sequence[QueryResult]
+) -> list[str]:
+    """Notes of other spellings, for sentences that found nothing or have unknown words.
+
+    Args:
+        model: that was asked.
+        gallery: what was searched.
+        results: that it gave.
+    """
+    suggester, scorer, notes = Suggester(model), Scorer(model, gallery), []
+    for result in results:
+        query = result.query
+        if query.image is not None or not (result.nothing or query.unknown):
+            continue
+        other = suggester(scorer, query.text, query.language)
+        if other is not None:
+            notes.append(f"did you mean '{other}'?")
+    return notes
