@@ -57,6 +57,20 @@ def test_images_find_themselves(client: Client, pictures: Path) -> None:
         client.search(image=pictures / "none.jpg")
 
 
+def test_filters_and_captions(client: Client, pictures: Path) -> None:
+    found = client.search("dog", folder="deep", limit=9).hits
+    assert {hit.path for hit in found} == {"deep/5.jpg", "deep/copy.png"}
+    assert client.search("dog", from_="2024", tag=["a", "b"], everything=True).hits == []
+    assert [(one.name, one.pictures) for one in client.facets().folders] == [("deep", 2)]
+    hit = client.search(image=pictures / "3.png").hits[0]
+    best = client.captions(hit, ["dog", "hund"], limit=1).captions
+    other = client.captions(pictures / "3.png", ["dog", "hund"], limit=1).captions
+    assert [one.text for one in best] == [one.text for one in other]
+    assert best[0].score == pytest.approx(other[0].score, abs=1e-3)
+    with pytest.raises(ServiceError, match="colour"):
+        client.search("dog", colour="red")
+
+
 def test_files_of_hits(client: Client, pictures: Path) -> None:
     hit = client.search("dog").hits[0]
     assert client.image(hit) == client.image(hit.id) == (pictures / hit.path).read_bytes()
@@ -112,6 +126,8 @@ def test_the_same_in_an_event_loop(client: Client, address: str, pictures: Path)
             assert (await other.search(image=image)) == client.search(image=image)
             one, both = await other.embed_texts(["dog"]), client.embed_texts(["dog", "hund"])
             np.testing.assert_allclose(one[0], both[0], atol=1e-6)
+            assert await other.facets() == client.facets()
+            assert (await other.captions(image, ["dog"])) == client.captions(image, ["dog"])
             rows = await other.embed_images([image])
             np.testing.assert_array_equal(rows, client.embed_images([image]))
             with pytest.raises(ServiceError, match="no picture"):

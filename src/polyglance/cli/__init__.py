@@ -27,6 +27,7 @@ from polyglance.cli.evaluate import evaluate_command
 from polyglance.cli.export import export_command
 from polyglance.cli.features import features_command
 from polyglance.cli.library_more import library_app
+from polyglance.cli.mcp import mcp_command
 from polyglance.cli.pooling import pooling_command
 from polyglance.cli.recipes import recipes_app
 from polyglance.cli.search import search_command
@@ -92,6 +93,7 @@ app.command("search")(search_command)
 app.add_typer(library_app, name="library")
 app.command("embed")(embed_command)
 app.command("serve")(serve_command)
+app.command("mcp")(mcp_command)
 app.command("pooling")(pooling_command)
 app.add_typer(recipes_app, name="recipes")
 app.command("study")(study_command)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.serve.shapes import Embeddings, Found, Health, Hit
+from polyglance.serve.shapes import Captions, Embeddings, Facets, Found, Health, Hit
 
 T = TypeVar("T")
 ImageFile = bytes | str | os.PathLike[str]
@@ -33,7 +33,7 @@ class Call(Generic[T]):
     method: str
     path: str
     read: Callable[[bytes], T]
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str | list[str]] = field(default_factory=dict)
     json: Any = None
     content: bytes | None = None
 
@@ -54,10 +54,14 @@ def search(text: str, image: ImageFile | None, **params: object) -> Call[Found]:
     Args:
         text: a sentence, or "".
         image: that hits should be like.
-        params: the others of `/v1/search`; None is left out.
+        params: the others of `/v1/search`; None is left out, and `from_` is its `from`.
     """
     given = {"q": text or None, **params}
-    sent = {name: _shown(value) for name, value in given.items() if value not in (None, False)}
+    sent = {
+        name.rstrip("_"): _shown(value)
+        for name, value in given.items()
+        if value is not None and value is not False
+    }
     read = Found.model_validate_json
     if image is None:
         return Call("GET", "/v1/search", read, sent)
@@ -86,6 +90,27 @@ def embed_images(images: Sequence[ImageFile]) -> Call[np.ndarray]:
     return _embed("/v1/embeddings/images", encoded, None)
 
 
+def captions(which: ImageFile | Hit, texts: Sequence[str], **more: object) -> Call[Captions]:
+    """The texts that fit an image best.
+
+    Args:
+        which: a hit, or a file that need not be among the images of the service.
+        texts: to compare it with.
+        more: the others of `/v1/captions`.
+    """
+    body = {"captions": list(texts), **more}
+    if isinstance(which, Hit):
+        body["id"] = which.id
+    else:
+        body["image"] = base64.b64encode(file_bytes(which)).decode()
+    return Call("POST", "/v1/captions", Captions.model_validate_json, json=body)
+
+
+def facets() -> Call[Facets]:
+    """What searches can be filtered by."""
+    return Call("GET", "/v1/facets", Facets.model_validate_json)
+
+
 def _embed(path: str, inputs: list[str], language: str | None) -> Call[np.ndarray]:
     body = {"input": inputs, "encoding_format": "base64", "language": language}
     return Call("POST", path, _vectors, json=body)
@@ -97,7 +122,9 @@ def _vectors(body: bytes) -> np.ndarray:
     return np.stack([np.frombuffer(part, "<f4") for part in parts]).astype(np.float32)
 
 
-def _shown(value: object) -> str:
+def _shown(value: object) -> str | list[str]:
+    if isinstance(value, list | tuple):
+        return [str(one) for one in value]
     return "true" if value is True else str(value)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from polyglance.errors import needed_by
 from polyglance.serve import calls
 from polyglance.serve.calls import Call, ImageFile
-from polyglance.serve.shapes import Found, Health, Hit
+from polyglance.serve.shapes import Captions, Facets, Found, Health, Hit
 
 if TYPE_CHECKING:
     import httpx
@@ -83,7 +83,7 @@ class Client(_Connection):
             text: a sentence in any language; `-word` is not wanted.
             image: bytes or path of a file that hits should be like.
             more: as `/v1/search` has it: `like` (an id), `limit`, `cursor`, `language`,
-                `everything` and filters.
+                `everything`, and filters (`folder`, `from_`, `to`, `tag` …).
         """
         return self._do(calls.search(text, image, **more))
 
@@ -104,6 +104,20 @@ class Client(_Connection):
     def image(self, which: str | Hit) -> bytes:
         """The file of a hit or its id, or a JPEG where browsers do not show its format."""
         return self._do(calls.picture("images", which))
+
+    def captions(self, which: ImageFile | Hit, texts: Sequence[str], **more: Any) -> Captions:
+        """Which texts fit an image best.
+
+        Args:
+            which: a hit, or bytes or path of any file.
+            texts: to compare it with.
+            more: `language` and `limit`.
+        """
+        return self._do(calls.captions(which, texts, **more))
+
+    def facets(self) -> Facets:
+        """Folders, tags, languages and dates that a search can be filtered by."""
+        return self._do(calls.facets())
 
     def embed_texts(self, texts: Sequence[str], language: str | None = None) -> np.ndarray:
         """Embeddings float32 [n, D] of texts."""
@@ -174,6 +188,14 @@ class AsyncClient(_Connection):
     async def image(self, which: str | Hit) -> bytes:
         """As `Client.image`."""
         return await self._do(calls.picture("images", which))
+
+    async def captions(self, which: ImageFile | Hit, texts: Sequence[str], **more: Any) -> Captions:
+        """As `Client.captions`."""
+        return await self._do(calls.captions(which, texts, **more))
+
+    async def facets(self) -> Facets:
+        """As `Client.facets`."""
+        return await self._do(calls.facets())
 
     async def embed_texts(self, texts: Sequence[str], language: str | None = None) -> np.ndarray:
         """As `Client.embed_texts`."""

@@ -1,0 +1,36 @@
+"""`polyglance mcp`: lets assistants search pictures on this machine."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polyglance.errors import needed_by
+
+
+def mcp_command(
+    place: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[LIBRARY|FOLDER]",
+            help="A library, or a folder of images (default: the library made last).",
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="An exported model (default: the library's, or the package's own)."),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
+    ] = None,
+) -> None:
+    """Let assistants search pictures: an MCP server on stdin and stdout.
+
+    An assistant's settings name the command, such as: polyglance mcp ~/Pictures
+    """
+    with needed_by("'polyglance mcp'", "mcp"):
+        import mcp  # noqa: F401
+    from polyglance.serve import open_collection
+    from polyglance.serve.mcp_server import make_server
+
+    make_server(open_collection(place, model, cache)).run()
