@@ -181,7 +181,7 @@ def test_info(kind: Kind, tmp_path: Path) -> None:
     store.upsert(records(0, 200), vectors(0, 200), MODEL)
     info = store.info()
     assert (info.model, info.dim, info.count) == (MODEL, DIM, 200)
-    assert info.exact == (kind.name != "lance-index")
+    assert info.exact == kind.exact
 
 
 @durable

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from polyglance.library import sync
 from tests.library.fakes import library_of, picture, save
 from tests.library.rows import record, unit, vectors
-from tests.library.stores import DURABLE, Kind, kinds
+from tests.library.stores import DURABLE, SERVER, SHARED, Kind, kinds
 
 ROOT = Path(__file__).parents[2]
 BATCH = 50
@@ -36,11 +37,17 @@ for batch in range(first, last):
 durable = pytest.mark.parametrize("kind", kinds(DURABLE))
 
 
-def start(kind: Kind, folder: Path, first: int, last: int) -> subprocess.Popen[str]:
+def start(
+    kind: Kind, folder: Path, first: int, last: int, stderr: int | None = None
+) -> subprocess.Popen[str]:
     """A process that writes batches and tells what is done."""
     command = [sys.executable, "-c", WRITER, kind.name, str(folder), str(first), str(last)]
     environment = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    if SERVER:
+        environment["POLYGLANCE_TEST_MILVUS"] = SERVER
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=ROOT
+    )
 
 
 def rows_of(batch: int) -> set[str]:
@@ -50,7 +57,7 @@ def rows_of(batch: int) -> set[str]:
 @durable
 def test_no_acknowledged_row_is_lost(kind: Kind, tmp_path: Path) -> None:
     """Killed again and again, wherever it happens to be some steps after an acknowledgement."""
-    kind.create(tmp_path / "store")
+    kind.create(tmp_path / "store").close()
     assert kind.open is not None
     written: set[int] = set()
     deleted: set[int] = set()
@@ -67,7 +74,8 @@ def test_no_acknowledged_row_is_lost(kind: Kind, tmp_path: Path) -> None:
             (written if what == "written" else deleted).add(int(number))
         assert process.wait() == -signal.SIGKILL
         begun = max(written) + 2  # the one under way may be there or not
-        there = {row.id for row in kind.open(tmp_path / "store").known()}
+        with closing(kind.open(tmp_path / "store")) as store:
+            there = {row.id for row in store.known()}
         for batch in range(begun):
             found = len(there & rows_of(batch))
             assert found in (0, BATCH), "a batch is there whole or not at all"
@@ -81,7 +89,18 @@ def test_no_acknowledged_row_is_lost(kind: Kind, tmp_path: Path) -> None:
     np.testing.assert_allclose(kind.open(tmp_path / "store").vectors(ids), expected, atol=1e-6)
 
 
-@durable
+@pytest.mark.parametrize("kind", kinds([name for name in DURABLE if name not in SHARED]))
+def test_a_second_process_is_told(kind: Kind, tmp_path: Path) -> None:
+    store = kind.create(tmp_path / "store")
+    process = start(kind, tmp_path / "store", 0, 1, stderr=subprocess.PIPE)
+    out, error = process.communicate()
+    assert (out, process.returncode) == ("", 1)
+    assert "another process may have it open" in error.splitlines()[-1]
+    store.close()
+    assert start(kind, tmp_path / "store", 0, 1).communicate()[0] == "written 0\n"
+
+
+@pytest.mark.parametrize("kind", kinds(SHARED))
 def test_two_processes_at_once(kind: Kind, tmp_path: Path) -> None:
     """Two write, partly the same rows; a third, this one, reads meanwhile."""
     store = kind.create(tmp_path / "store")

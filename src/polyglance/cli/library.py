@@ -56,6 +56,13 @@ def create_command(
         str | None,
         typer.Option(help="What 'polyglance embed' wrote, opened as it is, in place of folders."),
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="milvus://HOST:PORT/COLLECTION, or FILE.db for milvus-lite, keeps the embeddings "
+            "(default: LanceDB in the library's folder)."
+        ),
+    ] = None,
 ) -> None:
     """Make a library, and put the images of folders in."""
     with needed_by("a library", "library"):
@@ -63,9 +70,12 @@ def create_command(
         from polyglance.library.places import add_places, check_places
         from polyglance.library.registered import register
     check_places(folders or [])
-    if shards is not None and folders:
-        raise PolyglanceError("a library has folders or --shards; name one of them")
-    made = Library.of_shards(library, shards, model) if shards else Library.create(library, model)
+    if shards is not None and (folders or store):
+        raise PolyglanceError("a library has folders, or --shards without --store; name one")
+    if shards is not None:
+        made = Library.of_shards(library, shards, model)
+    else:
+        made = Library.create(library, model, store)
     register(made.folder)
     if folders:
         add_places(made, folders)

@@ -1,4 +1,4 @@
-"""`polyglance library watch|duplicates|export`."""
+"""`polyglance library watch|duplicates|export|copy`."""
 
 import json as json_module
 from datetime import datetime
@@ -78,3 +78,27 @@ def export_command(
     check_outputs([out, vectors])
     count = export_library(open_library(library), out, vectors)
     typer.echo(f"{count:,} images: {printable(out)}", err=True)
+
+
+@library_app.command("copy")
+def copy_command(
+    library: Folder,
+    copy: Annotated[Path, typer.Argument(help="Folder to make, or of a copy that was stopped.")],
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="milvus://HOST:PORT/COLLECTION, or FILE.db for milvus-lite, keeps the copy's "
+            "embeddings (default: LanceDB in its folder)."
+        ),
+    ] = None,
+) -> None:
+    """Copy a library, into another store if wanted; stopped, it goes on when it is called again."""
+    from polyglance.library.copying import copy_library
+    from polyglance.library.registered import register
+
+    report = copy_library(open_library(library), copy, store)
+    register(copy)
+    typer.echo(
+        f"{report.copied:,} images copied, {report.there:,} there before; all {report.compared:,} "
+        "were read back and are the same"
+    )

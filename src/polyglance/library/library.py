@@ -20,6 +20,7 @@ from polyglance.library.settings import (
     write_settings,
 )
 from polyglance.library.store import Found, Store, check_model
+from polyglance.library.stores.named import create_store, full_address, open_store, store_name
 from polyglance.library.thumbnails import Thumbnails
 
 if TYPE_CHECKING:
@@ -51,19 +52,22 @@ class Library:
             self.model = model
 
     @classmethod
-    def create(cls, folder: str | Path, model: Any = None) -> "Library":
+    def create(cls, folder: str | Path, model: Any = None, address: str | None = None) -> "Library":
         """A new, empty library.
 
         Args:
             folder: where; it must be new or empty.
             model: an exported model, or its folder; None is the one that the package carries.
+            address: of a store elsewhere, `milvus://HOST:PORT/COLLECTION` or a file that ends in
+                `.db`; None is LanceDB in the folder.
         """
         place = _new_place(folder)
         loaded, home = load_encoder(model)
         place.mkdir(parents=True, exist_ok=True)
         store = store_name(loaded.id)
-        create_store(place / store, loaded.id, loaded.dim)
-        write_settings(place, Settings(loaded.id, home, loaded.dim, store))
+        outside = "" if address is None else full_address(address)
+        create_store(place, store, outside, loaded.id, loaded.dim).close()
+        write_settings(place, Settings(loaded.id, home, loaded.dim, store, address=outside))
         return cls(place, loaded)
 
     @classmethod
@@ -171,8 +175,9 @@ class Library:
         return self.thumbnails.get(found[0].thumbnail) if found else None
 
     def close(self) -> None:
-        """Close its files."""
+        """Close its files and connections."""
         self.thumbnails.close()
+        self.store.close()
 
 
 def _new_place(folder: str | Path) -> Path:
@@ -186,13 +191,13 @@ def _new_place(folder: str | Path) -> Path:
 
 def _open(folder: Path, settings: Settings) -> tuple[Store, Thumbnails]:
     """The store and the thumbnails of a library."""
-    place = folder / settings.store
     if not settings.shards:
-        return open_store(place), Thumbnails(folder / THUMBNAILS)
+        store = open_store(folder, settings.store, settings.address)
+        return store, Thumbnails(folder / THUMBNAILS)
     from polyglance.library.stores.shards import ShardStore, ShardThumbnails
 
-    store = ShardStore(settings.shards, place)
-    return store, ShardThumbnails(store)
+    shards = ShardStore(settings.shards, folder / settings.store)
+    return shards, ShardThumbnails(shards)
 
 
 def check_changeable(library: "Library") -> None:
@@ -217,11 +222,6 @@ def _grouped(found: Sequence[Found]) -> list[Match]:
     return matches
 
 
-def store_name(model: str) -> str:
-    """The folder of the store of a model's embeddings."""
-    return f"store-{model[:16]}"
-
-
 def load_encoder(model: Any) -> tuple[Any, str]:
     """A model that a library can use, given as that or as its folder, and that folder.
 
@@ -235,17 +235,3 @@ def load_encoder(model: Any) -> tuple[Any, str]:
     check_encoder(found)
     home = os.path.abspath(getattr(found, "folder", "") or PLACE)
     return found, "" if home == os.path.abspath(PLACE) else home
-
-
-def open_store(folder: Path) -> Store:
-    """A store of the kind that libraries have."""
-    from polyglance.library.stores.lance import LanceStore
-
-    return LanceStore(folder)
-
-
-def create_store(folder: Path, model: str, dim: int) -> Store:
-    """A new store of the kind that libraries have."""
-    from polyglance.library.stores.lance import LanceStore
-
-    return LanceStore.create(folder, model, dim)

@@ -1,6 +1,5 @@
 """Embedding a library anew, with another model; what is there stays in use until all is done."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,18 +9,17 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.library.apply import is_as_stamped
 from polyglance.library.embedding import embed_files
-from polyglance.library.library import (
-    Library,
-    check_changeable,
-    create_store,
-    load_encoder,
-    open_store,
-    store_name,
-)
+from polyglance.library.library import Library, check_changeable, load_encoder
 from polyglance.library.locks import writing
 from polyglance.library.record import Record
 from polyglance.library.store import Store
-from polyglance.library.stores.lance import MARK
+from polyglance.library.stores.named import (
+    address_beside,
+    create_store,
+    has_store,
+    open_store,
+    store_name,
+)
 from polyglance.library.syncing import SyncReport
 from polyglance.progress import Bar
 
@@ -46,18 +44,17 @@ def reembed(library: Library, model: Any = None, show_progress: bool | None = No
         library.change()
         if loaded.id == library.settings.model:
             raise PolyglanceError("the library is of this model already; there is nothing to do")
-        place = library.folder / store_name(loaded.id)
-        store = (
-            open_store(place)
-            if (place / MARK).is_file()
-            else create_store(place, loaded.id, loaded.dim)
-        )
+        name = store_name(loaded.id)
+        address = address_beside(library.settings.address, loaded.id)
+        place = library.folder, name, address
+        there = has_store(*place)
+        store = open_store(*place) if there else create_store(*place, loaded.id, loaded.dim)
         report = SyncReport()
         _fill(library, store, loaded, report, show_progress)
         store.optimise()
-        old = library.folder / library.settings.store
-        library.change(model=loaded.id, model_folder=home, dim=loaded.dim, store=place.name)
-        shutil.rmtree(old, ignore_errors=True)
+        new = {"model": loaded.id, "model_folder": home, "dim": loaded.dim}
+        library.change(**new, store=name, address=address)
+        library.store.drop()
     library.store, library.model = store, loaded
     return report
 

@@ -30,6 +30,8 @@ class Settings:
     """What below them was removed from the library."""
     shards: str = ""
     """Where the shards of `polyglance embed` lie, of a library that is made of them."""
+    address: str = ""
+    """Of a store elsewhere, in Milvus, in place of the folder."""
     format: int = FORMAT
     version: str = __version__
 
@@ -58,14 +60,8 @@ def read_settings(folder: Path) -> Settings:
 
 
 def _check(path: Path, found: Settings) -> None:
-    texts = (
-        found.model,
-        found.model_folder,
-        found.store,
-        found.shards,
-        *found.folders,
-        *found.excluded,
-    )
+    own = (found.model, found.model_folder, found.store, found.shards, found.address)
+    texts = (*own, *found.folders, *found.excluded)
     inside = found.store not in ("", ".", "..") and Path(found.store).name == found.store
     if not (all(isinstance(text, str) for text in texts) and isinstance(found.dim, int) and inside):
         raise PolyglanceError(f"{path}: damaged; make the library anew")

@@ -120,6 +120,12 @@ class Store(Protocol):
     def optimise(self) -> None:
         """Put together what many small writes left, and index what has become large."""
 
+    def drop(self) -> None:
+        """Delete the store with all that is in it, for good."""
+
+    def close(self) -> None:
+        """Give back what it holds of files and connections."""
+
 
 def check_model(own: str, given: str) -> None:
     """Raise where vectors are of another model than the store's."""

@@ -1,5 +1,6 @@
 """A store on disk by LanceDB: exact in memory while it is small, an index when it is large."""
 
+import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
@@ -169,6 +170,13 @@ class LanceStore:
 
                 table.create_index("vector", config=HnswSq(distance_type="cosine"))
             table.optimize(cleanup_older_than=KEPT)
+
+    def drop(self) -> None:
+        """As `Store.drop`."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Nothing to do."""
 
     def _latest(self) -> Any:
         try:

@@ -85,3 +85,10 @@ class MemoryStore:
 
     def optimise(self) -> None:
         """Nothing to do."""
+
+    def drop(self) -> None:
+        """As `Store.drop`."""
+        self._rows.clear()
+
+    def close(self) -> None:
+        """Nothing to do."""

@@ -128,6 +128,13 @@ class ShardStore:
         index.optimise()
         self._index, self._kept = index, None
 
+    def drop(self) -> None:
+        """An error: shards are not changed."""
+        raise self.fixed()
+
+    def close(self) -> None:
+        """Nothing to do."""
+
     def thumbnail(self, key: str) -> bytes | None:
         """The thumbnail of a content's digest, if the shards have it."""
         place = self._loaded().place(key)

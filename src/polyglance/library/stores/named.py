@@ -1,0 +1,71 @@
+"""The store of a library by what its settings say: LanceDB in its folder, or Milvus elsewhere."""
+
+from pathlib import Path
+
+from polyglance.library.store import Store
+
+
+def store_name(model: str) -> str:
+    """The folder of the store of a model's embeddings."""
+    return f"store-{model[:16]}"
+
+
+def full_address(address: str) -> str:
+    """An address of Milvus that means the same wherever it is read."""
+    from polyglance.library.stores.milvus_address import Address
+
+    return str(Address.of(address))
+
+
+def address_beside(address: str, model: str) -> str:
+    """Where the embeddings of another model go; "" for a store in the library's folder."""
+    from polyglance.library.stores.milvus_address import Address
+
+    return str(Address.of(address).beside(model)) if address else ""
+
+
+def open_store(folder: Path, name: str, address: str = "") -> Store:
+    """A store that is there.
+
+    Args:
+        folder: the library's.
+        name: of the store's folder in it.
+        address: of a store elsewhere, in place of that.
+    """
+    if address:
+        from polyglance.library.stores.milvus import MilvusStore
+
+        return MilvusStore(address)
+    from polyglance.library.stores.lance import LanceStore
+
+    return LanceStore(folder / name)
+
+
+def create_store(folder: Path, name: str, address: str, model: str, dim: int) -> Store:
+    """A new, empty store.
+
+    Args:
+        folder: the library's.
+        name: of the store's folder in it.
+        address: of a store elsewhere, in place of that; or "".
+        model: the id of the model whose embeddings it will have.
+        dim: their dimension.
+    """
+    if address:
+        from polyglance.library.stores.milvus import MilvusStore
+
+        return MilvusStore.create(address, model, dim)
+    from polyglance.library.stores.lance import LanceStore
+
+    return LanceStore.create(folder / name, model, dim)
+
+
+def has_store(folder: Path, name: str, address: str = "") -> bool:
+    """Whether there is such a store."""
+    if address:
+        from polyglance.library.stores.milvus import has_collection
+
+        return has_collection(address)
+    from polyglance.library.stores.lance import MARK
+
+    return (folder / name / MARK).is_file()
