@@ -4,8 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 DOCS_STAMP := $(VENV)/.ready-docs
+SERVE_STAMP := $(VENV)/.ready-serve
+PORT ?= 8000
 
-.PHONY: demo test docs setup clean
+.PHONY: demo test docs serve setup clean
 
 setup: $(STAMP)
 
@@ -24,6 +26,16 @@ test: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# Without torch, which serving does not need.
+$(SERVE_STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[serve,library,demo]"
+	touch $(SERVE_STAMP)
+
+# make serve, or make serve DIR=~/Pictures PORT=8080
+serve: $(SERVE_STAMP)
+	$(BIN)/polyglance serve $(if $(DIR),"$(DIR)",--demo) --port $(PORT)
 
 $(DOCS_STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

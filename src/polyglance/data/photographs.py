@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polyglance.errors import PolyglanceError
+from polyglance.files import atomic
 
 
 class Photograph(NamedTuple):
@@ -37,6 +38,21 @@ PHOTOGRAPHS = (
     Photograph("flower", "sklearn", "datasets/images/flower.jpg", "CC BY 2.0, vultilion"),
 )
 PACKAGES = {"skimage": "scikit-image", "sklearn": "scikit-learn"}
+
+
+def gather(folder: Path) -> Path:
+    """Copy the photographs into a folder, each by its name, so that it can be served.
+
+    Args:
+        folder: where; it is made if it is not there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, one in photographs().items():
+        place = folder / f"{one.name}{path.suffix}"
+        if not place.is_file():
+            with atomic(place) as handle:
+                handle.write(path.read_bytes())
+    return folder
 
 
 def photographs() -> dict[Path, Photograph]:
