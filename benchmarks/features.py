@@ -1,53 +1,103 @@
-"""Images per second of a backbone in eager torch and under onnxruntime, in one run.
+"""Feature extraction: from files to the store, beside onnxruntime on tensors decoded before.
 
-python benchmarks/features.py FOLDER [--images 64] [--backbone efficientnet-lite2]
+    OMP_NUM_THREADS=1 python benchmarks/features.py FOLDER [--images 64] [--rounds 3] [--torch]
+
+Seconds are wall-clock time and processor time of all threads; on a busy machine only the second
+says something. The network runs on OMP_NUM_THREADS threads and decoding on others.
 """
 
 import argparse
+import statistics
+import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from polyglance.data.images import list_images, read_image
 from polyglance.files import cache_dir
-from polyglance.vision.backbones import DEFAULT, backbones
+from polyglance.vision.backbones import DEFAULT, INT8, backbones
+from polyglance.vision.extract import extract
 from polyglance.vision.lite import LiteBackbone
+from polyglance.vision.preprocess import to_pixels
+
+Times = tuple[float, float]
+"""Wall-clock and processor seconds."""
 
 
-def rate(backbone: LiteBackbone, pixels: np.ndarray, batch_size: int) -> tuple[float, np.ndarray]:
-    """(images per second, pooled vectors [n, dim]); the first batch is run twice, once untimed."""
-    backbone(pixels[:batch_size])
-    started = time.perf_counter()
-    pooled = [
-        backbone(pixels[i : i + batch_size]).pooled for i in range(0, len(pixels), batch_size)
-    ]
-    return len(pixels) / (time.perf_counter() - started), np.concatenate(pooled)
+def timed(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, Times]:
+    """Medians of ways that take turns; the first round warms up and does not count."""
+    found: dict[str, list[Times]] = {name: [] for name in ways}
+    for _ in range(rounds + 1):
+        for name, way in ways.items():
+            wall, busy = time.perf_counter(), time.process_time()
+            way()
+            found[name].append((time.perf_counter() - wall, time.process_time() - busy))
+    return {
+        name: (
+            statistics.median(t[0] for t in times[1:]),
+            statistics.median(t[1] for t in times[1:]),
+        )
+        for name, times in found.items()
+    }
+
+
+def whole(paths: list[Path], name: str) -> None:
+    """Files → store, in a cache that has the network alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "backbones").symlink_to(cache_dir() / "backbones")
+        extract(paths, f"{name}/global", Path(folder), show_progress=False)
+
+
+def batched(network: LiteBackbone, pixels: np.ndarray, size: int) -> Callable[[], object]:
+    """The network over decoded images, so many at a time."""
+    return lambda: [network(pixels[i : i + size]) for i in range(0, len(pixels), size)]
 
 
 def main() -> None:
-    """Time decoding and both engines on the first N pictures of a folder."""
+    """Print a line for each stage and each network, then ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--images", type=int, default=64)
-    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--backbone", default=DEFAULT, choices=backbones.list())
+    parser.add_argument("--torch", action="store_true", help="eager torch as well")
     options = parser.parse_args()
-    lite = backbones.get(options.backbone)
+    name, paths = options.backbone, list_images(options.folder)[: options.images]
+    lite = backbones.get(name)
     how = lite.preprocessing
-    paths = list_images(options.folder)[: options.images]
-    started = time.perf_counter()
-    pixels = np.stack([how.apply(read_image(p, how.size)) for p in paths])
-    decoding = len(paths) / (time.perf_counter() - started)
-    engines = {name: LiteBackbone(lite, cache_dir(), name) for name in ("torch", "auto")}
-    torch_rate, reference = rate(engines["torch"], pixels, options.batch_size)
-    onnx_rate, pooled = rate(engines["auto"], pixels, options.batch_size)
-    print(f"{lite.name}, {len(paths)} images, batches of {options.batch_size}")
-    print(f"decoding (one thread)  {decoding:7.1f} images/s")
-    print(f"eager torch            {torch_rate:7.1f} images/s")
-    print(f"onnxruntime            {onnx_rate:7.1f} images/s")
-    difference = np.abs(pooled - reference).max()
-    print(f"ratio {onnx_rate / torch_rate:.2f}, largest difference {difference:.1e}")
+    seen = [read_image(path, how.short_side) for path in paths]
+    cut = [how.parts(image)[0] for image in seen]
+    pixels = np.stack([to_pixels(image, how) for image in cut])
+    networks = {name: LiteBackbone(lite, cache_dir())}
+    if name + INT8 in backbones:
+        networks[name + INT8] = LiteBackbone(backbones.get(name + INT8), cache_dir())
+    if options.torch:
+        networks[f"{name}, eager torch"] = LiteBackbone(lite, cache_dir(), "torch")
+    ways: dict[str, Callable[[], object]] = {
+        "decode": lambda: [read_image(path, how.short_side) for path in paths],
+        "resize and cut": lambda: [how.parts(image)[0] for image in seen],
+        "standardise": lambda: [to_pixels(image, how) for image in cut],
+    }
+    for label, network in networks.items():
+        ways[f"{label}, decoded tensors"] = batched(network, pixels, 8)
+        if "torch" not in label:
+            ways[f"{label}, files to store"] = lambda label=label: whole(paths, label)
+    times = timed(ways, options.rounds)
+    print(f"{len(paths)} images\n{'':44} ms an image   processor ms")
+    for label, (wall, busy) in times.items():
+        print(f"{label:44} {1000 * wall / len(paths):11.2f} {1000 * busy / len(paths):14.2f}")
+    for label in [one for one in networks if "torch" not in one]:
+        tensors, files = times[f"{label}, decoded tensors"], times[f"{label}, files to store"]
+        ratios = [alone / end for alone, end in zip(tensors, files, strict=True)]
+        print(f"{label}: speed from files to that on tensors {ratios[0]:.2f} ({ratios[1]:.2f})")
+    if name + INT8 in networks:
+        slow, fast = times[f"{name}, files to store"], times[f"{name}{INT8}, files to store"]
+        print(f"int8 from files: {slow[0] / fast[0]:.2f} ({slow[1] / fast[1]:.2f}) times as fast")
+        vectors = [network(pixels[:16]).pooled for network in networks.values()]
+        unit = [one / np.linalg.norm(one, axis=1, keepdims=True) for one in vectors]
+        print(f"cosine of int8 with float32: {(unit[0] * unit[1]).sum(1).mean():.4f}")
 
 
 if __name__ == "__main__":

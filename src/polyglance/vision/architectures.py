@@ -49,6 +49,11 @@ def architecture(name: str) -> Architecture:
     if ":" in name:
         return _external(name)
     lite = backbones.get(name)
+    if lite.int8:
+        raise PolyglanceError(
+            f"image.backbone: '{name}' computes in 8 bits and cannot be in the tower; set "
+            f"image.feature to one of {lite.exact}"
+        )
     return Architecture(
         name,
         lite.dim,

