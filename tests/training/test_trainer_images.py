@@ -1,6 +1,5 @@
 """Whole trainings on batches of images: captions, texts without images, named things beside."""
 
-import gzip
 import json
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from polyglance.data import CaptionedImage, load_dataset, save_folder
+from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models.model import to_tensors
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
@@ -16,54 +15,23 @@ from polyglance.text.embedders import EncodedTexts
 from polyglance.training.data import TrainingData, fresh_model, prepare
 from polyglance.training.samplers import ImageBatch, samplers
 from polyglance.training.steps import ImagesStep, steps
-from polyglance.vision.store import FeatureStore
 from tests.conftest import TOY
+from tests.training.beside import SUBWORDS, write_sentences, write_texts, write_things
 from tests.training.runs import run, same, stop_after
 
 KIND = ["sampling.kind=images", "loss.kind=infonce", "loss.temperature=0.1"]
-SUBWORDS = [
-    "image.feature=imported/toy",
-    "text.embedder.kind=subwords",
-    "text.embedder.buckets=300",
-    "text.embedder.word_dim=8",
-    "text.encoder.hidden=16",
-    "joint.dim=16",
-    "training.batch_size=32",
-    "training.lr=0.01",
-    "training.epochs=3",
-]
-NAMES = {"en": ["red dog", "blue cat", "tree"], "ka": ["ძაღლი", "კატა", "ხე"]}
-
-
-def write_texts(path: Path, *tuples: dict[str, str]) -> Path:
-    with gzip.open(path, "wt") as handle:
-        for number, one in enumerate(tuples):
-            captions = {code: {"translation": [text]} for code, text in one.items()}
-            handle.write(json.dumps({"id": str(number), "captions": captions}) + "\n")
-    return path
 
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
     """Tuples whose Georgian is in no caption."""
-    rows = [{"en": f"a {word} runs", "ka": f"{word} გარბის"} for word in ("dog", "cat", "car")]
-    return write_texts(tmp_path / "texts.jsonl.gz", *rows, {"de": "@@", "ka": "..."})
+    return write_sentences(tmp_path / "texts.jsonl.gz")
 
 
 @pytest.fixture
 def things(tmp_path: Path) -> Path:
     """Three things in two styles each, and one held out."""
-    folder, rows = tmp_path / "things", []
-    for style in ("flat", "round"):
-        for number in range(3):
-            captions = {code: {"name": [own[number]]} for code, own in NAMES.items()}
-            rows.append(CaptionedImage(f"{style}/u{number}.png", "train", captions))
-    rows.append(CaptionedImage("flat/u3.png", "val", {"en": {"name": ["car"]}}))
-    save_folder(folder, rows)
-    vectors = np.random.default_rng(0).normal(size=(len(rows), 1, 16))
-    with FeatureStore.create(folder / "features" / "toy", 16, "global", "imported/toy") as store:
-        store.append_many(zip([row.image for row in rows], vectors, strict=True))
-    return folder
+    return write_things(tmp_path / "things")
 
 
 def recipe_of(*changes: str, small: list[str] = SUBWORDS) -> Recipe:

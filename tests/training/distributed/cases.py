@@ -11,6 +11,7 @@ from torch import Tensor
 from polyglance.training import Callback, Trainer
 from polyglance.training.steps import StepOutcome
 from tests.conftest import TOY
+from tests.training.beside import SUBWORDS
 from tests.training.runs import run
 
 FEW = ["training.updates=5", "training.evaluate_every=999", "training.lr=0.001"]
@@ -109,6 +110,23 @@ CASES = {
         sets=True,
         still=[*SHARES, "image.pooling.weight.bias", "text.pooling.weight.bias"],
     ),
+    # Pairs of texts, and 3 named things, which two processes share unevenly, come beside.
+    "images": Case(
+        "vsepp",
+        [
+            "sampling.kind=images",
+            "sampling.captions=2",
+            "sampling.c2c_weight=0.5",
+            "sampling.text_files=[DATA/texts.jsonl.gz]",
+            "sampling.text_weight=0.25",
+            "sampling.beside.data=DATA/things",
+            "sampling.beside.weight=0.75",
+            "loss.kind=infonce",
+            "loss.temperature=0.1",
+            "augment.word_drop=0.3",
+        ],
+        small=SUBWORDS,
+    ),
     "attention": Case("imram", ["augment.vector_drop=0.3"], sets=True),
     # The last of 15 batches has one caption, which two processes cannot share.
     "one-left": Case(
@@ -167,7 +185,7 @@ def train_cases(data: Path, out: Path, names: Sequence[str], rank: int = 0) -> N
         run(
             source,
             out / name,
-            *case.overrides,
+            *(change.replace("DATA", str(data)) for change in case.overrides),
             recipe=case.recipe,
             callbacks=[records],
             small=case.small,

@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.conftest import write_toy
+from tests.training.beside import write_sentences, write_things
 from tests.training.distributed.cases import CASES, train_cases
 from tests.training.distributed.processes import torchrun
 from tests.training.runs import same, weights
@@ -22,6 +23,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
     write_toy(folder / "toy")
     write_toy(folder / "sets", form="set")
+    write_sentences(folder / "texts.jsonl.gz")
+    write_things(folder / "things")
     done = torchrun(SCRIPT, str(folder), str(folder / "two"), *CASES)
     assert done.returncode == 0, done.stderr
     torch.set_num_threads(1)

@@ -17,6 +17,7 @@ from polyglance.recipes.schema import ImageSampling
 from polyglance.text.embedders import EncodedTexts, TextBatch
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
+from polyglance.training.distributed import Share
 from polyglance.training.images import Pixels, step_images
 from polyglance.training.samplers import ImageBatch, Sampler
 from polyglance.training.steps.base import Step, StepOutcome, steps
@@ -26,10 +27,19 @@ THINGS = 1
 """Crops of things are drawn apart from those of captioned images."""
 
 
+class Parts(NamedTuple):
+    """The rows that this process embeds: of images, of pairs of texts, and of things."""
+
+    images: Share
+    texts: Share
+    things: Share
+
+
 class ReadImages(NamedTuple):
-    """What an update is made of.
+    """What this process has of an update.
 
     Args:
+        parts: its rows; what follows are B, P and N of them.
         images: features of B images.
         captions: B · k texts, column by column.
         texts: P texts, then P others that say the same; None without any.
@@ -40,6 +50,7 @@ class ReadImages(NamedTuple):
         thing_pixels: of the things, likewise.
     """
 
+    parts: Parts
     images: tuple[Tensor, ...]
     captions: tuple[TextBatch, str]
     texts: TextBatch | None
@@ -67,6 +78,7 @@ class ImagesStep(Step):
     """
 
     unit = "images"
+    splits = True
 
     def __init__(self, model: Model, data: TrainingData, sampler: Sampler) -> None:
         assert isinstance(model.recipe.sampling, ImageSampling)
@@ -92,28 +104,41 @@ class ImagesStep(Step):
         self.images.thaw(update)
 
     def prepare(self, update: int, batch: ImageBatch) -> ReadImages:
-        data, every = self.data, slice(None)
-        pixels = self.images.look(update, batch.images)
-        rows = batch.captions.T.ravel()
-        language = data.languages[rows[0]]
+        data, team = self.data, self.team
+        counts = len(batch.images), len(batch.texts), len(batch.things)
+        parts = Parts(*(team.share(count) for count in counts))
+        own = parts.images.rows
+        pixels = self.images.look(update, batch.images[own])
         texts = names = thing_pixels = None
         things: tuple[Tensor, ...] = ()
         if data.texts is not None:
-            texts = _batch(data.texts.read(batch.texts.T.ravel(), self.model.embedder))
+            pairs = batch.texts[parts.texts.rows].T.ravel()
+            texts = _batch(data.texts.read(pairs, self.model.embedder))
         if data.beside is not None:
-            thing_pixels = self.things.look(update, batch.things)
-            things = self.things.read(update, 0, batch.things, every, thing_pixels)
-            names = _batch(data.beside.texts, batch.names)
+            rows = parts.things.rows
+            thing_pixels = self.things.look(update, batch.things[rows])
+            things = self.things.read(update, 0, batch.things, rows, thing_pixels)
+            names = _batch(data.beside.texts, batch.names[rows])
         return ReadImages(
-            self.images.read(update, 0, batch.images, every, pixels),
-            (self.augmenter.captions(update, 1, rows, language), language),
+            parts,
+            self.images.read(update, 0, batch.images, own, pixels),
+            self._captions(update, batch, own),
             texts,
             things,
             names,
-            None if self.naming is None else self.naming.read(update),
+            None if self.naming is None else self.naming.read(update, team),
             pixels,
             thing_pixels,
         )
+
+    def _captions(self, update: int, batch: ImageBatch, own: slice) -> tuple[TextBatch, str]:
+        """Captions of this process's images, column by column; augmented as those of all are."""
+        rows = batch.captions.T.ravel()
+        language = self.data.languages[rows[0]]
+        ids, lengths, unseen = self.augmenter.captions(update, 1, rows, language)
+        shape = batch.captions.shape[1], len(batch.images)
+        mine = torch.arange(len(rows)).view(shape)[:, own].flatten()
+        return TextBatch(ids[mine], lengths[mine], unseen), language
 
     def outcome(self, update: int, prepared: ReadImages) -> StepOutcome:
         warming_up = update < self.warmup
@@ -132,34 +157,42 @@ class ImagesStep(Step):
             if not number:
                 deviation = float(scores.detach().std(correction=0))
         if self.naming is not None and prepared.concepts is not None:
+            self.begin(prepared.concepts.part)
             loss, equal = self.naming.loss(prepared.concepts, self.objective, warming_up)
             losses.append(loss)
             collapsed += equal
         if (forgotten := self.images.forgotten(prepared.pixels, seen)) is not None:
-            losses.append(forgotten)
-            collapsed += float(forgotten.detach())
+            losses.append(prepared.parts.images.mean(forgotten))
+            collapsed += float(losses[-1].detach())
         return StepOutcome(torch.stack(losses).sum(), collapsed, deviation)
 
     def _matches(self, read: ReadImages, seen: tuple[Tensor, ...]) -> Iterator[_Match]:
         """What is matched with what; images with captions first."""
-        rules, network = self.rules, self.model.network
+        rules, network, parts = self.rules, self.model.network, read.parts
+        self.begin(parts.images)
         with self._half():
             images = network.embed_images(*_wide(self.images.features(read.images, seen)))
-            columns = network.embed_text(*read.captions).chunk(rules.captions)
+            captions = network.embed_text(*read.captions).chunk(rules.captions)
+        images = parts.images.gather(images)
+        columns = [parts.images.gather(column) for column in captions]
         for column in columns:
             yield _Match(images, column, self.objective, 1 / len(columns))
         pairs = list(combinations(columns, 2)) if rules.c2c_weight else []
         for one, other in pairs:
             yield _Match(one, other, self.captions_objective, rules.c2c_weight / len(pairs))
         if read.texts is not None:
+            self.begin(parts.texts)
             with self._half():
-                one, other = network.embed_text(read.texts).chunk(2)
+                both = network.embed_text(read.texts).chunk(2)
+            one, other = (parts.texts.gather(side) for side in both)
             yield _Match(one, other, self.captions_objective, rules.text_weight)
         if read.names is not None and self.data.beside is not None:
+            self.begin(parts.things)
             with self._half():
                 seen = self.things.see(read.thing_pixels)
                 things = network.embed_images(*_wide(self.things.features(read.things, seen)))
                 names = network.embed_text(read.names)
+            things, names = (parts.things.gather(side) for side in (things, names))
             yield _Match(things, names, self.objective, self.data.beside.recipe.weight)
 
     def _half(self) -> AbstractContextManager[Any]:
