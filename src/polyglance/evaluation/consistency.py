@@ -119,7 +119,7 @@ def matching_loss(scores: "Tensor", owner: "Tensor") -> "Tensor":
     """
     import torch
 
-    own = owner == torch.arange(len(scores))[:, None]
+    own = owner == torch.arange(len(scores), device=scores.device)[:, None]
     positive = scores.gather(0, owner[None])[0]
     negatives = scores.masked_fill(own, -torch.inf)
     images = negatives.topk(min(TOP, len(scores) - 1), dim=0).values  # [k, M]

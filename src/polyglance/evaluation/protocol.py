@@ -27,6 +27,7 @@ from polyglance.evaluation.encoder import (
     similarity_of,
 )
 from polyglance.evaluation.metrics import Outcome, fold_slices, rank_folds
+from polyglance.evaluation.on_device import where_it_is
 from polyglance.evaluation.options import EvaluateOptions
 from polyglance.evaluation.report import LanguageResult, Report, summarise
 from polyglance.evaluation.same_text import merge_texts, rank_same_text
@@ -205,6 +206,7 @@ def _encode(
     gallery, owner = np.unique(source.image, return_inverse=True)
     _, prepare, score = similarity_of(model)
     embeddings = prepare(images[gallery]), prepare(texts)
+    score = where_it_is(model, score)
     return EncodedLanguage(source, gallery, *embeddings, owner, score, known)
 
 

@@ -53,11 +53,14 @@ def rank_both(
         images: [N, D], or sets that `score` takes.
         captions: [M, D], or sets that `score` takes.
         caption_image: [M], the image of each caption; every image has one caption or more.
-        score: makes scores [n, m] of some images and captions.
+        score: makes scores [n, m] of some images and captions; one that has a `rank_both` of its
+            own, such as `on_device.DotOnDevice`, counts as well.
         chunk: images and captions of a tile of scores.
         progress: called with the number of captions ranked since the last call.
     """
     images, captions = as_embeddings(images), as_embeddings(captions)
+    if (elsewhere := getattr(score, "rank_both", None)) is not None:
+        return elsewhere(images, captions, caption_image, chunk, progress)
     if chunk is None:
         chunk = CHUNK if isinstance(images, np.ndarray) else SET_CHUNK
     owner = check_index(len(images), len(captions), caption_image)
@@ -99,6 +102,19 @@ def check_index(images: int, captions: int, caption_image: np.ndarray) -> np.nda
     if not images:
         raise ValueError("there is nothing to rank")
     return owner
+
+
+def check_finite(total: object) -> None:
+    """Refuse NaN: it compares as "not higher", so one would be counted as a success.
+
+    Args:
+        total: of scores, NaN where one of them is.
+    """
+    if np.isnan(total):  # type: ignore[call-overload]
+        raise PolyglanceError(
+            "the scores hold NaN: the model gave a vector that is not finite "
+            "(a diverged training run, or features of another model)"
+        )
 
 
 def count_before(
@@ -164,12 +180,7 @@ class _Tiles:
     def score(self, a: int, block: Embeddings) -> np.ndarray:
         """Scores of the images from `a` on with a block of captions; NaN is refused."""
         tile = np.asarray(self.function(self.images[a : a + self.chunk[0]], block), np.float32)
-        # A NaN compares as "not higher", so one would be counted as a success.
-        if np.isnan(np.vdot(tile, tile)):
-            raise PolyglanceError(
-                "the scores hold NaN: the model gave a vector that is not finite "
-                "(a diverged training run, or features of another model)"
-            )
+        check_finite(np.vdot(tile, tile))
         return tile
 
 
