@@ -234,3 +234,36 @@ def test_a_store_without_checksums_is_read_and_nan_in_it_is_damage(tmp_path):
     vectors[4] = np.nan
     vectors.tofile(tmp_path / "s" / VECTORS)
     assert FeatureStore.open(tmp_path / "s").damaged(expected) == ["k1"]
+
+
+def resident(path):
+    """Bytes of a file's mapping that count as this process's memory."""
+    total, ours = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if line[0] in "0123456789abcdef":
+            ours = line.endswith(str(path))
+        elif ours and line.startswith("Rss:"):
+            total += 1024 * int(line.split()[1])
+    return total
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").is_file(), reason="needs Linux")
+def test_a_large_store_does_not_stay_in_memory(tmp_path, monkeypatch):
+    """Pages of vectors that were read are given back, and what is read later is right."""
+    from polyglance.vision.features import Features
+
+    values = np.random.default_rng(0).normal(size=(64, 4, 2048)).astype(np.float16)
+    with FeatureStore.create(tmp_path / "s", 2048, "set", "example") as store:
+        store.append_many((str(n), one) for n, one in enumerate(values))
+    path = (tmp_path / "s" / "vectors.f16").resolve()
+    features = Features("imported/s", store, [str(n) for n in range(64)])
+    kept = {}
+    for limit in (1 << 40, 1 << 18):
+        monkeypatch.setattr("polyglance.vision.store.MAPPED_BYTES", limit)
+        for first in range(0, 64, 8):
+            rows = np.arange(first, first + 8)
+            found, _ = features.gather_set(rows, np.float16)
+            np.testing.assert_array_equal(found, values[rows])
+        kept[limit] = resident(path)
+    assert kept[1 << 40] >= values.nbytes
+    assert kept[1 << 18] <= values.nbytes / 2

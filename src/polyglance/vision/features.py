@@ -70,7 +70,9 @@ class Features:
     def gather_global(self, indices: np.ndarray, dtype: DTypeLike = np.float32) -> np.ndarray:
         """Vectors of the images at `indices` [n], [n, dim]."""
         start, _ = self._select(indices)
-        return self.store.vectors[start].astype(dtype, copy=False)
+        vectors = self.store.vectors[start].astype(dtype, copy=False)
+        self.store.was_read(len(start))
+        return vectors
 
     def gather_set(
         self, indices: np.ndarray, dtype: DTypeLike = np.float32
@@ -82,6 +84,7 @@ class Features:
         rows = start[:, None] + np.where(inside, position, 0)
         vectors = self.store.vectors[rows].astype(dtype, copy=False)
         vectors[~inside] = 0
+        self.store.was_read(rows.size)
         return vectors, count
 
     def _select(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

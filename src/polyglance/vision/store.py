@@ -10,6 +10,7 @@ version 0.1.0 have neither.
 
 import contextlib
 import json
+import mmap
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +32,10 @@ FLUSH_BYTES = 16 << 20
 CHECKERS = 4
 """Threads that compute checksums; large ones run side by side."""
 LARGEST = float(np.finfo(np.float16).max)
+MAPPED_BYTES = 1 << 30
+"""Of vectors that were read: then their pages are given back, else a process that reads all of a
+large store counts as large as the store. The system keeps them as long as it has memory to spare.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class FeatureStore:
         self._forgotten: set[str] = set()
         self._total = self._offset = 0
         self._pending: dict[str, np.ndarray] = {}
-        self._pending_bytes = 0
+        self._pending_bytes = self._read_bytes = 0
         self._map: np.ndarray = np.empty((0, meta.dim), DTYPE)
         for name in (VECTORS, INDEX, LOCK):
             refuse_pipe(folder / name)
@@ -141,6 +146,19 @@ class FeatureStore:
             self._map = np.memmap(self.folder / VECTORS, DTYPE, mode="r", shape=shape)
         return self._map
 
+    def was_read(self, count: int) -> None:
+        """Count vectors that were copied from `vectors`; what they took is given back in time.
+
+        Args:
+            count: how many.
+        """
+        self._read_bytes += count * self._row_bytes
+        mapped = getattr(self._map, "_mmap", None)
+        if self._read_bytes >= MAPPED_BYTES and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+            self._read_bytes = 0
+            if mapped is not None:
+                mapped.madvise(mmap.MADV_DONTNEED)  # what is read again comes from the file
+
     def __len__(self) -> int:
         return len(self._index) + len(self._pending)
 
@@ -196,9 +214,11 @@ class FeatureStore:
     def _is_whole(self, key: str) -> bool:
         block = self._index[key]
         vectors = self.vectors[block.start : block.start + block.count]
-        if block.crc is None:
-            return bool(np.isfinite(vectors).all())
-        return _crc(vectors) == block.crc
+        whole = _crc(vectors) == block.crc if block.crc is not None else None
+        if whole is None:
+            whole = bool(np.isfinite(vectors).all())
+        self.was_read(block.count)
+        return whole
 
     def append(self, key: str, vectors: np.ndarray) -> None:
         """Add the vectors [n, dim] of a new key; they are on disk after `flush`."""
