@@ -16,12 +16,15 @@ def base() -> ExportedModel:
     return load(shipped())
 
 
+def images_like(model: ExportedModel, text: str) -> Scorer:
+    """Images that look exactly like a text: its embedding stands for them."""
+    vectors = np.asarray(model.encode_text([text] * 6, show_progress=False))
+    return Scorer(model, Gallery([Path(str(n)) for n in range(6)], vectors, [], unit=True))
+
+
 @pytest.fixture(scope="module")
 def scorer(base: ExportedModel) -> Scorer:
-    """Images that look exactly like texts: embeddings of sentences stand for them."""
-    texts = ["an elephant in the grass", "a dog", "a red car", "mountains", "a bicycle", "a boat"]
-    vectors = np.asarray(base.encode_text(texts, show_progress=False))
-    return Scorer(base, Gallery([Path(text) for text in texts], vectors, [], unit=True))
+    return images_like(base, "an elephant")
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +36,9 @@ def suggester(base: ExportedModel) -> Suggester:
     ("slip", "meant"),
     [
         ("an elephnat", "an elephant"),
-        ("a bicicle -people", "a bicycle -people"),
-        ("a bicicle -elephnat", "a bicycle -elephnat"),
-        ('a bicicle -"grey elephnat"', 'a bicycle -"grey elephnat"'),
+        ("an elephnat -people", "an elephant -people"),
+        ("an elephnat -elephnat", "an elephant -elephnat"),
+        ('an elephnat -"grey elephnat"', 'an elephant -"grey elephnat"'),
         ("an elephant", None),
         ("ein Strandkorb", None),
         ("象", None),
@@ -47,6 +50,4 @@ def test_what_was_meant(suggester: Suggester, scorer: Scorer, slip: str, meant: 
 
 
 def test_a_word_stays_where_images_look_like_it(base: ExportedModel, suggester: Suggester) -> None:
-    vectors = np.asarray(base.encode_text(["an elephnat"] * 6, show_progress=False))
-    such = Scorer(base, Gallery([Path(str(n)) for n in range(6)], vectors, [], unit=True))
-    assert suggester(such, "an elephnat") is None
+    assert suggester(images_like(base, "an elephnat"), "an elephnat") is None
