@@ -1,8 +1,10 @@
 """How many hostile inputs are read and how many refused; anything else stops the count.
 
     python benchmarks/hostile.py [TIMES]
+    python benchmarks/hostile.py uploads [COUNT]
 
-TIMES multiplies the random cases of the tests in tests/hostile. Run it in the repository's root.
+TIMES multiplies the random cases of the tests in tests/hostile. `uploads` sends COUNT mutated
+pictures to the service, which has the package's own model. Run it in the repository's root.
 """
 
 import sys
@@ -63,7 +65,42 @@ def _asked(model: Model, query: str, folder: Path) -> bool:
     return False
 
 
+def send_uploads(count: int) -> None:
+    """Mutated pictures to the service; a line for each thousand, with the memory in MB."""
+    from starlette.testclient import TestClient
+
+    from polyglance.serve import make_app
+    from polyglance.serve.service import Service
+    from tests.serve.mutated import resident, send, uploads
+    from tests.serve.shipped import shipped_collection
+
+    print("| uploads | found | refused | other | decoders | service MB | decoder MB |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    with tempfile.TemporaryDirectory() as made:
+        service = Service(shipped_collection(Path(made)))
+        client = TestClient(make_app(service), base_url="http://localhost")
+        decoder, processes = service.now.engine.decoder, set()
+        for tally in send(client, uploads(count)):
+            process = decoder._process
+            if process is not None:
+                processes.add(process.pid)
+            if tally.count % 1000 == 0 or tally.count == 100:
+                found, other = (
+                    tally.statuses[200],
+                    tally.count - tally.statuses[200] - tally.refused,
+                )
+                memory = [resident() / 1e6, 0 if process is None else resident(process.pid) / 1e6]
+                numbers = (tally.count, found, tally.refused, other, len(processes))
+                shown = " | ".join([*map(str, numbers), *(f"{one:.0f}" for one in memory)])
+                print(f"| {shown} |", flush=True)
+        print(f"all: {dict(tally.statuses)}")
+        service.close()
+
+
 def main() -> None:
+    if sys.argv[1:2] == ["uploads"]:
+        send_uploads(int(sys.argv[2]) if len(sys.argv) > 2 else 10_000)
+        return
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     warnings.simplefilter("ignore")
     print("| corpus | inputs | read | refused | connections | programs | seconds |")

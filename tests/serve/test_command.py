@@ -101,6 +101,29 @@ def test_a_library_is_served_with_its_thumbnails_and_a_token(
             assert small == kept[str(pictures / hit["path"])]
 
 
+def test_requests_under_way_are_answered_when_the_service_is_told_to_end(
+    tmp_path: Path, pictures: Path, model_folder: Path
+) -> None:
+    process = start(tmp_path, pictures, "--model", model_folder, "--port", 0)
+    try:
+        assert process.stdout is not None
+        port = int(re.search(r":([0-9]+)/", process.stdout.readline())[1])  # type: ignore[index]
+        data = b'{"input": ["red dog", "hund"]}'
+        head = f"POST /v1/embeddings HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(data)}"
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(f"{head}\r\nContent-Type: application/json\r\n\r\n".encode())
+            connection.sendall(data[:20])
+            assert get(f"http://127.0.0.1:{port}/v1/health")[0] == 200  # it has read that
+            process.send_signal(signal.SIGTERM)
+            connection.sendall(data[20:])
+            answer = connection.makefile("rb").read()
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert b'"index":1' in answer
+        assert "Traceback" not in process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+
+
 def refusal(tmp_path: Path, *words: object, **options: list[str]) -> str:
     process = start(tmp_path, *words, **options)  # type: ignore[arg-type]
     out, error = process.communicate(timeout=120)

@@ -53,10 +53,12 @@ def test_the_document_has_examples_that_are_valid(client: TestClient) -> None:
     assert set(document["paths"]) == {
         "/v1/health",
         "/v1/search",
+        "/v1/ready",
         "/v1/facets",
         "/v1/captions",
         "/v1/thumbnails/{name}",
         "/v1/images/{name}",
+        "/v1/images/{name}/info",
         "/v1/embeddings",
         "/v1/embeddings/images",
     }

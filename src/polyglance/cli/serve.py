@@ -46,6 +46,20 @@ def serve_command(
         Path | None,
         typer.Option(help="An exported model (default: the library's, or the package's own)."),
     ] = None,
+    rate: Annotated[
+        int | None,
+        typer.Option(min=1, help="Requests that a client may send in a minute (default: any)."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(help="A web site whose pages may ask, as https://example.org; repeatable."),
+    ] = None,
+    log_queries: Annotated[
+        bool, typer.Option("--log-queries", help="Write what is asked into the log as well.")
+    ] = False,
+    reload: Annotated[
+        bool, typer.Option(help="Read the library or folder again when it has changed.")
+    ] = True,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
@@ -56,22 +70,32 @@ def serve_command(
     """
     with needed_by("'polyglance serve'", "serve"):
         import fastapi  # noqa: F401
+        import prometheus_client  # noqa: F401
         import pydantic_settings  # noqa: F401
         import uvicorn  # noqa: F401
     from polyglance.data.photographs import gather
     from polyglance.files import cache_dir
-    from polyglance.serve import open_collection
+    from polyglance.serve.collection import open_collection, served_place
+    from polyglance.serve.guard import Access
+    from polyglance.serve.origins import check_origins
+    from polyglance.serve.reloading import Reloader, mark_of
     from polyglance.serve.run import check_access, run
+    from polyglance.serve.service import Service
     from polyglance.serve.settings import serve_settings
 
     if demo:
         place = gather(cache_dir(cache) / "photographs")
     own = serve_settings(place=place, host=host, port=port, token=token)
     check_access(own.host, own.token)
-    collection = open_collection(own.place, model, cache)
-    count = len(collection)
+    access = Access(own.token, rate, check_origins(allow_origin or ()), log_queries)
+    found = served_place(own.place, cache)
+    seen = mark_of(found)
+    service = Service(open_collection(found, model, cache))
+    count = len(service.now.collection)
+    if reload:
+        Reloader(service, found, model, cache, seen=seen).start()
 
     def ready(address: str) -> None:
         typer.echo(f"{count} pictures at {address} (Ctrl-C ends it)")
 
-    run(collection, own.host, own.port, own.token, ready)
+    run(service, own.host, own.port, access, ready)

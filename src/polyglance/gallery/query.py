@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from polyglance.models import Model
     from polyglance.runtime import ExportedModel
 
+HINT = "try --language {}"
+"""How a command names another language."""
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -34,6 +37,8 @@ class Query:
     problem: str | None = None
     image: Any = field(default=None, compare=False, repr=False)
     """The image that is asked with, in place of words; or its embedding [D]."""
+    vector: Any = field(default=None, compare=False, repr=False)
+    """The embedding [D] of the sentence, where it is known already."""
     like: tuple["Query", ...] = ()
     """Images that what is found should be like as well."""
     without: tuple["Query", ...] = ()
@@ -58,12 +63,20 @@ class Query:
     @property
     def warning(self) -> str | None:
         """What to tell about unknown words, if there are any."""
+        return self.warn()
+
+    def warn(self, hint: str = HINT) -> str | None:
+        """What to tell about unknown words, if there are any.
+
+        Args:
+            hint: how to name another language where it would help.
+        """
         if not self.unknown:
             return None
         named = ", ".join(dict.fromkeys(self.unknown))
         return (
             f"the model does not know {len(self.unknown)} of the {len(self.words)} words "
-            f"of '{self.text}': {named}{_try(self.better)}"
+            f"of '{self.text}': {named}{_try(self.better, hint)}"
         )
 
     @property
@@ -76,13 +89,16 @@ GivenQueries = str | Query | GivenImage | Iterable[str | Query | GivenImage]
 """One query or several: sentences, images, or queries that were checked before."""
 
 
-def check_query(model: "Model | ExportedModel", text: str, language: str | None = None) -> Query:
+def check_query(
+    model: "Model | ExportedModel", text: str, language: str | None = None, hint: str = HINT
+) -> Query:
     """Cut a sentence into words; one that the model can make nothing of is an error.
 
     Args:
         model: that is asked.
         text: the sentence.
         language: one of the model's; None if it is not known.
+        hint: how an error names another language where it would help.
     """
     if language is not None and language not in model.languages:
         hint = nearest(language, model.languages)
@@ -96,7 +112,7 @@ def check_query(model: "Model | ExportedModel", text: str, language: str | None 
         known = ", ".join(model.languages)
         raise PolyglanceError(
             f"the model knows none of the words of '{text}' ({named}), so any image would do"
-            + (_try(better) or f"; ask in one of its languages: {known}")
+            + (_try(better, hint) or f"; ask in one of its languages: {known}")
         )
     return Query(text, language, words, unknown, better)
 
@@ -114,12 +130,12 @@ def _better_language(
     return best if best is not None and counts[best] < unknown else None
 
 
-def _try(language: str | None) -> str:
+def _try(language: str | None, hint: str) -> str:
     if language is None:
         return ""
     name = language_name(language)
     called = "" if name == language else f" ({name})"
-    return f"; it knows more of them in {language}{called}: try --language {language}"
+    return f"; it knows more of them in {language}{called}: {hint.format(language)}"
 
 
 def check_queries(

@@ -61,6 +61,11 @@ class Scorer:
         pictured = query.like or query.image is not None
         return Scores(values, similarity, None if pictured else self._fits(own))
 
+    def prepare(self) -> None:
+        """Compute what the first query would wait for."""
+        if self.background is not None:
+            _ = self._usual
+
     def _needs_standing(self, query: Query) -> bool:
         return query.mixed or self.background is not None
 
@@ -78,6 +83,8 @@ class Scorer:
         if query.image is not None:
             found = self.model.encode_images(query.image, self.cache, show_progress=False)
             return normalise(np.asarray(found))
+        if query.vector is not None:
+            return np.asarray(query.vector, np.float32)[None]
         from polyglance.evaluation.encoder import encode_quietly
 
         return np.asarray(encode_quietly(self.model, [query.text], query.language))

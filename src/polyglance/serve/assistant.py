@@ -12,10 +12,11 @@ from polyglance.data.images import reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.serve import searching
 from polyglance.serve.collection import Collection, File
+from polyglance.serve.engine import Engine, Served
 from polyglance.serve.filters import EVERYTHING, Where
 from polyglance.serve.problems import Problem
 from polyglance.serve.searching import Asked
-from polyglance.serve.uploads import LARGEST_BODY, Uploads
+from polyglance.serve.uploads import LARGEST_BODY
 
 LARGE = 1024
 """Pixels of the longer side of an image that is shown large: more than assistants look at."""
@@ -60,8 +61,8 @@ class Assistant:
         self.collection = collection
 
     @cached_property
-    def _uploads(self) -> Uploads:
-        return Uploads(self.collection.model)
+    def _served(self) -> Served:
+        return Served(self.collection, Engine(self.collection.model))
 
     def search(
         self,
@@ -83,9 +84,13 @@ class Assistant:
             everything: also what does not look like what is asked for.
         """
         try:
-            given = None if path is None else searching.Picture.of(_file(path), self._uploads)
+            given = (
+                None
+                if path is None
+                else searching.Picture.of(_file(path), self._served.engine.picture)
+            )
             asked = Asked(query, like, given, everything=everything, where=where)
-            found = searching.search(self.collection, asked, limit, None)
+            found = searching.search(self._served, asked, limit, None)
         except Problem as problem:
             raise PolyglanceError(problem.message) from None
         pictures = [

@@ -3,25 +3,24 @@
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.encoder import encode_quietly
 from polyglance.gallery.exact import DIGITS, best_first
 from polyglance.runtime import ExportedModel
-from polyglance.serve.collection import Collection
+from polyglance.serve.engine import Served
 from polyglance.serve.problems import Problem
 from polyglance.serve.shapes import CaptionHit, CaptionRequest, Captions
 from polyglance.serve.texts import checked
-from polyglance.serve.uploads import Uploads, from_base64
+from polyglance.serve.uploads import from_base64
 
 LONGEST = 2000
 """Characters of a caption."""
 
 
-def best_captions(collection: Collection, uploads: Uploads, request: CaptionRequest) -> Captions:
+def best_captions(served: Served, request: CaptionRequest) -> Captions:
     """The captions of a request's list, the one closest to its picture first."""
-    model, language = collection.model, request.language
+    model, language = served.collection.model, request.language
     if language is not None and language not in model.languages:
         raise Problem(422, f"the model knows {', '.join(model.languages)}, not '{language}'")
-    image = _picture(collection, uploads, request)
+    image = _picture(served, request)
     texts = list(dict.fromkeys(checked(text, LONGEST) for text in request.captions))
     read = model.embedder.read(texts, language)
     known = [
@@ -32,7 +31,7 @@ def best_captions(collection: Collection, uploads: Uploads, request: CaptionRequ
     if not known:
         raise Problem(422, "the model knows no word of any of the captions")
     try:
-        vectors = np.asarray(encode_quietly(model, known, language))
+        vectors = served.engine.texts(known, language)
     except PolyglanceError as error:
         raise Problem(422, str(error)) from None
     values, calibrated = _scores(model, image, vectors)
@@ -52,16 +51,16 @@ def best_captions(collection: Collection, uploads: Uploads, request: CaptionRequ
     )
 
 
-def _picture(collection: Collection, uploads: Uploads, request: CaptionRequest) -> np.ndarray:
+def _picture(served: Served, request: CaptionRequest) -> np.ndarray:
     """The embedding [D] of the one picture that is asked about."""
     if (request.id is None) == (request.image is None):
         raise Problem(422, "name one picture: give 'id', or 'image' with a file in Base64")
     if request.image is not None:
-        return uploads(from_base64(request.image))
-    place = collection.place(str(request.id))
+        return served.engine.picture(from_base64(request.image))
+    place = served.collection.place(str(request.id))
     if place is None:
         raise Problem(404, "there is no picture with this id")
-    return collection.vector(place)
+    return served.collection.vector(place)
 
 
 def _scores(

@@ -26,7 +26,7 @@ HEADS = 100_000
 """Files whose sides and dates are kept in memory for a folder without a library."""
 THUMBNAILS = 2000
 """Thumbnails, about 15 kB each, that are kept in memory for a folder without a library."""
-_SHOWN = {"JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF"}
+SHOWN = {"JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF"}
 """Formats that browsers show."""
 
 
@@ -55,7 +55,7 @@ class Collection:
         self.library: Library | None = None
         self.scorer = Scorer(model, gallery)
         self.places = gallery.places()
-        self.firsts = np.array([rows[0] for rows in self.places])
+        self.firsts = np.array([rows[0] for rows in self.places], np.int64)
         self.ids = [gallery.content[row] for row in self.firsts]
         self.place_of = {name: place for place, name in enumerate(self.ids)}
         self.place_of_row = np.empty(len(gallery), np.int64)
@@ -104,6 +104,13 @@ class Collection:
         day = None if np.isnat(taken) else str(taken.astype("datetime64[s]"))
         return Brief(int(width) or None, int(height) or None, day)
 
+    def emptied(self) -> "Collection":
+        """Of the same library, when all its images are gone."""
+        gallery = Gallery([], np.empty((0, self.model.dim), np.float32), [], unit=True)
+        found = Collection(self.model, gallery, self.roots)
+        found.library = self.library
+        return found
+
     def vector(self, place: int) -> np.ndarray:
         """The embedding [D] of an image."""
         return np.asarray(self.gallery.embeddings[self.firsts[place]], np.float32)
@@ -122,7 +129,7 @@ class Collection:
         path = self.path(place)
         try:
             kind = self._format(path)
-            if kind in _SHOWN:
+            if kind in SHOWN:
                 return File(path.read_bytes(), f"image/{kind.lower()}")
             with reading(path) as image:
                 return File(_as_jpeg(image), "image/jpeg")
@@ -147,7 +154,7 @@ def _as_jpeg(image: Image.Image) -> bytes:
 
 def open_collection(
     place: str | Path | None = None,
-    model: str | Path | None = None,
+    model: str | Path | ExportedModel | None = None,
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Collection:
@@ -155,15 +162,14 @@ def open_collection(
 
     Args:
         place: of a library or a folder of images; None is the library made last.
-        model: an exported model's folder; None is the library's, or the package's own.
+        model: an exported model or its folder; None is the library's, or the package's own.
         cache: where indexes are kept; the XDG cache by default.
         show_progress: of the indexing; None shows a bar on a terminal.
     """
-    folder = _last_library(cache) if place is None else Path(place)
+    folder = served_place(place, cache)
     if not folder.is_dir():
         raise PolyglanceError(f"{folder}: no such folder; name a library or a folder of images")
-    own = library_model(folder, cache) if model is None else None
-    loaded = own or load(shipped() if model is None else model)
+    loaded = _model(folder, model, cache)
     gallery = open_gallery(loaded, folder, cache, show_progress)
     library = _library(folder, cache)
     roots = [os.path.abspath(folder)]
@@ -172,6 +178,20 @@ def open_collection(
     found = Collection(loaded, gallery, roots)
     found.library = library
     return found
+
+
+def served_place(place: str | Path | None, cache: Path | None = None) -> Path:
+    """The library or folder that is meant; None is the library made last."""
+    return _last_library(cache) if place is None else Path(place)
+
+
+def _model(
+    folder: Path, model: str | Path | ExportedModel | None, cache: Path | None
+) -> ExportedModel:
+    if isinstance(model, ExportedModel):
+        return model
+    own = library_model(folder, cache) if model is None else None
+    return own or load(shipped() if model is None else model)
 
 
 def _library(folder: Path, cache: Path | None) -> Library | None:

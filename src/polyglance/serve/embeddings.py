@@ -6,12 +6,12 @@ import threading
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.encoder import encode_quietly
 from polyglance.runtime import ExportedModel
+from polyglance.serve.engine import Engine
 from polyglance.serve.problems import Problem
 from polyglance.serve.shapes import Embedding, EmbeddingRequest, Embeddings, Usage
 from polyglance.serve.texts import checked
-from polyglance.serve.uploads import Uploads, from_base64
+from polyglance.serve.uploads import from_base64
 
 LONGEST = 8000
 """Characters of a text."""
@@ -19,34 +19,34 @@ PICTURES = 32
 """In one request."""
 _NAME = "polyglance"
 _one_at_a_time = threading.Lock()
-"""A large request must not take the processors from searches."""
+"""A request with many pictures must not take the places of those of searches."""
 
 
-def embed_texts(model: ExportedModel, request: EmbeddingRequest) -> Embeddings:
+def embed_texts(engine: Engine, request: EmbeddingRequest) -> Embeddings:
     """Embeddings of a request's texts."""
+    model = engine.model
     _check(model, request)
     texts = [checked(text, LONGEST) for text in request.inputs]
     language = request.language
     if language is not None and language not in model.languages:
         raise Problem(422, f"the model knows {', '.join(model.languages)}, not '{language}'")
     try:
-        with _one_at_a_time:
-            found = np.asarray(encode_quietly(model, texts, language))
+        found = engine.texts(texts, language)
     except PolyglanceError as error:
         raise Problem(422, str(error)) from None
     read = model.embedder.read(texts, language)
     return _answer(model, request, found, sum(len(words) for words, _ in read))
 
 
-def embed_pictures(uploads: Uploads, request: EmbeddingRequest) -> Embeddings:
+def embed_pictures(engine: Engine, request: EmbeddingRequest) -> Embeddings:
     """Embeddings of a request's pictures."""
-    model = uploads.model
+    model = engine.model
     _check(model, request)
     if len(request.inputs) > PICTURES:
         raise Problem(422, f"a request may have {PICTURES} pictures, and this one has more")
     files = [from_base64(text) for text in request.inputs]
     with _one_at_a_time:
-        found = np.stack([uploads(data) for data in files])
+        found = np.stack([engine.picture(data) for data in files])
     return _answer(model, request, found, 0)
 
 

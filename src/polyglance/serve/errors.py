@@ -36,4 +36,4 @@ def add_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> JSONResponse:
         said = _KNOWN.get(error.status_code, str(error.detail))
-        return problem_answer(Problem(error.status_code, said))
+        return problem_answer(Problem(error.status_code, said, error.headers or {}))

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -99,7 +100,8 @@ def facts_of_files(paths: Sequence[Path], roots: Iterable[str]) -> FactTable:
         paths: of each place.
         roots: folders that are served.
     """
-    captions = _captions(roots)
+    captions_below.cache_clear()  # the files may have changed
+    captions = captions_below(tuple(roots))
 
     def rows() -> Iterable[tuple[int, Facts]]:
         for place, path in enumerate(paths):
@@ -110,7 +112,9 @@ def facts_of_files(paths: Sequence[Path], roots: Iterable[str]) -> FactTable:
     return FactTable.of(rows(), len(paths))
 
 
-def _captions(roots: Iterable[str]) -> dict[str, tuple[Caption, ...]]:
+@lru_cache(2)
+def captions_below(roots: tuple[str, ...]) -> dict[str, tuple[Caption, ...]]:
+    """Absolute path → captions, of those folders that are datasets."""
     try:
         return captions_of(roots)
     except PolyglanceError:  # a damaged captions.jsonl; the images are served all the same

@@ -3,16 +3,16 @@
 import ipaddress
 import logging
 import socket
-import sys
 from collections.abc import Callable
 
 from polyglance.errors import PolyglanceError
 from polyglance.serve.app import make_app
-from polyglance.serve.collection import Collection
-from polyglance.serve.guard import log
+from polyglance.serve.guard import Access
+from polyglance.serve.logs import log_to_stderr
+from polyglance.serve.service import Service
 
 SHORTEST_TOKEN = 16
-_PATIENCE = 10
+_PATIENCE = 30
 """Seconds that requests under way have when the service ends."""
 
 
@@ -50,29 +50,29 @@ def _is_loopback(host: str) -> bool:
 
 
 def run(
-    collection: Collection,
+    service: Service,
     host: str,
     port: int,
-    token: str | None = None,
+    access: Access,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve until the process is told to end.
+    """Serve until the process is told to end; requests under way are answered then.
 
     Args:
-        collection: what is searched.
+        service: what is searched.
         host: address to listen at.
         port: to listen at; 0 is a free one.
-        token: that requests must carry; needed where other machines may ask.
+        access: who may ask; a token is needed where other machines may.
         ready: is told the service's address.
     """
     import uvicorn
 
-    check_access(host, token)
+    check_access(host, access.token)
     with _listening(host, port) as listener:
         logging.getLogger("uvicorn").setLevel(logging.ERROR)
-        _log_to_stderr()
+        log_to_stderr()
         settings = uvicorn.Config(
-            make_app(collection, token),
+            make_app(service, access=access),
             log_config=None,
             access_log=False,
             server_header=False,
@@ -93,12 +93,3 @@ def _listening(host: str, port: int) -> socket.socket:
             f"cannot listen at {host}, port {port} ({error.strerror or error}); name another "
             "--port, or 0 for a free one"
         ) from None
-
-
-def _log_to_stderr() -> None:
-    """A line of JSON for each request."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    log.propagate = False

@@ -13,6 +13,7 @@ from polyglance.gallery.exact import DIGITS, best_first
 from polyglance.gallery.results import NOTHING
 from polyglance.serve.collection import Collection
 from polyglance.serve.cursors import Seen, read_cursor, tag_of, write_cursor
+from polyglance.serve.engine import Served
 from polyglance.serve.filters import EVERYTHING, Where
 from polyglance.serve.problems import Problem
 from polyglance.serve.shapes import Found, Hit
@@ -20,6 +21,7 @@ from polyglance.serve.texts import checked, split_query
 
 UNWANTED = 8
 """Terms that a query may refuse."""
+HINT = "ask with language={}"
 
 
 class Picture(NamedTuple):
@@ -57,18 +59,22 @@ class Asked:
         return tag_of(*parts, self.where.tag)
 
 
-def search(collection: Collection, asked: Asked, limit: int, cursor: str | None) -> Found:
+def search(served: Served, asked: Asked, limit: int, cursor: str | None) -> Found:
     """The images of one page, best first.
 
     Args:
-        collection: what is searched.
+        served: what is searched, and what encodes the question.
         asked: the question.
         limit: images of a page.
         cursor: of the page before; None is the first page.
     """
+    collection = served.collection
     tag = tag_of(collection.model.id, asked.tag)
     seen = read_cursor(cursor, tag)
-    query = _query(collection, asked)
+    query = _query(served, asked)
+    notes = [note for part in query.parts if (note := part.warn(HINT))]
+    if not len(collection):
+        return Found(hits=[], enough=False, message=NOTHING, notes=notes, pictures=0)
     files = _files(collection, asked.where)
     scores = collection.scorer(query)
     values = np.round(scores.values[collection.firsts].astype(np.float64), DIGITS)
@@ -91,7 +97,7 @@ def search(collection: Collection, asked: Asked, limit: int, cursor: str | None)
         cursor=write_cursor(Seen(hits[-1].score, hits[-1].id), tag) if more else None,
         enough=enough,
         message=NOTHING if enough is False else None,
-        notes=[note for part in query.parts if (note := part.warning)],
+        notes=notes,
         pictures=len(files),
     )
 
@@ -135,7 +141,7 @@ def _hit(collection: Collection, row: int, score: float) -> Hit:
     )
 
 
-def _query(collection: Collection, asked: Asked) -> Query:
+def _query(served: Served, asked: Asked) -> Query:
     """What is wanted, mixed with images to be like, and what is not."""
     wanted, unwanted = split_query(checked(asked.text))
     if len(unwanted) > UNWANTED:
@@ -144,19 +150,24 @@ def _query(collection: Collection, asked: Asked) -> Query:
     if asked.picture is not None:
         images.append(_image("the uploaded picture", asked.picture.vector))
     if asked.like is not None:
-        place = collection.place(asked.like)
+        place = served.collection.place(asked.like)
         if place is None:
             raise Problem(404, "there is no picture with the id that 'like' names")
-        images.append(_image(asked.like, collection.vector(place)))
-    try:
-        texts = [check_query(collection.model, one, asked.language) for one in [wanted] if one]
-        without = [check_query(collection.model, one, asked.language) for one in unwanted]
-    except PolyglanceError as error:
-        raise Problem(422, str(error)) from None
+        images.append(_image(asked.like, served.collection.vector(place)))
+    texts = [_text(served, one, asked.language) for one in [wanted] if one]
+    without = [_text(served, one, asked.language) for one in unwanted]
     if not texts and not images:
         raise Problem(422, "there is nothing to look for; give a sentence in 'q', or 'like'")
     first, *others = [*texts, *images]
     return replace(first, like=tuple(others), without=tuple(without))
+
+
+def _text(served: Served, text: str, language: str | None) -> Query:
+    try:
+        query = check_query(served.collection.model, text, language, HINT)
+        return replace(query, vector=served.engine.text(text, language))
+    except PolyglanceError as error:
+        raise Problem(422, str(error)) from None
 
 
 def _image(name: str, vector: np.ndarray) -> Query:

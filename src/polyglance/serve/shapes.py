@@ -61,6 +61,28 @@ class Found(BaseModel):
     pictures: int = Field(description="how many were searched: those that the filters leave")
 
 
+class Caption(BaseModel):
+    """A text about a picture."""
+
+    language: str = Field(description='"" where nobody said it', examples=["de"])
+    text: str = Field(examples=["Zwei Hunde im Schnee"])
+
+
+class PictureInfo(BaseModel):
+    """What is known of a picture."""
+
+    id: str
+    paths: list[str] = Field(description="names of all files that hold it")
+    width: int | None
+    height: int | None
+    taken: str | None = Field(description="by the camera's clock, as 2024-05-31T18:03:20")
+    latitude: float | None
+    longitude: float | None
+    tags: list[str]
+    captions: list[Caption]
+    second: float | None = Field(description="of a video's frame, where in the video it is")
+
+
 class Count(BaseModel):
     """Something to filter by, and how many pictures have it."""
 
@@ -131,6 +153,12 @@ class Health(BaseModel):
 
     status: Literal["ok"] = "ok"
     version: str = Field(examples=["0.1.0"])
+
+
+class Readiness(BaseModel):
+    """Whether requests are answered without delay."""
+
+    ready: bool
 
 
 class Fault(BaseModel):

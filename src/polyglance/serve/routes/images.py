@@ -4,33 +4,43 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Response
 
-from polyglance.serve.collection import Collection, File
+from polyglance.serve.collection import SHOWN, Collection, File
+from polyglance.serve.info import picture_info
 from polyglance.serve.problems import Problem
 from polyglance.serve.routes.bodies import BINARY
+from polyglance.serve.service import Service
+from polyglance.serve.shapes import PictureInfo
 
 Id = Annotated[str, Path(pattern="^[0-9a-zA-Z@.+-]{1,100}$", description="as a search gave it")]
-_SENT: dict[int | str, dict[str, Any]] = {
-    200: {"content": dict.fromkeys(("image/webp", "image/jpeg"), BINARY)}
-}
+_TYPES = tuple(f"image/{kind.lower()}" for kind in sorted(SHOWN))
+_SENT: dict[int | str, dict[str, Any]] = {200: {"content": dict.fromkeys(_TYPES, BINARY)}}
 
 
-def add_images(app: FastAPI, collection: Collection) -> None:
+def add_images(app: FastAPI, service: Service) -> None:
     """Add the addresses.
 
     Args:
         app: to add them to.
-        collection: whose pictures are sent.
+        service: whose pictures are sent.
     """
 
     @app.get("/v1/thumbnails/{name}", response_class=Response, responses=_SENT)
     def thumbnail(name: Id) -> Response:
         """A small picture."""
+        collection = service.now.collection
         return _answer(collection.thumbnail(_place(collection, name)))
 
     @app.get("/v1/images/{name}", response_class=Response, responses=_SENT)
     def image(name: Id) -> Response:
         """The picture's file, or a JPEG of it where browsers do not show its format."""
+        collection = service.now.collection
         return _answer(collection.image(_place(collection, name)))
+
+    @app.get("/v1/images/{name}/info")
+    def info(name: Id) -> PictureInfo:
+        """What is known of a picture."""
+        collection = service.now.collection
+        return picture_info(collection, _place(collection, name))
 
 
 def _place(collection: Collection, name: str) -> int:

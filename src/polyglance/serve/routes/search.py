@@ -6,32 +6,32 @@ from fastapi import FastAPI, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from polyglance.serve.captions import best_captions
-from polyglance.serve.collection import Collection
 from polyglance.serve.facets import facets
 from polyglance.serve.parameters import SearchParameters
 from polyglance.serve.problems import Problem
 from polyglance.serve.routes.bodies import BINARY, UPLOADS, content_type
 from polyglance.serve.searching import Asked, Picture, search
+from polyglance.serve.service import Service
 from polyglance.serve.shapes import CaptionRequest, Captions, Facets, Found
-from polyglance.serve.uploads import Uploads
 
 Parameters = Annotated[SearchParameters, Query()]
 
 
-def add_search(app: FastAPI, collection: Collection, uploads: Uploads) -> None:
+def add_search(app: FastAPI, service: Service) -> None:
     """Add the addresses.
 
     Args:
         app: to add them to.
-        collection: what is searched.
-        uploads: embeds pictures of requests.
+        service: what is searched.
     """
 
-    def found(asked: SearchParameters, picture: Picture | None = None) -> Found:
+    def found(asked: SearchParameters, data: bytes | None = None) -> Found:
+        served = service.now
+        picture = None if data is None else Picture.of(data, served.engine.picture)
         question = Asked(
             asked.q, asked.like, picture, asked.language, asked.everything, asked.where
         )
-        return search(collection, question, asked.limit, asked.cursor)
+        return search(served, question, asked.limit, asked.cursor)
 
     @app.get("/v1/search")
     def search_by_text(response: Response, asked: Parameters) -> Found:
@@ -49,14 +49,14 @@ def add_search(app: FastAPI, collection: Collection, uploads: Uploads) -> None:
             raise Problem(415, f"the body must be a picture: {', '.join(UPLOADS)}")
         data = await request.body()
         response.headers["cache-control"] = "no-store"
-        return await run_in_threadpool(lambda: found(asked, Picture.of(data, uploads)))
+        return await run_in_threadpool(found, asked, data)
 
     @app.get("/v1/facets")
     def what_to_filter_by() -> Facets:
         """Folders, tags, languages of captions and dates, with how many pictures have them."""
-        return facets(collection)
+        return facets(service.now.collection)
 
     @app.post("/v1/captions")
     def captions(body: CaptionRequest) -> Captions:
         """The captions of a list that fit a picture best."""
-        return best_captions(collection, uploads, body)
+        return best_captions(service.now, body)

@@ -1,0 +1,81 @@
+"""Numbers for Prometheus."""
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+
+TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_BATCH = (1, 2, 4, 8, 16, 32, 64)
+
+
+class Metrics:
+    """Of one service; routes are as the OpenAPI document has them, never what was asked."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        self._requests = Counter(
+            "polyglance_requests",
+            "Answers by route, method and status.",
+            ("route", "method", "status"),
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "polyglance_request_seconds",
+            "From a request's first byte to its answer's last.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._batches = Histogram(
+            "polyglance_batch_size",
+            "Texts or pictures that were encoded together.",
+            ("kind",),
+            buckets=_BATCH,
+            registry=self.registry,
+        )
+        self.under_way = Gauge(
+            "polyglance_requests_under_way", "Requests without an answer.", registry=self.registry
+        )
+        self.pictures = Gauge(
+            "polyglance_pictures", "Pictures that are searched.", registry=self.registry
+        )
+        self.reloads = Counter(
+            "polyglance_reloads", "Times that changed pictures were read.", registry=self.registry
+        )
+        self.failed_reloads = Counter(
+            "polyglance_failed_reloads",
+            "Times that changed pictures could not be read.",
+            registry=self.registry,
+        )
+
+    def answered(self, route: str | None, method: str, status: int, seconds: float) -> None:
+        """Count an answer.
+
+        Args:
+            route: None where nothing is at the address.
+            method: of HTTP.
+            status: of HTTP; 0 where the client went away.
+            seconds: that it took.
+        """
+        shown = route or "none"
+        # A method may be any word that a client makes up.
+        known = method if method in ("GET", "HEAD", "POST", "OPTIONS") else "other"
+        self._requests.labels(shown, known, str(status)).inc()
+        self._seconds.labels(shown).observe(seconds)
+
+    def batch(self, kind: str, count: int) -> None:
+        """Count a batch of "texts" or "pictures"."""
+        self._batches.labels(kind).observe(count)
+
+    def text(self) -> bytes:
+        """As Prometheus reads them."""
+        return generate_latest(self.registry)

@@ -1,0 +1,26 @@
+"""Vectors for other programs."""
+
+from fastapi import FastAPI
+
+from polyglance.serve.embeddings import embed_pictures, embed_texts
+from polyglance.serve.service import Service
+from polyglance.serve.shapes import EmbeddingRequest, Embeddings
+
+
+def add_embeddings(app: FastAPI, service: Service) -> None:
+    """Add the addresses.
+
+    Args:
+        app: to add them to.
+        service: whose model encodes.
+    """
+
+    @app.post("/v1/embeddings")
+    def embeddings(body: EmbeddingRequest) -> Embeddings:
+        """Vectors of texts, as OpenAI's API has it."""
+        return embed_texts(service.now.engine, body)
+
+    @app.post("/v1/embeddings/images")
+    def embeddings_of_pictures(body: EmbeddingRequest) -> Embeddings:
+        """Vectors of pictures: each input is a file in Base64, or a data URL."""
+        return embed_pictures(service.now.engine, body)

@@ -1,0 +1,35 @@
+"""What those ask who watch over the service."""
+
+from fastapi import FastAPI, Response
+from fastapi.responses import JSONResponse
+
+from polyglance.serve.metrics import TYPE
+from polyglance.serve.service import Service
+from polyglance.serve.shapes import Health, Readiness
+from polyglance.version import __version__
+
+
+def add_watching(app: FastAPI, service: Service) -> None:
+    """Add the addresses.
+
+    Args:
+        app: to add them to.
+        service: that is watched.
+    """
+
+    @app.get("/v1/health")
+    def health() -> Health:
+        """Whether the service runs; needs no token."""
+        return Health(version=__version__)
+
+    @app.get("/v1/ready", responses={503: {"model": Readiness}})
+    def ready() -> Readiness:
+        """Whether requests are answered without delay; needs no token. If not, with status 503."""
+        found = Readiness(ready=service.ready)
+        if not found.ready:
+            return JSONResponse(found.model_dump(), 503)  # type: ignore[return-value]
+        return found
+
+    @app.get("/metrics", include_in_schema=False)
+    def metrics() -> Response:
+        return Response(service.metrics.text(), media_type=TYPE)

@@ -1,0 +1,103 @@
+"""A library that changes while it is served."""
+
+import os
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from polyglance.library import Library, sync
+from polyglance.serve import make_app, open_collection
+from polyglance.serve.reloading import Reloader, mark_of
+from polyglance.serve.service import Service
+from tests.everyday.conftest import write_picture
+
+pytest.importorskip("lancedb")
+
+
+class Kept:
+    """A library of some pictures, served, and what looks after it."""
+
+    def __init__(self, folder: Path, model: Path) -> None:
+        self.pictures = folder / "pictures"
+        for number in range(4):
+            write_picture(self.pictures / f"{number}.png", number)
+        self.library = Library.create(folder / "mine", model)
+        self.library.change(folders=[str(self.pictures)])
+        sync(self.library, show_progress=False)
+        seen = mark_of(self.library.folder)
+        self.service = Service(open_collection(self.library.folder, None, folder))
+        self.client = TestClient(make_app(self.service), base_url="http://localhost")
+        self.reloader = Reloader(self.service, self.library.folder, None, folder, seen=seen)
+
+    def found(self, **parts: object) -> dict:
+        answer = self.client.get("/v1/search", params={"q": "red dog", **parts})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@pytest.fixture
+def kept(tmp_path: Path, model_folder: Path) -> Kept:
+    return Kept(tmp_path, model_folder)
+
+
+def names(answer: dict) -> list[str]:
+    return [hit["path"] for hit in answer["hits"]]
+
+
+def test_changes_are_read_and_cursors_go_on(kept: Kept) -> None:
+    assert not kept.reloader.look()
+    before = names(kept.found())
+    page = kept.found(limit=2)
+    write_picture(kept.pictures / "more" / "4.png", 4)
+    os.remove(kept.pictures / before[3])
+    sync(kept.library, show_progress=False)
+    assert kept.found()["pictures"] == 4
+    assert kept.reloader.look()
+    assert not kept.reloader.look()
+    now = names(kept.found())
+    assert set(now) == {*before[:3], "more/4.png"}
+    rest = names(kept.found(limit=50, cursor=page["cursor"]))
+    assert rest == now[now.index(before[1]) + 1 :]
+    assert names(kept.found(folder="more")) == ["more/4.png"]
+    assert kept.client.get("/v1/facets").json()["pictures"] == 4
+    assert "polyglance_reloads_total 1.0" in kept.client.get("/metrics").text
+
+
+def test_a_cursor_goes_on_where_its_own_picture_is_gone(kept: Kept) -> None:
+    before = names(kept.found())
+    cursor = kept.found(limit=2)["cursor"]
+    os.remove(kept.pictures / before[1])
+    sync(kept.library, show_progress=False)
+    assert kept.reloader.look()
+    assert names(kept.found(limit=50, cursor=cursor)) == before[2:]
+
+
+def test_a_library_without_any_picture_left_finds_none(kept: Kept) -> None:
+    picture = kept.found()["hits"][0]
+    kept.library.store.delete([row.id for row in kept.library.store.known()])
+    assert kept.reloader.look()
+    answer = kept.found(tag="sea", folder="x", to="2020")
+    assert (answer["hits"], answer["pictures"], answer["enough"]) == ([], 0, False)
+    assert kept.client.get("/v1/facets").json()["folders"] == []
+    assert kept.client.get(picture["image"]).status_code == 404
+
+
+def test_what_cannot_be_read_leaves_what_is_there(kept: Kept) -> None:
+    settings = kept.library.folder / "library.json"
+    settings.write_text("{}", encoding="utf-8")
+    assert not kept.reloader.look()
+    assert kept.found()["pictures"] == 4
+    assert "polyglance_failed_reloads_total 1.0" in kept.client.get("/metrics").text
+
+
+def test_a_folder_without_a_library_is_read_again(tmp_path: Path, model_folder: Path) -> None:
+    folder = tmp_path / "pictures"
+    write_picture(folder / "0.png", 0)
+    seen = mark_of(folder)
+    service = Service(open_collection(folder, model_folder, tmp_path / "cache", False))
+    reloader = Reloader(service, folder, model_folder, tmp_path / "cache", seen=seen)
+    assert not reloader.look()
+    write_picture(folder / "1.png", 1)
+    assert reloader.look()
+    assert len(service.now.collection) == 2
