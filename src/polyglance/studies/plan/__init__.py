@@ -1,0 +1,19 @@
+"""A study's plan: all its runs, and which fills what."""
+
+from polyglance.studies.plan.make import count_runs, is_chosen, make_plan, pick_profile
+from polyglance.studies.plan.runs import MEMBERS, RUN, SOURCE, Facts, Line, Plan, Run, X
+
+__all__ = [
+    "MEMBERS",
+    "RUN",
+    "SOURCE",
+    "Facts",
+    "Line",
+    "Plan",
+    "Run",
+    "X",
+    "count_runs",
+    "is_chosen",
+    "make_plan",
+    "pick_profile",
+]

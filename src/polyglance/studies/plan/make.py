@@ -1,0 +1,129 @@
+"""From a study to runs: rows × x-values × seeds, identical ones once."""
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatch
+from typing import Any
+
+from polyglance.errors import PolyglanceError
+from polyglance.registry import nearest
+from polyglance.studies.measured import check_measures
+from polyglance.studies.overrides import read_changes
+from polyglance.studies.plan.columns import collect_needs, filled, present_columns
+from polyglance.studies.plan.ensembles import add_ensembles
+from polyglance.studies.plan.runs import NOTHING, Facts, Line, Plan, X, describe
+from polyglance.studies.plan.trainings import Lacking, Unavailable, add_run, all_changes
+from polyglance.studies.schema import Profile, Row, Study, Training
+
+
+def pick_profile(study: Study, name: str) -> Profile:
+    """A profile by name."""
+    if name not in study.profiles:
+        raise PolyglanceError(f"unknown profile '{name}'{nearest(name, list(study.profiles))}")
+    return study.profiles[name]
+
+
+def is_chosen(name: str, patterns: str) -> bool:
+    """Whether a row is one of those in --rows: wildcards with commas between."""
+    return any(fnmatch(name, pattern.strip()) for pattern in patterns.split(","))
+
+
+def make_plan(
+    study: Study,
+    profile: str = "standard",
+    facts: Facts | None = None,
+    seeds: int | None = None,
+    overrides: Mapping[str, Any] = NOTHING,
+    only: str = "*",
+    lenient: bool = False,
+) -> Plan:
+    """All runs of a study.
+
+    Args:
+        study: what to run.
+        profile: the name of one of its profiles.
+        facts: of the data; without them only the number of a retrieval study's runs is
+            meaningful. A measured study has no data.
+        seeds: of every row; None is as the profile says.
+        overrides: changes as `read_changes` takes them, over all others.
+        only: pattern of the names of the rows that `overrides` are for.
+        lenient: whether a plan without a run is one, too; else it is an error.
+    """
+    chosen = pick_profile(study, profile)
+    if chosen.folds is not None:
+        evaluation = study.evaluation.model_copy(update={"folds": chosen.folds})
+        study = study.model_copy(update={"evaluation": evaluation})
+    columns, missing = present_columns(study, facts)
+    plan = Plan(study, chosen, profile, seeds or chosen.seeds, columns, [], {}, missing)
+    for row in study.all_rows:
+        if row.ensemble:
+            continue
+        last = read_changes(overrides if is_chosen(row.name, only) else {})
+        count = seeds or _seeds(chosen, row)
+        for x in _xs(study, chosen, row):
+            sources: list[dict[str, str]] = [{} for _ in range(count)]
+            for training, each in _trainings(row, facts):
+                changes = all_changes(study, chosen, row, training, x, last)
+                for seed in range(count):
+                    try:
+                        run = add_run(plan, row, training, [*changes], each, seed, facts, last)
+                    except Lacking as lacking:
+                        plan.lacking.setdefault(row.name, lacking.languages)
+                        break
+                    except Unavailable as unavailable:
+                        plan.unavailable.setdefault(row.name, str(unavailable))
+                        break
+                    describe(run, row, x, each, seed)
+                    for name in filled(plan, row, training, run, facts):
+                        sources[seed].setdefault(name, run.key)
+            plan.lines.append(Line(row, x, sources))
+        if study.experiment is not None:
+            check_measures(study, row, [line.sources[0] for line in plan.lines if line.row is row])
+    add_ensembles(plan)
+    if facts is not None:
+        if not plan.runs and not lenient:
+            codes = sorted({code for codes in plan.lacking.values() for code in codes})
+            if not codes:
+                raise PolyglanceError(f"no row can be run: {next(iter(plan.unavailable.values()))}")
+            raise PolyglanceError(
+                f"{facts.dataset.name}: every row trains on languages that the data lacks "
+                f"({', '.join(codes)}); it has {', '.join(facts.languages)}"
+            )
+        collect_needs(plan, facts)
+    return plan
+
+
+def count_runs(study: Study, profile: str) -> int:
+    """How many runs a profile has, from those of one seed: a run has as many as a row asks for."""
+    chosen = pick_profile(study, profile)
+    seeds = {row.name: _seeds(chosen, row) for row in study.all_rows}
+    runs = make_plan(study, profile, seeds=1).runs.values()
+    return sum(max(seeds[name] for name in run.rows) for run in runs)
+
+
+def _xs(study: Study, profile: Profile, row: Row) -> list[X]:
+    if study.curve is None or not row.curve:
+        return [None]
+    return list(profile.x or study.curve.values)
+
+
+def _seeds(profile: Profile, row: Row) -> int:
+    few = [count for name, count in profile.fewer_seeds.items() if fnmatch(row.name, name)]
+    return min([profile.seeds, *few])
+
+
+def _trainings(row: Row, facts: Facts | None) -> Iterable[tuple[Training, str | None]]:
+    if row.each:
+        for code in _each(row, facts):
+            yield Training(languages=[code]), code
+    else:
+        for training in row.runs or [Training()]:
+            yield training, None
+
+
+def _each(row: Row, facts: Facts | None) -> list[str]:
+    """The values of `each`; of languages, those that the data has and, for "*", all others."""
+    listed = [code for code in row.each if code != "*" and not code.startswith("!")]
+    if facts is None:
+        return listed
+    others = [code for code in facts.languages if code not in listed and f"!{code}" not in row.each]
+    return [c for c in listed if c in facts.languages] + (others if "*" in row.each else [])
