@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from polyglance import precision
 from polyglance.recurrent import TOGETHER, PackedGRU, pack
 
 
@@ -86,3 +87,29 @@ def test_the_average_is_that_of_both_directions() -> None:
         both, _ = gru.encode(words, index, lengths)
         mean, _ = gru.encode(words, index, lengths, average=True)
         torch.testing.assert_close(mean, both.unflatten(1, (2, -1)).mean(1))
+
+
+def test_products_in_half_precision_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within autocast, where the processor multiplies bfloat16; sums and states stay float32."""
+    torch.manual_seed(0)
+    gru = PackedGRU(20, 64, True)
+    lengths, index = torch.randint(1, 14, (43,)), torch.randint(0, 50, (43, 13))
+    words = torch.randn(50, 20, requires_grad=True)
+
+    def states_and_gradients() -> list[torch.Tensor]:
+        states, _ = gru.encode(words, index, lengths)
+        assert states.dtype == torch.float32
+        inputs = [words, *gru.parameters()]
+        return [states.detach(), *torch.autograd.grad(states.square().sum(), inputs)]
+
+    full = states_and_gradients()
+    found = {}
+    for able in (False, True):
+        monkeypatch.setattr(precision, "_multiplies_bf16", lambda able=able: able)
+        with torch.autocast("cpu", torch.bfloat16):
+            found[able] = states_and_gradients()
+    for values in found.values():
+        for mine, other in zip(values, full, strict=True):
+            cosine = torch.nn.functional.cosine_similarity(mine.flatten(), other.flatten(), 0)
+            assert cosine > 0.9995
+    assert not torch.equal(found[False][0], found[True][0])

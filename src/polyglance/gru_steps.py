@@ -82,6 +82,7 @@ class Direction(torch.autograd.Function):
 
     Reset, update and candidate become what they are in the rows of `gates`, in place. A step's
     states are the rows of `outputs`, which the next step reads: nothing is copied in between.
+    With `half`, matrix products are of bfloat16; states, gates and sums are float32 all the same.
     """
 
     @staticmethod
@@ -93,20 +94,22 @@ class Direction(torch.autograd.Function):
         bias: Tensor,
         packing: Packing,
         reverse: bool,
+        half: bool,
     ) -> Tensor:
         gates = words.clone() if occurrences is None else words.index_select(0, occurrences)
         outputs = gates.new_zeros(len(gates) + ROUND, weight.shape[1])
+        matrix = weight.bfloat16() if half else weight
         steps = list(plan(packing, reverse))
         products = []
         for step in steps:
             said = None
             if step.known:
                 rows = _rounded(step.before.start, step.known)
-                said = product(outputs[rows], weight, bias)[: step.known]
+                said = product(outputs[rows], matrix, bias)[: step.known]
             _forward(gates[step.rows], said, bias, outputs[step.before], outputs[step.rows])
             products.append(said)
         ctx.steps, ctx.products, ctx.gates = steps, products, gates
-        ctx.outputs, ctx.count = outputs, len(words)
+        ctx.outputs, ctx.count, ctx.half = outputs, len(words), half
         ctx.save_for_backward(weight, bias, occurrences)
         return outputs[: len(gates)]
 
@@ -122,6 +125,7 @@ class Direction(torch.autograd.Function):
         candidates = weight.new_empty(total, hidden)  # the candidates' as W_ih does
         previous = weight.new_empty(padded, hidden)
         previous[total:] = 0
+        matrix = weight.bfloat16() if ctx.half else weight
         back: Tensor | None = None
         for step, own in zip(reversed(ctx.steps), reversed(ctx.products), strict=True):
             grad = grads[0][step.rows].clone()
@@ -134,10 +138,11 @@ class Direction(torch.autograd.Function):
             kept = _backward(grad, state, ctx.gates[step.rows], own, bias, *parts)
             if step.known:
                 rows = _rounded(step.rows.start, step.known)
-                back = product(recurrent[rows], weight.t())[: step.known].add_(kept[: step.known])
+                back = product(recurrent[rows], matrix.t())[: step.known].add_(kept[: step.known])
         to_words = _by_word(recurrent[:total], candidates, occurrences, ctx.count)
-        to_weight = product(recurrent[skipped:].t(), previous[skipped:].t())
-        return to_words, None, to_weight, recurrent.sum(0), None, None
+        states = previous[skipped:].to(matrix.dtype)
+        to_weight = product(recurrent[skipped:].t(), states.t())
+        return to_words, None, to_weight, recurrent.sum(0), None, None, None
 
 
 def _forward(

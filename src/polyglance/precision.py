@@ -1,6 +1,7 @@
 """How many bits numbers have: what may be computed in half of them, and what never is."""
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
 import torch
@@ -35,6 +36,22 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any
 def gradient_scaler(precision: str, device: torch.device) -> torch.amp.GradScaler:
     """Keeps gradients of float16 above its smallest number; of other numbers it does nothing."""
     return torch.amp.GradScaler(device.type, enabled=precision == "fp16")
+
+
+def halves_products(device: torch.device) -> bool:
+    """Whether this is within `autocast` to bfloat16 on a processor that multiplies it faster."""
+    if device.type != "cpu" or not torch.is_autocast_enabled("cpu"):
+        return False
+    return torch.get_autocast_dtype("cpu") == torch.bfloat16 and _multiplies_bf16()
+
+
+@cache
+def _multiplies_bf16() -> bool:
+    """Whether the processor has AVX512-BF16 or AMX; without them bfloat16 is slower."""
+    return any(
+        bool(getattr(torch.cpu, name, bool)())
+        for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    )
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[Any]:

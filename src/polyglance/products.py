@@ -47,9 +47,14 @@ def _linear() -> Any:
 def product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
     """left [n, K] and right [m, K] → left · rightᵀ + bias [m], [n, m], without a gradient.
 
+    Where `right` is bfloat16 and `left` is not, it is a product of bfloat16, as float32.
+
     >>> product(torch.ones(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 7.]])
     """
+    if left.dtype == torch.float32 and right.dtype == torch.bfloat16:
+        found = (left.bfloat16() @ right.t()).float()
+        return found if bias is None else found.add_(bias)
     if _is_faster(left, right):
         if not (right.is_contiguous() or right.t().is_contiguous()):
             right = right.contiguous()  # for others oneDNN has no fast way

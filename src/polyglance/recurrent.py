@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from polyglance.devices import move
 from polyglance.gru_steps import Direction, Packing, pack
-from polyglance.precision import full_precision, wide
+from polyglance.precision import full_precision, halves_products, wide
 from polyglance.products import linear
 
 TOGETHER = 32
@@ -47,9 +47,10 @@ def _run(
     packing: Packing,
     reverse: bool,
 ) -> Tensor:
-    """States of a direction; the recurrence is never in half precision."""
+    """States of a direction: of the recurrence, products alone may be in half precision."""
+    half = halves_products(gates.device)
     with full_precision(gates.device):
-        return Direction.apply(gates, occurrences, weight, bias, packing, reverse)
+        return Direction.apply(gates, occurrences, weight, bias, packing, reverse, half)
 
 
 class _OnnxGRU(torch.autograd.Function):
