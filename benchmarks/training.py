@@ -4,9 +4,9 @@
 
 An update is all of it: the batch is put together, forward, loss, backward, clipping, optimizer.
 Ours is `Trainer`'s; the authors' is in official.py. Captions are made up (made_up.py), features
-random with the dimension of the recipes' own (efficientnet-lite2). Batches are of 128 captions.
-Times are of the processor, on one thread. GFLOP are those of matrix products as ours makes them; the peak is the fastest product
-of two 2,048² matrices in float32 that was measured between the rounds.
+random with the dimension of the recipes' own (efficientnet-lite2), batches of 128 captions. Times
+are of the processor, on one thread. GFLOP are those of matrix products as ours makes them; the peak
+is the fastest product of two 2,048² matrices in float32 that was measured between the rounds.
 """
 
 import argparse

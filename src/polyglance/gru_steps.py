@@ -47,34 +47,46 @@ def pack(lengths: Tensor, width: int) -> Packing:
 
 
 class Step(NamedTuple):
-    """Rows of a step in packed order, and those of the states before it.
+    """Step `t` of the packing, which begins at row `start`, and where the states before it do.
 
-    The first of its rows have a state before them; the others begin their sentence, at zero.
+    The first `known` of its rows have a state before them; the others begin their sentence, at
+    zero.
     """
 
-    rows: slice
-    before: slice
-
-    @property
-    def known(self) -> int:
-        """Rows that have a state before them."""
-        return self.before.stop - self.before.start
-
-
-def _rounded(start: int, count: int) -> slice:
-    """`count` rows and perhaps some behind them."""
-    return slice(start, start + -(-count // ROUND) * ROUND)
+    t: int
+    start: int
+    before: int
+    known: int
 
 
 def plan(packing: Packing, reverse: bool) -> Iterator[Step]:
     """The steps of one direction in the order in which they are taken."""
     steps = range(len(packing.sizes))
-    start = size = 0
+    before = size = 0
     for t in reversed(steps) if reverse else steps:
-        known = min(size, packing.sizes[t])
-        before = slice(start, start + known)
-        start, size = packing.starts[t], packing.sizes[t]
-        yield Step(slice(start, start + size), before)
+        start = packing.starts[t]
+        yield Step(t, start, before, min(size, packing.sizes[t]))
+        before, size = start, packing.sizes[t]
+
+
+def _rounded(matrix: Tensor, start: int, count: int) -> Tensor:
+    """`count` rows of a matrix from `start` on, and perhaps some behind them."""
+    return matrix[start : start + -(-count // ROUND) * ROUND]
+
+
+def _first(rows: Tensor, count: int) -> Tensor:
+    return rows if len(rows) == count else rows[:count]
+
+
+class _Gates:
+    """Reset and update [n, 2H], each alone, and the candidate [n, H] of every step: views."""
+
+    def __init__(self, gates: Tensor, sizes: list[int]) -> None:
+        hidden = gates.shape[1] // 3
+        self.both = gates[:, : 2 * hidden].split(sizes)
+        self.reset = gates[:, :hidden].split(sizes)
+        self.update = gates[:, hidden : 2 * hidden].split(sizes)
+        self.candidate = gates[:, 2 * hidden :].split(sizes)
 
 
 class Direction(torch.autograd.Function):
@@ -99,80 +111,84 @@ class Direction(torch.autograd.Function):
         gates = words.clone() if occurrences is None else words.index_select(0, occurrences)
         outputs = gates.new_zeros(len(gates) + ROUND, weight.shape[1])
         matrix = weight.bfloat16() if half else weight
+        parts, states = _Gates(gates, packing.sizes), outputs[: len(gates)].split(packing.sizes)
         steps = list(plan(packing, reverse))
         products = []
         for step in steps:
             said = None
             if step.known:
-                rows = _rounded(step.before.start, step.known)
-                said = product(outputs[rows], matrix, bias)[: step.known]
-            _forward(gates[step.rows], said, bias, outputs[step.before], outputs[step.rows])
+                said = product(_rounded(outputs, step.before, step.known), matrix, bias)
+                said = _first(said, step.known)
+            before = outputs[step.before : step.before + step.known]
+            _forward(parts, step, said, bias, before, states[step.t])
             products.append(said)
-        ctx.steps, ctx.products, ctx.gates = steps, products, gates
-        ctx.outputs, ctx.count, ctx.half = outputs, len(words), half
+        ctx.steps, ctx.products, ctx.gates = steps, products, parts
+        ctx.sizes, ctx.outputs, ctx.count, ctx.half = packing.sizes, outputs, len(words), half
         ctx.save_for_backward(weight, bias, occurrences)
         return outputs[: len(gates)]
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         weight, bias, occurrences = ctx.saved_tensors
-        outputs, total, hidden = ctx.outputs, len(ctx.gates), weight.shape[1]
+        total, hidden = grads[0].shape
         # Rows that begin a sentence have no state to be multiplied with.
-        first = ctx.steps[0].rows
-        skipped = first.stop if first.start == 0 else 0
+        skipped = ctx.sizes[0] if ctx.steps[0].t == 0 else 0
         padded = skipped + -(-(total - skipped + ROUND) // BLOCK) * BLOCK
         recurrent = weight.new_zeros(padded, 3 * hidden)  # the gates' gradients as W_hh sees them
         candidates = weight.new_empty(total, hidden)  # the candidates' as W_ih does
-        previous = weight.new_empty(padded, hidden)
-        previous[total:] = 0
+        previous = weight.new_zeros(padded, hidden)
         matrix = weight.bfloat16() if ctx.half else weight
+        to_gates, to_candidates = _Gates(recurrent[:total], ctx.sizes), candidates.split(ctx.sizes)
+        states, from_above = previous[:total].split(ctx.sizes), grads[0].split(ctx.sizes)
         back: Tensor | None = None
-        for step, own in zip(reversed(ctx.steps), reversed(ctx.products), strict=True):
-            grad = grads[0][step.rows].clone()
+        for step, said in zip(reversed(ctx.steps), reversed(ctx.products), strict=True):
+            grad = from_above[step.t].clone()
             if back is not None:
-                grad[: len(back)].add_(back)
-            state = previous[step.rows]
-            state[: step.known] = outputs[step.before]
-            state[step.known :] = 0
-            parts = recurrent[step.rows], candidates[step.rows]
-            kept = _backward(grad, state, ctx.gates[step.rows], own, bias, *parts)
+                _first(grad, len(back)).add_(back)
+            state = states[step.t]
+            before = ctx.outputs[step.before : step.before + step.known]
+            _first(state, step.known).copy_(before)
+            kept = _backward(
+                grad, state, ctx.gates, step, said, bias, to_gates, to_candidates[step.t]
+            )
             if step.known:
-                rows = _rounded(step.rows.start, step.known)
-                back = product(recurrent[rows], matrix.t())[: step.known].add_(kept[: step.known])
+                back = product(_rounded(recurrent, step.start, step.known), matrix.t())
+                back = _first(back, step.known).add_(_first(kept, step.known))
         to_words = _by_word(recurrent[:total], candidates, occurrences, ctx.count)
-        states = previous[skipped:].to(matrix.dtype)
-        to_weight = product(recurrent[skipped:].t(), states.t())
+        to_weight = product(recurrent[skipped:].t(), previous[skipped:].to(matrix.dtype).t())
         return to_words, None, to_weight, recurrent.sum(0), None, None, None
 
 
 def _forward(
-    gates: Tensor, said: Tensor | None, bias: Tensor, before: Tensor, states: Tensor
+    gates: _Gates, step: Step, said: Tensor | None, bias: Tensor, before: Tensor, states: Tensor
 ) -> None:
     """One step.
 
     Args:
-        gates: [n, 3H], what the words say to them; becomes reset, update and candidate.
+        gates: what the words say to them; those of the step become what they are.
+        step: which one.
         said: [k, 3H], what the states before say; None without any.
         bias: [3H], what the state before says to the other n − k, for which it is zero.
         before: [k, H], the states before.
         states: [n, H], which are written.
     """
-    known, hidden = len(before), states.shape[1]
-    reset_update, candidate = gates[:, : 2 * hidden], gates[:, 2 * hidden :]
+    known, (count, hidden) = step.known, states.shape
+    both, candidate = gates.both[step.t], gates.candidate[step.t]
+    reset, update = gates.reset[step.t], gates.update[step.t]
     if said is not None:
-        reset_update[:known].add_(said[:, : 2 * hidden])
-    if known < len(gates):
-        reset_update[known:].add_(bias[: 2 * hidden])
-    reset_update.sigmoid_()
-    reset, update = reset_update[:, :hidden], reset_update[:, hidden:]
+        _first(both, known).add_(said[:, : 2 * hidden])
+    if known < count:
+        both[known:].add_(bias[: 2 * hidden])
+    both.sigmoid_()
     if said is not None:
-        candidate[:known].addcmul_(reset[:known], said[:, 2 * hidden :])
-    if known < len(gates):
+        _first(candidate, known).addcmul_(_first(reset, known), said[:, 2 * hidden :])
+    if known < count:
         candidate[known:].addcmul_(reset[known:], bias[2 * hidden :])
     candidate.tanh_()
     if said is not None:
-        torch.lerp(candidate[:known], before, update[:known], out=states[:known])
-    if known < len(gates):
+        weights, out = _first(update, known), _first(states, known)
+        torch.lerp(_first(candidate, known), before, weights, out=out)
+    if known < count:
         new = candidate[known:]
         torch.addcmul(new, new, update[known:], value=-1, out=states[known:])
 
@@ -180,41 +196,41 @@ def _forward(
 def _backward(
     grad: Tensor,
     before: Tensor,
-    gates: Tensor,
+    gates: _Gates,
+    step: Step,
     said: Tensor | None,
     bias: Tensor,
-    recurrent: Tensor,
-    candidates: Tensor,
+    to_gates: _Gates,
+    to_candidate: Tensor,
 ) -> Tensor:
-    """Gradients of one step, written to `recurrent` [n, 3H] and `candidates` [n, H].
+    """Gradients of one step.
 
     Args:
-        grad: [n, H], of the states.
+        grad: [n, H], of the states; is used up.
         before: [n, H], the states before, zero where there are none.
-        gates: [n, 3H], reset, update and candidate.
-        said: [k, 3H], what `_forward` gave.
+        gates: reset, update and candidate.
+        step: which one.
+        said: [k, 3H], what the states before said.
         bias: [3H].
-        recurrent: of the gates, as the recurrent weights see them.
-        candidates: of the candidates, as the input weights see them.
+        to_gates: gradients as the recurrent weights see them, of which the step's are written.
+        to_candidate: [n, H], as the input weights see them, is written.
 
     Returns:
         [n, H], the gradient of the states before without what comes through the gates.
     """
-    hidden, known = grad.shape[1], 0 if said is None else len(said)
-    reset_update, candidate = gates[:, : 2 * hidden], gates[:, 2 * hidden :]
-    reset, update = reset_update[:, :hidden], reset_update[:, hidden:]
-    kept = grad * update
-    to_gates = torch.empty_like(reset_update)
-    torch.sub(before, candidate, out=to_gates[:, hidden:]).mul_(grad)
-    torch.ops.aten.tanh_backward.grad_input(grad.sub_(kept), candidate, grad_input=candidates)
+    known, (count, hidden) = step.known, grad.shape
+    both, candidate = gates.both[step.t], gates.candidate[step.t]
+    kept = grad * gates.update[step.t]
+    partial = grad.new_empty(count, 2 * hidden)
+    torch.sub(before, candidate, out=partial[:, hidden:]).mul_(grad)
+    torch.ops.aten.tanh_backward.grad_input(grad.sub_(kept), candidate, grad_input=to_candidate)
+    to_reset = partial[:, :hidden]
     if said is not None:
-        torch.mul(candidates[:known], said[:, 2 * hidden :], out=to_gates[:known, :hidden])
-    if known < len(gates):
-        torch.mul(candidates[known:], bias[2 * hidden :], out=to_gates[known:, :hidden])
-    torch.ops.aten.sigmoid_backward.grad_input(
-        to_gates, reset_update, grad_input=recurrent[:, : 2 * hidden]
-    )
-    torch.mul(candidates, reset, out=recurrent[:, 2 * hidden :])
+        torch.mul(_first(to_candidate, known), said[:, 2 * hidden :], out=_first(to_reset, known))
+    if known < count:
+        torch.mul(to_candidate[known:], bias[2 * hidden :], out=to_reset[known:])
+    torch.ops.aten.sigmoid_backward.grad_input(partial, both, grad_input=to_gates.both[step.t])
+    torch.mul(to_candidate, gates.reset[step.t], out=to_gates.candidate[step.t])
     return kept
 
 

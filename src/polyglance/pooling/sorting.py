@@ -80,8 +80,10 @@ class _Sort(torch.autograd.Function):
         places = ranked.new_empty(batch, dim, width, dtype=kind)
         for rows in _blocks(batch, width * dim):
             keys = torch.empty_like(ranked[rows], dtype=torch.float64)
-            keys.copy_(vectors[rows].transpose(1, 2)).neg_()
-            _fill(keys, outside, rows, LARGEST)
+            values = vectors[rows].neg()
+            if outside is not None:  # faster before the numbers of a set lie side by side
+                values.masked_fill_(outside[rows].transpose(1, 2), LARGEST)
+            keys.copy_(values.transpose(1, 2))
             bits = keys.view(torch.int64)
             bits |= torch.arange(width, device=bits.device)
             keys.numpy().sort(axis=2)
@@ -98,7 +100,8 @@ class _Sort(torch.autograd.Function):
         vectors = grad.new_empty(grad.transpose(1, 2).shape)
         for rows in _blocks(len(grad), grad[0].numel()):
             block = torch.empty_like(grad[rows]).scatter_(2, places[rows].long(), grad[rows])
-            # Values past a length are the smallest, so their places are past it, too.
-            _fill(block, outside, rows, 0)
             vectors[rows] = block.transpose(1, 2)
+            if outside is not None:
+                # Values past a length are the smallest, so their places are past it, too.
+                vectors[rows].masked_fill_(outside[rows].transpose(1, 2), 0)
         return vectors, None
