@@ -7,7 +7,11 @@ DOCS_STAMP := $(VENV)/.ready-docs
 SERVE_STAMP := $(VENV)/.ready-serve
 PORT ?= 8000
 
+<<<<<<< HEAD
 .PHONY: demo test docs serve setup clean
+=======
+.PHONY: demo test docs bench setup clean
+>>>>>>> f04073d (make bench: docs/performance.md from measured updates and growth)
 
 setup: $(STAMP)
 
@@ -44,6 +48,10 @@ $(DOCS_STAMP): pyproject.toml constraints.txt
 
 docs: $(DOCS_STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Measures speed and writes docs/performance.md: about ten minutes on an idle core.
+bench: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/performance.py
 
 clean:
 	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache

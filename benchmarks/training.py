@@ -30,7 +30,7 @@ from torch.utils.flop_counter import FlopCounterMode, register_flop_formula
 from polyglance.devices import move
 from polyglance.recipes import load_recipe
 from polyglance.text.embedders.characters.embedder import CharacterEmbedder
-from polyglance.training.data import TrainingData, fresh_model, prepare
+from polyglance.training.data import Start, TrainingData, fresh_model, prepare
 from polyglance.training.images import prepared
 from polyglance.training.samplers import samplers
 from polyglance.training.steps import steps
@@ -74,20 +74,16 @@ def _onednn_flop(left: torch.Size, right: torch.Size, *_: Any, **__: Any) -> int
     return 2 * left[0] * left[1] * right[0]
 
 
-class Ours:
-    """Updates of `Trainer`."""
+class Updates:
+    """Updates of `Trainer`, from the batch to the optimizer."""
 
-    def __init__(self, system: System, folder: Path, precision: str) -> None:
-        dataset = make_dataset(folder, IMAGES, system.vectors, DIM, system.languages)
-        settings = {"image.feature": FEATURE, "text.tokenizer": "words", **system.settings}
-        recipe = load_recipe(system.recipe, settings | {"training.precision": precision})
-        self.started, self.data = prepare(
-            recipe, dataset, fresh_model, cache=folder / "cache", show_progress=False
-        )
-        sampler = samplers.get(recipe.sampling.kind)(recipe, self.data)
-        self.step = steps.get(recipe.sampling.kind)(self.started.model, self.data, sampler)
-        self.trainer = Trainer(self.started, self.step, sampler, Any, folder / "run")  # type: ignore[arg-type]
-        self.started.model.network.train()
+    def __init__(self, started: Start, data: TrainingData, out: Path) -> None:
+        recipe = started.model.recipe
+        sampler = samplers.get(recipe.sampling.kind)(recipe, data)
+        self.started, self.data = started, data
+        self.step = steps.get(recipe.sampling.kind)(started.model, data, sampler)
+        self.trainer = Trainer(started, self.step, sampler, Any, out)  # type: ignore[arg-type]
+        started.model.network.train()
         self.batches = prepared(self.step, sampler.batches(0), 0)
 
     def update(self) -> None:
@@ -103,7 +99,16 @@ class Ours:
         return counter.get_total_flops() / 1e9
 
 
-def theirs(system: System, ours: Ours) -> official.Updates:
+def our_updates(system: System, folder: Path, precision: str) -> Updates:
+    """Ours of a system, on data that is made up."""
+    dataset = make_dataset(folder, IMAGES, system.vectors, DIM, system.languages)
+    settings = {"image.feature": FEATURE, "text.tokenizer": "words", **system.settings}
+    recipe = load_recipe(system.recipe, settings | {"training.precision": precision})
+    started, data = prepare(recipe, dataset, fresh_model, None, folder / "cache", False)
+    return Updates(started, data, folder / "run")
+
+
+def theirs(system: System, ours: Updates) -> official.Updates:
     """The authors' updates on the same captions and features."""
     data, embedder = ours.data, ours.started.model.embedder
     captions: list[Any] = [data.ids[row].tolist() for row in range(len(data))]
@@ -156,7 +161,7 @@ def compare(name: str, rounds: int, precision: str) -> dict[str, float]:
     system = SYSTEMS[name]
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
-        ours = Ours(system, Path(folder), precision)
+        ours = our_updates(system, Path(folder), precision)
         other = theirs(system, ours)
         measure, peaks = peak(), []
         for _ in range(2):  # beside the round that warms up in any case
