@@ -7,11 +7,7 @@ DOCS_STAMP := $(VENV)/.ready-docs
 SERVE_STAMP := $(VENV)/.ready-serve
 PORT ?= 8000
 
-<<<<<<< HEAD
-.PHONY: demo test docs serve setup clean
-=======
-.PHONY: demo test docs bench setup clean
->>>>>>> f04073d (make bench: docs/performance.md from measured updates and growth)
+.PHONY: demo test docs bench serve setup clean
 
 setup: $(STAMP)
 
