@@ -17,7 +17,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +44,18 @@ def _megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _training(images: int, languages: int, per_image: int, vocabulary: int) -> Measured:
-    """Data made ready, from the texts and then from the cache; and an update."""
+def _training(
+    images: int, languages: int, per_image: int, vocabulary: int, table: int | None = None
+) -> Measured:
+    """Data made ready, from the texts and then from the cache; and an update.
+
+    Args:
+        images: how many.
+        languages: how many.
+        per_image: captions of an image in a language.
+        vocabulary: words of a language that captions may have.
+        table: words of the model's table, if it is not built from the captions.
+    """
     import torch
     from made_up import FEATURE, make_dataset
     from training import Updates
@@ -56,15 +68,16 @@ def _training(images: int, languages: int, per_image: int, vocabulary: int) -> M
     sizes = {"text.encoder.hidden": HIDDEN, "joint.dim": HIDDEN, "loss.warmup_epochs": 0}
     words = {"text.tokenizer": "words", "text.embedder.min_count": 1, "image.feature": FEATURE}
     recipe = load_recipe("vsepp", sizes | words)
+    start = fresh_model if table is None else partial(_with_table, table)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         dataset = make_dataset(folder, images, None, DIM, languages, per_image, vocabulary)
         stage = Stage()
-        started, data = prepare(recipe, dataset, fresh_model, None, folder / "cache", False)
+        started, data = prepare(recipe, dataset, start, None, folder / "cache", False)
         found = {"data ready": stage.end()}
         _tokens.cache_clear()
         stage = Stage()
-        prepare(recipe, dataset, fresh_model, None, folder / "cache", False)
+        prepare(recipe, dataset, start, None, folder / "cache", False)
         found["again, from the cache"] = stage.end()
         updates = Updates(started, data, folder / "run")
         stage, times = Stage(), []
@@ -76,19 +89,32 @@ def _training(images: int, languages: int, per_image: int, vocabulary: int) -> M
     return found
 
 
+def _with_table(count: int, recipe: Any, texts: Any, dim: int) -> Any:
+    """A fresh model with a table of `count` words, those of the captions among them."""
+    from polyglance.models import Model
+    from polyglance.text.embedders.table import TableEmbedder
+    from polyglance.text.embedders.vocabulary import Vocabulary
+    from polyglance.training.data import Start
+
+    known = dict.fromkeys(word for words in texts.words for word in words)
+    others = (f"other{number}" for number in range(count - len(known)))
+    embedder = TableEmbedder(recipe, {"": Vocabulary([*known, *others])})
+    return Start(Model(recipe, embedder, dim, ["en"]))
+
+
 def captions(count: int) -> Measured:
     """Of one language, five of an image."""
     return _training(count // 5, 1, 5, 8000)
 
 
 def languages(count: int) -> Measured:
-    """Of 16,000 captions; every language has 2,000 words of its own."""
-    return _training(16_000 // count, count, 1, 2000)
+    """Of 2,000 images with eight captions each; every language has 2,000 words of its own."""
+    return _training(2000, count, 8 // count, 2000)
 
 
 def vocabulary(count: int) -> Measured:
-    """Of 16,000 captions of one language; of its words most are met."""
-    return _training(16_000 // 5, 1, 5, count)
+    """A table of so many words, of which 16,000 captions have up to 2,000."""
+    return _training(16_000 // 5, 1, 5, 2000, count)
 
 
 def gallery(count: int) -> Measured:
@@ -116,7 +142,7 @@ def gallery(count: int) -> Measured:
 AXES: dict[str, tuple[Callable[[int], Measured], Sequence[int]]] = {
     "captions": (captions, (5_000, 10_000, 20_000, 40_000)),
     "languages": (languages, (1, 2, 4, 8)),
-    "vocabulary": (vocabulary, (2_000, 8_000, 32_000, 128_000)),
+    "vocabulary": (vocabulary, (4_000, 16_000, 64_000, 256_000)),
     "gallery": (gallery, (1_000, 2_000, 4_000, 8_000)),
 }
 
