@@ -12,6 +12,7 @@ from polyglance.evaluation.perturb.inflections import inflections
 from polyglance.evaluation.perturb.known import KnownWords
 from polyglance.evaluation.perturb.lexical import synonyms, translations
 from polyglance.evaluation.perturb.spec import Perturbation
+from polyglance.evaluation.perturb.spelling import SPELLINGS
 from polyglance.evaluation.perturb.typos import typo
 from polyglance.evaluation.perturb.words import Change, change_words, spans, unspaced, words_of
 from polyglance.evaluation.report import Perturbed
@@ -52,6 +53,8 @@ class Perturber:
         return made, Perturbed(str(self.perturbation), words, changed)
 
     def _change(self, language: str) -> Change:
+        if (spell := SPELLINGS.get(self.perturbation.kind)) is not None:
+            return lambda word, chance: spell(word)
         build = {
             "typos": self._typos,
             "inflections": self._inflections,

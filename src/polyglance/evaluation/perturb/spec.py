@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from polyglance.errors import PolyglanceError
+from polyglance.evaluation.perturb.spelling import SPELLINGS
 from polyglance.languages import is_tag
 from polyglance.registry import nearest
 
-KINDS = ("typos", "inflections", "unseen", "code-switch")
+KINDS = ("typos", "inflections", "unseen", "code-switch", *SPELLINGS)
 WITH_LEXICON = ("unseen", "code-switch")
 
 
