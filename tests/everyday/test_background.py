@@ -10,7 +10,7 @@ import pytest
 import polyglance
 from polyglance.errors import PolyglanceError
 from polyglance.runtime import Background, add_background, background_of, calibrate, load
-from polyglance.runtime.background import _threshold
+from polyglance.runtime.background import _rates, _threshold
 from polyglance.similarity import normalise
 from tests.runtime.trained import exported, trained
 
@@ -24,11 +24,12 @@ def test_calibrated_scores_are_the_mean_of_two_standard_scores():
     for i, image in enumerate(own):
         for j, text in enumerate(asked):
             score = image @ text
+            clarity = min(1, np.std(images @ text) / least_of_text)
             by_text = score - np.mean(images @ text)
             by_text /= max(np.std(images @ text), least_of_text)
             by_image = score - np.mean(texts @ image)
             by_image /= max(np.std(texts @ image), least_of_image)
-            assert found[i, j] == pytest.approx((by_text + by_image) / 2, abs=1e-4)
+            assert found[i, j] == pytest.approx(clarity * (by_text + by_image) / 2, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,9 @@ def test_calibrated_scores_are_the_mean_of_two_standard_scores():
     ],
 )
 def test_the_threshold_makes_the_fewest_mistakes(right, wrong, expected):
-    assert _threshold(np.array(right, float), np.array(wrong, float)) == expected
+    scores = np.array(right, float), np.array(wrong, float)
+    cutoff = _threshold(*scores)
+    assert (cutoff, *_rates(*scores, cutoff)) == expected
 
 
 def planted(seed: int, kinds: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -65,6 +68,33 @@ def test_planted_kinds_are_told_apart():
     assert (scores[same] >= made.cutoff).mean() > 0.95
     assert (scores[~same] < made.cutoff).mean() > 0.95
     assert calibrate(images, texts, image_of).cutoff == made.cutoff
+
+
+def test_a_text_that_hardly_tells_pictures_apart_fits_none():
+    """Most of it lies where no picture does; what is left points to the pictures of a kind."""
+    (images, texts, image_of), (others, asked, _) = planted(0), planted(1)
+    wide = [np.pad(vectors, [(0, 0), (0, 1)]) for vectors in (images, texts, others, asked[:1])]
+    made = calibrate(wide[0], wide[1], image_of)
+    vague = 0.3 * wide[3]
+    vague[0, -1] = 1
+    clear, dim = made.calibrated(wide[2], np.concatenate([wide[3], normalise(vague)])).T
+    assert np.argmax(clear) % 8 == np.argmax(dim) % 8 == 0
+    assert clear.max() >= made.cutoff > dim.max()
+    assert made.for_text(normalise(vague)).clarity < 0.4
+    assert made.for_text(wide[3]).clarity > 0.8
+    assert made.for_image(wide[2][:1]).clarity == 1
+
+
+def test_rates_are_of_captions_that_had_no_part_in_the_cutoff():
+    """Captions that say nothing of their image: chance can be fitted, and is no success."""
+    told = []
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        images, texts = (normalise(generator.normal(size=(n, 16))) for n in (40, 40))
+        made = calibrate(images, texts, np.arange(40), seed=seed)
+        told.append(made.kept + made.refused)
+    # A cut-off of no worth keeps as much of the one as it lets pass of the other.
+    assert np.mean(told) < 1.02
 
 
 def test_pictures_that_could_not_be_read_are_left_out():

@@ -85,9 +85,48 @@ def test_a_calibrated_export_says_so(model_folder, tmp_path):
     shutil.copytree(model_folder, tmp_path / "m")
     vectors = np.eye(16, dtype=np.float32)
     add_background(tmp_path / "m", Background(vectors, vectors, 2.5, "cosine", 0.75, 0.875))
-    assert "pictures fit from a score of 2.50; where it was chosen 75% of right" in model_card(
+    assert "pictures fit from a score of 2.50; 75% of right pictures do, and in" in model_card(
         tmp_path / "m"
     )
+
+
+def test_languages_by_what_was_trained_on_in_them(tmp_path):
+    """Of rows with a split those of train; what captions name is not named again."""
+    from polyglance.runtime.card_languages import listed_languages
+
+    def write(path: Path, *rows: object) -> None:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    def captions(split: str, **texts: list[str]) -> dict[str, object]:
+        kinds = {code: {"independent": own} for code, own in texts.items()}
+        return {"image": f"{split}.jpg", "split": split, "captions": kinds}
+
+    data = tmp_path / "data"
+    rows = captions("train", en=["a", "b"], de=["c"]), captions("val", fr=["d"])
+    write(data / "captions.jsonl", *rows)
+    (data / "images").mkdir()
+    write(tmp_path / "more.jsonl", captions("train", tr=["e"]), captions("test", ko=["f"]))
+    write(tmp_path / "pairs.jsonl", {"id": 1, "captions": {"en": {"x": ["g"]}, "sw": {"x": ["h"]}}})
+    write(tmp_path / "concepts.jsonl", {"names": {"sw": ["i"], "th": ["j", "k"]}})
+    changes = {
+        "data.more": ["/elsewhere/more.jsonl"],
+        "sampling.text_only": False,
+        "sampling.text_files": ["pairs.jsonl"],
+        "sampling.beside": {"data": "emoji"},
+        "naming.concepts": "concepts.jsonl",
+    }
+    recipe = load_recipe("polyglance-base", changes)
+    assert [line for line in listed_languages(recipe, ["en"], data) if line] == [
+        "With captions of pictures, 3: German (`de`, 1), English (`en`, 2), Turkish (`tr`, 1).",
+        "With sentences without pictures, no captions, 1: Swahili (`sw`, 1).",
+        "With names of things alone, 1: Thai (`th`, 2).",
+        "Not looked into, for they are not beside the data: emoji/captions.jsonl.gz.",
+    ]
+    plain = "\n".join(listed_languages(recipe, ["en", "sw"], None))
+    assert plain.startswith("2: English (`en`), Swahili (`sw`).")
+    assert "polyglance card --data DATA" in plain
+    assert listed_languages(load_recipe("nce"), [], None) == ["None is recorded."]
 
 
 def test_mistakes(made, tmp_path):

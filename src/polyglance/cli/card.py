@@ -23,6 +23,12 @@ def card_command(
         typer.Option(help="A line on the data's or a part's licence; may be repeated."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The card's title.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Dataset that it was trained on, to tell languages with captions from others."
+        ),
+    ] = None,
 ) -> None:
     """Write a model card from what a model's folder and its evaluations say."""
     check_outputs([out])
@@ -30,7 +36,7 @@ def card_command(
     from polyglance.runtime import shipped
     from polyglance.runtime.card import model_card
 
-    card = model_card(model or shipped(), evaluation or [], licence or [], name)
+    card = model_card(model or shipped(), evaluation or [], licence or [], name, data)
     if out is None:
         typer.echo(card, nl=False)
         return

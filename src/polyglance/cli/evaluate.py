@@ -113,8 +113,8 @@ def evaluate_command(
         str | None,
         typer.Option(
             metavar="KIND:RATE",
-            help="Change the captions first: typos, inflections, unseen, code-switch, upper, lower, "
-            "title or unmarked, and the chance of a word, such as typos:0.2.",
+            help="Change the captions first: typos, inflections, unseen, code-switch, upper, "
+            "lower, title or unmarked, and the chance of a word, such as typos:0.2.",
         ),
     ] = None,
     lexicon: Annotated[

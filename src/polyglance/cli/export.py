@@ -87,9 +87,9 @@ def export_command(
         found = background_of(load(onnx), data, cache)
         made = add_background(onnx, found)
         typer.echo(
-            f"calibrated: on '{split}', pictures fit from a score of {found.cutoff:.2f}, which "
-            f"{found.kept:.0%} of right ones reach, and {found.refused:.0%} of galleries without "
-            "one do not"
+            f"calibrated: on '{split}', pictures fit from a score of {found.cutoff:.2f}; of "
+            f"pictures that had no part in choosing it {found.kept:.0%} of right ones fit, and in "
+            f"{found.refused:.0%} of galleries without one none does"
         )
     size = sum(path.stat().st_size for path in onnx.rglob("*") if path.is_file()) / 2**20
     typer.echo(f"exported: {made.recipe_name}, {made.precision}, {size:.1f} MB, id {made.id[:16]}")

@@ -105,7 +105,8 @@ class Scorer:
             return (values - values.mean()) / max(float(values.std()), 1e-6)
         if query.image is not None:
             return self.background.for_image(vector).standing(values)
-        return (self.background.for_text(vector).standing(values) + self._by_images(values)) / 2
+        usual = self.background.for_text(vector)
+        return usual.clarity * (usual.standing(values) + self._by_images(values)) / 2
 
     def _by_images(self, values: np.ndarray) -> np.ndarray:
         mean, spread = self._usual

@@ -3,12 +3,13 @@
 A cosine of 0.3 is much for one sentence and little for another. Against the scores that a
 sentence has with background pictures, and a picture with background sentences, it becomes a
 number of standard deviations, and one threshold serves all sentences: symmetric score
-normalisation, as speaker recognition has it (Kenny 2010).
+normalisation, as speaker recognition has it (Kenny 2010). What a model makes little of, nonsense
+above all, hardly tells pictures apart: its scores count for less.
 """
 
 import shutil
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ class Background:
     cutoff: float
     similarity: str = "cosine"
     kept: float = float("nan")
-    """Share of captions whose own image has at least the `cutoff`, where it was chosen."""
+    """Share of captions whose own image has at least a cut-off that was chosen without them."""
     refused: float = float("nan")
     """Share of captions for which no image of a gallery without anything like it has that."""
 
@@ -45,7 +46,8 @@ class Background:
         """The median spread of a background sentence's scores, and of a background picture's.
 
         A sentence that the model makes little of has a small one, and must not seem to fit for
-        that: the median is the least that is taken.
+        that: the median is the least that is taken, and scores are lessened by how far below it
+        the spread is.
         """
         values = self._compare(self.images, self.texts)
         return float(np.median(values.std(0))), float(np.median(values.std(1)))
@@ -67,9 +69,10 @@ class Background:
         """Calibrated scores [n, m] of images [n, D] and texts [m, D]."""
         values = self._compare(images, texts)
         usual = self._compare(self.images, texts)
-        by_text = (values - usual.mean(0)) / np.maximum(usual.std(0), self._least(0))
-        mean, spread = self.of_images(images).T[:, :, None]
-        return (by_text + (values - mean) / spread) / 2
+        spread, least = usual.std(0), self._least(0)
+        by_text = (values - usual.mean(0)) / np.maximum(spread, least)
+        mean, own = self.of_images(images).T[:, :, None]
+        return np.minimum(spread / least, 1) * (by_text + (values - mean) / own) / 2
 
     def _least(self, side: int) -> float:
         return max(self.spreads[side], SMALLEST)
@@ -84,11 +87,14 @@ class Usual:
 
     mean: float
     spread: float
+    clarity: float = 1.0
+    """How much scores of the query count: 1, or what share of the least spread it has."""
 
     @classmethod
     def of(cls, values: np.ndarray, least: float = 0.0) -> "Usual":
         """Of any scores; the spread is `least` or more."""
-        return cls(float(values.mean()), max(float(values.std()), least, SMALLEST))
+        found, least = float(values.std()), max(least, SMALLEST)
+        return cls(float(values.mean()), max(found, least), min(found / least, 1.0))
 
     def standing(self, values: np.ndarray) -> np.ndarray:
         """Scores in standard deviations above the mean."""
@@ -106,7 +112,8 @@ def calibrate(
 
     Half of the images, and their captions, become the background, and the threshold is chosen on
     the other half: it best tells a caption's own image from the closest of 100 images that are
-    unlike it, that is of the half whose captions are least like it.
+    unlike it, that is of the half whose captions are least like it. How well that does is told of
+    images that had no part in it: each quarter is judged by the threshold of the other.
 
     Args:
         images: [N, D], embeddings as the model encodes them; rows that are NaN are left out.
@@ -130,12 +137,14 @@ def calibrate(
         0.0,
         similarity,
     )
-    trial = generator.permutation(np.flatnonzero(np.isin(image_of, second)))[:TRIALS]
-    place = np.searchsorted(second, image_of[trial])
-    right, wrong = _trials(
-        kept, images[second], texts[trial], place, _captions(texts, image_of, second), generator
-    )
-    cutoff, found, refused = _threshold(right, wrong)
+    trial = partial(_trials, kept, images, texts, image_of, generator)
+    cutoff = _threshold(*trial(second))
+    parts = [trial(np.sort(part)) for part in np.array_split(generator.permutation(second), 2)]
+    rates = [
+        _rates(*judged, _threshold(*other))
+        for judged, other in zip(parts, parts[::-1], strict=True)
+    ]
+    found, refused = map(float, np.mean(rates, 0))
     return Background(kept.images, kept.texts, cutoff, similarity, found, refused)
 
 
@@ -151,30 +160,36 @@ def _trials(
     background: Background,
     images: np.ndarray,
     texts: np.ndarray,
-    right: np.ndarray,
-    captions: np.ndarray,
+    image_of: np.ndarray,
     generator: np.random.Generator,
+    rows: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Calibrated scores [m] of each text's own image, and of the best of a gallery without it."""
-    found = background.calibrated(images, texts)
+    """Calibrated scores [m] of captions' own images, and of the best of a gallery without them.
+
+    Captions and galleries are of the images `rows` [n], sorted, alone.
+    """
+    asked = generator.permutation(np.flatnonzero(np.isin(image_of, rows)))[:TRIALS]
+    right, columns = np.searchsorted(rows, image_of[asked]), np.arange(len(asked))
+    found = background.calibrated(images[rows], texts[asked])
+    captions = _captions(texts, image_of, rows)
     alike = captions @ captions[right].T  # [n, m]
-    far = np.argsort(alike, 0)[: max(1, len(images) // 2)]
-    drawn = generator.integers(0, len(far), (GALLERY, len(texts)))
-    columns = np.arange(len(texts))
+    far = np.argsort(alike, 0)[: max(1, len(rows) // 2)]
+    drawn = generator.integers(0, len(far), (GALLERY, len(asked)))
     best = found[far[drawn, columns], columns].max(0)
     return found[right, columns], best
 
 
-def _threshold(right: np.ndarray, wrong: np.ndarray) -> tuple[float, float, float]:
-    """What tells two groups of scores apart with the fewest mistakes, each counting the same.
-
-    Also the share of `right` that reaches it, and the share of `wrong` that does not.
-    """
+def _threshold(right: np.ndarray, wrong: np.ndarray) -> float:
+    """What tells two groups of scores apart with the fewest mistakes, each counting the same."""
     candidates = np.unique(np.concatenate([right, wrong]))
     kept = 1 - np.searchsorted(np.sort(right), candidates) / len(right)
     refused = np.searchsorted(np.sort(wrong), candidates) / len(wrong)
-    best = int(np.argmax(kept + refused))
-    return float(candidates[best]), float(kept[best]), float(refused[best])
+    return float(candidates[int(np.argmax(kept + refused))])
+
+
+def _rates(right: np.ndarray, wrong: np.ndarray, cutoff: float) -> tuple[float, float]:
+    """The share of `right` that reaches the cut-off, and the share of `wrong` that does not."""
+    return float(np.mean(right >= cutoff)), float(np.mean(wrong < cutoff))
 
 
 def add_background(folder: str | Path, background: Background) -> Manifest:
@@ -198,7 +213,8 @@ def add_background(folder: str | Path, background: Background) -> Manifest:
                 handle,
                 images=background.images.astype(np.float16),
                 texts=background.texts.astype(np.float16),
-                cutoff=np.array([background.cutoff, background.kept, background.refused]),
+                cutoff=np.array([background.cutoff]),
+                rates=np.array([background.kept, background.refused]),
             )
         changed = manifest.model_copy(update={"files": file_digests(new)})
         changed = changed.model_copy(update={"id": changed.digest()})
@@ -214,7 +230,9 @@ def read_background(folder: Path, manifest: Manifest) -> Background | None:
     try:
         with np.load(path, allow_pickle=False) as found:
             images, texts = (found[name].astype(np.float32) for name in ("images", "texts"))
-            cutoff, kept, refused = map(float, found["cutoff"])
+            cutoff = float(found["cutoff"][0])
+            # Exports without `rates` have such of the very captions that the cut-off was chosen on.
+            kept, refused = map(float, found.get("rates", [np.nan, np.nan]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PolyglanceError(f"{path}: cannot be read ({error}); export again") from None
     if any(part.ndim != 2 or part.shape[1] != manifest.dim for part in (images, texts)):

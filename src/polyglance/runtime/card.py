@@ -12,6 +12,7 @@ from polyglance.files import has_file, read_json, read_jsonl
 from polyglance.languages import language_name
 from polyglance.recipes import Recipe, check_recipe, load_recipe, recipe_names
 from polyglance.runtime.background import read_background
+from polyglance.runtime.card_languages import listed_languages
 from polyglance.runtime.manifest import is_exported, read_manifest
 from polyglance.runtime.places import RUN
 
@@ -39,6 +40,7 @@ def model_card(
     evaluations: Sequence[str | Path] = (),
     licences: Sequence[str] = (),
     name: str | None = None,
+    data: str | Path | None = None,
 ) -> str:
     """A card in Markdown; what is not known is said to be so, and nothing is made up.
 
@@ -48,6 +50,8 @@ def model_card(
             is taken where none is named.
         licences: of the data and of pretrained parts, a line each.
         name: the card's title; the recipe's by default.
+        data: the dataset that it was trained on: languages are then told by what was trained on
+            in them, captions, sentences without pictures, or names of things.
     """
     folder = Path(model)
     facts = _of_export(folder) if is_exported(folder) else _of_run(folder)
@@ -57,7 +61,7 @@ def model_card(
     parts = [
         [f"# {name or facts.recipe.name}", "", *_summary(facts)],
         ["## Model", "", *_table(facts.rows)],
-        ["## Languages", "", *_languages(facts)],
+        ["## Languages", "", *_languages(facts, None if data is None else Path(data))],
         ["## Data and licences", "", *_data(facts, licences)],
         ["## Evaluation", "", *_evaluations(files, folder)],
         ["## Limits", "", *(f"- {line}" for line in facts.limits)],
@@ -81,8 +85,8 @@ def _of_export(folder: Path) -> Facts:
         rows["calibration"] = f"pictures fit from a score of {background.cutoff:.2f}"
         if background.kept == background.kept:  # a number
             rows["calibration"] += (
-                f"; where it was chosen {background.kept:.0%} of right pictures reach it, and "
-                f"{background.refused:.0%} of galleries without one do not"
+                f"; {background.kept:.0%} of right pictures do, and in {background.refused:.0%} of "
+                "galleries without one none does"
             )
     limits = _limits(recipe, manifest.languages, manifest.drawings)
     if manifest.without_backbone:
@@ -142,9 +146,8 @@ def _table(rows: Mapping[str, str]) -> list[str]:
     return ["| | |", "| --- | --- |", *(f"| {key} | {value} |" for key, value in rows.items())]
 
 
-def _languages(facts: Facts) -> list[str]:
-    named = [f"{language_name(code)} (`{code}`)" for code in facts.languages]
-    return [f"{len(named)}: {', '.join(named)}."] if named else ["None is recorded."]
+def _languages(facts: Facts, data: Path | None) -> list[str]:
+    return listed_languages(facts.recipe, facts.languages, data)
 
 
 def _data(facts: Facts, licences: Sequence[str]) -> list[str]:
@@ -163,7 +166,7 @@ def _limits(recipe: Recipe, languages: Sequence[str], drawings: bool) -> list[st
         found.append("It knows one language.")
     found.append(
         "What its training pictures and captions do not show it cannot know, and it has their "
-        "biases: who and what is pictured, and how it is described. These were not measured."
+        "biases: who and what is pictured, and how it is described. None of them is measured here."
     )
     return found
 

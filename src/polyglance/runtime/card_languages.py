@@ -1,0 +1,94 @@
+"""Which languages a model has captions of, and which only sentences or names of things."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from polyglance.data.load import load_dataset
+from polyglance.data.text_only import FILE
+from polyglance.files import has_file, read_jsonl
+from polyglance.languages import language_name
+from polyglance.recipes import Recipe
+from polyglance.recipes.schema import ImageSampling
+
+KINDS = {
+    "captions": "With captions of pictures",
+    "sentences": "With sentences without pictures, no captions",
+    "names": "With names of things alone",
+}
+
+
+def listed_languages(recipe: Recipe, languages: Iterable[str], data: Path | None) -> list[str]:
+    """Lines of a card on languages, by what was trained on in them, with the number of texts.
+
+    Args:
+        recipe: of the model.
+        languages: those it was trained on or given.
+        data: the dataset that it was trained on; files that the recipe names are looked for in
+            the folder that holds it. None lists the languages alone.
+    """
+    if data is None:
+        return _plain(recipe, list(languages))
+    lines, before, missing = [], set[str](), list[str]()
+    for kind, files in _files(recipe, data).items():
+        found: Counter[str] = Counter()
+        for path in files:
+            if path == data:
+                part = load_dataset(path).split(recipe.data.train_split)
+                found.update(part.captions(part.languages).languages)
+            elif has_file(path):
+                _count(path, found)
+            else:
+                missing.append(path.relative_to(data.parent).as_posix())
+        if own := sorted(found.keys() - before):
+            shown = ", ".join(f"{language_name(code)} (`{code}`, {found[code]:,})" for code in own)
+            lines += [f"{KINDS[kind]}, {len(own)}: {shown}.", ""]
+        before |= found.keys()
+    if missing:
+        lines += [f"Not looked into, for they are not beside the data: {', '.join(missing)}.", ""]
+    return lines[:-1]
+
+
+def _plain(recipe: Recipe, languages: list[str]) -> list[str]:
+    if not languages:
+        return ["None is recorded."]
+    named = ", ".join(f"{language_name(code)} (`{code}`)" for code in languages)
+    lines = [f"{len(languages)}: {named}."]
+    sampling = recipe.sampling
+    more = isinstance(sampling, ImageSampling) and (sampling.reads_texts or sampling.beside)
+    if more or recipe.naming is not None:
+        lines += [
+            "",
+            "In some of them it was trained on sentences without pictures or on names of things "
+            "alone; `polyglance card --data DATA` tells which.",
+        ]
+    return lines
+
+
+def _files(recipe: Recipe, data: Path) -> dict[str, list[Path]]:
+    """What a training reads, by what it has of a language.
+
+    Names alone are taken of the recipe's paths: a model of others must not choose what is read.
+    """
+    beside, sampling = data.parent, recipe.sampling
+    files = {kind: list[Path]() for kind in KINDS}
+    files["captions"] = [data, *(beside / Path(name).name for name in recipe.data.more)]
+    if isinstance(sampling, ImageSampling):
+        files["sentences"] = [data / FILE] if sampling.text_only else []
+        files["sentences"] += [beside / Path(name).name for name in sampling.text_files]
+        if sampling.beside is not None:
+            files["names"].append(beside / Path(sampling.beside.data).name / "captions.jsonl.gz")
+    if recipe.naming is not None:
+        files["names"].append(beside / Path(recipe.naming.concepts).name)
+    return files
+
+
+def _count(path: Path, found: Counter[str]) -> None:
+    """Add the texts of a file, by language; of rows that have a split those trained on."""
+    for _, row in read_jsonl(path):
+        if not isinstance(row, dict) or row.get("split", "train") != "train":
+            continue
+        for code, kinds in row.get("captions", {}).items():
+            found[code] += sum(map(len, kinds.values()))
+        for code, names in row.get("names", {}).items():
+            found[code] += len(names)
