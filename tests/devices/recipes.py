@@ -64,6 +64,7 @@ class World:
         }
         if name == "polyglance-base":  # what it reads beside captions are files of its own
             own[name] = ["data.more=[]", "image.head.kind=linear", "naming=null"]
+            own[name] += ["image.backbone=null"]
             own[name] += ["sampling.text_files=[]", "sampling.text_only=false"]
             own[name] += ["sampling.beside=null", "text.embedder.piece_texts=[]"]
         if name.startswith("hgr"):

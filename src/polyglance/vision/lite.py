@@ -216,7 +216,7 @@ def session(model: bytes, fuse: bool = True) -> Network:
     running = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def run(pixels: np.ndarray) -> np.ndarray:
-        parts = [pixels[i : i + AT_A_TIME] for i in range(0, len(pixels), AT_A_TIME)]
+        parts = [pixels[i : i + AT_A_TIME] for i in range(0, max(1, len(pixels)), AT_A_TIME)]
         return np.concatenate([running.run(None, {"pixels": part})[0] for part in parts])
 
     return run
