@@ -30,6 +30,10 @@ def test_the_command_line_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path:
         "port": 8000,
         "token": None,
         "token_file": None,
+        "rate": None,
+        "allow_origin": (),
+        "log_queries": False,
+        "reload": True,
     }
     monkeypatch.setenv("POLYGLANCE_PORT", "81")
     monkeypatch.setenv("POLYGLANCE_HOST", "::1")
@@ -39,6 +43,20 @@ def test_the_command_line_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert (found.port, found.host, found.place) == (0, "::1", Path("here"))
     monkeypatch.setenv("POLYGLANCE_PORT", "")
     assert serve_settings().port == 8000
+
+
+def test_lists_and_switches(monkeypatch: pytest.MonkeyPatch) -> None:
+    origins = ("https://a.example", "http://localhost:3000")
+    monkeypatch.setenv("POLYGLANCE_ALLOW_ORIGIN", " ".join(origins))
+    monkeypatch.setenv("POLYGLANCE_LOG_QUERIES", "yes")
+    monkeypatch.setenv("POLYGLANCE_RELOAD", "0")
+    monkeypatch.setenv("POLYGLANCE_RATE", "60")
+    found = serve_settings()
+    assert (found.allow_origin, found.rate) == (origins, 60)
+    assert (found.log_queries, found.reload) == (True, False)
+    given = serve_settings(allow_origin=["https://b.example"], reload=True, log_queries=False)
+    assert (given.allow_origin, given.reload) == (("https://b.example",), True)
+    assert not given.log_queries
 
 
 def test_a_token_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

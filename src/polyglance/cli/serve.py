@@ -48,18 +48,34 @@ def serve_command(
     ] = None,
     rate: Annotated[
         int | None,
-        typer.Option(min=1, help="Requests that a client may send in a minute (default: any)."),
+        typer.Option(
+            min=1,
+            help="Requests that a client may send in a minute (default: $POLYGLANCE_RATE, or any).",
+        ),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option(help="A web site whose pages may ask, as https://example.org; repeatable."),
+        typer.Option(
+            help="A web site whose pages may ask, as https://example.org; repeatable (default: "
+            "$POLYGLANCE_ALLOW_ORIGIN, or none)."
+        ),
     ] = None,
     log_queries: Annotated[
-        bool, typer.Option("--log-queries", help="Write what is asked into the log as well.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--log-queries/--no-log-queries",
+            help="Write what is asked into the log as well (default: $POLYGLANCE_LOG_QUERIES, or "
+            "not).",
+        ),
+    ] = None,
     reload: Annotated[
-        bool, typer.Option(help="Read the library or folder again when it has changed.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--reload/--no-reload",
+            help="Read the library or folder again when it has changed (default: "
+            "$POLYGLANCE_RELOAD, or so).",
+        ),
+    ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
@@ -85,14 +101,23 @@ def serve_command(
 
     if demo:
         place = gather(cache_dir(cache) / "photographs")
-    own = serve_settings(place=place, host=host, port=port, token=token)
+    own = serve_settings(
+        place=place,
+        host=host,
+        port=port,
+        token=token,
+        rate=rate,
+        allow_origin=allow_origin or None,
+        log_queries=log_queries,
+        reload=reload,
+    )
     check_access(own.host, own.token)
-    access = Access(own.token, rate, check_origins(allow_origin or ()), log_queries)
+    access = Access(own.token, own.rate, check_origins(own.allow_origin), own.log_queries)
     found = served_place(own.place, cache)
     seen = mark_of(found)
     service = Service(open_collection(found, model, cache))
     count = len(service.now.collection)
-    if reload:
+    if own.reload:
         Reloader(service, found, model, cache, seen=seen).start()
 
     def ready(address: str) -> None:

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from polyglance.errors import PolyglanceError
 
@@ -25,6 +25,19 @@ class ServeSettings(BaseSettings):
     port: Annotated[int, Field(ge=0, le=65535)] = Field(8000, description="port to listen at")
     token: str | None = Field(None, description="what requests must carry")
     token_file: Path | None = Field(None, description="file with the token, in place of it")
+    rate: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="requests that a client may send in a minute"
+    )
+    allow_origin: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="web sites whose pages may ask, with spaces between them"
+    )
+    log_queries: bool = Field(False, description="whether what is asked is logged as well")
+    reload: bool = Field(True, description="whether what changes is read again")
+
+    @field_validator("allow_origin", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(value.split()) if isinstance(value, str) else value
 
 
 def serve_settings(**given: Any) -> ServeSettings:
