@@ -213,6 +213,8 @@ def session(model: bytes, fuse: bool = True) -> Network:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS") or 0)
     options.log_severity_level = 3
+    # Threads that wait by turning round and round take the cores that images are decoded on.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     running = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def run(pixels: np.ndarray) -> np.ndarray:
