@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 
 import numpy as np
 from PIL import Image
@@ -23,4 +24,13 @@ class Deadly(Preprocessing):
     def apply(self, image: Image.Image) -> np.ndarray:
         if image.getextrema() == ((0, 0),) * 3:
             os.kill(os.getpid(), signal.SIGSEGV)
+        return super().apply(image)
+
+
+class Talkative(Preprocessing):
+    """Writes to stderr, as libraries of C do."""
+
+    def apply(self, image: Image.Image) -> np.ndarray:
+        os.write(2, b"libtiff: bad\n")
+        warnings.warn("libtiff", stacklevel=1)
         return super().apply(image)

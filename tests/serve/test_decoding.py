@@ -11,7 +11,7 @@ from polyglance.data.images import reading
 from polyglance.serve.decoding import WAITING, Decoder
 from polyglance.serve.problems import Problem
 from polyglance.vision.preprocess import Preprocessing
-from tests.serve.hostile import Deadly, Slow
+from tests.serve.hostile import Deadly, Slow, Talkative
 
 HOW = Preprocessing(16, 1.0, (127.0,) * 3, (50.0,) * 3)
 
@@ -37,6 +37,13 @@ def test_a_picture_that_ends_the_process_ends_no_more() -> None:
             decoder(png(0))
         assert decoder(png(200)).shape == (3, 16, 16)
     decoder.close()
+
+
+def test_what_decoders_say_is_not_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+    decoder = Decoder(Talkative(16, 1.0, (127.0,) * 3, (50.0,) * 3))
+    assert decoder(png(200)).shape == (3, 16, 16)
+    decoder.close()
+    assert "libtiff" not in capfd.readouterr().err
 
 
 def test_a_picture_that_takes_too_long_is_given_up() -> None:

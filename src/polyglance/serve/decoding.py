@@ -2,8 +2,10 @@
 
 import io
 import multiprocessing
+import os
 import signal
 import threading
+import warnings
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,6 +104,7 @@ def _work(pipe: Connection, how: "Preparing", memory: int) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit(memory)
+    _be_quiet()
     pipe.send_bytes(b"ready")
     while True:
         try:
@@ -112,6 +115,13 @@ def _work(pipe: Connection, how: "Preparing", memory: int) -> None:
             pipe.send_bytes(b"200" + decode(data, how).tobytes())
         except Problem as problem:
             pipe.send_bytes(str(problem.status).encode() + problem.message.encode())
+
+
+def _be_quiet() -> None:
+    """What decoders say of a damaged picture, from C as well, is no line of the service's log."""
+    warnings.simplefilter("ignore")
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
 
 
 def _limit(memory: int) -> None:
