@@ -43,7 +43,8 @@ def main() -> None:
         for words, slipped in queries(dataset, rows[: given.images], language, given.queries):
             right = " ".join(words)
             said = suggester(scorer, " ".join(slipped))
-            found.append((suggester(scorer, right) is not None, (said or "").lower() == right, said is None))
+            changed = suggester(scorer, right) is not None
+            found.append((changed, (said or "").lower() == right, said is None))
         changed, fixed, silent = np.mean(found, axis=0) if found else (np.nan,) * 3
         wrong = 1 - fixed - silent
         shares = " | ".join(f"{share:.1%}" for share in (changed, fixed, wrong, silent))

@@ -61,7 +61,6 @@ class OnnxBackbone:
         return BackboneOutput(pooled.reshape(*pixels.shape[:2], -1).mean(1), None)
 
 
-@FAMILIES.register(FAMILY)
 def open_onnx(rest: str) -> OnnxBackbone:
     """The network of `base@DIGEST` or `FILE@DIGEST`; one with another digest is an error."""
     name, _, digest = rest.rpartition("@")
@@ -74,6 +73,9 @@ def open_onnx(rest: str) -> OnnxBackbone:
             "install the version of polyglance that it came from, or train again with --from"
         )
     return OnnxBackbone(path, digest)
+
+
+FAMILIES.register(FAMILY)(open_onnx)
 
 
 def network_name(folder: Path) -> str:
