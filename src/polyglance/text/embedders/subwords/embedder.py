@@ -23,6 +23,7 @@ from polyglance.text.embedders.base import (
     register,
 )
 from polyglance.text.embedders.encoded import EncodedTexts
+from polyglance.text.embedders.subwords.capitals import uncapped
 from polyglance.text.embedders.subwords.hashing import hash_words
 from polyglance.text.embedders.subwords.package import PACKAGE, ROWS, read_vocabulary
 from polyglance.text.embedders.subwords.pieces import Pieces
@@ -130,7 +131,7 @@ class SubwordEmbedder(Embedder):
             ids = Ragged.join([list(chain.from_iterable(one)) for one in hashed])
             return EncodedTexts(ids, np.array(marks, bool))
         both = [
-            [*self.pieces.encode(text, longest), *(self.first + n for n in chain(*one))]
+            [*self.pieces.encode(uncapped(text), longest), *(self.first + n for n in chain(*one))]
             for text, one in zip(texts, hashed, strict=True)
         ]
         return EncodedTexts(Ragged.join(both))
