@@ -14,6 +14,7 @@ from polyglance.serve.collection import Collection
 from polyglance.serve.errors import add_errors
 from polyglance.serve.guard import Access, Guard
 from polyglance.serve.routes.embeddings import add_embeddings
+from polyglance.serve.routes.help import add_help
 from polyglance.serve.routes.images import add_images
 from polyglance.serve.routes.page import add_page
 from polyglance.serve.routes.search import add_search
@@ -52,6 +53,7 @@ def make_app(
     add_page(app)
     add_images(app, service)
     add_search(app, service)
+    add_help(app, service)
     add_embeddings(app, service)
     add_watching(app, service)
     return Guard(app, access or Access(token), service.metrics)

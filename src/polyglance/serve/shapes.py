@@ -148,6 +148,28 @@ class Captions(BaseModel):
     notes: list[str] = Field(description="such as captions that were left out")
 
 
+class Heat(BaseModel):
+    """Which part of a picture matched: the whole picture in cells."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"rows": 2, "columns": 3, "cells": [[0.1, 0.4, 1.0], [0.0, 0.2, 0.7]]}]
+        }
+    )
+    rows: int
+    columns: int
+    cells: list[list[float]] = Field(
+        description="row by row: 1 is the part of this picture that is most like what is asked "
+        "for, 0 the least; pictures cannot be compared by them"
+    )
+
+
+class Suggestion(BaseModel):
+    """Another spelling."""
+
+    suggestion: str | None = Field(examples=["an elephant"])
+
+
 class Health(BaseModel):
     """That the service runs."""
 

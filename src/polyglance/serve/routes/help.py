@@ -1,0 +1,56 @@
+"""What helps people to ask and to see: other spellings, and which part of a picture matched."""
+
+from functools import lru_cache
+from typing import Annotated
+
+from fastapi import FastAPI, Query, Response
+
+from polyglance.gallery.suggestion import Suggester
+from polyglance.runtime import ExportedModel
+from polyglance.serve.heat import picture_heat
+from polyglance.serve.problems import Problem
+from polyglance.serve.routes.images import Id
+from polyglance.serve.service import Service
+from polyglance.serve.shapes import Heat, Suggestion
+from polyglance.serve.texts import LONGEST, checked
+
+Text = Annotated[str, Query(max_length=LONGEST, description="a sentence", examples=["an elephnat"])]
+Like = Annotated[str | None, Query(max_length=100, description="the id of another picture")]
+Language = Annotated[str | None, Query(max_length=20, description="of the sentence")]
+
+
+def add_help(app: FastAPI, service: Service) -> None:
+    """Add the addresses.
+
+    Args:
+        app: to add them to.
+        service: what is searched.
+    """
+
+    @app.get("/v1/suggestions")
+    def did_you_mean(response: Response, q: Text = "", language: Language = None) -> Suggestion:
+        """Another spelling that pictures look more like; null without any."""
+        response.headers["cache-control"] = "no-store"
+        collection, text = service.now.collection, checked(q)
+        if not len(collection):
+            return Suggestion(suggestion=None)
+        suggester = _suggester(collection.model)
+        return Suggestion(suggestion=suggester(collection.scorer, text, language))
+
+    @app.get("/v1/images/{name}/heat")
+    def heat(
+        response: Response, name: Id, q: Text = "", like: Like = None, language: Language = None
+    ) -> Heat:
+        """Which part of a picture a sentence, another picture, or both are most like."""
+        response.headers["cache-control"] = "no-store"
+        collection = service.now.collection
+        place = collection.place(name)
+        if place is None:
+            raise Problem(404, "there is no picture with this id")
+        return picture_heat(collection, place, q, like, language)
+
+
+@lru_cache(2)
+def _suggester(model: ExportedModel) -> Suggester:
+    """One for each model: it takes a while to read a vocabulary."""
+    return Suggester(model)

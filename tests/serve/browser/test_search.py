@@ -1,0 +1,178 @@
+"""Searching in a real browser."""
+
+import base64
+import re
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.everyday.conftest import write_picture
+from tests.serve.browser.conftest import Opened, results, show_all, type_query
+
+GIVE = """([kind, data]) => {
+  const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+  const files = new DataTransfer();
+  files.items.add(new File([bytes], "given.png", { type: "image/png" }));
+  const options = { bubbles: true, cancelable: true };
+  document.dispatchEvent(kind === "paste"
+    ? new ClipboardEvent("paste", { ...options, clipboardData: files })
+    : new DragEvent("drop", { ...options, dataTransfer: files }));
+}"""
+
+
+def boxes(page: Page) -> list[dict[str, float]]:
+    return page.locator("#grid li").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().toJSON())"
+    )
+
+
+def test_results_come_as_one_types(photographs: str, opened: Opened) -> None:
+    page = opened(photographs)
+    expect(page.locator("#grid li")).to_have_count(0)
+    show_all(page, "a cat")
+    expect(page.locator("#grid img").first).to_have_attribute("alt", "home/animals/cat.jpg")
+    expect(page.locator("#status")).to_contain_text("shown")
+    page.locator("#q").fill("")
+    expect(page.locator("#grid li")).to_have_count(0)
+    show_all(page, "猫")
+    expect(page.locator("#grid img").first).to_have_attribute("alt", "home/animals/cat.jpg")
+
+
+def test_an_address_keeps_the_query(many: str, opened: Opened) -> None:
+    page = opened(many)
+    type_query(page, "red dog")
+    before = results(page)
+    assert page.url.endswith("#q=red+dog")
+    page.reload()
+    expect(page.locator("#q")).to_have_value("red dog")
+    expect(page.locator("#grid li")).to_have_count(40)
+    assert results(page) == before
+
+
+@pytest.mark.parametrize("locale", ["en", "ar"])
+@pytest.mark.parametrize("width", [1200, 380])
+def test_rows_fill_the_width(many: str, opened: Opened, locale: str, width: int) -> None:
+    page = opened(many, locale=locale, viewport={"width": width, "height": 800})
+    type_query(page, "dog")
+    expect(page.locator("#grid li")).to_have_count(40)
+    found = boxes(page)
+    inside = page.locator("#grid").evaluate("grid => grid.clientWidth")
+    rows = [list(row) for _, row in groupby(found, lambda box: round(box["top"]))]
+    assert len(rows) > 2
+    for row in rows[:-1]:
+        assert sum(box["width"] for box in row) + 6 * (len(row) - 1) == pytest.approx(inside, abs=1)
+        assert all(box["width"] / box["height"] == pytest.approx(80 / 64, abs=0.01) for box in row)
+    # The last row is not stretched, unless it is full.
+    assert rows[-1][0]["height"] <= (190 if width > 600 else 110)
+    first, second = found[:2]
+    assert (first["left"] < second["left"]) == (locale == "en")
+    # Nothing sticks out to the side.
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_more(many: str, opened: Opened) -> None:
+    page = opened(many)
+    type_query(page, "dog")
+    expect(page.locator("#grid li")).to_have_count(40)
+    first = results(page)
+    page.get_by_role("button", name="More").click()
+    expect(page.locator("#grid li")).to_have_count(60)
+    assert results(page)[:40] == first
+    assert len(set(results(page))) == 60
+    expect(page.locator("#grid button").nth(40)).to_be_focused()
+    expect(page.locator("#more")).to_be_hidden()
+
+
+def test_pictures_that_stay_are_not_made_again(many: str, opened: Opened) -> None:
+    page = opened(many)
+    type_query(page, "dog")
+    page.locator("#grid li").evaluate_all("all => all.forEach((one) => { one.kept = true; })")
+    before = set(results(page))
+    page.locator("#q").fill("")
+    type_query(page, "red")
+    kept = page.locator("#grid li").evaluate_all(
+        "all => all.filter((one) => one.kept).map((one) => one.querySelector('img').alt)"
+    )
+    assert set(kept) <= before
+    # The box was empty in between, so that all are new; as one types on, they stay.
+    assert kept == []
+    page.locator("#grid li").evaluate_all("all => all.forEach((one) => { one.kept = true; })")
+    page.locator("#q").press_sequentially(" dog")
+    expect(page.locator("#status")).to_contain_text("shown")
+    expect(page).to_have_url(re.compile(r"#q=red\+dog$"))
+    assert page.locator("#grid li").evaluate_all("all => all.some((one) => one.kept)")
+
+
+@pytest.mark.parametrize("kind", ["paste", "drop", "choose"])
+def test_a_picture_is_searched_by(many: str, opened: Opened, tmp_path: Path, kind: str) -> None:
+    page, given = opened(many), write_picture(tmp_path / "given.png", 7)
+    with page.expect_response(re.compile("/v1/search")) as answer:
+        if kind == "choose":
+            page.locator("#file").set_input_files(given)
+        else:
+            page.evaluate(GIVE, [kind, base64.b64encode(given.read_bytes()).decode()])
+    assert (answer.value.request.method, answer.value.status) == ("POST", 200)
+    expect(page.locator("#grid img").first).to_have_attribute("alt", "07.png")
+    expect(page.locator("#like")).to_contain_text("given.png")
+    page.get_by_role("button", name="Remove").click()
+    expect(page.locator("#grid li")).to_have_count(0)
+    expect(page.locator("#q")).to_be_focused()
+
+
+def test_what_is_no_picture_is_refused_in_words(many: str, opened: Opened) -> None:
+    page = opened(many)
+    page.evaluate(GIVE, ["paste", base64.b64encode(b"<svg onload=alert(1)>").decode()])
+    expect(page.locator("#status")).to_contain_text("cannot be read")
+
+
+def test_nothing_like_that(strict: str, opened: Opened) -> None:
+    page = opened(strict)
+    type_query(page, "dog")
+    expect(page.locator("#status")).to_contain_text("Nothing here looks like that")
+    page.get_by_role("button", name="Show the closest all the same").click()
+    expect(page.locator("#grid li")).to_have_count(6)
+    expect(page.locator("#closest")).to_be_hidden()
+
+
+def test_did_you_mean(many: str, opened: Opened) -> None:
+    page = opened(many)
+    type_query(page, "red snwo")
+    meant = page.locator("#meant button")
+    expect(meant).to_have_text("red snow")
+    meant.click()
+    expect(page.locator("#q")).to_have_value("red snow")
+    expect(page.locator("#q")).to_be_focused()
+    expect(page.locator("#meant")).to_be_hidden()
+    expect(page).to_have_url(re.compile(r"#q=red\+snow$"))
+
+
+def test_no_keyboard_but_the_arrows(many: str, opened: Opened) -> None:
+    page = opened(many)
+    expect(page.locator("#q")).to_be_focused()
+    type_query(page, "dog")
+    buttons = page.locator("#grid button")
+    page.keyboard.press("ArrowDown")
+    expect(buttons.nth(0)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(buttons.nth(1)).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    across = page.evaluate("document.activeElement.getBoundingClientRect().left")
+    assert across == pytest.approx(boxes(page)[1]["left"], abs=60)
+    page.keyboard.press("ArrowUp")
+    expect(buttons.nth(1)).to_be_focused()
+    page.keyboard.press("End")
+    expect(buttons.nth(39)).to_be_focused()
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    expect(page.locator("#large")).to_be_visible()
+    expect(page.locator("#name")).to_have_text(results(page)[0])
+    page.keyboard.press("Escape")
+    expect(page.locator("#large")).to_be_hidden()
+    expect(buttons.nth(0)).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.locator("#q")).to_be_focused()
+    # One stop for the tabulator in the whole grid.
+    tabs = buttons.evaluate_all("all => all.filter((one) => one.tabIndex === 0).length")
+    assert tabs == 1
