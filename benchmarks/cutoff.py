@@ -6,11 +6,12 @@ Without a MODEL it is the one that the package carries. Pictures and captions ar
 the background was not made of. Every query asks a gallery of 100 pictures:
 
 - `captions`: of one more picture; a mistake is that it is not shown;
-- `captions of others`: pictures unlike it, those of the half whose captions share least words with
-  it; a mistake is that any is shown, as with all that follow;
+- `captions of others`: pictures unlike it, those of the half whose English captions share least
+  nouns with its own; a mistake is that any is shown, as with what follows;
 - `nonsense`: random letters, or syllables, one to five words;
 - `talk`: sentences of Tatoeba, about anything but pictures;
-- `words`: that most captions of one more picture have; a mistake is that it is not shown;
+- `words`: nouns that three or more captions of one more picture have; a mistake is that neither it
+  nor another one that a caption gives the word is shown;
 - `words of absent things`: which no caption of the split has.
 """
 
@@ -121,13 +122,21 @@ class Split:
         chosen = self.chance.sample(every, min(count, len(every)))
         return [word for word, _ in chosen], [number for _, number in chosen]
 
-    def unlike(self, number: int) -> np.ndarray:
-        """The half of the pictures whose captions share least words with those of one."""
-        own = self.words[number]
-        alike = [
-            sum(len(own[code].keys() & other[code].keys()) for code in own) for other in self.words
-        ]
+    def unlike(self, number: int, nouns: set[str]) -> np.ndarray:
+        """The half of the pictures whose English captions share least nouns with those of one."""
+        own = self.words[number]["en"].keys() & nouns
+        alike = [len(own & other["en"].keys()) for other in self.words]
         return np.argsort(alike, kind="stable")[: len(alike) // 2]
+
+    def best_right(self, words: list[str], rows: list[int]) -> np.ndarray:
+        """The best score [m] of pictures whose captions have the word, of 100 and the one given."""
+        scores = self.scores(words)
+        found = []
+        for column, (word, row) in enumerate(zip(words, rows, strict=True)):
+            drawn = self.draw.choice(len(self.images), GALLERY, replace=False)
+            right = [n for n in drawn if any(word in own for own in self.words[n].values())]
+            found.append(scores[[row, *right], column].max())
+        return np.array(found)
 
     def best(self, texts: list[str], pools: Sequence[np.ndarray] | None = None) -> np.ndarray:
         """The best score [m] of each text among 100 pictures, of any or of its pool."""
@@ -184,14 +193,15 @@ def measure(split: Split, given: argparse.Namespace) -> dict[str, Any]:
         found[kind] = {"queries": len(best), "mistakes": float(wrong.mean())}
 
     texts, owners = split.captions(given.queries)
-    far = {number: split.unlike(number) for number in set(owners)}
+    nouns = noun_table(lexicon)
+    far = {number: split.unlike(number, nouns("en")) for number in set(owners)}
     shown("captions", split.scores(texts)[owners, np.arange(len(texts))], True)
     shown("captions of others", split.best(texts, [far[n] for n in owners]), False)
     shown("nonsense", split.best(nonsense(given.queries // 2, split.chance)), False)
     said = talk(given.parallel, split.languages, given.queries // 2, split.chance)
     shown("talk", split.best(said), False)
-    words, rows = split.present_words(noun_table(lexicon), given.queries // 2)
-    shown("words", split.scores(words)[rows, np.arange(len(words))], True)
+    words, rows = split.present_words(nouns, given.queries // 2)
+    shown("words", split.best_right(words, rows), True)
     shown("words of absent things", split.best(absent_words(split, lexicon)), False)
     return found
 

@@ -10,7 +10,8 @@ import pytest
 import polyglance
 from polyglance.errors import PolyglanceError
 from polyglance.runtime import Background, add_background, background_of, calibrate, load
-from polyglance.runtime.background import _rates, _threshold
+from polyglance.runtime.background import _rates, _threshold, read_background
+from polyglance.runtime.manifest import read_manifest
 from polyglance.similarity import normalise
 from tests.runtime.trained import exported, trained
 
@@ -128,6 +129,23 @@ def test_a_background_is_part_of_the_model(model, with_background):
         load(with_background)
     with pytest.raises(PolyglanceError, match="embeddings of dimension 16, and the background"):
         add_background(model.folder, Background(np.ones((9, 3)), np.ones((9, 3)), 0.0))
+
+
+def test_an_old_export_keeps_the_scores_that_its_cutoff_was_chosen_for(with_background):
+    vectors = normalise(np.random.default_rng(0).normal(size=(40, 16)))
+    manifest = read_manifest(with_background)  # before its files are not as it says
+    path = with_background / "background.npz"
+    np.savez(path, images=vectors, texts=vectors, cutoff=np.array([2.5, 0.75, 0.9]))
+    old = read_background(with_background, manifest)
+    assert (old.cutoff, old.lessens) == (2.5, False)
+    assert np.isnan(old.kept)
+    asked = normalise(np.random.default_rng(1).normal(size=(9, 16)))
+    new = Background(old.images, old.texts, 2.5)
+    plain, less = (one.calibrated(vectors, asked) for one in (old, new))
+    clarity = [new.for_text(text[None]).clarity for text in asked]
+    assert min(clarity) < 1
+    np.testing.assert_allclose(less, plain * clarity, atol=1e-4)
+    assert old.for_text(asked[:1]).clarity == 1
 
 
 def test_nothing_looks_like_that(run, pictures, with_background):

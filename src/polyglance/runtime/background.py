@@ -8,7 +8,7 @@ above all, hardly tells pictures apart: its scores count for less.
 """
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -40,6 +40,8 @@ class Background:
     """Share of captions whose own image has at least a cut-off that was chosen without them."""
     refused: float = float("nan")
     """Share of captions for which no image of a gallery without anything like it has that."""
+    lessens: bool = True
+    """Whether scores of unclear texts count for less; cut-offs of old exports do without."""
 
     @cached_property
     def spreads(self) -> tuple[float, float]:
@@ -54,7 +56,8 @@ class Background:
 
     def for_text(self, text: np.ndarray) -> "Usual":
         """What is usual for a text [1, D]: its similarities with background pictures."""
-        return Usual.of(self._compare(self.images, text), self.spreads[0])
+        found = Usual.of(self._compare(self.images, text), self.spreads[0])
+        return found if self.lessens else replace(found, clarity=1.0)
 
     def for_image(self, image: np.ndarray) -> "Usual":
         """What is usual for an image [1, D]: its cosines with background pictures."""
@@ -72,7 +75,8 @@ class Background:
         spread, least = usual.std(0), self._least(0)
         by_text = (values - usual.mean(0)) / np.maximum(spread, least)
         mean, own = self.of_images(images).T[:, :, None]
-        return np.minimum(spread / least, 1) * (by_text + (values - mean) / own) / 2
+        clarity = np.minimum(spread / least, 1) if self.lessens else 1.0
+        return clarity * (by_text + (values - mean) / own) / 2
 
     def _least(self, side: int) -> float:
         return max(self.spreads[side], SMALLEST)
@@ -231,10 +235,11 @@ def read_background(folder: Path, manifest: Manifest) -> Background | None:
         with np.load(path, allow_pickle=False) as found:
             images, texts = (found[name].astype(np.float32) for name in ("images", "texts"))
             cutoff = float(found["cutoff"][0])
-            # Exports without `rates` have such of the very captions that the cut-off was chosen on.
+            # Exports before `rates` have such of the very captions that the cut-off was chosen on.
             kept, refused = map(float, found.get("rates", [np.nan, np.nan]))
+            lessens = "rates" in found
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PolyglanceError(f"{path}: cannot be read ({error}); export again") from None
     if any(part.ndim != 2 or part.shape[1] != manifest.dim for part in (images, texts)):
         raise PolyglanceError(f"{path}: not embeddings of dimension {manifest.dim}; export again")
-    return Background(images, texts, cutoff, manifest.similarity, kept, refused)
+    return Background(images, texts, cutoff, manifest.similarity, kept, refused, lessens)
