@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -26,25 +27,25 @@ class Outcome(NamedTuple):
     failed: str = ""
 
 
-Engine = Callable[[str, Sequence[Part], int, Callable[[int], None]], Iterator[Outcome]]
+Engine = Callable[[str, Sequence[Part], int | None, Callable[[int], None]], Iterator[Outcome]]
 
 
 def run_processes(
-    place: str, parts: Sequence[Part], workers: int, told: Callable[[int], None]
+    place: str, parts: Sequence[Part], workers: int | None, told: Callable[[int], None]
 ) -> Iterator[Outcome]:
     """Embed parts in processes of this machine; outcomes as they come.
 
     Args:
         place: the folder of shards.
         parts: to embed.
-        workers: processes.
+        workers: processes; None is as many as cores.
         told: told how many images are done.
     """
     own = threading.local()
     started: list[Worker] = []
     lock = threading.Lock()
 
-    def count(done: int) -> None:
+    def advance(done: int) -> None:
         with lock:
             told(done)
 
@@ -52,14 +53,15 @@ def run_processes(
         if not hasattr(own, "worker"):
             own.worker = Worker(place)
             started.append(own.worker)
-        return outcome_of(own.worker, part, count)
+        return outcome_of(own.worker, part, advance)
 
-    pool = ThreadPoolExecutor(workers)
+    size = workers or os.cpu_count() or 1
+    pool = ThreadPoolExecutor(size)
     waiting: set[Future[Outcome]] = set()
     try:
         for part in parts:
             waiting.add(pool.submit(embed, part))
-            if len(waiting) >= 2 * workers:
+            if len(waiting) >= 2 * size:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         while waiting:
@@ -80,20 +82,21 @@ def outcome_of(worker: Worker, part: Part, told: Callable[[int], None]) -> Outco
 
 
 def run_ray(
-    place: str, parts: Sequence[Part], workers: int, told: Callable[[int], None]
+    place: str, parts: Sequence[Part], workers: int | None, told: Callable[[int], None]
 ) -> Iterator[Outcome]:
     """Embed parts with Ray Data, on its cluster or, where there is none, on this machine.
 
     Args:
         place: the folder of shards, which all machines of the cluster can write to.
         parts: to embed.
-        workers: actors.
+        workers: actors; None is as many as the cluster has cores.
         told: told how many images are done, part by part.
     """
     with needed_by("the engine 'ray'", "ray"):
         import ray
 
     ray.init(ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR)
+    most = workers or int(ray.cluster_resources().get("CPU", 1))
     context: Any = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     rows = [{"part": part.as_json()} for part in parts]
@@ -102,7 +105,7 @@ def run_ray(
         _Actor,
         fn_constructor_args=(place,),
         batch_size=1,
-        concurrency=(1, workers),
+        concurrency=(1, most),
         num_cpus=1,
     )
     for row in dataset.iter_rows():

@@ -147,10 +147,9 @@ def _embed(
 ) -> None:
     if not todo:
         return
-    count = workers or os.cpu_count() or 1
     total = sum(len(part.names) for part in todo)
     with Bar("embed", total, "img", show) as bar:
-        for part, counts, failed in RUN[engine](folder.place, todo, count, bar.advance):
+        for part, counts, failed in RUN[engine](folder.place, todo, workers, bar.advance):
             if counts is None:
                 report.failed.append((part.place, failed))
             else:
