@@ -95,7 +95,13 @@ def run_ray(
     with needed_by("the engine 'ray'", "ray"):
         import ray
 
-    ray.init(ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR)
+    # Without the dashboard, a web server that nobody has asked for.
+    ray.init(
+        ignore_reinit_error=True,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
     most = workers or int(ray.cluster_resources().get("CPU", 1))
     context: Any = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
