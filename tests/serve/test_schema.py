@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402
 )
 from starlette.types import ASGIApp  # noqa: E402
 
-from polyglance.serve import make_app  # noqa: E402
+from polyglance.serve import Collection, make_app  # noqa: E402
 from tests.serve.shipped import shipped_collection  # noqa: E402
 
 EXAMPLES = int(os.environ.get("POLYGLANCE_SCHEMATHESIS", "8"))
@@ -30,8 +30,14 @@ UNLIKE = [
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> ASGIApp:
-    return make_app(shipped_collection(tmp_path_factory.mktemp("schema")))
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return shipped_collection(tmp_path_factory.mktemp("schema"))
+
+
+@pytest.fixture
+def app(collection: Collection) -> ASGIApp:
+    """For one test: schemathesis ends it."""
+    return make_app(collection)
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)

@@ -46,6 +46,15 @@ def test_a_service_is_ready_when_it_is_warm(collection: Collection) -> None:
     service.close()
 
 
+def test_a_service_that_has_ended_says_so(collection: Collection) -> None:
+    service = Service(collection)
+    client = client_of(service)
+    service.close()
+    answer = client.get("/v1/search?q=dog")
+    assert answer.status_code == 503
+    assert "ending" in answer.json()["error"]["message"]
+
+
 def test_the_application_warms_itself(collection: Collection) -> None:
     with client_of(collection) as client:
         while client.get("/v1/ready").status_code == 503:

@@ -11,6 +11,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+class Closed(RuntimeError):
+    """Nothing is computed any more."""
+
+
 @dataclass(slots=True)
 class _Waiting(Generic[T, R]):
     key: Hashable
@@ -64,7 +68,7 @@ class Batcher(Generic[T, R]):
         waiting = [_Waiting[T, R](key, item, Future()) for item in items]
         with self._changed:
             if self._closed:
-                raise RuntimeError("the batcher is closed")
+                raise Closed("the batcher is closed")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="batcher", daemon=True)
                 self._thread.start()

@@ -6,7 +6,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from polyglance.serve.guard import FAULT, problem_answer
+from polyglance.serve.batching import Closed
+from polyglance.serve.guard import ENDING, FAULT, problem_answer
 from polyglance.serve.problems import Problem
 from polyglance.serve.routes.bodies import content_type
 
@@ -19,6 +20,10 @@ def add_errors(app: FastAPI) -> None:
     @app.exception_handler(Problem)
     async def problem(_: Request, error: Problem) -> JSONResponse:
         return problem_answer(error)
+
+    @app.exception_handler(Closed)
+    async def ending(_: Request, error: Closed) -> JSONResponse:
+        return problem_answer(ENDING)
 
     @app.exception_handler(Exception)
     async def fault(_: Request, error: Exception) -> JSONResponse:
