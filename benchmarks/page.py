@@ -46,7 +46,10 @@ def serve(pictures: int, folder: str, pipe: Connection) -> None:
     from polyglance.gallery import Gallery
     from polyglance.runtime import open_model
     from polyglance.serve import Collection
+    from polyglance.serve.facts import FactTable
+    from polyglance.serve.guard import Access
     from polyglance.serve.run import run
+    from polyglance.serve.service import Service
 
     model, files = open_model(None), list(photographs())
     real = np.asarray(model.encode_images(files, show_progress=False))
@@ -57,7 +60,12 @@ def serve(pictures: int, folder: str, pipe: Connection) -> None:
     paths = [files[row] for row in rows]
     ids = [f"{number:032x}" for number in range(pictures)]
     gallery = Gallery(paths, vectors, [], content=ids, unit=True)
-    run(Collection(model, gallery, [folder]), "127.0.0.1", 0, ready=pipe.send)
+    collection = Collection(model, gallery, [folder])
+    # A library has these; without one, 100,000 heads of the same few files would be read first.
+    collection.__dict__["_facts"] = FactTable.of([], pictures)
+    service = Service(collection)
+    service.warm()
+    run(service, "127.0.0.1", 0, Access(), ready=pipe.send)
 
 
 def measure(address: str, rounds: int) -> dict[str, np.ndarray]:

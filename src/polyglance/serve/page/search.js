@@ -5,10 +5,9 @@ import { fill, hits } from "./grid.js";
 import { language, word } from "./words.js";
 
 const PAGE = "40"; // pictures that are fetched at a time
-const SLOW = 400; // milliseconds after which a search gives way to the next one
 const IDLE = 500; // without a keystroke before other spellings are looked for
 const asked = { like: null, picture: null, everything: false };
-let running = null; // { since, stop }
+let running = false;
 let waiting = false;
 let shown = null; // the search whose results are there: { parts, options, cursor }
 let idle = 0;
@@ -28,21 +27,19 @@ export function askLike({ like = null, picture = null, name = "" }) {
   search();
 }
 
-// A search begins with the keystroke. While one is under way no other does: its answer is there
-// sooner than that of one which would have to wait for it.
+// A search begins with the keystroke. While one is under way no other does: a service that is
+// slow would get ever more to do.
 export async function search(everything = false) {
   asked.everything = everything === true;
   suggestLater();
-  if (running && performance.now() - running.since < SLOW) { waiting = true; return; }
-  if (running) running.stop.abort();
+  if (running) { waiting = true; return; }
   const text = $("q").value.trim();
   history.replaceState(null, "", text ? `#${new URLSearchParams({ q: text })}` : location.pathname);
   if (!text && !asked.like && !asked.picture) { clear(); return; }
-  const own = (running = { since: performance.now(), stop: new AbortController() });
+  running = true;
   $("grid").setAttribute("aria-busy", "true");
-  await ask(request(text), own);
-  if (running !== own) return;
-  running = null;
+  await ask(request(text));
+  running = false;
   $("grid").setAttribute("aria-busy", "false");
   if (waiting) { waiting = false; search(); }
 }
@@ -57,19 +54,18 @@ function request(text) {
   return { parts, options: { method: "POST", body: asked.picture, headers: { "Content-Type": type } } };
 }
 
-async function ask({ parts, options }, own) {
+async function ask({ parts, options }) {
   try {
-    const answer = await call(`/v1/search?${parts}`, { ...options, signal: own.stop.signal });
+    const answer = await call(`/v1/search?${parts}`, options);
     const found = await answer.json();
-    if (running !== own) return;
     if (!answer.ok) { clear(found.error.message); return; }
     if (!$("q").value.trim() && !asked.like && !asked.picture) { clear(); return; }
     shown = { parts, options, cursor: found.cursor };
     fill(found.hits);
     window.scrollTo(0, 0);
     tell(found);
-  } catch (error) {
-    if (error.name !== "AbortError") clear(word("unreachable"));
+  } catch {
+    clear(word("unreachable"));
   }
 }
 
