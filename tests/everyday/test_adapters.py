@@ -1,6 +1,5 @@
 """Models as other packages know them: against the package where it is there, else its protocol."""
 
-import asyncio
 import sys
 
 import numpy as np
@@ -16,6 +15,7 @@ from polyglance.adapters.mteb import MTEBEncoder
 from polyglance.adapters.sentence_transformers import SentenceEncoder
 from polyglance.errors import PolyglanceError
 from polyglance.similarity import normalise
+from tests.loops import run_apart
 
 TEXTS = ["red dog", "snow", "hund"]
 
@@ -54,9 +54,9 @@ def test_langchain(model, pictures, expected):
     assert isinstance(own.embed_query("snow")[0], float)
     images = [str(pictures / "0.png"), str(pictures / "2.png")]
     np.testing.assert_allclose(own.embed_image(images), model.encode_images(images), atol=1e-6)
-    found = asyncio.run(own.aembed_documents(TEXTS))
+    found = run_apart(own.aembed_documents(TEXTS))
     np.testing.assert_allclose(found, expected, atol=1e-6)
-    np.testing.assert_allclose(asyncio.run(own.aembed_query("snow")), expected[1], atol=1e-6)
+    np.testing.assert_allclose(run_apart(own.aembed_query("snow")), expected[1], atol=1e-6)
 
 
 def test_langchains_own_store(model):

@@ -16,6 +16,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.runtime import ExportedModel
 from polyglance.serve import AsyncClient, Client
 from polyglance.serve.calls import ServiceError
+from tests.loops import run_apart
 from tests.serve.test_command import TOKEN, served
 from tests.test_missing_packages import BLOCKED, ROOT
 
@@ -108,7 +109,7 @@ def test_where_nothing_answers() -> None:
             await other.health()
 
     with pytest.raises(PolyglanceError, match="polyglance serve"):
-        asyncio.run(asked())
+        run_apart(asked())
 
 
 def test_the_same_in_an_event_loop(client: Client, address: str, pictures: Path) -> None:
@@ -133,7 +134,7 @@ def test_the_same_in_an_event_loop(client: Client, address: str, pictures: Path)
             with pytest.raises(ServiceError, match="no picture"):
                 await other.thumbnail("none")
 
-    asyncio.run(ask())
+    run_apart(ask())
 
 
 def test_it_needs_nothing_of_the_service() -> None:

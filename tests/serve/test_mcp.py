@@ -1,6 +1,5 @@
 """The MCP server: the real command, asked by the official client over stdin and stdout."""
 
-import asyncio
 import base64
 import io
 import subprocess
@@ -17,6 +16,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from polyglance.library import Library, sync
+from tests.loops import run_apart
 from tests.serve.test_command import TORCH
 from tests.test_missing_packages import BLOCKED, ROOT
 
@@ -37,7 +37,7 @@ def ask(server: StdioServerParameters, asking: Asking) -> None:
         async with Client(server, read_timeout_seconds=120) as client:
             await asking(client)
 
-    asyncio.run(run())
+    run_apart(run())
 
 
 async def found(client: Client, tool: str, **arguments: Any) -> list[str]:

@@ -13,7 +13,7 @@ from polyglance.serve.settings import PREFIX, ServeSettings, serve_settings
 from tests.serve.test_command import TOKEN, get, refusal, served
 from tests.test_missing_packages import ROOT
 
-ELSEWHERE = {"CACHE", "MODEL"}
+ELSEWHERE = {"CACHE", "MODEL", "SCREENSHOTS"}
 """Variables that other commands know as well."""
 
 

@@ -2,7 +2,7 @@
 import { $, call, read } from "./service.js";
 import { chosen } from "./filters.js";
 import { fill, hits } from "./grid.js";
-import { language, word } from "./words.js";
+import { language, word, spoken } from "./words.js";
 
 const PAGE = "40"; // pictures that are fetched at a time
 const IDLE = 500; // without a keystroke before other spellings are looked for
@@ -65,6 +65,7 @@ async function ask({ parts, options }) {
     window.scrollTo(0, 0);
     tell(found);
   } catch {
+    await spoken;
     clear(word("unreachable"));
   }
 }

@@ -5,6 +5,10 @@ const KEPT = "polyglance.language";
 const FROM_THE_RIGHT = ["ar"];
 let all = {};
 let words = {};
+let loaded;
+
+// A message that comes before the words do waits for them.
+export const spoken = new Promise((resolve) => { loaded = resolve; });
 
 export const word = (name) => words[name] || name;
 export const language = () => document.documentElement.lang;
@@ -12,7 +16,11 @@ export const language = () => document.documentElement.lang;
 export const locale = () => navigator.languages.find((one) => one.split("-")[0] === language()) || language();
 
 export async function speak() {
-  all = await (await fetch("/page/words.json")).json();
+  try {
+    all = await (await fetch("/page/words.json")).json();
+  } finally {
+    loaded();
+  }
   for (const code of Object.keys(all)) {
     const name = new Intl.DisplayNames([code], { type: "language" }).of(code);
     const option = new Option(name, code);
