@@ -14,7 +14,11 @@ const part = (name) => $("large").querySelector(name);
 export function start(chooseFolder) {
   folder = chooseFolder;
   $("close").addEventListener("click", () => $("large").close());
-  $("large").addEventListener("close", () => { const last = open; open = null; if (last) focusOn(last); });
+  $("large").addEventListener("close", () => {
+    const last = open;
+    open = null;
+    if (last && document.activeElement !== $("q")) focusOn(last); // the event comes late: one may be typing
+  });
   $("large").addEventListener("keydown", step);
   $("large").addEventListener("click", (event) => { if (event.target === $("large")) $("large").close(); });
   $("previous").addEventListener("click", () => turn(-1));
