@@ -8,16 +8,15 @@ not depend on what else the machine does.
 
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 
 import torch
+from timing import Clock
 
 from polyglance.data import load_dataset
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.training import Callback, Trainer, train
-from polyglance.training.steps import StepOutcome
+from polyglance.training import train
 
 UPDATES = 8
 SMALL = [
@@ -29,21 +28,6 @@ SMALL = [
     "image.standardise=false",
     "image.backbone.frozen_epochs=0",
 ]
-
-
-class Clock(Callback):
-    """Processor time of every update."""
-
-    def __init__(self) -> None:
-        self.last, self.seconds = 0.0, list[float]()
-
-    def on_start(self, trainer: Trainer) -> None:
-        self.last = time.process_time()
-
-    def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
-        now = time.process_time()
-        self.seconds.append((now - self.last) / size)
-        self.last = now
 
 
 def main() -> None:
@@ -61,7 +45,7 @@ def main() -> None:
             recipe = load_recipe(named[0], changes)
             train(recipe, dataset, Path(folder, "run"), show_progress=False, callbacks=[clock])
         # The first update pays for what is made once, and for batches that are decoded ahead.
-        seconds = median(clock.seconds[2:])
+        seconds = median(clock.each[2:])
         print(f"{trained}\t{1000 * seconds:.1f}\t{1 / seconds:.1f}")
 
 

@@ -10,15 +10,14 @@ Sizes are those of the studies' standard profiles, so that three seeds take minu
 import argparse
 import statistics
 import tempfile
-import time
 from pathlib import Path
 
 import torch
+from timing import Clock
 
 from polyglance.data import Dataset, load_dataset
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.training import Callback, Result, Trainer, train
-from polyglance.training.steps import StepOutcome
+from polyglance.training import Result, train
 
 PRECISIONS = ("fp32", "bf16")
 SIZES = {
@@ -40,21 +39,6 @@ SIZES = {
         "training.patience=100",
     ],
 }
-
-
-class Clock(Callback):
-    """Processor time of the updates alone, evaluations left out."""
-
-    def __init__(self) -> None:
-        self.last, self.seconds = 0.0, list[float]()
-
-    def on_start(self, trainer: Trainer) -> None:
-        self.last = time.process_time()
-
-    def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
-        now = time.process_time()
-        self.seconds.append(now - self.last)
-        self.last = now
 
 
 def best_mr(result: Result) -> float:

@@ -1,8 +1,27 @@
-"""Median times of ways to do one thing, for the benchmarks beside it."""
+"""Times of ways to do one thing, for the benchmarks beside it."""
 
 import statistics
 import time
 from collections.abc import Callable, Mapping
+
+from polyglance.training import Callback, Trainer
+from polyglance.training.steps import StepOutcome
+
+
+class Clock(Callback):
+    """Processor time of every update of a training, and of an image or caption of it."""
+
+    def __init__(self) -> None:
+        self.last, self.seconds, self.each = 0.0, list[float](), list[float]()
+
+    def on_start(self, trainer: Trainer) -> None:
+        self.last = time.process_time()
+
+    def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
+        now = time.process_time()
+        self.seconds.append(now - self.last)
+        self.each.append(self.seconds[-1] / size)
+        self.last = now
 
 
 def median_seconds(

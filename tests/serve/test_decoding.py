@@ -50,7 +50,7 @@ def test_a_picture_that_takes_too_long_is_given_up() -> None:
     decoder = Decoder(Slow(16, 1.0, (127.0,) * 3, (50.0,) * 3), seconds=0.2)
     with pytest.raises(Problem, match="too long"):
         decoder(png(0))
-    assert decoder._process is None
+    assert decoder._apart.process is None
 
 
 def test_memory_is_limited() -> None:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from polyglance.apart import Apart
 from polyglance.collection.plan import Part, part_of
 from polyglance.collection.work import Counts, Work
 from polyglance.errors import PolyglanceError
@@ -28,9 +29,7 @@ class Worker:
     """The process, seen from the one that gives it work; it starts with the first part."""
 
     def __init__(self, place: str) -> None:
-        self.place = place
-        self._process: Any = None
-        self._pipe: Connection | None = None
+        self._apart = Apart(_serve, place)
 
     def __call__(self, part: Part, told: Callable[[int], None]) -> Counts:
         """Embed a part, again and more carefully where an image ends the process.
@@ -59,7 +58,7 @@ class Worker:
         self, part: Part, told: Callable[[int], None], crashed: list[int], careful: bool
     ) -> tuple[Counts | None, int, int | None]:
         """What came of the part, or None; the images told to be done; and the last one begun."""
-        pipe = self._running()
+        pipe, _ = self._apart.pipe()
         done, at = 0, None
         job = {"part": part.as_json(), "crashed": crashed, "careful": careful}
         try:
@@ -79,25 +78,9 @@ class Worker:
             self.close()
             return None, done, at
 
-    def _running(self) -> Connection:
-        if self._pipe is not None and self._process.is_alive():
-            return self._pipe
-        self.close()
-        context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
-        self._pipe, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other, self.place), daemon=True)
-        self._process.start()
-        other.close()
-        return self._pipe
-
     def close(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-        if self._pipe is not None:
-            self._pipe.close()
-        self._process = self._pipe = None
+        self._apart.close()
 
 
 def _serve(pipe: Connection, place: str) -> None:

@@ -1,7 +1,6 @@
 """Uploaded pictures are decoded in a process of their own: a hostile one ends that, no more."""
 
 import io
-import multiprocessing
 import os
 import signal
 import threading
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyglance.apart import Apart
 from polyglance.data.given import as_files
 from polyglance.data.images import open_image, reading
 from polyglance.errors import ImageProblem
@@ -37,11 +37,10 @@ class Decoder:
     """Files' bytes become a model's input; one picture at a time, the others wait."""
 
     def __init__(self, how: "Preparing", seconds: float = SECONDS, memory: int = MEMORY) -> None:
-        self.how, self.seconds, self.memory = how, seconds, memory
+        self.how, self.seconds = how, seconds
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(WAITING)
-        self._process: multiprocessing.process.BaseProcess | None = None
-        self._pipe: Connection | None = None
+        self._apart = Apart(_work, how, memory)
 
     def __call__(self, data: bytes) -> np.ndarray:
         """The input, float32 of the shape that the model wants."""
@@ -70,31 +69,17 @@ class Decoder:
         raise Problem(422, f"the picture cannot be read: {said}")
 
     def _running(self) -> Connection:
-        if self._pipe is not None and self._process is not None and self._process.is_alive():
-            return self._pipe
-        self.close()
-        # A fork of a process with threads may hang.
-        context = multiprocessing.get_context("spawn")
-        self._pipe, other = context.Pipe()
-        self._process = context.Process(
-            target=_work, args=(other, self.how, self.memory), daemon=True
-        )
-        self._process.start()
-        other.close()
-        if not self._pipe.poll(_START):
-            self.close()
-            raise Problem(503, "the process that decodes pictures does not start; try again")
-        self._pipe.recv_bytes()
-        return self._pipe
+        pipe, fresh = self._apart.pipe()
+        if fresh:
+            if not pipe.poll(_START):
+                self.close()
+                raise Problem(503, "the process that decodes pictures does not start; try again")
+            pipe.recv_bytes()
+        return pipe
 
     def close(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-        if self._pipe is not None:
-            self._pipe.close()
-        self._process = self._pipe = None
+        self._apart.close()
 
 
 def _work(pipe: Connection, how: "Preparing", memory: int) -> None:
