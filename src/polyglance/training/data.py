@@ -14,6 +14,7 @@ from polyglance.data.text_only import text_only_captions
 from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError
 from polyglance.models.model import Model
+from polyglance.progress import Bar
 from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
 from polyglance.recipes.schema.recipe import IN_PIECES
@@ -281,10 +282,12 @@ def _statistics(
     rows = rows[:: max(1, len(rows) // enough)]
     total, squares = torch.zeros(2, features.dim, dtype=torch.double).unbind()
     count = 0
-    for vectors, *rest in model.image_parts(features, rows):
-        vectors = vectors.cpu().double().reshape(-1, features.dim)
-        total, squares = total + vectors.sum(0), squares + vectors.pow(2).sum(0)
-        count += int(rest[0].sum()) if rest else len(vectors)
+    with Bar("feature statistics", len(rows), "images") as bar:
+        for vectors, *rest in model.image_parts(features, rows):
+            bar.advance(len(vectors))
+            vectors = vectors.cpu().double().reshape(-1, features.dim)
+            total, squares = total + vectors.sum(0), squares + vectors.pow(2).sum(0)
+            count += int(rest[0].sum()) if rest else len(vectors)
     mean = total / count
     deviation = (squares / count - mean.pow(2)).clamp(min=0).sqrt()
     return mean.float(), deviation.float()

@@ -1,6 +1,6 @@
 """Reading with a vocabulary of unigrams, whole or cut, that needs no time to load."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -10,6 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from polyglance.errors import PolyglanceError
+from polyglance.progress import Bar
 from polyglance.tensors import Tensors, map_tensors, write_tensors
 from polyglance.text.embedders.subwords.charmap import CharacterMap
 from polyglance.text.embedders.subwords.sentencepiece import read_model
@@ -94,9 +95,11 @@ class Pieces:
 
     def words(self, text: str) -> list[int]:
         """Ids of a text's words, without marks."""
+        return [number for word in self._words(text) for number in self._cut_word(word)]
+
+    def _words(self, text: str) -> Iterator[str]:
         chunks = (self._clean(chunk) for chunk in text.split(" "))
-        words = (word for chunk in chunks for word in chunk.split(" ") if word)
-        return [number for word in words for number in self._cut_word(SPACE + word)]
+        return (SPACE + word for chunk in chunks for word in chunk.split(" ") if word)
 
     def knows(self, word: str) -> bool:
         """Whether any piece of a word is known."""
@@ -134,11 +137,20 @@ class Pieces:
         short = [len(text.decode().lstrip(SPACE)) <= 1 for text in pieces]
         named = np.flatnonzero([bool(text) for text in pieces])
         probable = named[np.argsort(-scores[named], kind="stable")[:most]]
-        used = np.array(sorted({number for text in texts for number in self.words(text)}), np.int64)
         kept = np.array(short)
         kept[probable] = True
+        used = self._used({word for text in texts for word in self._words(text)})
         kept[np.searchsorted(self.ids, used)] = True
         return self._only(np.flatnonzero(kept), pieces)
+
+    def _used(self, words: Collection[str]) -> np.ndarray:
+        """The ids, sorted, that distinct words are cut into."""
+        found: set[int] = set()
+        with Bar("pieces", len(words), "words") as bar:
+            for word in words:
+                found.update(self._best_cut(word))
+                bar.advance()
+        return np.array(sorted(found), np.int64)
 
     def _only(self, places: np.ndarray, pieces: list[bytes]) -> "Pieces":
         own = _pack([pieces[i] for i in places], self.ids[places], self.fields["scores"][places])
