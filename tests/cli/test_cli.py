@@ -25,6 +25,13 @@ def test_version(shell):
     assert shell("--version").stdout == f"{__version__}\n"
 
 
+def test_help_begins_with_what_most_people_come_for(shell):
+    shown = shell("--help").stdout
+    titles = ("Search your pictures", "search ", "Train and ship models", "Data and research")
+    places = [shown.index(title) for title in titles]
+    assert places == sorted(places)
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["recipes"], ["search", "--help"]])
 def test_light_commands_import_nothing_heavy(arguments):
     code = (
