@@ -101,8 +101,10 @@ def test_a_run_of_version_0_1_0_trains_to_the_same_weights(name: str, tmp_path: 
     state = model.network.state_dict()
     assert wanted.keys() <= state.keys()
     for key, value in wanted.items():
+        # Processors round each weight on its own, so errors of a sum grow with the root of n.
+        atol = TOLERANCE * max(10.0, state[key].numel() ** 0.5)
         np.testing.assert_allclose(
-            summary(state[key]), value, atol=10 * TOLERANCE, rtol=TOLERANCE, err_msg=key
+            summary(state[key]), value, atol=atol, rtol=TOLERANCE, err_msg=key
         )
 
 
