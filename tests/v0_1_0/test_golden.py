@@ -3,7 +3,9 @@
 The files beside this one were made by version 0.1.0 (commit 41d5920): `recipes/` are recipe files
 in its form, `package/` the recipes it came with, `models/` what six updates of each gave and
 `expected.npz` their embeddings; `runs.npz` has the embeddings and sums of the weights after six
-updates without the noise of `quiet.py`, which would make them depend on the processor.
+updates without the noise of `quiet.py`, which would make them depend on the processor. `mule` is
+evaluated once, at its end: whether its third or its sixth update is the better one hangs on the
+last bit of a score.
 """
 
 import os
@@ -101,10 +103,8 @@ def test_a_run_of_version_0_1_0_trains_to_the_same_weights(name: str, tmp_path: 
     state = model.network.state_dict()
     assert wanted.keys() <= state.keys()
     for key, value in wanted.items():
-        # Processors round each weight on its own, so errors of a sum grow with the root of n.
-        atol = TOLERANCE * max(10.0, state[key].numel() ** 0.5)
         np.testing.assert_allclose(
-            summary(state[key]), value, atol=atol, rtol=TOLERANCE, err_msg=key
+            summary(state[key]), value, atol=20 * TOLERANCE, rtol=TOLERANCE, err_msg=key
         )
 
 
