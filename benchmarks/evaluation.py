@@ -17,7 +17,7 @@ import tracemalloc
 import numpy as np
 
 from polyglance.evaluation.ranks import Ranks, rank_both
-from polyglance.similarity import normalise
+from polyglance.numerics.similarity import normalise
 
 SIZES = ((1000, 5), (5000, 5))
 DIMENSION = 1024

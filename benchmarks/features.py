@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.images import list_images, read_image
-from polyglance.files import cache_dir
+from polyglance.storage.files import cache_dir
 from polyglance.vision.backbones import DEFAULT, INT8, backbones
 from polyglance.vision.extract import extract
 from polyglance.vision.lite import LiteBackbone

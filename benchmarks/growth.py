@@ -123,7 +123,7 @@ def gallery(count: int) -> Measured:
 
     from polyglance.evaluation.ranks import rank_both
     from polyglance.gallery.exact import best_first
-    from polyglance.similarity import dot
+    from polyglance.numerics.similarity import dot
 
     images, texts, owner = vectors(count, 5)
     stage = Stage()

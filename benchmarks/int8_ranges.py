@@ -14,7 +14,7 @@ import numpy as np
 
 from polyglance.data import load_dataset
 from polyglance.data.images import reading
-from polyglance.files import cache_dir
+from polyglance.storage.files import cache_dir
 from polyglance.vision.backbones import backbones
 from polyglance.vision.int8 import quantised_tensors
 from polyglance.vision.lite import LiteBackbone

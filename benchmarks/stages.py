@@ -12,7 +12,7 @@ import torch
 from timing import median_seconds
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from polyglance.recurrent import PackedGRU
+from polyglance.numerics.recurrent import PackedGRU
 
 
 def compare_gru(batch: int, steps: int, hidden: int, rounds: int) -> None:

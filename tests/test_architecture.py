@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "polyglance"
-BASE = "base"
-"""What the table calls modules that lie in no room."""
+ABOVE = ("polyglance", "polyglance.__main__")
+"""What hands out the public names or starts the program: above all rooms."""
 
 
 def name_of(path: Path) -> str:
@@ -43,17 +43,15 @@ GRAPH = {
 
 
 def room_of(module: str) -> str:
-    _, *parts = module.split(".")
-    return parts[0] if parts and (SOURCES / parts[0]).is_dir() else BASE
+    return module.split(".")[1]
 
 
 def rooms() -> dict[str, set[str]]:
     """Room → the rooms it imports from."""
     found: dict[str, set[str]] = {}
-    for module, others in GRAPH.items():
-        # What starts the program or hands out the public names is above all rooms.
-        if module not in ("polyglance", "polyglance.__main__"):
-            found.setdefault(room_of(module), set()).update(map(room_of, others))
+    for module in GRAPH.keys() - set(ABOVE):
+        others = GRAPH[module] - set(ABOVE)
+        found.setdefault(room_of(module), set()).update(map(room_of, others))
     return {room: others - {room} for room, others in found.items()}
 
 

@@ -27,8 +27,8 @@ READ = {
     "features": "from polyglance.data.convert.frames import _open; _open(path)",
     "recipe": "from polyglance.recipes import load_recipe; load_recipe(str(path))",
     "study": "from polyglance.studies import load_study; load_study(str(path))",
-    "json": "from polyglance.files import read_json; read_json(path)",
-    "lines": "from polyglance.files import read_lines; list(read_lines(path))",
+    "json": "from polyglance.storage.files import read_json; read_json(path)",
+    "lines": "from polyglance.storage.files import read_lines; list(read_lines(path))",
     "vectors": "from polyglance.text.vectors.read import read_vectors; read_vectors(path)",
     "fingerprint": "from polyglance.data import load_dataset; "
     "from polyglance.data.dataset import dataset_fingerprint; "

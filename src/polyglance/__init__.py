@@ -19,8 +19,8 @@ from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from polyglance.core.version import __version__
 from polyglance.errors import PolyglanceError, needed_by
-from polyglance.version import __version__
 
 if TYPE_CHECKING:
     from polyglance.data import CaptionedImage, Dataset, load_dataset

@@ -22,7 +22,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from polyglance.data.images import reading
-from polyglance.memory import forget_peak, peak_memory
+from polyglance.core.memory import forget_peak, peak_memory
 def read(path):
     with reading(Path(path)) as image:
         return image.resize((4, 4)).getpixel((0, 0))

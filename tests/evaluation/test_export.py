@@ -9,7 +9,7 @@ import pytest
 from polyglance.data.dataset import CaptionedImage
 from polyglance.evaluation import evaluate
 from polyglance.evaluation.export import top, write_clip_benchmark, write_trec
-from polyglance.similarity import dot
+from polyglance.numerics.similarity import dot
 
 
 @pytest.fixture

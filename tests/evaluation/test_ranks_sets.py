@@ -9,7 +9,7 @@ from polyglance.evaluation.export import write_trec
 from polyglance.evaluation.metrics import rank_folds
 from polyglance.evaluation.ranks import rank_both
 from polyglance.evaluation.strict import rank_own_captions
-from polyglance.sets import VectorSets
+from polyglance.numerics.sets import VectorSets
 
 from .conftest import make_dataset
 from .test_ranks import brute_force

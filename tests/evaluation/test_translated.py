@@ -11,8 +11,8 @@ from polyglance.evaluation import evaluate
 from polyglance.evaluation.captions import choose_captions
 from polyglance.evaluation.translated import Translated, Views
 from polyglance.evaluation.translation import Translation
+from polyglance.numerics.sets import VectorSets
 from polyglance.recipes import load_recipe
-from polyglance.sets import VectorSets
 from polyglance.translation import Translator
 
 from .conftest import FakeModel, make_dataset, make_vectors

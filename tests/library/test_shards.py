@@ -15,7 +15,7 @@ from polyglance.library.reembed import reembed
 from polyglance.library.settings import Settings, write_settings
 from polyglance.library.shards import FORMATS, THUMBNAIL, Mark, write_mark, write_shard
 from polyglance.library.stores.memory import MemoryStore
-from polyglance.storage import Folder
+from polyglance.storage.folders import Folder
 from tests.library.rows import DIM, MODEL, record, records, unit, vectors
 
 pytest.importorskip("lancedb")

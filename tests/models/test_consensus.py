@@ -10,7 +10,7 @@ from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.models.consensus import Consensus, concept_graph
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.recipes.schema import ConsensusRecipe
 from polyglance.text.embedders import TableEmbedder, Vocabulary

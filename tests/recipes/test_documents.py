@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from polyglance import documents
+from polyglance.core import documents
 from polyglance.recipes import load_recipe
 from polyglance.recipes.load import PACKAGE
 from polyglance.studies.load import PACKAGE as STUDIES

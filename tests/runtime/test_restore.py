@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from polyglance import Model
+from polyglance.core.shipped import PLACE
 from polyglance.errors import PolyglanceError
 from polyglance.runtime import ExportedModel, export_model, load
 from polyglance.runtime.initializers import graph_weights
 from polyglance.runtime.manifest import is_exported
 from polyglance.runtime.restore import on_lattice, restore
-from polyglance.shipped import PLACE
 from tests.runtime.trained import trained
 from tests.text.subword_models import TEXTS, sentence_model
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import write_json
 from polyglance.recipes import Recipe, load_recipe
+from polyglance.storage.files import write_json
 from polyglance.studies import Study, make_plan
 from polyglance.studies.digests import Digests
 from polyglance.studies.fingerprint import run_key, unrevised_key

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import write_json
+from polyglance.storage.files import write_json
 from polyglance.studies import Study, load_study, make_plan
 from polyglance.studies.execute import Options
 from polyglance.studies.plan import Run

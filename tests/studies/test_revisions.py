@@ -9,8 +9,8 @@ import pytest
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
 import polyglance.recipes.schema as schema
+from polyglance.core.sections import Section
 from polyglance.recipes import Recipe, load_recipe
-from polyglance.sections import Section
 from polyglance.studies.fingerprint import run_key, unrevised_key
 from polyglance.studies.revisions import FORMER_DEFAULTS, revisions
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json, write_json
+from polyglance.storage.files import read_json, write_json
 from polyglance.studies import Study, load_study, make_plan
 from polyglance.studies.execute import Options
 from polyglance.studies.needs import Need

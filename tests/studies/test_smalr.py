@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
+from polyglance.storage.files import read_json
 from polyglance.studies import load_study, make_plan
 from tests.conftest import TOY, WORDS, write_toy
 from tests.studies.planted import facts

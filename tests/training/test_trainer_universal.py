@@ -13,8 +13,8 @@ import torch
 from polyglance import Model
 from polyglance.data import load_dataset, save_folder
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
 from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.storage.files import read_json
 from polyglance.text.embedders import UniversalEmbedder
 from polyglance.text.embedders.universal.layer import UniversalWords
 from polyglance.training import Callback, Result

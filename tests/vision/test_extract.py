@@ -113,7 +113,7 @@ def test_networks_are_never_mixed(blocks, pictures, tmp_path):
 
 
 def test_progress_names_the_rate(blocks, pictures, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("polyglance.progress.LOG_EVERY_SECONDS", -1.0)
+    monkeypatch.setattr("polyglance.core.progress.LOG_EVERY_SECONDS", -1.0)
     extract(pictures, "x/global", tmp_path / "cache")
     assert "features 20/20" in capsys.readouterr().err
 

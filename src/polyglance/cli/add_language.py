@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
+from polyglance.core.languages import is_tag
 from polyglance.errors import PolyglanceError
-from polyglance.languages import is_tag
 
 if TYPE_CHECKING:
     from polyglance.evaluation.metrics import Metrics

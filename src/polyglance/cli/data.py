@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyglance.core.terminal import printable
 from polyglance.errors import PolyglanceError
-from polyglance.terminal import printable
 
 if TYPE_CHECKING:
     from polyglance.data import Dataset
@@ -121,7 +121,7 @@ def generate(
 
 def write_store(folder: Path, features: "ImportedFeatures") -> None:
     """Write imported features as a store."""
-    from polyglance.progress import track
+    from polyglance.core.progress import track
     from polyglance.vision.store import FeatureStore
 
     extractor = f"imported/{features.name}"

@@ -113,7 +113,7 @@ def _train(
     recipe: "Recipe", dataset: "Dataset", source: str, out: Path, cache: Path | None
 ) -> "Model":
     """Train afresh, or go on where the same demo was killed."""
-    from polyglance.files import write_json
+    from polyglance.storage.files import write_json
     from polyglance.training import train
 
     mark: dict[str, Any] = {"data": source, "recipe": recipe.model_dump(mode="json")}
@@ -134,7 +134,7 @@ def _train(
 
 
 def _unfinished(out: Path, mark: dict[str, Any]) -> bool:
-    from polyglance.files import read_json
+    from polyglance.storage.files import read_json
 
     if not (out / MARK).is_file() or not (out / RUN / "model.json").is_file():
         return False

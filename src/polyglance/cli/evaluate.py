@@ -226,7 +226,7 @@ def _names(
 
 def _write(reports: "Sequence[Any]", json: Path | None, markdown: Path | None) -> None:
     """Print reports, and write them where it is asked."""
-    from polyglance.files import atomic, write_json
+    from polyglance.storage.files import atomic, write_json
 
     print_tables([report.table() for report in reports])
     if json is not None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
+from polyglance.core.terminal import printable
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file
-from polyglance.terminal import printable
+from polyglance.storage.files import has_file
 
 if TYPE_CHECKING:
     from polyglance.vision.features import Features

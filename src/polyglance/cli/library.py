@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyglance.cli.library_print import print_report
+from polyglance.core.terminal import printable
 from polyglance.errors import PolyglanceError, needed_by
-from polyglance.terminal import printable
 
 if TYPE_CHECKING:
     from polyglance.library import Library

@@ -10,7 +10,7 @@ import typer
 from polyglance.cli.library import Folder, Model, library_app, open_library
 from polyglance.cli.library_print import print_report
 from polyglance.cli.outputs import check_outputs
-from polyglance.terminal import path_bytes, printable
+from polyglance.core.terminal import path_bytes, printable
 
 
 @library_app.command("watch")

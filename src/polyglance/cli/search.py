@@ -13,9 +13,9 @@ from polyglance.cli.outputs import check_outputs
 from polyglance.cli.search_captions import Outputs, print_captions, print_unreadable, print_unshown
 from polyglance.cli.search_hits import open_files, print_hits
 from polyglance.cli.translation import TRANSLATOR
+from polyglance.core.terminal import printable
 from polyglance.errors import IndexWarning, OutsideWarning, PolyglanceError, PolyglanceWarning
-from polyglance.files import has_file
-from polyglance.terminal import printable
+from polyglance.storage.files import has_file
 
 
 def search_command(

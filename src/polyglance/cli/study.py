@@ -9,8 +9,8 @@ import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.cli.given import refuse_others
-from polyglance.devices import choose_device
 from polyglance.errors import PolyglanceError
+from polyglance.numerics.devices import choose_device
 
 if TYPE_CHECKING:
     from polyglance.studies.execute import Options

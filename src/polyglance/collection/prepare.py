@@ -14,7 +14,7 @@ from polyglance.data.images import content_key
 from polyglance.errors import ImageProblem
 from polyglance.library.reading import Preparing, read_pictures
 from polyglance.library.record import Record, make_id
-from polyglance.storage import is_remote
+from polyglance.storage.folders import is_remote
 
 _HEIF = (b"heic", b"heix", b"mif1", b"msf1")
 

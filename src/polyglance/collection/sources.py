@@ -8,7 +8,7 @@ from polyglance.collection.plan import Part
 from polyglance.collection.tables import choose_column, open_table
 from polyglance.data.images import EXTENSIONS
 from polyglance.errors import PolyglanceError
-from polyglance.storage import absolute, file_system, is_remote, size_of
+from polyglance.storage.folders import absolute, file_system, is_remote, size_of
 
 TARS = (".tar", ".tar.gz", ".tgz")
 TABLES = (".parquet", ".pq")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from polyglance.collection.limits import LARGEST
 from polyglance.collection.plan import Damaged
 from polyglance.data.images import EXTENSIONS
-from polyglance.storage import open_stream
+from polyglance.storage.folders import open_stream
 
 CAPTION = ".txt"
 MOST_CAPTION = 64_000

@@ -13,8 +13,8 @@ from PIL import Image, JpegImagePlugin, UnidentifiedImageError
 
 from polyglance.data.decoding import decoding_bytes, memory
 from polyglance.data.rgb import convert_to_rgb, turn_upright
-from polyglance.digest import file_chunks, short_digest
 from polyglance.errors import ImageProblem, PolyglanceError
+from polyglance.storage.digest import file_chunks, short_digest
 
 _COMMON = (".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".webp", ".gif", ".bmp")
 _RARE = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".avif", ".jp2", ".heic", ".heif")

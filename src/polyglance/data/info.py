@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from polyglance.core.progress import track
 from polyglance.data.dataset import Dataset
-from polyglance.digest import file_chunks, short_digest
 from polyglance.errors import ImageProblem
-from polyglance.progress import track
+from polyglance.storage.digest import file_chunks, short_digest
 
 
 @dataclass(frozen=True, slots=True)

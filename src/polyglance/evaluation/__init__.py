@@ -12,7 +12,7 @@ from polyglance.evaluation.ranks import Ranks, rank_both
 from polyglance.evaluation.report import Report, load_report
 from polyglance.evaluation.translated import Translated
 from polyglance.evaluation.translation import Translation
-from polyglance.similarity import cosine, dot, normalise, order
+from polyglance.numerics.similarity import cosine, dot, normalise, order
 
 __all__ = [
     "Comparison",

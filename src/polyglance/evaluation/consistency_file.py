@@ -10,7 +10,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.consistency import Consistency
 from polyglance.evaluation.literal_consistency import LiteralConsistency
-from polyglance.files import has_file, read_json, write_json
+from polyglance.storage.files import has_file, read_json, write_json
 
 FILE = "consistency.json"
 

@@ -10,9 +10,9 @@ from polyglance.data.dataset import Dataset
 from polyglance.evaluation.metrics import KS
 from polyglance.evaluation.protocol import EncodedLanguage
 from polyglance.evaluation.report import Report
-from polyglance.files import atomic, write_json
-from polyglance.sets import Embeddings
-from polyglance.similarity import Score
+from polyglance.numerics.sets import Embeddings
+from polyglance.numerics.similarity import Score
+from polyglance.storage.files import atomic, write_json
 
 DEPTH = 100
 QUERY_BLOCK = 256

@@ -10,8 +10,8 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.ranks import Progress, Ranks, rank_both
-from polyglance.sets import Embeddings
-from polyglance.similarity import Score, dot
+from polyglance.numerics.sets import Embeddings
+from polyglance.numerics.similarity import Score, dot
 
 KS = (1, 5, 10)
 

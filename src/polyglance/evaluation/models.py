@@ -9,7 +9,6 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.load import load_dataset
-from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.comparison import Comparison, Spread, aggregate, compare
 from polyglance.evaluation.encoder import Encoder
@@ -17,7 +16,8 @@ from polyglance.evaluation.ensemble import Ensemble
 from polyglance.evaluation.options import EvaluateOptions
 from polyglance.evaluation.protocol import EncodedLanguage, evaluate
 from polyglance.evaluation.report import Report, load_report
-from polyglance.files import atomic, write_json
+from polyglance.numerics.devices import CPU, Device
+from polyglance.storage.files import atomic, write_json
 
 if TYPE_CHECKING:
     from polyglance.evaluation.tables import Rows

@@ -16,7 +16,7 @@ from polyglance.evaluation.encoder import (
     finite,
     similarity_of,
 )
-from polyglance.sets import Embeddings
+from polyglance.numerics.sets import Embeddings
 
 if TYPE_CHECKING:
     from polyglance.evaluation.tables import Rows

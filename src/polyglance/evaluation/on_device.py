@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyglance.devices import CPU
 from polyglance.evaluation.ranks import Progress, Ranks, check_finite, check_index
-from polyglance.similarity import Score, dot
+from polyglance.numerics.devices import CPU
+from polyglance.numerics.similarity import Score, dot
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polyglance.core.progress import Bar
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.captions import (
@@ -32,9 +33,8 @@ from polyglance.evaluation.options import EvaluateOptions
 from polyglance.evaluation.report import LanguageResult, Report, summarise
 from polyglance.evaluation.same_text import merge_texts, rank_same_text
 from polyglance.evaluation.strict import strict_folds
-from polyglance.progress import Bar
-from polyglance.sets import Embeddings
-from polyglance.similarity import Score
+from polyglance.numerics.sets import Embeddings
+from polyglance.numerics.similarity import Score
 
 
 @dataclass(frozen=True, slots=True)

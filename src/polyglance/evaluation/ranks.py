@@ -13,8 +13,8 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.encoder import as_embeddings
-from polyglance.sets import Embeddings
-from polyglance.similarity import Score, dot
+from polyglance.numerics.sets import Embeddings
+from polyglance.numerics.similarity import Score, dot
 
 CHUNK = (512, 2048)
 """Images × captions in a tile: 4 MiB of float32 scores."""

@@ -11,7 +11,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation.bootstrap import HEADLINE, Outcome, bootstrap, interval
 from polyglance.evaluation.metrics import Metrics, chance, mean
 from polyglance.evaluation.ranks import Ranks
-from polyglance.files import read_json
+from polyglance.storage.files import read_json
 
 HUMAN_KINDS = {"independent", "translation"}
 TIE_RULE = "equal scores: the image with the lower index first"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyglance.evaluation.ranks import Ranks
-from polyglance.similarity import Score, dot
+from polyglance.numerics.similarity import Score, dot
 
 CHUNK = 2048
 """Captions scored at a time, against all images."""

@@ -5,8 +5,8 @@ import numpy as np
 from polyglance.evaluation.encoder import as_embeddings
 from polyglance.evaluation.metrics import KS, fold_members
 from polyglance.evaluation.ranks import check_index
-from polyglance.sets import Embeddings
-from polyglance.similarity import Score, dot
+from polyglance.numerics.sets import Embeddings
+from polyglance.numerics.similarity import Score, dot
 
 BLOCK_SCORES = 1 << 23
 """Scores held at a time: 32 MiB of float32."""

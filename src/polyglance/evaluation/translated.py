@@ -31,7 +31,7 @@ from polyglance.evaluation.encoder import (
     similarity_of,
 )
 from polyglance.evaluation.literal_consistency import fit_literal
-from polyglance.sets import Embeddings
+from polyglance.numerics.sets import Embeddings
 from polyglance.translation import Translator, translate
 
 MOST_IMAGES = 1024

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.terminal import path_fields
 from polyglance.gallery.hit import path_text
-from polyglance.terminal import path_fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from polyglance.data.dataset import Dataset
 from polyglance.data.load import TABLES, load_dataset, named_place
 from polyglance.data.table import caption_rows
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_lines
+from polyglance.storage.files import has_file, read_lines
 
 
 @dataclass(frozen=True)

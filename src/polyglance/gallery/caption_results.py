@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.terminal import path_fields
 from polyglance.errors import PolyglanceError
-from polyglance.files import write_json
 from polyglance.gallery.caption_hit import ImageResult
 from polyglance.gallery.gallery import Gallery
-from polyglance.terminal import path_fields
+from polyglance.storage.files import write_json
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import numpy as np
 from polyglance.data.dataset import Dataset
 from polyglance.data.images import list_images
 from polyglance.data.load import named_place
-from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery.caption_hit import CaptionHit, ImageResult
 from polyglance.gallery.caption_list import CaptionList, open_captions
@@ -19,6 +18,7 @@ from polyglance.gallery.caption_results import CaptionResults
 from polyglance.gallery.exact import DIGITS, best_first, load_model
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.open import gallery_of_dataset, gallery_of_files
+from polyglance.numerics.devices import CPU, Device
 
 if TYPE_CHECKING:
     from polyglance.models import Model

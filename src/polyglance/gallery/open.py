@@ -14,8 +14,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.index import indexed_files, indexed_folder
 from polyglance.gallery.library import library_gallery
+from polyglance.numerics.sets import NO_SINGLE_VECTOR
 from polyglance.runtime import ExportedModel
-from polyglance.sets import NO_SINGLE_VECTOR
 from polyglance.vision.extract import check_images, load_features
 from polyglance.vision.features import Features
 from polyglance.vision.image_files import ImageFiles

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps, features
 
+from polyglance.core.languages import language_name
 from polyglance.data.images import read_image
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.gallery.fonts import font_for, script_name, spelt_out
@@ -13,7 +14,6 @@ from polyglance.gallery.fonts.choose import needs_shaping
 from polyglance.gallery.hit import Hit, path_text
 from polyglance.gallery.sheet_file import save_sheet, sheet_format
 from polyglance.gallery.wrap import wrap
-from polyglance.languages import language_name
 
 CELL = 160
 GAP = 14

@@ -6,7 +6,7 @@ from typing import Any
 from PIL import Image
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
+from polyglance.storage.files import atomic
 
 FORMATS = {
     ".png": "PNG",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.core.progress import Bar
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_json, write_json
 from polyglance.library.library import THUMBNAILS, Library
 from polyglance.library.locks import writing
 from polyglance.library.record import Record
@@ -24,7 +24,7 @@ from polyglance.library.stores.named import (
 )
 from polyglance.library.thumbnails import Thumbnails
 from polyglance.library.unreadable import FILE as UNREADABLE
-from polyglance.progress import Bar
+from polyglance.storage.files import has_file, read_json, write_json
 
 CHUNK = 500
 """Images that are written, and compared, together."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from polyglance.core.progress import Bar
 from polyglance.library.library import Library
 from polyglance.library.looks import differing_bits
 from polyglance.library.record import Record
-from polyglance.progress import Bar
 
 SIMILARITY, BITS = 0.95, 10
 """How close near-duplicates are at least: the cosine of their embeddings, and the bits of 64 in

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
 from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.library import Library
 from polyglance.library.record import Record
+from polyglance.storage.files import atomic
 
 _FILE = ("id", "path", "path_base64", "content", "size", "modified", "width", "height")
 COLUMNS = (*_FILE, "taken", "latitude", "longitude", "captions", "tags", "second")

@@ -81,7 +81,7 @@ class Library:
                 elsewhere by now.
         """
         from polyglance.library.shards import read_mark
-        from polyglance.storage import Folder
+        from polyglance.storage.folders import Folder
 
         place = _new_place(folder)
         own = Folder(shards)
@@ -227,8 +227,8 @@ def load_encoder(model: Any) -> tuple[Any, str]:
 
     None is the model that the package carries, whose folder is "".
     """
+    from polyglance.core.shipped import PLACE
     from polyglance.runtime import load, shipped
-    from polyglance.shipped import PLACE
 
     given = shipped() if model is None else model
     found = load(given) if isinstance(given, str | Path) else given

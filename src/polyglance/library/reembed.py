@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from polyglance.core.progress import Bar
 from polyglance.errors import PolyglanceError
 from polyglance.library.apply import is_as_stamped
 from polyglance.library.embedding import embed_files
@@ -21,7 +22,6 @@ from polyglance.library.stores.named import (
     store_name,
 )
 from polyglance.library.syncing import SyncReport
-from polyglance.progress import Bar
 
 CHUNK = 64
 """Files that are embedded and written together: what a kill costs."""

@@ -9,7 +9,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.record import Record, Stamp
-from polyglance.similarity import normalise
+from polyglance.numerics.similarity import normalise
 
 DIGITS = 6
 """Scores have this many decimals: equal images differ in the last bits, and shall be ties."""

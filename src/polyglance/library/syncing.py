@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from polyglance.core.progress import Bar
 from polyglance.data.images import content_key
 from polyglance.errors import ImageProblem
 from polyglance.library.apply import Embedding, File, copy, relocate
@@ -18,7 +19,6 @@ from polyglance.library.record import Caption, Stamp, thumbnail_key
 from polyglance.library.scan import Scan, is_below, scan
 from polyglance.library.store import Known
 from polyglance.library.unreadable import Unreadable
-from polyglance.progress import Bar
 
 CHUNK = 256
 """Files that are read, compared with what is known and embedded together."""

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, has_file, read_json
 from polyglance.library.media import readers
 from polyglance.library.record import Stamp
+from polyglance.storage.files import atomic, has_file, read_json
 
 FILE = "unreadable.json"
 

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.batch_norm import BatchNorm
 from polyglance.models.similarity import l2
-from polyglance.precision import full_precision
-from polyglance.products import Linear
-from polyglance.ragged import Ragged
+from polyglance.numerics.batch_norm import BatchNorm
+from polyglance.numerics.precision import full_precision
+from polyglance.numerics.products import Linear
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import ConsensusRecipe
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.text.embedders.vocabulary import SPECIALS

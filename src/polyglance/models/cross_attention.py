@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from polyglance.core.registry import Registry
 from polyglance.errors import PolyglanceError
 from polyglance.models.attention import Sets
 from polyglance.models.imram import Imram
@@ -16,7 +17,6 @@ from polyglance.models.scan import Scan
 from polyglance.models.similarity import l2
 from polyglance.recipes.schema import ImramRecipe, Recipe, ScanRecipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
-from polyglance.registry import Registry
 from polyglance.text.embedders import Embedder, TextBatch
 
 CELLS = 1 << 22

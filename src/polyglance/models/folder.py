@@ -6,13 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from polyglance.core.trust import refuse_foreign_feature, refuse_links
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_json, refuse_pipes
 from polyglance.models.network import build_network
 from polyglance.recipes import Recipe, check_recipe
+from polyglance.storage.files import has_file, read_json, refuse_pipes
 from polyglance.text.embedders import Embedder, load_embedder
 from polyglance.text.embedders.pretrained import located
-from polyglance.trust import refuse_foreign_feature, refuse_links
 
 CONFIG, WEIGHTS = "model.json", "model.safetensors"
 FORMAT = 1

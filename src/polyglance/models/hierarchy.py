@@ -10,7 +10,7 @@ from polyglance.models.attention import Sets, attended_cosines, similarities
 from polyglance.models.network import Network, networks
 from polyglance.models.role_graph import RoleReasoning
 from polyglance.models.similarity import l2
-from polyglance.precision import wide
+from polyglance.numerics.precision import wide
 from polyglance.recipes.schema import HgrRecipe, Recipe, RolesEmbedderRecipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.text.embedders import Embedder, RolesEmbedder, TextBatch

@@ -10,7 +10,7 @@ from polyglance.models.attention import (
     mean_over,
     similarities,
 )
-from polyglance.products import Linear, linear
+from polyglance.numerics.products import Linear, linear
 from polyglance.recipes.schema import ImramRecipe
 
 

@@ -9,22 +9,22 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from polyglance.core.progress import Bar
+from polyglance.core.trust import trusting
 from polyglance.data.dataset import Dataset
 from polyglance.data.given import GivenImage, as_files
-from polyglance.devices import CPU, Device, choose_device, move, place
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
-from polyglance.files import atomic, has_file, write_json
 from polyglance.models.attention import Sets
 from polyglance.models.folder import CONFIG, FORMAT, WEIGHTS, read_config, read_weights
 from polyglance.models.network import Network, build_network
-from polyglance.progress import Bar
+from polyglance.numerics.devices import CPU, Device, choose_device, move, place
+from polyglance.numerics.sets import Embeddings, VectorSets
+from polyglance.numerics.similarity import scores
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
-from polyglance.sets import Embeddings, VectorSets
-from polyglance.similarity import scores
+from polyglance.storage.files import atomic, has_file, write_json
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch
 from polyglance.text.reading import read_ids, warn_of_unknown
-from polyglance.trust import trusting
 from polyglance.vision.extract import check_images, extract, load_features
 from polyglance.vision.features import Features
 from polyglance.vision.image_files import ImageFiles, check_files
@@ -377,7 +377,7 @@ class Model:
 
     def save_config(self, folder: Path, **facts: Any) -> None:
         """Write what does not change in training."""
-        from polyglance.version import __version__
+        from polyglance.core.version import __version__
 
         config = {
             "format": FORMAT,

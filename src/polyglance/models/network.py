@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from polyglance.core.registry import Registry
 from polyglance.models.consensus import Consensus, Levels
 from polyglance.models.similarity import l2, tensor_scores
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import OrderRecipe, Recipe
-from polyglance.registry import Registry
 from polyglance.text.embedders import Embedder, TextBatch
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.text.embedders.table_layer import WordTable

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from polyglance.products import Linear
+from polyglance.numerics.products import Linear
 
 
 class RoleLayer(nn.Module):

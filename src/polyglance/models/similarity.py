@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from polyglance.precision import wide
-from polyglance.registry import Registry
+from polyglance.core.registry import Registry
+from polyglance.numerics.precision import wide
 
 EPSILON = 1e-8
 tensor_scores: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry("similarity")

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from polyglance.core.version import __version__
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, cache_dir, write_json
 from polyglance.models import Model, TwoTower
 from polyglance.runtime.manifest import (
     BACKBONE,
@@ -32,11 +32,11 @@ from polyglance.runtime.portable import (
 from polyglance.runtime.precision import store_as
 from polyglance.runtime.tables import Bits, store_table
 from polyglance.runtime.trace import to_onnx
-from polyglance.staging import staged
-from polyglance.tensors import write_tensors
+from polyglance.storage.files import atomic, cache_dir, write_json
+from polyglance.storage.staging import staged
+from polyglance.storage.tensors import write_tensors
 from polyglance.text.embedders import Embedder, SubwordEmbedder
 from polyglance.text.encoders import SentenceTower
-from polyglance.version import __version__
 from polyglance.vision.backbones import backbones
 from polyglance.vision.features import parse_feature
 from polyglance.vision.image_network import ImageNetwork

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from polyglance.digest import file_digest, json_digest
+from polyglance.core.trust import refuse_links
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_json, refuse_pipes
-from polyglance.trust import refuse_links
+from polyglance.storage.digest import file_digest, json_digest
+from polyglance.storage.files import has_file, read_json, refuse_pipes
 from polyglance.vision.preprocess import CentreAndWhole, Preprocessing
 
 FILE, EMBEDDER, BACKBONE = "manifest.json", "embedder", "backbone.onnx"

@@ -8,7 +8,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.runtime.graph import Graph
 from polyglance.runtime.manifest import SentenceFiles
 from polyglance.runtime.tables import StoredTable
-from polyglance.tensors import map_tensors
+from polyglance.storage.tensors import map_tensors
 from polyglance.text.embedders import Embedder, EncodedTexts, SubwordEmbedder
 from polyglance.text.embedders.encoded import Unseen
 from polyglance.text.embedders.subwords.pieces import UNKNOWN

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.tensors import Tensors
+from polyglance.storage.tensors import Tensors
 
 Bits = Literal[4, 8, 16, 32]
 BLOCK = 128

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
-from polyglance.registry import nearest
 from polyglance.runtime.graph import Graph
 from polyglance.runtime.manifest import TowerFiles
 from polyglance.text.embedders.cache import LRU

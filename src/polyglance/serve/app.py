@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
 
+from polyglance.core.version import __version__
 from polyglance.serve.collection import Collection
 from polyglance.serve.errors import add_errors
 from polyglance.serve.guard import Access, Guard
@@ -21,7 +22,6 @@ from polyglance.serve.routes.search import add_search
 from polyglance.serve.routes.watching import add_watching
 from polyglance.serve.service import Service
 from polyglance.serve.shapes import ErrorAnswer
-from polyglance.version import __version__
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     code: {"model": ErrorAnswer} for code in (400, 401, 404, 408, 413, 415, 421, 422, 429, 503)

@@ -6,8 +6,8 @@ import json
 import math
 from typing import NamedTuple
 
-from polyglance.digest import short_digest
 from polyglance.serve.problems import Problem
+from polyglance.storage.digest import short_digest
 
 LONGEST = 300
 """Characters of a cursor."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyglance.apart import Apart
+from polyglance.core.apart import Apart
 from polyglance.data.given import as_files
 from polyglance.data.images import open_image, reading
 from polyglance.errors import ImageProblem

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field
 
+from polyglance.core.version import __version__
 from polyglance.errors import PolyglanceError, needed_by
 from polyglance.serve.assistant import About, Assistant, Pictures
 from polyglance.serve.collection import Collection
 from polyglance.serve.filters import Where
 from polyglance.serve.texts import LONGEST
-from polyglance.version import __version__
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

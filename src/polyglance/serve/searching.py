@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyglance.digest import short_digest
 from polyglance.errors import PolyglanceError
 from polyglance.gallery import Query, check_query
 from polyglance.gallery.exact import DIGITS, best_first
@@ -18,6 +17,7 @@ from polyglance.serve.filters import EVERYTHING, Where
 from polyglance.serve.problems import Problem
 from polyglance.serve.shapes import Found, Hit
 from polyglance.serve.texts import checked, split_query
+from polyglance.storage.digest import short_digest
 
 UNWANTED = 8
 """Terms that a query may refuse."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
-from polyglance.registry import nearest
 from polyglance.studies.schema import Claim, Row, Study
 
 SIGNS = {">=": ">=", "≥": ">=", ">": ">", "<=": "<=", "≤": "<=", "<": "<"}

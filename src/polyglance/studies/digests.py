@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from polyglance.digest import content_digest, file_chunks, json_digest
+from polyglance.core.progress import Bar
 from polyglance.errors import PolyglanceError
-from polyglance.files import cache_dir, read_json, refuse_pipe, write_json
-from polyglance.progress import Bar
+from polyglance.storage.digest import content_digest, file_chunks, json_digest
+from polyglance.storage.files import cache_dir, read_json, refuse_pipe, write_json
 from polyglance.text.lexicon import lexicon_files
 
 SHOWN = 256 << 20

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyglance.devices import AUTO
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.spec import Perturbation
-from polyglance.files import cache_dir
-from polyglance.registry import nearest
+from polyglance.numerics.devices import AUTO
+from polyglance.storage.files import cache_dir
 from polyglance.studies.experiments import experiments
 from polyglance.studies.fingerprint import IMPORTED
 from polyglance.studies.inputs import Input, run_inputs

@@ -6,12 +6,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.sections import Section
 from polyglance.data.dataset import Dataset
-from polyglance.digest import content_digest, file_ends, json_digest
-from polyglance.files import refuse_pipes
 from polyglance.recipes import Recipe
 from polyglance.recipes.flat_assignment import without_assignment
-from polyglance.sections import Section
+from polyglance.storage.digest import content_digest, file_ends, json_digest
+from polyglance.storage.files import refuse_pipes
 from polyglance.studies.inputs import dictionary_kinds
 from polyglance.studies.revisions import FORMER_DEFAULTS, revisions
 from polyglance.vision.store import INDEX, META, VECTORS

@@ -3,7 +3,7 @@
 from fnmatch import fnmatch
 from pathlib import Path
 
-from polyglance.documents import SUFFIXES, document_names, read_document, validate
+from polyglance.core.documents import SUFFIXES, document_names, read_document, validate
 from polyglance.studies.check import check_references
 from polyglance.studies.schema import Study
 

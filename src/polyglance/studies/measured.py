@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polyglance.digest import json_digest
-from polyglance.documents import validate
+from polyglance.core.documents import validate
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.merge import merge
-from polyglance.registry import nearest
+from polyglance.storage.digest import json_digest
 from polyglance.studies.experiments import DataSettings, Experiment, Settings, experiments
 from polyglance.studies.overrides import Changes, replaced
 from polyglance.studies.schema import Column, Row, Study

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json, write_json
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.recipes.v0_1_0 import is_old
+from polyglance.storage.files import read_json, write_json
 from polyglance.studies.fingerprint import (
     IMPORTED,
     features_digest,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
 from polyglance.recipes import Recipe
+from polyglance.storage.files import read_json
 from polyglance.studies.execute import Options, estimate
 from polyglance.studies.fingerprint import IMPORTED, group_key
 from polyglance.studies.inputs import run_inputs
@@ -178,7 +178,7 @@ def _trained_on(recipe: Recipe, facts: Facts) -> "CaptionTable | None":
 
 def _updates_per_epoch(recipe: Recipe, table: "CaptionTable") -> int | None:
     """As the recipe's own sampler counts; it looks at languages and images alone."""
-    from polyglance.ragged import Ragged
+    from polyglance.numerics.ragged import Ragged
     from polyglance.training.data import TrainingData
     from polyglance.training.samplers import samplers
 

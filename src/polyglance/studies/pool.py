@@ -9,7 +9,7 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from polyglance.devices import AUTO, count_devices
+from polyglance.numerics.devices import AUTO, count_devices
 from polyglance.studies.store import CRASH, RunFolder
 from polyglance.studies.worker import Task
 

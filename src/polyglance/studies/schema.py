@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
+from polyglance.core.sections import Section
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.recipes.schema import TranslationRecipe
-from polyglance.sections import Section
 from polyglance.studies.overrides import read_changes
 
 COUNTED = {

@@ -1,10 +1,10 @@
 """How many parameters the models of a row have, and what their training cost."""
 
+from polyglance.core.trust import trusting
 from polyglance.errors import PolyglanceError
 from polyglance.studies.execute import Options
 from polyglance.studies.plan import Line, Plan, Run
 from polyglance.studies.schema import Column
-from polyglance.trust import trusting
 
 MILLION, GIB = 1e6, 2.0**30
 

@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import load_report
-from polyglance.files import read_json, write_json
-from polyglance.staging import sweep_files
+from polyglance.storage.digest import json_digest
+from polyglance.storage.files import read_json, write_json
+from polyglance.storage.staging import sweep_files
 from polyglance.studies.needs import Need
 from polyglance.studies.plan import Run
 

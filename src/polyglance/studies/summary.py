@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, read_json
+from polyglance.storage.files import atomic, read_json
 from polyglance.studies.claims import (
     FAILS,
     HOLDS,

@@ -3,8 +3,8 @@
 from functools import lru_cache
 from typing import Any
 
-from polyglance.digest import json_digest
-from polyglance.documents import parse_yaml
+from polyglance.core.documents import parse_yaml
+from polyglance.storage.digest import json_digest
 
 FORMAT = 2
 

@@ -19,20 +19,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polyglance.core.memory import forget_peak, peak_memory
+from polyglance.core.trust import trusting
 from polyglance.data import Dataset, load_dataset
-from polyglance.devices import AUTO
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb import Perturber, make_perturber
 from polyglance.evaluation.perturb.known import KnownWords
-from polyglance.files import read_json, write_json
-from polyglance.memory import forget_peak, peak_memory
+from polyglance.numerics.devices import AUTO
 from polyglance.recipes import Recipe, check_recipe
+from polyglance.storage.files import read_json, write_json
 from polyglance.studies.machine import commit, cpu_model
 from polyglance.studies.measured import Trial
 from polyglance.studies.needs import Need, View
 from polyglance.studies.plan import MEMBERS, RUN
 from polyglance.studies.store import CRASH, MISTAKE, Ended, RunFolder
-from polyglance.trust import trusting
 
 if TYPE_CHECKING:
     from polyglance.evaluation.encoder import Encoder

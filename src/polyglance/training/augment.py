@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import AugmentRecipe, Recipe
 from polyglance.text.embedders import Embedder, Substitutes, TextBatch
 from polyglance.training.data import TrainingData

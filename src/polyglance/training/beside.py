@@ -8,10 +8,10 @@ import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.load import load_dataset
-from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes.schema import BesideRecipe, ImageSampling, Recipe
+from polyglance.storage.digest import json_digest
 from polyglance.text.embedders import EncodedTexts
 from polyglance.training.by_language import ByLanguage
 from polyglance.vision.features import Features

@@ -11,10 +11,10 @@ import torch
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.more import with_more
 from polyglance.data.text_only import text_only_captions
-from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError
 from polyglance.models.model import Model
-from polyglance.ragged import Ragged
+from polyglance.numerics.devices import CPU, Device
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe
 from polyglance.recipes.schema.recipe import IN_PIECES
 from polyglance.text.embedders import TrainingTexts, build_embedder, embedders

@@ -5,9 +5,9 @@ from typing import Any
 
 from torch import nn
 
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
-from polyglance.registry import nearest
 
 
 def check_multipliers(network: nn.Module, multipliers: Mapping[str, float]) -> None:

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from polyglance.devices import CPU, pinned
 from polyglance.models import Model
 from polyglance.models.model import read_features
+from polyglance.numerics.devices import CPU, pinned
 from polyglance.training.augment import Augmenter
 from polyglance.vision.features import Features
 from polyglance.vision.image_files import ImageFiles, ahead, glance

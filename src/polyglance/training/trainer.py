@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import torch
 
+from polyglance.core.registry import nearest
 from polyglance.data.dataset import Dataset
-from polyglance.devices import AUTO, Device, choose_device, enough_memory, move, place
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Report
 from polyglance.models import Model
-from polyglance.precision import check_precision, gradient_scaler
+from polyglance.numerics.devices import AUTO, Device, choose_device, enough_memory, move, place
+from polyglance.numerics.precision import check_precision, gradient_scaler
+from polyglance.numerics.torchrun import local_rank
 from polyglance.recipes.schema import Recipe
-from polyglance.registry import nearest
-from polyglance.torchrun import local_rank
 from polyglance.training.assignment import assign_tokens
 from polyglance.training.callbacks import Callback, with_defaults
 from polyglance.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint

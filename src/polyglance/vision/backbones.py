@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from polyglance.devices import Device
-from polyglance.registry import Registry
+from polyglance.core.registry import Registry
+from polyglance.numerics.devices import Device
 from polyglance.vision.preprocess import Preprocessing
 
 DEFAULT = "efficientnet-lite2"

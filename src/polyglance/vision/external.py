@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.devices import CPU, Device, choose_device
-from polyglance.digest import Part, short_digest
+from polyglance.core.packages import SAFELY, import_package, quiet
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
-from polyglance.packages import SAFELY, import_package, quiet
+from polyglance.numerics.devices import CPU, Device, choose_device
+from polyglance.storage.digest import Part, short_digest
+from polyglance.storage.files import read_json
 from polyglance.vision.backbones import FAMILIES, BackboneOutput
 from polyglance.vision.preprocess import Preprocessing
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.core.progress import Bar
+from polyglance.core.registry import nearest
 from polyglance.data.dataset import Dataset
 from polyglance.data.images import content_key, reading
-from polyglance.devices import AUTO, CPU, Device, choose_device
 from polyglance.errors import ImageProblem, PolyglanceError
-from polyglance.files import cache_dir
-from polyglance.progress import Bar
-from polyglance.registry import nearest
+from polyglance.numerics.devices import AUTO, CPU, Device, choose_device
+from polyglance.storage.files import cache_dir
 from polyglance.vision.backbones import DEFAULT, FAMILIES, Backbone, BackboneOutput, backbones
 from polyglance.vision.features import Features, parse_feature, pool_grid
 from polyglance.vision.image_files import ahead, workers

@@ -12,9 +12,9 @@ from typing import TypeVar
 import numpy as np
 from PIL import Image
 
+from polyglance.core.progress import Bar
 from polyglance.data.images import content_key, reading
 from polyglance.errors import ImageProblem
-from polyglance.progress import Bar
 from polyglance.recipes.schema import BackboneRecipe
 from polyglance.vision.preprocess import Preprocessing
 from polyglance.vision.store import Form

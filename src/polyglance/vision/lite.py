@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.devices import CPU, Device, choose_device
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
+from polyglance.numerics.devices import CPU, Device, choose_device
+from polyglance.storage.files import atomic
 from polyglance.vision.backbones import BackboneOutput, Lite, backbones
 from polyglance.vision.int8 import known_ranges, quantise
 

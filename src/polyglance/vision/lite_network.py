@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.products import linear
+from polyglance.numerics.products import linear
 
 EPSILON = 1e-3
 STEM, HEAD = 32, 1280

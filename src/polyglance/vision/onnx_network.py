@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.devices import Device
-from polyglance.digest import file_digest
+from polyglance.core.shipped import BASE, shipped_folder
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_json
-from polyglance.shipped import BASE, shipped_folder
+from polyglance.numerics.devices import Device
+from polyglance.storage.digest import file_digest
+from polyglance.storage.files import has_file, read_json
 from polyglance.vision.backbones import FAMILIES, BackboneOutput
 from polyglance.vision.lite import Network, session
 from polyglance.vision.preprocess import CentreAndWhole, Preprocessing

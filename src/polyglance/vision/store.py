@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_json, refuse_pipe, write_json
+from polyglance.storage.files import has_file, read_json, refuse_pipe, write_json
 
 Form = Literal["global", "set"]
 

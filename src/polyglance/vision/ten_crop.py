@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 from PIL import Image
 
-from polyglance.devices import Device
 from polyglance.errors import PolyglanceError
+from polyglance.numerics.devices import Device
 from polyglance.vision.backbones import Backbone, BackboneOutput
 from polyglance.vision.preprocess import Preprocessing, resize_short_side
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training.data import TrainingData
 from polyglance.training.samplers import Sampler, Term, samplers

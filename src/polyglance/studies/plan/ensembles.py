@@ -1,6 +1,6 @@
 """Rows that average the scores of others."""
 
-from polyglance.digest import json_digest
+from polyglance.storage.digest import json_digest
 from polyglance.studies.plan.runs import MEMBERS, Line, Plan, Run, X, describe
 from polyglance.studies.schema import Row
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from typing import Any
 
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
-from polyglance.registry import nearest
 from polyglance.studies.measured import check_measures
 from polyglance.studies.overrides import read_changes
 from polyglance.studies.plan.columns import collect_needs, filled, present_columns

@@ -2,9 +2,9 @@
 
 from fnmatch import fnmatch
 
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe
-from polyglance.registry import nearest
 from polyglance.studies.fingerprint import IMPORTED, nameless, run_key
 from polyglance.studies.inputs import run_inputs
 from polyglance.studies.measured import make_trial, trial_key

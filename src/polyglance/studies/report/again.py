@@ -8,7 +8,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.bootstrap import Difference
-from polyglance.files import read_json
+from polyglance.storage.files import read_json
 from polyglance.studies.claims import Evidence, Verdict, joint_verdict, paper_gap, verdict_of
 from polyglance.studies.machine import DIRTY
 from polyglance.studies.plan import Line, Plan, Run

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyglance.files import atomic, write_json
+from polyglance.storage.files import atomic, write_json
 from polyglance.studies.claims import (
     FAILS,
     HOLDS,

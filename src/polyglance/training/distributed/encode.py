@@ -11,7 +11,7 @@ import torch
 from torch import distributed
 
 from polyglance.models import Model
-from polyglance.sets import Embeddings, VectorSets
+from polyglance.numerics.sets import Embeddings, VectorSets
 from polyglance.text.embedders import EncodedTexts
 from polyglance.training.distributed.team import Team
 from polyglance.vision.features import Features

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from polyglance.core.registry import Registry
 from polyglance.recipes.schema import Recipe
-from polyglance.registry import Registry
 from polyglance.training.data import TrainingData
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
-from polyglance.registry import nearest
 from polyglance.training.data import TrainingData
 
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from polyglance.models import Model
+from polyglance.numerics.precision import autocast
 from polyglance.objectives import build_objective
 from polyglance.objectives.objective import Objective
-from polyglance.precision import autocast
 from polyglance.recipes.schema import ImageSampling
 from polyglance.text.embedders import EncodedTexts, TextBatch
 from polyglance.training.augment import Augmenter

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from polyglance.models import Model, TwoTower
+from polyglance.numerics.precision import autocast
 from polyglance.objectives import build_objective
 from polyglance.objectives.objective import Objective
-from polyglance.precision import autocast
 from polyglance.text.embedders import TextBatch
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData

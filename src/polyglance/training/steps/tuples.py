@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from polyglance.models import Model, TwoTower
+from polyglance.numerics.precision import autocast
 from polyglance.objectives.masked import hide_words
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.objectives.triplets import match_images
 from polyglance.pooling import valid
-from polyglance.precision import autocast
 from polyglance.recipes.schema import TripletsRecipe, TupleSampling, masks_words
 from polyglance.text.embedders import TextBatch, WordLayer
 from polyglance.training.augment import Augmenter

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from polyglance import files
 from polyglance.data.convert.butd import _tsv_items
 from polyglance.data.convert.common import lines
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, read_json, read_jsonl, read_lines
+from polyglance.storage.files import atomic, read_json, read_jsonl, read_lines
+from polyglance.storage.folders import files
 from polyglance.text.vectors.read import read_vectors
 
 GOOD = '{"a": 1}\n'

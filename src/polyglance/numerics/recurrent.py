@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from polyglance.devices import move
-from polyglance.gru_steps import Direction, Packing, pack
-from polyglance.precision import full_precision, halves_products, wide
-from polyglance.products import linear
+from polyglance.numerics.devices import move
+from polyglance.numerics.gru_steps import Direction, Packing, pack
+from polyglance.numerics.precision import full_precision, halves_products, wide
+from polyglance.numerics.products import linear
 
 TOGETHER = 32
 """Up to this many hidden units both directions are one GRU whose matrices have two blocks."""

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from polyglance import precision
-from polyglance.recurrent import TOGETHER, PackedGRU, pack
+from polyglance.numerics import precision
+from polyglance.numerics.recurrent import TOGETHER, PackedGRU, pack
 
 
 @pytest.mark.parametrize("hidden", [4, TOGETHER + 1])

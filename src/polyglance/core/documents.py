@@ -11,10 +11,10 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from polyglance.core.registry import nearest
+from polyglance.core.sections import Variant, field_of, kind_of, section_of, variants_of
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file
-from polyglance.registry import nearest
-from polyglance.sections import Variant, field_of, kind_of, section_of, variants_of
+from polyglance.storage.files import has_file
 
 LARGEST = 100_000
 """Values of a document; recipes have hundreds."""

@@ -8,7 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from polyglance.errors import PolyglanceError
-from polyglance.tensors import map_tensors, write_tensors
+from polyglance.storage.tensors import map_tensors, write_tensors
 
 ARRAYS = {
     "codes": np.arange(6, dtype=np.uint8).reshape(2, 3),

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from polyglance.registry import Registry
-from polyglance.sets import Embeddings
+from polyglance.core.registry import Registry
+from polyglance.numerics.sets import Embeddings
 
 Score = Callable[[Embeddings, Embeddings], np.ndarray]
 """(images [n, D], captions [m, D], or sets) → scores [n, m]; higher is closer."""

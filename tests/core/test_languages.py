@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.alignment.named import language_pair
+from polyglance.core.languages import base_language, find_tag, is_tag, primary_subtag, standard_tag
 from polyglance.errors import PolyglanceError
-from polyglance.languages import base_language, find_tag, is_tag, primary_subtag, standard_tag
 
 LEXICON = [
     "af",

@@ -13,7 +13,10 @@ from polyglance.data.dataset import dataset_fingerprint
 from polyglance.data.images import content_key
 from polyglance.data.info import find_duplicates
 from polyglance.data.table import _unit_hash, hash_splits
-from polyglance.digest import (
+from polyglance.evaluation.perturb import Perturbation, perturbation_tag
+from polyglance.numerics.ragged import Ragged
+from polyglance.recipes.schema import Recipe
+from polyglance.storage.digest import (
     CHUNK,
     content_digest,
     file_digest,
@@ -22,9 +25,6 @@ from polyglance.digest import (
     sampled_digest,
     short_digest,
 )
-from polyglance.evaluation.perturb import Perturbation, perturbation_tag
-from polyglance.ragged import Ragged
-from polyglance.recipes.schema import Recipe
 from polyglance.studies.fingerprint import run_key
 from polyglance.studies.measured import make_trial, trial_key
 from polyglance.studies.needs import Need

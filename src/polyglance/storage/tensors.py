@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, has_file
+from polyglance.storage.files import atomic, has_file
 
 TYPES: dict[str, np.dtype] = {
     "F32": np.dtype("<f4"),

@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 
 import pytest
 
-from polyglance.apart import Apart
+from polyglance.core.apart import Apart
 
 
 def answer(pipe: Connection, more: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.terminal import path_bytes, path_fields, printable
+from polyglance.core.terminal import path_bytes, path_fields, printable
 
 
 @given(st.binary(max_size=30))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from polyglance.errors import MissingPackage, PolyglanceError, needed_by
-from polyglance.files import atomic
+from polyglance.storage.files import atomic
 
 WEB = ("http://", "https://")
 SECONDS = 20.0

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.sets import VectorSets
+from polyglance.numerics.sets import VectorSets
 
 
 def make(lengths, seed=0, dim=3):

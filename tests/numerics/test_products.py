@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from polyglance import products
-from polyglance.products import LEAST, Linear, linear, product
+from polyglance.numerics import products
+from polyglance.numerics.products import LEAST, Linear, linear, product
 
 pytestmark = pytest.mark.skipif(
     products._linear() is None or not torch.backends.mkldnn.is_available(),

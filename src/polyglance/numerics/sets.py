@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 
 NO_SINGLE_VECTOR = (
     "a cross-attention model compares all vectors of an image with all words, so it has no "

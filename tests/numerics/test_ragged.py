@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.ragged import Ragged, pad
+from polyglance.numerics.ragged import Ragged, pad
 
 LISTS = st.lists(st.lists(st.integers(1, 99), max_size=6), min_size=1, max_size=12)
 

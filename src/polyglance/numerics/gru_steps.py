@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from polyglance.products import product
+from polyglance.numerics.products import product
 
 ROUND = 8
 """Products of a step have a multiple of so many rows: oneDNN prepares itself for every size once.

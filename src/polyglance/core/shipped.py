@@ -7,7 +7,7 @@ BASE = "base"
 """What it is called."""
 VARIABLE = "POLYGLANCE_MODEL"
 """Environment variable with the place of the model that is used where none is named."""
-PLACE = Path(__file__).parent / "base"
+PLACE = Path(__file__).parents[1] / "base"
 """Where the package has its model: what `polyglance export` wrote."""
 
 

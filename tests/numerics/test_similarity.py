@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.ranks import rank_both
-from polyglance.similarity import cosine, dot, normalise, order, scores
+from polyglance.numerics.similarity import cosine, dot, normalise, order, scores
 
 
 def test_order_by_hand():

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
-from polyglance.registry import nearest
 
 if TYPE_CHECKING:
     import torch
