@@ -44,7 +44,7 @@ _PLACES = {
     "Report": "polyglance.evaluation",
     "add_language": "polyglance.transfer",
     "evaluate": "polyglance.evaluation",
-    "export": "polyglance.runtime.export:export_model",
+    "export": "polyglance.runtime.conversion.export:export_model",
     "load": "polyglance.runtime:open_model",
     "load_dataset": "polyglance.data",
     "load_recipe": "polyglance.recipes",

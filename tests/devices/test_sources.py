@@ -24,7 +24,7 @@ COMPUTES = frozenset({"forward", "outcome", "loss", "__call__"})
 EXCEPTIONS: dict[str, str] = {
     "numerics/gru_steps.py": "lengths, and the plan of steps made of them, stay on the CPU",
     "numerics/recurrent.py": "lengths, and the plan of steps made of them, stay on the CPU",
-    "runtime/portable.py": "what is traced for ONNX is on the CPU",
+    "runtime/conversion/portable.py": "what is traced for ONNX is on the CPU",
     "studies/experiments/pooling_patterns.py": "the experiment is on the CPU",
     "training/assignment/scores.py": "noise comes from a generator of the CPU, for the same draws",
     "training/augment.py": "what is drawn for a batch is prepared on the CPU and moved with it",

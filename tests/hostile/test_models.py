@@ -14,7 +14,7 @@ from polyglance import Model
 from polyglance.core.memory import peak_memory
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError, PolyglanceWarning
-from polyglance.vision.extract import load_features
+from polyglance.vision.extraction.extract import load_features
 from tests.conftest import write_toy
 from tests.hostile.cases import more, outcome
 from tests.hostile.models import HUGE, change, model_cases, write_model, write_vectors_model

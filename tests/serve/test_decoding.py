@@ -10,7 +10,7 @@ from PIL import Image
 from polyglance.data.images import reading
 from polyglance.serve.decoding import WAITING, Decoder
 from polyglance.serve.problems import Problem
-from polyglance.vision.preprocess import Preprocessing
+from polyglance.vision.networks.preprocess import Preprocessing
 from tests.serve.hostile import Deadly, Slow, Talkative
 
 HOW = Preprocessing(16, 1.0, (127.0,) * 3, (50.0,) * 3)

@@ -32,9 +32,9 @@ from polyglance.studies.store import RunFolder
 from polyglance.text.vectors import trained
 from polyglance.training.assignment import NumberedWords, assign
 from polyglance.translation import make_translator
-from polyglance.vision.external import fingerprint
-from polyglance.vision.preprocess import Preprocessing
-from polyglance.vision.store import FeatureStore
+from polyglance.vision.extraction.store import FeatureStore
+from polyglance.vision.networks.external import fingerprint
+from polyglance.vision.networks.preprocess import Preprocessing
 
 LINES = b"1\ten\tdog|hound\n1\tde\tHund\n"
 

@@ -116,7 +116,7 @@ def test_features_are_extracted_once_before_the_runs(monkeypatch: pytest.MonkeyP
         if name.startswith("broken"):
             raise PolyglanceError("no such extractor")
 
-    monkeypatch.setattr("polyglance.vision.extract.load_features", load)
+    monkeypatch.setattr("polyglance.vision.extraction.extract.load_features", load)
     _extract(runs, facts(3), Options("data", Path("runs")))
     assert asked == ["a/global", "broken/grid"]
 

@@ -15,7 +15,7 @@ from polyglance.models import Model
 from polyglance.studies import load_study, make_plan
 from polyglance.studies.plan import Facts
 from polyglance.studies.store import RunFolder
-from polyglance.vision.store import FeatureStore
+from polyglance.vision.extraction.store import FeatureStore
 from tests.conftest import write_toy
 
 STUDIES = ["gpo-coco", "gpo-flickr30k"]

@@ -12,7 +12,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training.data import TrainingData, fresh_model, prepare
 from polyglance.training.samplers.pairs import caption_pairs
-from polyglance.vision.extract import load_features
+from polyglance.vision.extraction.extract import load_features
 from tests.conftest import TOY, write_toy
 from tests.training.runs import run
 

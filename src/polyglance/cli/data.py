@@ -122,7 +122,7 @@ def generate(
 def write_store(folder: Path, features: "ImportedFeatures") -> None:
     """Write imported features as a store."""
     from polyglance.core.progress import track
-    from polyglance.vision.store import FeatureStore
+    from polyglance.vision.extraction.store import FeatureStore
 
     extractor = f"imported/{features.name}"
     with FeatureStore.create(folder, features.dim, features.form, extractor) as store:
@@ -145,7 +145,7 @@ def _summary(out: Path, result: "Conversion") -> str:
 
 def _features(dataset: "Dataset") -> dict[str, dict[str, Any]]:
     """What each imported feature of a dataset holds."""
-    from polyglance.vision.extract import imported_names, load_features
+    from polyglance.vision.extraction.extract import imported_names, load_features
 
     found = {}
     for name in imported_names(dataset):

@@ -44,7 +44,7 @@ def merge_command(
     from polyglance.data.merge import merge_datasets, read_splits
     from polyglance.data.text_only import FILE
     from polyglance.storage.files import write_jsonl_gz
-    from polyglance.vision.merge import merged_features
+    from polyglance.vision.extraction.merge import merged_features
 
     datasets = [load_dataset(source) for source in sources]
     for dataset in datasets:

@@ -98,7 +98,7 @@ def _data(source: str, cache: Path | None) -> "Dataset":
 
 
 def _features(dataset: "Dataset", recipe: "Recipe", cache: Path | None) -> None:
-    from polyglance.vision.extract import load_features
+    from polyglance.vision.extraction.extract import load_features
 
     _headline(2, f"Features: {recipe.image.feature} of every image")
     features = load_features(dataset, recipe.image.feature, cache)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from polyglance.core.trust import refuse_foreign_feature, refuse_links
 from polyglance.errors import PolyglanceError
-from polyglance.models.network import build_network
+from polyglance.models.networks.network import build_network
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.storage.files import has_file, read_json, refuse_pipes
 from polyglance.text.embedders import Embedder, load_embedder

@@ -14,9 +14,9 @@ from polyglance.core.trust import trusting
 from polyglance.data.dataset import Dataset
 from polyglance.data.given import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
-from polyglance.models.attention import Sets
 from polyglance.models.folder import CONFIG, FORMAT, WEIGHTS, read_config, read_weights
-from polyglance.models.network import Network, build_network
+from polyglance.models.networks.attention import Sets
+from polyglance.models.networks.network import Network, build_network
 from polyglance.numerics.devices import CPU, Device, choose_device, move, place
 from polyglance.numerics.sets import Embeddings, VectorSets
 from polyglance.numerics.similarity import scores
@@ -25,9 +25,9 @@ from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.storage.files import atomic, has_file, write_json
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch
 from polyglance.text.reading import read_ids, warn_of_unknown
-from polyglance.vision.extract import check_images, extract, load_features
-from polyglance.vision.features import Features
-from polyglance.vision.image_files import ImageFiles, check_files
+from polyglance.vision.extraction.extract import check_images, extract, load_features
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.image_files import ImageFiles, check_files
 
 SEEN_AT_A_TIME = 16
 """Images that a network in the tower sees at a time."""

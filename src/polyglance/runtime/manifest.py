@@ -9,7 +9,7 @@ from polyglance.core.trust import refuse_links
 from polyglance.errors import PolyglanceError
 from polyglance.storage.digest import file_digest, json_digest
 from polyglance.storage.files import has_file, read_json, refuse_pipes
-from polyglance.vision.preprocess import CentreAndWhole, Preprocessing
+from polyglance.vision.networks.preprocess import CentreAndWhole, Preprocessing
 
 FILE, EMBEDDER, BACKBONE = "manifest.json", "embedder", "backbone.onnx"
 FORMAT = 1

@@ -15,14 +15,14 @@ from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarn
 from polyglance.numerics.similarity import scores
 from polyglance.recipes import check_recipe
 from polyglance.runtime.background import Background, read_background
-from polyglance.runtime.images import ImageSide
+from polyglance.runtime.encoding.images import ImageSide
+from polyglance.runtime.encoding.sentence import SentenceSide
+from polyglance.runtime.encoding.text import TextSide, tower_of
 from polyglance.runtime.manifest import EMBEDDER, FILE, Manifest, SentenceFiles, read_manifest
-from polyglance.runtime.sentence import SentenceSide
-from polyglance.runtime.text import TextSide, tower_of
 from polyglance.text.embedders import EncodedTexts, load_embedder
 from polyglance.text.reading import read_ids, warn_of_unknown
-from polyglance.vision.extract import check_images, load_features
-from polyglance.vision.features import Features
+from polyglance.vision.extraction.extract import check_images, load_features
+from polyglance.vision.extraction.features import Features
 
 
 class ExportedModel:

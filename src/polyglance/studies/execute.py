@@ -185,7 +185,7 @@ def _extract(todo: Sequence[Run], facts: Facts, options: Options) -> None:
     extracted = [name for name in names if not name.startswith(IMPORTED)]
     if not extracted:
         return
-    from polyglance.vision.extract import load_features
+    from polyglance.vision.extraction.extract import load_features
 
     for name in extracted:
         try:

@@ -14,7 +14,7 @@ from polyglance.storage.digest import content_digest, file_ends, json_digest
 from polyglance.storage.files import refuse_pipes
 from polyglance.studies.inputs import dictionary_kinds
 from polyglance.studies.revisions import FORMER_DEFAULTS, revisions
-from polyglance.vision.store import INDEX, META, VECTORS
+from polyglance.vision.extraction.store import INDEX, META, VECTORS
 
 RUN_FORMAT = 2
 """Raised when a change of the package makes old runs wrong, so that they are trained again."""

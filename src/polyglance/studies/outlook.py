@@ -150,7 +150,7 @@ def _place(section: Any) -> str:
 
 
 def _feature_meta(feature: str, facts: Facts) -> dict[str, Any] | None:
-    from polyglance.vision.store import META
+    from polyglance.vision.extraction.store import META
 
     root = facts.dataset.root
     path = None if root is None else root / "features" / feature.removeprefix(IMPORTED) / META
@@ -206,7 +206,7 @@ def _updates(recipe: Recipe, per_epoch: int) -> int:
 
 def _parameters(recipe: Recipe, facts: Facts) -> int | None:
     from polyglance.models.parameters import count_parameters
-    from polyglance.vision.backbones import backbones
+    from polyglance.vision.networks.backbones import backbones
 
     meta = _feature_meta(recipe.image.feature, facts)
     named = recipe.image.feature.partition("/")[0]

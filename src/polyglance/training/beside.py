@@ -14,8 +14,8 @@ from polyglance.recipes.schema import BesideRecipe, ImageSampling, Recipe
 from polyglance.storage.digest import json_digest
 from polyglance.text.embedders import EncodedTexts
 from polyglance.training.by_language import ByLanguage
-from polyglance.vision.features import Features
-from polyglance.vision.image_files import ImageFiles
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.image_files import ImageFiles
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from polyglance.training.beside import Beside, build_beside, open_beside
 from polyglance.training.classes import start_classes
 from polyglance.training.conditions import select_captions
 from polyglance.training.tuple_texts import TupleTexts, learn_languages, read_tuple_texts
-from polyglance.vision.extract import check_images, load_features
-from polyglance.vision.features import Features
-from polyglance.vision.image_files import ImageFiles, check_files
+from polyglance.vision.extraction.extract import check_images, load_features
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.image_files import ImageFiles, check_files
 from polyglance.vision.image_network import ImageNetwork
 
 STATISTICS_FROM = 20_000

@@ -12,8 +12,8 @@ from polyglance.models import Model
 from polyglance.models.model import read_features
 from polyglance.numerics.devices import CPU, pinned
 from polyglance.training.augment import Augmenter
-from polyglance.vision.features import Features
-from polyglance.vision.image_files import ImageFiles, ahead, glance
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.image_files import ImageFiles, ahead, glance
 from polyglance.vision.views import Views
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ def load_source(folder: Path) -> Model:
     """The model of a run, or one that was exported."""
     if not is_exported(folder):
         return Model.load(folder)
-    from polyglance.runtime.restore import restore
+    from polyglance.runtime.conversion.restore import restore
 
     return restore(folder)
 

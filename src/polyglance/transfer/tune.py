@@ -18,8 +18,8 @@ from polyglance.recipes.schema import (
     TransferRecipe,
 )
 from polyglance.recipes.schema.recipe import IN_PIECES
+from polyglance.runtime.conversion.restore import restored_recipe
 from polyglance.runtime.manifest import FILE, is_exported, read_manifest
-from polyglance.runtime.restore import restored_recipe
 from polyglance.storage.files import has_file
 from polyglance.transfer.source import copy_weights, source_folder
 

@@ -16,7 +16,7 @@ from polyglance.text.embedders import PieceEmbedder, TextBatch, load_embedder
 from polyglance.text.embedders.transformer_layer import FrozenTransformer
 from polyglance.training.augment import Augmenter
 from polyglance.training.data import TrainingData
-from polyglance.vision.extract import load_features
+from polyglance.vision.extraction.extract import load_features
 from tests.text.pieces import piece_model, piece_recipe
 from tests.text.tiny_bert import vocabulary, write_bert, write_tokenizer
 

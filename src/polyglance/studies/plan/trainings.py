@@ -11,7 +11,7 @@ from polyglance.studies.measured import make_trial, trial_key
 from polyglance.studies.overrides import LANGUAGE, Changes, read_changes, renewed, replaced
 from polyglance.studies.plan.runs import RUN, SOURCE, Facts, Plan, Run, X
 from polyglance.studies.schema import Profile, Row, Study, Training
-from polyglance.vision.store import META
+from polyglance.vision.extraction.store import META
 
 _OWN_FILES = (
     "text.embedder.vectors",

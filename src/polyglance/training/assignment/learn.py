@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from polyglance.core.progress import Bar
-from polyglance.models.similarity import l2
+from polyglance.models.networks.similarity import l2
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.recipes.schema import (
     LatentRare,

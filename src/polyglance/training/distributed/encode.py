@@ -14,8 +14,8 @@ from polyglance.models import Model
 from polyglance.numerics.sets import Embeddings, VectorSets
 from polyglance.text.embedders import EncodedTexts
 from polyglance.training.distributed.team import Team
-from polyglance.vision.features import Features
-from polyglance.vision.image_files import ImageFiles
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.image_files import ImageFiles
 
 TEXTS, IMAGES, SCORED = 256, 512, 64
 """What the model encodes at a time, and the images whose sets it scores at a time."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
-from polyglance.models.similarity import l2
+from polyglance.models.networks.similarity import l2
 from polyglance.numerics.precision import autocast
 from polyglance.objectives.objective import Objective
 from polyglance.recipes.schema import NamingRecipe
