@@ -16,7 +16,7 @@ import tracemalloc
 
 import numpy as np
 
-from polyglance.evaluation.ranks import Ranks, rank_both
+from polyglance.evaluation.ranking.ranks import Ranks, rank_both
 from polyglance.numerics.similarity import normalise
 
 SIZES = ((1000, 5), (5000, 5))

@@ -45,7 +45,7 @@ def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) 
     from polyglance.objectives import build_objective
     from polyglance.recipes import load_recipe, parse_overrides
     from polyglance.text.embedders import TextBatch
-    from polyglance.training.data import fresh_model, prepare
+    from polyglance.training.inputs.data import fresh_model, prepare
     from polyglance.training.samplers.batches import bucketed_batches
 
     chosen = load_recipe(recipe, parse_overrides(overrides))

@@ -8,7 +8,7 @@ from polyglance.cli import demo_train as demo
 from polyglance.data import CaptionedImage, load_dataset, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.gallery import gallery_of_dataset
-from polyglance.gallery.sheet import sheet_size
+from polyglance.gallery.sheets.sheet import sheet_size
 from polyglance.models import Model
 from polyglance.storage.files import read_json, write_json
 

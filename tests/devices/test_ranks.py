@@ -8,7 +8,7 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import rank_both
-from polyglance.evaluation.on_device import DotOnDevice, where_it_is
+from polyglance.evaluation.ranking.on_device import DotOnDevice, where_it_is
 from polyglance.numerics.similarity import dot, order
 from tests.devices.pretend import pretend_gpu
 

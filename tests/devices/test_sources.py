@@ -27,7 +27,7 @@ EXCEPTIONS: dict[str, str] = {
     "runtime/conversion/portable.py": "what is traced for ONNX is on the CPU",
     "studies/experiments/pooling_patterns.py": "the experiment is on the CPU",
     "training/assignment/scores.py": "noise comes from a generator of the CPU, for the same draws",
-    "training/augment.py": "what is drawn for a batch is prepared on the CPU and moved with it",
+    "training/inputs/augment.py": "what is drawn for a batch is made on the CPU and moved with it",
 }
 """File → why its tensors are on the CPU."""
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.ranks import rank_both
+from polyglance.evaluation.ranking.ranks import rank_both
 from polyglance.numerics.similarity import cosine, dot, normalise, order, scores
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from polyglance.data import CaptionedImage, Dataset
 from polyglance.evaluation import Outcome, Ranks, Report
-from polyglance.evaluation.report import LanguageResult
+from polyglance.evaluation.reports.report import LanguageResult
 from polyglance.storage.files import write_json
 from polyglance.studies.execute import Options
 from polyglance.studies.plan import Facts, Plan, Run

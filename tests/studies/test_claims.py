@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from polyglance.evaluation.bootstrap import Difference
+from polyglance.evaluation.ranking.bootstrap import Difference
 from polyglance.studies.claims import (
     FAILS,
     HOLDS,

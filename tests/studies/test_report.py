@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polyglance.evaluation import load_report
-from polyglance.evaluation.metrics import chance
+from polyglance.evaluation.ranking.metrics import chance
 from polyglance.studies import Study, make_plan
 from polyglance.studies.claims import FAILS, HOLDS, OPEN, PARTLY, UNTESTED, check_claims
 from polyglance.studies.execute import Options

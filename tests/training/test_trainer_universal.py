@@ -19,7 +19,7 @@ from polyglance.text.embedders import UniversalEmbedder
 from polyglance.text.embedders.universal.layer import UniversalWords
 from polyglance.training import Callback, Result
 from polyglance.training.assignment import assign_tokens
-from polyglance.training.data import TrainingData, fresh_model, prepare
+from polyglance.training.inputs.data import TrainingData, fresh_model, prepare
 from tests.conftest import TOY
 from tests.training import runs
 from tests.training.runs import same, stop_after

@@ -17,7 +17,7 @@ def compact_command(
     """Store words' vectors instead of what computes them: the model to deploy."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
-    from polyglance.evaluation.consistency_file import read_weights, write_weights
+    from polyglance.evaluation.translations.consistency_file import read_weights, write_weights
     from polyglance.models import Model
     from polyglance.models.compact import compact
     from polyglance.models.model import CONFIG, WEIGHTS

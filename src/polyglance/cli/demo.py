@@ -145,7 +145,7 @@ def _as_dict(result: "QueryResult") -> dict[str, Any]:
 def _write_sheet(
     path: Path, found: Sequence["QueryResult"], targets: Sequence[Path | None], pictures: int
 ) -> None:
-    from polyglance.gallery.sheet import SheetRow, unshown, write_sheet
+    from polyglance.gallery.sheets.sheet import SheetRow, unshown, write_sheet
 
     rows = [
         SheetRow(

@@ -14,7 +14,7 @@ from polyglance.errors import PolyglanceError, needed_by
 if TYPE_CHECKING:
     from polyglance.data import CaptionedImage, Dataset
     from polyglance.gallery import Gallery, Query
-    from polyglance.gallery.sheet import SheetRow
+    from polyglance.gallery.sheets.sheet import SheetRow
     from polyglance.models import Model
     from polyglance.recipes import Recipe
 
@@ -168,7 +168,7 @@ def _evaluate(
 
 def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> None:
     from polyglance.gallery import gallery_of_dataset
-    from polyglance.gallery.sheet import write_sheet
+    from polyglance.gallery.sheets.sheet import write_sheet
 
     gallery = gallery_of_dataset(model, part, cache)
     photo, queries = choose_queries(model, part, set(gallery.paths))
@@ -220,7 +220,7 @@ def find_rows(
 ) -> list["SheetRow"]:
     """A row of the sheet for each query; one that misses the right image says its rank."""
     from polyglance.gallery.exact import find
-    from polyglance.gallery.sheet import SheetRow
+    from polyglance.gallery.sheets.sheet import SheetRow
 
     rows = []
     for result in find(model, gallery, queries, len(gallery)):

@@ -14,7 +14,7 @@ from polyglance.errors import PolyglanceError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyglance.evaluation.tables import Rows
+    from polyglance.evaluation.reports.tables import Rows
 
 NONE = "none"
 """The consistency that overrules a recipe's."""
@@ -143,7 +143,7 @@ def evaluate_command(
         return
     from polyglance.evaluation.models import check_request, evaluate_models
     from polyglance.evaluation.options import EvaluateOptions
-    from polyglance.evaluation.translation import Translation
+    from polyglance.evaluation.translations.translation import Translation
 
     how: Any = consistency
     targets = _list(translate_to, "--translate-to")

@@ -123,7 +123,7 @@ def search_command(
         raise PolyglanceError("--null and --json - both write to stdout; leave out one")
     check_outputs([sheet, Path(json) if json not in (None, "-") else None])
     if sheet is not None:
-        from polyglance.gallery.sheet_file import sheet_format
+        from polyglance.gallery.sheets.file import sheet_format
 
         sheet_format(sheet)
     for file in font or []:

@@ -27,12 +27,12 @@ from polyglance.evaluation.encoder import (
     shape,
     similarity_of,
 )
-from polyglance.evaluation.metrics import Outcome, fold_slices, rank_folds
-from polyglance.evaluation.on_device import where_it_is
 from polyglance.evaluation.options import EvaluateOptions
-from polyglance.evaluation.report import LanguageResult, Report, summarise
-from polyglance.evaluation.same_text import merge_texts, rank_same_text
-from polyglance.evaluation.strict import strict_folds
+from polyglance.evaluation.ranking.metrics import Outcome, fold_slices, rank_folds
+from polyglance.evaluation.ranking.on_device import where_it_is
+from polyglance.evaluation.ranking.same_text import merge_texts, rank_same_text
+from polyglance.evaluation.ranking.strict import strict_folds
+from polyglance.evaluation.reports.report import LanguageResult, Report, summarise
 from polyglance.numerics.sets import Embeddings
 from polyglance.numerics.similarity import Score
 

@@ -109,7 +109,7 @@ class SearchResults:
         Returns:
             The queries that no font can show, which the sheet names by their script.
         """
-        from polyglance.gallery.sheet import SheetRow, unshown, write_sheet
+        from polyglance.gallery.sheets.sheet import SheetRow, unshown, write_sheet
 
         if not self.gallery.has_files:
             raise PolyglanceError(

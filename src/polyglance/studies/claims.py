@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from typing import Any
 
-from polyglance.evaluation.bootstrap import Difference
+from polyglance.evaluation.ranking.bootstrap import Difference
 from polyglance.studies.check import column_pairs, comparisons
 from polyglance.studies.plan import X
 from polyglance.studies.results import Cell, Results, compare_cells, joint_columns

@@ -162,7 +162,7 @@ def _feature_meta(feature: str, facts: Facts) -> dict[str, Any] | None:
 
 def _trained_on(recipe: Recipe, facts: Facts) -> "CaptionTable | None":
     """The captions of the training split that the recipe's conditions keep, if there are any."""
-    from polyglance.training.conditions import select_captions
+    from polyglance.training.inputs.conditions import select_captions
 
     part = facts.dataset.split(recipe.data.train_split)
     wanted = [*(recipe.data.languages or ()), *(recipe.data.complete or ())]
@@ -179,7 +179,7 @@ def _trained_on(recipe: Recipe, facts: Facts) -> "CaptionTable | None":
 def _updates_per_epoch(recipe: Recipe, table: "CaptionTable") -> int | None:
     """As the recipe's own sampler counts; it looks at languages and images alone."""
     from polyglance.numerics.ragged import Ragged
-    from polyglance.training.data import TrainingData
+    from polyglance.training.inputs.data import TrainingData
     from polyglance.training.samplers import samplers
 
     count = len(table.image)
@@ -199,7 +199,7 @@ def _updates_per_epoch(recipe: Recipe, table: "CaptionTable") -> int | None:
 
 
 def _updates(recipe: Recipe, per_epoch: int) -> int:
-    from polyglance.training.schedule import total_updates
+    from polyglance.training.optimization.schedule import total_updates
 
     return total_updates(recipe.training, per_epoch)
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from polyglance.evaluation import Outcome, load_report
-from polyglance.evaluation.bootstrap import HEADLINE, Difference, bootstrap
-from polyglance.evaluation.metrics import chance, fold_members
-from polyglance.evaluation.report import LanguageResult
+from polyglance.evaluation.ranking.bootstrap import HEADLINE, Difference, bootstrap
+from polyglance.evaluation.ranking.metrics import chance, fold_members
+from polyglance.evaluation.reports.report import LanguageResult
 from polyglance.studies.execute import Options
 from polyglance.studies.experiments import Measured
 from polyglance.studies.measured import measure_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyglance.evaluation.bootstrap import Difference, paired
+from polyglance.evaluation.ranking.bootstrap import Difference, paired
 
 ROUNDS = 2000
 SEED = 0

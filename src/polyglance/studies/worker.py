@@ -36,7 +36,7 @@ from polyglance.studies.store import CRASH, MISTAKE, Ended, RunFolder
 
 if TYPE_CHECKING:
     from polyglance.evaluation.encoder import Encoder
-    from polyglance.evaluation.translation import Translation
+    from polyglance.evaluation.translations.translation import Translation
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def _translation(view: View, task: Task) -> "Translation | None":
     """How a need's view asks the model: None is as it is."""
     if (how := view.translation) is None:
         return None
-    from polyglance.evaluation.translation import Translation
+    from polyglance.evaluation.translations.translation import Translation
 
     translator = how.translator.replace("$data", task.data)
     return Translation(translator, tuple(how.to) if how.to else None, how.consistency)

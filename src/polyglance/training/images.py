@@ -11,7 +11,7 @@ from torch.nn import functional
 from polyglance.models import Model
 from polyglance.models.model import read_features
 from polyglance.numerics.devices import CPU, pinned
-from polyglance.training.augment import Augmenter
+from polyglance.training.inputs.augment import Augmenter
 from polyglance.vision.extraction.features import Features
 from polyglance.vision.extraction.image_files import ImageFiles, ahead, glance
 from polyglance.vision.views import Views
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polyglance.training.steps.base import Step
 
 STREAM = 2000
-"""Behind the streams of training/augment.py."""
+"""Behind the streams of training/inputs/augment.py."""
 AHEAD = 2
 """Batches that are decoded while another is trained on."""
 

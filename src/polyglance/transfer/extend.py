@@ -12,7 +12,7 @@ from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.hold_out import hold_out
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import EvaluateOptions, evaluate
-from polyglance.evaluation.metrics import Metrics, chance
+from polyglance.evaluation.ranking.metrics import Metrics, chance
 from polyglance.models import Model
 from polyglance.numerics.devices import CPU, Device, choose_device
 from polyglance.recipes.schema import (

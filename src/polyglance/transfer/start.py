@@ -12,7 +12,7 @@ from polyglance.numerics.devices import AUTO, Device
 from polyglance.recipes.schema import Recipe
 from polyglance.text.embedders import TrainingTexts
 from polyglance.training import Callback, Result, train
-from polyglance.training.data import Start, StartModel, fresh_model
+from polyglance.training.inputs.data import Start, StartModel, fresh_model
 from polyglance.transfer.source import check_alike, freeze, load_source, source_folder
 from polyglance.transfer.translator import translate_model
 from polyglance.transfer.tune import tuned_model

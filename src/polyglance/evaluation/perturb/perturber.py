@@ -14,7 +14,7 @@ from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.evaluation.perturb.spelling import SPELLINGS
 from polyglance.evaluation.perturb.typos import typo
 from polyglance.evaluation.perturb.words import Change, change_words, spans, unspaced, words_of
-from polyglance.evaluation.report import Perturbed
+from polyglance.evaluation.reports.report import Perturbed
 from polyglance.storage.digest import json_digest
 from polyglance.storage.files import refuse_pipe
 from polyglance.text.lexicon import Lexicon, Synsets, lexicon_digest, lexicon_files, lexicon_path

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.data.dataset import Dataset, dataset_fingerprint
-from polyglance.evaluation.report import HUMAN_KINDS
+from polyglance.evaluation.reports.report import HUMAN_KINDS
 from polyglance.recipes import Recipe
 from polyglance.studies.digests import Digests
 from polyglance.studies.fingerprint import group_key

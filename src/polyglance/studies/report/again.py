@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.bootstrap import Difference
+from polyglance.evaluation.ranking.bootstrap import Difference
 from polyglance.storage.files import read_json
 from polyglance.studies.claims import Evidence, Verdict, joint_verdict, paper_gap, verdict_of
 from polyglance.studies.machine import DIRTY

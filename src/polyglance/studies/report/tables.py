@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from polyglance.evaluation.bootstrap import Difference
-from polyglance.evaluation.tables import STARS
+from polyglance.evaluation.ranking.bootstrap import Difference
+from polyglance.evaluation.reports.tables import STARS
 from polyglance.studies.measured import measure_of
 from polyglance.studies.plan import Line
 from polyglance.studies.report.origin import Origin, with_machines

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from polyglance.core.registry import Registry
 from polyglance.models import Model
-from polyglance.training.data import TrainingData
 from polyglance.training.distributed import ALONE, Share, Team
+from polyglance.training.inputs.data import TrainingData
 
 
 class StepOutcome(NamedTuple):
