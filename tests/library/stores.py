@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from polyglance.library.store import Store
 from polyglance.library.stores.memory import MemoryStore
+from polyglance.library.stores.protocol import Store
 from tests.library.rows import DIM, MODEL
 
 SERVER = os.environ.get("POLYGLANCE_TEST_MILVUS")

@@ -11,7 +11,7 @@ import yaml
 from polyglance.core import documents
 from polyglance.recipes import load_recipe
 from polyglance.recipes.load import PACKAGE
-from polyglance.studies.load import PACKAGE as STUDIES
+from polyglance.studies.format.load import PACKAGE as STUDIES
 
 START = "name: a\npaper: b\nsummary: c\n"
 

@@ -13,7 +13,7 @@ from polyglance.recipes.merge import merge
 from polyglance.recipes.schema import Recipe
 from polyglance.recipes.since_0_1_0 import BEFORE
 from polyglance.recipes.v0_1_0 import MOVES, is_old, upgrade
-from polyglance.studies.v0_1_0 import _defaults
+from polyglance.studies.keys.v0_1_0 import _defaults
 
 HERE = Path(__file__).parents[1] / "v0_1_0"
 MODELS = sorted(path.parent.name for path in HERE.glob("models/*/model.json"))

@@ -25,10 +25,10 @@ from polyglance.storage.digest import (
     sampled_digest,
     short_digest,
 )
-from polyglance.studies.fingerprint import run_key
-from polyglance.studies.measured import make_trial, trial_key
-from polyglance.studies.needs import Need
-from polyglance.studies.store import RunFolder
+from polyglance.studies.format.measured import make_trial, trial_key
+from polyglance.studies.format.needs import Need
+from polyglance.studies.keys.fingerprint import run_key
+from polyglance.studies.running.store import RunFolder
 from polyglance.text.vectors import trained
 from polyglance.training.assignment import NumberedWords, assign
 from polyglance.translation import make_translator

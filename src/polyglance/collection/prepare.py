@@ -12,7 +12,7 @@ import numpy as np
 from polyglance.collection.items import Item
 from polyglance.data.images import content_key
 from polyglance.errors import ImageProblem
-from polyglance.library.reading import Preparing, read_pictures
+from polyglance.library.media.reading import Preparing, read_pictures
 from polyglance.library.record import Record, make_id
 from polyglance.storage.folders import is_remote
 

@@ -12,9 +12,9 @@ import numpy as np
 from polyglance.collection.items import Item, read_items
 from polyglance.collection.plan import NUMBERS, PARTS, Damaged, Part
 from polyglance.collection.prepare import Prepared, ahead, prepare, threads_for
-from polyglance.library.embedding import BATCH, Encoder
+from polyglance.library.media.embedding import BATCH, Encoder
 from polyglance.library.shards import SHARDS, THUMBNAIL, Mark, Shard, write_shard
-from polyglance.library.store import checked_vectors
+from polyglance.library.stores.protocol import checked_vectors
 from polyglance.storage.folders import Folder
 
 PROBLEMS = "problems"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.library.embedding import check_encoder
 from polyglance.library.filters import EVERYTHING, Filter
+from polyglance.library.media.embedding import check_encoder
+from polyglance.library.media.thumbnails import Thumbnails
 from polyglance.library.record import Record
 from polyglance.library.settings import (
     Settings,
@@ -19,9 +20,8 @@ from polyglance.library.settings import (
     read_settings,
     write_settings,
 )
-from polyglance.library.store import Found, Store, check_model
 from polyglance.library.stores.named import create_store, full_address, open_store, store_name
-from polyglance.library.thumbnails import Thumbnails
+from polyglance.library.stores.protocol import Found, Store, check_model
 
 if TYPE_CHECKING:
     from polyglance.data.given import GivenImage

@@ -11,9 +11,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
 
 from polyglance.core.version import __version__
-from polyglance.serve.collection import Collection
+from polyglance.serve.access.guard import Access, Guard
 from polyglance.serve.errors import add_errors
-from polyglance.serve.guard import Access, Guard
+from polyglance.serve.images.collection import Collection
 from polyglance.serve.routes.embeddings import add_embeddings
 from polyglance.serve.routes.help import add_help
 from polyglance.serve.routes.images import add_images

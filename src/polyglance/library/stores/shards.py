@@ -11,9 +11,12 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError, needed_by
 from polyglance.library.filters import EVERYTHING, Filter
+from polyglance.library.media.thumbnails import Thumbnails
 from polyglance.library.record import Record
 from polyglance.library.shards import Shard, read_mark, shard_names
-from polyglance.library.store import (
+from polyglance.library.stores.lance import EXACT_BELOW, LanceStore
+from polyglance.library.stores.loaded import Loaded
+from polyglance.library.stores.protocol import (
     Columns,
     Found,
     Known,
@@ -21,9 +24,6 @@ from polyglance.library.store import (
     check_model,
     checked_vectors,
 )
-from polyglance.library.stores.lance import EXACT_BELOW, LanceStore
-from polyglance.library.stores.loaded import Loaded
-from polyglance.library.thumbnails import Thumbnails
 from polyglance.storage.files import has_file, read_json, write_json
 from polyglance.storage.folders import Folder
 

@@ -4,7 +4,7 @@ from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse
 
 from polyglance.core.version import __version__
-from polyglance.serve.metrics import TYPE
+from polyglance.serve.access.metrics import TYPE
 from polyglance.serve.service import Service
 from polyglance.serve.shapes import Health, Readiness
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyglance.storage.files import atomic, write_json
-from polyglance.studies.claims import (
+from polyglance.studies.findings.claims import (
     FAILS,
     HOLDS,
     OPEN,

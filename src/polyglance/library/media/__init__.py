@@ -1,0 +1,1 @@
+"""Files become pictures: which ones, what they say, how they look."""
