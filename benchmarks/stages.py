@@ -41,7 +41,7 @@ def compare_gru(batch: int, steps: int, hidden: int, rounds: int) -> None:
 def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) -> None:
     """Shares of an update's time, and captions per second."""
     from polyglance.data import load_dataset
-    from polyglance.models.model import to_tensors
+    from polyglance.models.tensors import to_tensors
     from polyglance.objectives import build_objective
     from polyglance.recipes import load_recipe, parse_overrides
     from polyglance.text.embedders import TextBatch

@@ -20,7 +20,7 @@ def compact_command(
     from polyglance.evaluation.translations.consistency_file import read_weights, write_weights
     from polyglance.models import Model
     from polyglance.models.compact import compact
-    from polyglance.models.model import CONFIG, WEIGHTS
+    from polyglance.models.folder import CONFIG, WEIGHTS
     from polyglance.storage.files import read_json
 
     model = Model.load(run)

@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 
 from polyglance.data.dataset import Dataset, caption_file, dataset_fingerprint
 from polyglance.errors import PolyglanceError
-from polyglance.models.model import CONFIG
+from polyglance.models.folder import CONFIG
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.storage.digest import content_digest, file_digest
 from polyglance.storage.files import atomic, has_file, read_json

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from polyglance.models import Model
-from polyglance.models.model import read_features
+from polyglance.models.tensors import read_features
 from polyglance.numerics.devices import CPU, pinned
 from polyglance.training.inputs.augment import Augmenter
 from polyglance.vision.extraction.features import Features

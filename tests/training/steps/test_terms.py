@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from polyglance.data import load_dataset
-from polyglance.models.model import to_tensors
+from polyglance.models.tensors import to_tensors
 from polyglance.objectives import max_of_hinges, sum_of_hinges
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text.embedders import TextBatch

@@ -14,7 +14,7 @@ BATCH = 8
 
 
 class ImageEncoder(Protocol):
-    """The image side of a model, as `runtime.images.ImageSide`."""
+    """The image side of a model, as `runtime.encoding.images.ImageSide`."""
 
     @property
     def preprocessing(self) -> Preparing:

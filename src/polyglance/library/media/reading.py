@@ -23,7 +23,7 @@ THREADS, AHEAD = 2, 16
 
 
 class Preparing(Protocol):
-    """How a model wants its input, as `vision.preprocess.Preprocessing`."""
+    """How a model wants its input, as `vision.networks.preprocess.Preprocessing`."""
 
     @property
     def short_side(self) -> int:
