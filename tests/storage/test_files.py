@@ -8,8 +8,8 @@ import pytest
 from polyglance.data.convert.butd import _tsv_items
 from polyglance.data.convert.common import lines
 from polyglance.errors import PolyglanceError
+from polyglance.storage import files
 from polyglance.storage.files import atomic, read_json, read_jsonl, read_lines
-from polyglance.storage.folders import files
 from polyglance.text.vectors.read import read_vectors
 
 GOOD = '{"a": 1}\n'

@@ -51,7 +51,7 @@ class SentenceFiles(_Part):
 
 
 class Preparation(_Part):
-    """How the pictures of the backbone are prepared, as `vision.networks.preprocess.Preprocessing`."""
+    """How the backbone's pictures are prepared, as `vision.networks.preprocess.Preprocessing`."""
 
     size: int = Field(gt=0)
     crop: float = Field(gt=0, le=1)

@@ -10,7 +10,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.stores.protocol import Store
 from tests.library.rows import DIM, MODEL, record, records, unit, vectors
-from tests.library.stores import DURABLE, Kind, kinds
+from tests.library.stores.kinds import DURABLE, Kind, kinds
 
 all_kinds = pytest.mark.parametrize("kind", kinds())
 durable = pytest.mark.parametrize("kind", kinds(DURABLE))

@@ -12,7 +12,7 @@ import pytest
 from polyglance.library import sync
 from tests.library.fakes import library_of, picture, save
 from tests.library.rows import record, unit, vectors
-from tests.library.stores import DURABLE, SERVER, SHARED, Kind, kinds
+from tests.library.stores.kinds import DURABLE, SERVER, SHARED, Kind, kinds
 
 ROOT = Path(__file__).parents[3]
 BATCH = 50
@@ -20,7 +20,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from tests.library.rows import MODEL, record, records, vectors
-from tests.library.stores import KINDS
+from tests.library.stores.kinds import KINDS
 
 name, folder, first, last = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 store = KINDS[name].open(folder)

@@ -1,1 +1,1 @@
-"""Contact sheets: what a search found, as a picture."""
+"""Contact sheets: what a search found, drawn."""

@@ -1,1 +1,1 @@
-"""Files become pictures: which ones, what they say, how they look."""
+"""From files to images: which ones, what they say, how they look."""

@@ -1,1 +1,1 @@
-"""Texts and pictures of requests become embeddings."""
+"""Texts and images of requests become embeddings."""

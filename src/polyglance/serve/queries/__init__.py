@@ -1,1 +1,1 @@
-"""What a request asks: parameters, filters, texts, pictures and pages."""
+"""What a request asks: parameters, filters, texts, uploads and pages."""
