@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.images import list_images, read_image
+from polyglance.data.images.read import list_images, read_image
 from polyglance.storage.files import cache_dir
 from polyglance.vision.extraction.extract import extract
 from polyglance.vision.networks.backbones import DEFAULT, INT8, backbones

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data import load_dataset
-from polyglance.data.images import reading
+from polyglance.data.images.read import reading
 from polyglance.storage.files import cache_dir
 from polyglance.vision.networks.backbones import backbones
 from polyglance.vision.networks.int8 import quantised_tensors

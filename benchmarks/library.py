@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.images import content_key
+from polyglance.data.images.read import content_key
 from polyglance.library import Filter, Library, sync
 from polyglance.library.record import Record, Stamp, make_id
 from polyglance.library.stores.lance import LanceStore

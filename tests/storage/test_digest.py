@@ -10,7 +10,7 @@ from polyglance.data import CaptionedImage, Dataset, load_folder, save_folder
 from polyglance.data.convert.clips import hold_out
 from polyglance.data.convert.table import _inside
 from polyglance.data.dataset import dataset_fingerprint
-from polyglance.data.images import content_key
+from polyglance.data.images.read import content_key
 from polyglance.data.info import find_duplicates
 from polyglance.data.table import _unit_hash, hash_splits
 from polyglance.evaluation.perturb import Perturbation, perturbation_tag

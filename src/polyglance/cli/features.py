@@ -66,7 +66,7 @@ def _files(
     """The files a dataset names, or the images below a plain folder; `closed` gets its folders
     that cannot be read."""
     from polyglance.data import load_dataset
-    from polyglance.data.images import list_images
+    from polyglance.data.images.read import list_images
     from polyglance.data.load import named_place
     from polyglance.vision.extraction.extract import check_images
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from polyglance.collection.items import Item
-from polyglance.data.images import content_key
+from polyglance.data.images.read import content_key
 from polyglance.errors import ImageProblem
 from polyglance.library.media.reading import Preparing, read_pictures
 from polyglance.library.record import Record, make_id

@@ -129,7 +129,7 @@ def find_unreadable(
 
 
 def _decode_error(path: Path) -> str:
-    from polyglance.data.images import decoded
+    from polyglance.data.images.read import decoded
 
     try:
         # Scaled JPEG decoding still reads the stream to its end, at a fraction of the cost.

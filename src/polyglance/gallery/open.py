@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.images import list_images
+from polyglance.data.images.read import list_images
 from polyglance.data.load import load_dataset, named_place
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.gallery import Gallery

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from polyglance.core.languages import language_name
 from polyglance.core.registry import nearest
-from polyglance.data.given import GivenImage, listed
-from polyglance.data.images import EXTENSIONS
+from polyglance.data.images.given import GivenImage, listed
+from polyglance.data.images.read import EXTENSIONS
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.hit import path_text
 

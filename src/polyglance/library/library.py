@@ -24,7 +24,7 @@ from polyglance.library.stores.named import create_store, full_address, open_sto
 from polyglance.library.stores.protocol import Found, Store, check_model
 
 if TYPE_CHECKING:
-    from polyglance.data.given import GivenImage
+    from polyglance.data.images.given import GivenImage
 
 THUMBNAILS = "thumbnails.sqlite"
 

@@ -11,7 +11,7 @@ import torch
 from polyglance.core.progress import Bar
 from polyglance.core.trust import trusting
 from polyglance.data.dataset import Dataset
-from polyglance.data.given import GivenImage, as_files
+from polyglance.data.images.given import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
 from polyglance.models.folder import (
     CONFIG,

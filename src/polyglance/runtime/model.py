@@ -10,7 +10,7 @@ import numpy as np
 
 from polyglance.core.progress import Bar
 from polyglance.data.dataset import Dataset
-from polyglance.data.given import GivenImage, as_files
+from polyglance.data.images.given import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
 from polyglance.numerics.similarity import scores
 from polyglance.recipes import check_recipe

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from polyglance.data.images import reading
+from polyglance.data.images.read import reading
 from polyglance.serve.encoding.decoding import WAITING, Decoder
 from polyglance.serve.problems import Problem
 from polyglance.vision.networks.preprocess import Preprocessing

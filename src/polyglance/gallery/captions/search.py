@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.images import list_images
+from polyglance.data.images.read import list_images
 from polyglance.data.load import named_place
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery.captions.hit import CaptionHit, ImageResult

@@ -13,7 +13,7 @@ import numpy as np
 import PIL
 
 from polyglance.core.progress import Bar
-from polyglance.data.images import content_key, list_images
+from polyglance.data.images.read import content_key, list_images
 from polyglance.errors import ImageProblem, IndexWarning, PolyglanceError
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.index.lock import alone

@@ -7,7 +7,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont, ImageOps, features
 
 from polyglance.core.languages import language_name
-from polyglance.data.images import read_image
+from polyglance.data.images.read import read_image
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.gallery.fonts import font_for, script_name, spelt_out
 from polyglance.gallery.fonts.choose import needs_shaping

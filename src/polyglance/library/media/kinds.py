@@ -7,7 +7,7 @@ from typing import NamedTuple
 import PIL
 from PIL import Image
 
-from polyglance.data.images import EXTENSIONS
+from polyglance.data.images.read import EXTENSIONS
 
 _RAW = "3fr arw cr2 cr3 dng erf kdc mef mos mrw nef nrw orf pef raf raw rw2 sr2 srw x3f"
 _VIDEOS = "avi m4v mkv mov mp4 mpeg mpg mts ogv webm wmv"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from polyglance.data.images import MAX_PIXELS
+from polyglance.data.images.read import MAX_PIXELS
 from polyglance.errors import ImageProblem
 from polyglance.library.media.kinds import Frame
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from PIL import Image
 
-from polyglance.data.images import open_image, reading
+from polyglance.data.images.read import open_image, reading
 from polyglance.errors import ImageProblem
 from polyglance.library.media.exif import Facts, read_facts
 from polyglance.library.media.kinds import Frame, kind_of

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from polyglance.data.images import MAX_PIXELS
+from polyglance.data.images.read import MAX_PIXELS
 from polyglance.errors import ImageProblem
 from polyglance.library.media.kinds import Frame
 

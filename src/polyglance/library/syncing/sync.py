@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from polyglance.core.progress import Bar
-from polyglance.data.images import content_key
+from polyglance.data.images.read import content_key
 from polyglance.errors import ImageProblem
 from polyglance.library.library import Library
 from polyglance.library.locks import writing

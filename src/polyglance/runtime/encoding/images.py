@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.images import reading
+from polyglance.data.images.read import reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.runtime.encoding.graph import Graph
 from polyglance.runtime.manifest import BACKBONE, Manifest

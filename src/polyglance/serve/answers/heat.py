@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from polyglance.data.images import reading
+from polyglance.data.images.read import reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.evaluation.encoder import encode_quietly
 from polyglance.gallery import check_query

@@ -8,7 +8,7 @@ from pathlib import Path
 from PIL import Image
 from pydantic import BaseModel, Field
 
-from polyglance.data.images import reading
+from polyglance.data.images.read import reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.serve.answers import searching
 from polyglance.serve.answers.searching import Asked

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.core.apart import Apart
-from polyglance.data.given import as_files
-from polyglance.data.images import open_image, reading
+from polyglance.data.images.given import as_files
+from polyglance.data.images.read import open_image, reading
 from polyglance.errors import ImageProblem
 from polyglance.serve.problems import Problem
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from polyglance.data.images import open_image, reading
+from polyglance.data.images.read import open_image, reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.gallery import Gallery, open_gallery
 from polyglance.gallery.library import library_model

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from polyglance.data.images import open_image
+from polyglance.data.images.read import open_image
 from polyglance.errors import PolyglanceError
 from polyglance.library import Library
 from polyglance.library.media.exif import Facts, read_facts

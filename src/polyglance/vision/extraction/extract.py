@@ -12,7 +12,7 @@ import numpy as np
 from polyglance.core.progress import Bar
 from polyglance.core.registry import nearest
 from polyglance.data.dataset import Dataset
-from polyglance.data.images import content_key, reading
+from polyglance.data.images.read import content_key, reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.numerics.devices import AUTO, CPU, Device, choose_device
 from polyglance.storage.files import cache_dir

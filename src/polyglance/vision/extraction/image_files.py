@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from polyglance.core.progress import Bar
-from polyglance.data.images import content_key, reading
+from polyglance.data.images.read import content_key, reading
 from polyglance.errors import ImageProblem
 from polyglance.recipes.schema import BackboneRecipe
 from polyglance.vision.extraction.store import Form

@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 from PIL import Image, JpegImagePlugin, UnidentifiedImageError
 
-from polyglance.data.decoding import decoding_bytes, memory
-from polyglance.data.rgb import convert_to_rgb, turn_upright
+from polyglance.data.images.decoding import decoding_bytes, memory
+from polyglance.data.images.rgb import convert_to_rgb, turn_upright
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.storage.digest import file_chunks, short_digest
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from polyglance.data import images
-from polyglance.data.images import content_key, list_images, read_image
+from polyglance.data.images import read as images
+from polyglance.data.images.read import content_key, list_images, read_image
 from polyglance.errors import ImageProblem, PolyglanceError
 
 RNG = np.random.default_rng(0)
@@ -207,7 +207,7 @@ def test_postscript_is_refused_without_ghostscript(tmp_path, binary):
         import sys
         from pathlib import Path
         from polyglance.data.info import find_unreadable
-        from polyglance.data.images import read_image
+        from polyglance.data.images.read import read_image
         from polyglance.errors import ImageProblem
         path = Path(sys.argv[1])
         try:

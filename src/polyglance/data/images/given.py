@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from polyglance.data.rgb import to_rgb
+from polyglance.data.images.rgb import to_rgb
 from polyglance.errors import PolyglanceError
 
 GivenImage = str | os.PathLike[str] | bytes | bytearray | memoryview | Image.Image | np.ndarray

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from polyglance.data import decoding, images, rgb
-from polyglance.data.decoding import Budget, decoding_bytes
-from polyglance.data.images import read_image, reading
+from polyglance.data.images import decoding, rgb
+from polyglance.data.images import read as images
+from polyglance.data.images.decoding import Budget, decoding_bytes
+from polyglance.data.images.read import read_image, reading
 from polyglance.data.info import find_unreadable
 from polyglance.errors import ImageProblem
 from tests.hostile.pictures import sixteen_bit_png
@@ -21,7 +22,7 @@ PEAK = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from polyglance.data.images import reading
+from polyglance.data.images.read import reading
 from polyglance.core.memory import forget_peak, peak_memory
 def read(path):
     with reading(Path(path)) as image:
