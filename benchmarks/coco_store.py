@@ -22,11 +22,11 @@ import numpy as np
 from polyglance.data import CaptionedImage, load_dataset, save_folder
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training import Callback, Trainer, train
-from polyglance.training.data import fresh_model, prepare
+from polyglance.training.inputs.data import fresh_model, prepare
 from polyglance.training.samplers import samplers
 from polyglance.training.steps import StepOutcome
-from polyglance.vision.features import Features
-from polyglance.vision.store import META, FeatureStore
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.store import META, FeatureStore
 
 IMAGES, REGIONS, DIM, VALIDATION = 113_287, 36, 2048, 100
 NAME = "regions"

@@ -32,8 +32,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation.encoder import encode_quietly
 from polyglance.evaluation.perturb.lexical import translations
 from polyglance.evaluation.perturb.words import words_of
-from polyglance.files import read_jsonl
 from polyglance.runtime import open_model
+from polyglance.storage.files import read_jsonl
 from polyglance.text.lexicon import Lexicon
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

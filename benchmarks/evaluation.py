@@ -16,8 +16,8 @@ import tracemalloc
 
 import numpy as np
 
-from polyglance.evaluation.ranks import Ranks, rank_both
-from polyglance.similarity import normalise
+from polyglance.evaluation.ranking.ranks import Ranks, rank_both
+from polyglance.numerics.similarity import normalise
 
 SIZES = ((1000, 5), (5000, 5))
 DIMENSION = 1024

@@ -15,7 +15,7 @@ from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.models import Model
 from polyglance.runtime import ExportedModel, export_model, load
-from polyglance.vision.extract import load_features
+from polyglance.vision.extraction.extract import load_features
 from tests.v0_1_0.test_golden import HERE, MODELS, TEXTS, data_of
 
 

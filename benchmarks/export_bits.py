@@ -15,8 +15,8 @@ import numpy as np
 
 from polyglance.data import Dataset, load_dataset
 from polyglance.data.dataset import CaptionTable
-from polyglance.evaluation.metrics import metrics
-from polyglance.evaluation.ranks import rank_both
+from polyglance.evaluation.ranking.metrics import metrics
+from polyglance.evaluation.ranking.ranks import rank_both
 from polyglance.models import Model
 from polyglance.runtime import export_model, load
 

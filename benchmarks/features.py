@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.images import list_images, read_image
-from polyglance.files import cache_dir
-from polyglance.vision.backbones import DEFAULT, INT8, backbones
-from polyglance.vision.extract import extract
-from polyglance.vision.lite import LiteBackbone
-from polyglance.vision.preprocess import to_pixels
+from polyglance.data.images.read import list_images, read_image
+from polyglance.storage.files import cache_dir
+from polyglance.vision.extraction.extract import extract
+from polyglance.vision.networks.backbones import DEFAULT, INT8, backbones
+from polyglance.vision.networks.lite import LiteBackbone
+from polyglance.vision.networks.preprocess import to_pixels
 
 Times = tuple[float, float]
 """Wall-clock and processor seconds."""

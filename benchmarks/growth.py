@@ -62,7 +62,7 @@ def _training(
 
     from polyglance.recipes import load_recipe
     from polyglance.text.tokenizers.base import _tokens
-    from polyglance.training.data import fresh_model, prepare
+    from polyglance.training.inputs.data import fresh_model, prepare
 
     torch.set_num_threads(1)
     sizes = {"text.encoder.hidden": HIDDEN, "joint.dim": HIDDEN, "loss.warmup_epochs": 0}
@@ -94,7 +94,7 @@ def _with_table(count: int, recipe: Any, texts: Any, dim: int) -> Any:
     from polyglance.models import Model
     from polyglance.text.embedders.table import TableEmbedder
     from polyglance.text.embedders.vocabulary import Vocabulary
-    from polyglance.training.data import Start
+    from polyglance.training.inputs.data import Start
 
     known = dict.fromkeys(word for words in texts.words for word in words)
     others = (f"other{number}" for number in range(count - len(known)))
@@ -121,9 +121,9 @@ def gallery(count: int) -> Measured:
     """Ranks of images with five captions each in both directions, and one query."""
     from evaluation import peak_bytes, vectors
 
-    from polyglance.evaluation.ranks import rank_both
+    from polyglance.evaluation.ranking.ranks import rank_both
     from polyglance.gallery.exact import best_first
-    from polyglance.similarity import dot
+    from polyglance.numerics.similarity import dot
 
     images, texts, owner = vectors(count, 5)
     stage = Stage()

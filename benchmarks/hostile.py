@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from polyglance.data import load_dataset
-from polyglance.data.images import read_image
+from polyglance.data.images.read import read_image
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes import load_recipe

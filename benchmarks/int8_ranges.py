@@ -1,6 +1,6 @@
 """The ranges of activations that `efficientnet-liteN-int8` computes with, as JSON.
 
-    python benchmarks/int8_ranges.py DATA > src/polyglance/vision/int8_ranges.json
+    python benchmarks/int8_ranges.py DATA > src/polyglance/vision/networks/int8_ranges.json
 
 They are the least and the largest values over some training images, to three digits; what lies
 beyond is clipped.
@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data import load_dataset
-from polyglance.data.images import reading
-from polyglance.files import cache_dir
-from polyglance.vision.backbones import backbones
-from polyglance.vision.int8 import quantised_tensors
-from polyglance.vision.lite import LiteBackbone
+from polyglance.data.images.read import reading
+from polyglance.storage.files import cache_dir
+from polyglance.vision.networks.backbones import backbones
+from polyglance.vision.networks.int8 import quantised_tensors
+from polyglance.vision.networks.lite import LiteBackbone
 
 IMAGES = 64
 NETWORKS = ("efficientnet-lite0", "efficientnet-lite1", "efficientnet-lite2")

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.images import content_key
+from polyglance.data.images.read import content_key
 from polyglance.library import Filter, Library, sync
 from polyglance.library.record import Record, Stamp, make_id
-from polyglance.library.scan import scan
 from polyglance.library.stores.lance import LanceStore
+from polyglance.library.syncing.scan import scan
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d494844520000000100000001080200000090"

@@ -18,8 +18,8 @@ import torch
 from timing import median_seconds
 
 from polyglance.data import load_dataset
+from polyglance.numerics.recurrent import PackedGRU
 from polyglance.recipes import load_recipe
-from polyglance.recurrent import PackedGRU
 from polyglance.text.embedders import CharacterEmbedder, Embedder, TableEmbedder, TextBatch
 from polyglance.text.embedders.characters.alphabet import Alphabet
 from polyglance.text.embedders.characters.forms import FormTable, forms_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import CaptionedImage, Dataset
-from polyglance.vision.store import FeatureStore
+from polyglance.vision.extraction.store import FeatureStore
 
 LETTERS = np.array(list("etaoinsrhldcumfpgwybvk"))
 FEATURE = "imported/made-up"

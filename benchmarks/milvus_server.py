@@ -96,7 +96,7 @@ def suite(only: str) -> int:
     """tests/library on the server; pytest's exit code."""
     wanted = "(milvus and not lite)" + (f" and ({only})" if only else "")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", wanted]
-    files = ["tests/library/test_conformance.py", "tests/library/test_kills.py"]
+    files = ["tests/library/stores/test_conformance.py", "tests/library/syncing/test_kills.py"]
     environment = {**os.environ, "POLYGLANCE_TEST_MILVUS": f"milvus://127.0.0.1:{PORT}"}
     return subprocess.run([*command, *files], cwd=ROOT, env=environment, check=False).returncode
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.files import read_jsonl
+from polyglance.storage.files import read_jsonl
 from polyglance.text.embedders.vocabulary import SPECIALS, Vocabulary, jaccard
 from polyglance.text.tokenizers import tokenize_many
 

@@ -55,8 +55,10 @@ class Room:
 ROOMS = {
     "objectives": Room("objectives/*.py", ("tests/objectives",)),
     "pooling": Room("pooling/*.py", ("tests/pooling",)),
-    "metrics": Room("evaluation/metrics.py", ("tests/evaluation/test_metrics.py",)),
-    "schedule": Room("training/schedule.py", ("tests/training/test_schedule.py",)),
+    "metrics": Room("evaluation/ranking/metrics.py", ("tests/evaluation/ranking/test_metrics.py",)),
+    "schedule": Room(
+        "training/optimization/schedule.py", ("tests/training/optimization/test_schedule.py",)
+    ),
 }
 
 

@@ -46,8 +46,8 @@ def serve(pictures: int, folder: str, pipe: Connection) -> None:
     from polyglance.gallery import Gallery
     from polyglance.runtime import open_model
     from polyglance.serve import Collection
-    from polyglance.serve.facts import FactTable
-    from polyglance.serve.guard import Access
+    from polyglance.serve.access.guard import Access
+    from polyglance.serve.images.facts import FactTable
     from polyglance.serve.run import run
     from polyglance.serve.service import Service
 

@@ -19,10 +19,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.languages import language_name
 from polyglance.data import Dataset, load_dataset
 from polyglance.evaluation import evaluate
 from polyglance.evaluation.encoder import encode_quietly
-from polyglance.languages import language_name
 from polyglance.runtime import open_model
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

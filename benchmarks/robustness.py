@@ -29,7 +29,7 @@ from polyglance.evaluation import evaluate
 from polyglance.evaluation.perturb import make_perturber
 from polyglance.evaluation.perturb.known import KnownWords
 from polyglance.evaluation.perturb.words import spans
-from polyglance.evaluation.report import Perturbed
+from polyglance.evaluation.reports.report import Perturbed
 from polyglance.runtime import open_model
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from polyglance.core.memory import peak_memory
 from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.record import Record, Stamp
 from polyglance.library.stores.lance import LanceStore
-from polyglance.memory import peak_memory
 
 MODEL, ROWS, QUERIES = "ab" * 32, 20_000, 50
 FILTERS = {

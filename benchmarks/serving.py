@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.library import embeddings, row, write_files
 from polyglance.library import Library
-from polyglance.library.scan import scan
+from polyglance.library.syncing.scan import scan
 from tests.hostile.pictures import NOISE
 
 THINGS = ("dog", "beach", "car", "house", "child", "horse", "boat", "mountain", "street", "cat")

@@ -18,10 +18,10 @@ from timing import median_seconds, show
 from torch import Tensor
 
 from polyglance.data import load_dataset
-from polyglance.models.similarity import l2
+from polyglance.models.networks.similarity import l2
+from polyglance.numerics.ragged import Ragged
 from polyglance.objectives.neighbourhood import across_languages
 from polyglance.objectives.triplets import violations
-from polyglance.ragged import Ragged
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.text.tokenizers import tokenize_many
 from polyglance.training.assignment import LayerScores, NumberedWords

@@ -12,7 +12,7 @@ import torch
 from timing import median_seconds
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from polyglance.recurrent import PackedGRU
+from polyglance.numerics.recurrent import PackedGRU
 
 
 def compare_gru(batch: int, steps: int, hidden: int, rounds: int) -> None:
@@ -41,11 +41,11 @@ def compare_gru(batch: int, steps: int, hidden: int, rounds: int) -> None:
 def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) -> None:
     """Shares of an update's time, and captions per second."""
     from polyglance.data import load_dataset
-    from polyglance.models.model import to_tensors
+    from polyglance.models.tensors import to_tensors
     from polyglance.objectives import build_objective
     from polyglance.recipes import load_recipe, parse_overrides
     from polyglance.text.embedders import TextBatch
-    from polyglance.training.data import fresh_model, prepare
+    from polyglance.training.inputs.data import fresh_model, prepare
     from polyglance.training.samplers.batches import bucketed_batches
 
     chosen = load_recipe(recipe, parse_overrides(overrides))

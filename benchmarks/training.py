@@ -27,11 +27,11 @@ from made_up import FEATURE, make_dataset
 from timing import median_seconds
 from torch.utils.flop_counter import FlopCounterMode, register_flop_formula
 
-from polyglance.devices import move
+from polyglance.numerics.devices import move
 from polyglance.recipes import load_recipe
 from polyglance.text.embedders.characters.embedder import CharacterEmbedder
-from polyglance.training.data import Start, TrainingData, fresh_model, prepare
 from polyglance.training.images import prepared
+from polyglance.training.inputs.data import Start, TrainingData, fresh_model, prepare
 from polyglance.training.samplers import samplers
 from polyglance.training.steps import steps
 from polyglance.training.trainer import Trainer

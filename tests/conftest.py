@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from polyglance.data import CaptionedImage, save_folder
-from polyglance.vision.store import FeatureStore
+from polyglance.vision.extraction.store import FeatureStore
 
 # Deadlines would make the tests depend on how busy the machine is.
 settings.register_profile("polyglance", deadline=None)

@@ -10,8 +10,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "polyglance"
-BASE = "base"
-"""What the table calls modules that lie in no room."""
+ABOVE = ("polyglance", "polyglance.__main__")
+"""What hands out the public names or starts the program: above all rooms."""
+MOST, LISTS = 12, {"cli", "data/convert"}
+"""Modules that a folder may hold, and folders with a module for each of a list's entries."""
 
 
 def name_of(path: Path) -> str:
@@ -43,17 +45,15 @@ GRAPH = {
 
 
 def room_of(module: str) -> str:
-    _, *parts = module.split(".")
-    return parts[0] if parts and (SOURCES / parts[0]).is_dir() else BASE
+    return module.split(".")[1]
 
 
 def rooms() -> dict[str, set[str]]:
     """Room → the rooms it imports from."""
     found: dict[str, set[str]] = {}
-    for module, others in GRAPH.items():
-        # What starts the program or hands out the public names is above all rooms.
-        if module not in ("polyglance", "polyglance.__main__"):
-            found.setdefault(room_of(module), set()).update(map(room_of, others))
+    for module in GRAPH.keys() - set(ABOVE):
+        others = GRAPH[module] - set(ABOVE)
+        found.setdefault(room_of(module), set()).update(map(room_of, others))
     return {room: others - {room} for room, others in found.items()}
 
 
@@ -85,3 +85,33 @@ def test_rooms_are_documented_in_the_order_of_their_dependencies() -> None:
     for room, needs in documented().items():
         assert needs <= seen, f"{room} needs {needs - seen}, which come later"
         seen.add(room)
+
+
+def test_no_folder_is_crowded() -> None:
+    folders = {path.parent for path in MODULES.values()}
+    crowded = {
+        folder.relative_to(SOURCES).as_posix()
+        for folder in folders
+        if len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) > MOST
+    }
+    assert crowded == LISTS
+
+
+def test_rooms_of_a_room_import_one_way() -> None:
+    needs: dict[str, set[str]] = {}
+    for module, others in GRAPH.items():
+        for other in others:
+            for one, two in zip(_folders(module), _folders(other), strict=False):
+                if one != two:
+                    needs.setdefault(one, set()).add(two)
+                    break
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        pytest.fail(f"rooms import each other: {' → '.join(error.args[1])}")
+
+
+def _folders(module: str) -> list[str]:
+    """The folders that a module lies in, from the room on."""
+    parts = MODULES[module].relative_to(SOURCES).parent.parts
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]

@@ -12,7 +12,7 @@ from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text.embedders.fixed.build import LanguageWords
 from polyglance.text.embedders.fixed.embedder import VectorsEmbedder
-from polyglance.vision.store import FeatureStore
+from polyglance.vision.extraction.store import FeatureStore
 from tests.conftest import TOY, write_toy
 from tests.models.small import table_model
 
@@ -21,14 +21,14 @@ READ = {
     "words": "from polyglance.recipes import load_recipe; "
     "from polyglance.text.embedders import VectorsEmbedder; "
     "VectorsEmbedder.load(load_recipe('translator'), path.parent)",
-    "store": "from polyglance.vision.store import FeatureStore; FeatureStore.open(path.parent)",
+    "store": "from polyglance.vision import FeatureStore; FeatureStore.open(path.parent)",
     "dataset": "from polyglance.data import load_dataset; load_dataset(path.parent)",
     "table": "from polyglance.data import load_dataset; load_dataset(path)",
     "features": "from polyglance.data.convert.frames import _open; _open(path)",
     "recipe": "from polyglance.recipes import load_recipe; load_recipe(str(path))",
     "study": "from polyglance.studies import load_study; load_study(str(path))",
-    "json": "from polyglance.files import read_json; read_json(path)",
-    "lines": "from polyglance.files import read_lines; list(read_lines(path))",
+    "json": "from polyglance.storage.files import read_json; read_json(path)",
+    "lines": "from polyglance.storage.files import read_lines; list(read_lines(path))",
     "vectors": "from polyglance.text.vectors.read import read_vectors; read_vectors(path)",
     "fingerprint": "from polyglance.data import load_dataset; "
     "from polyglance.data.dataset import dataset_fingerprint; "

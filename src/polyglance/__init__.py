@@ -19,8 +19,8 @@ from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from polyglance.core.version import __version__
 from polyglance.errors import PolyglanceError, needed_by
-from polyglance.version import __version__
 
 if TYPE_CHECKING:
     from polyglance.data import CaptionedImage, Dataset, load_dataset
@@ -44,7 +44,7 @@ _PLACES = {
     "Report": "polyglance.evaluation",
     "add_language": "polyglance.transfer",
     "evaluate": "polyglance.evaluation",
-    "export": "polyglance.runtime.export:export_model",
+    "export": "polyglance.runtime.conversion.export:export_model",
     "load": "polyglance.runtime:open_model",
     "load_dataset": "polyglance.data",
     "load_recipe": "polyglance.recipes",

@@ -7,7 +7,7 @@ from polyglance.alignment import induced_pairs, parallel_captions
 from polyglance.alignment.captions import _count_pairs, group_words
 from polyglance.data import CaptionedImage, load_folder, save_folder
 from polyglance.errors import PolyglanceError
-from polyglance.files import write_jsonl_gz
+from polyglance.storage.files import write_jsonl_gz
 from polyglance.text.vectors import corpus
 
 

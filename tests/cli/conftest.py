@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
-from polyglance.vision.backbones import BackboneOutput
-from polyglance.vision.preprocess import Preprocessing
+from polyglance.vision.networks.backbones import BackboneOutput
+from polyglance.vision.networks.preprocess import Preprocessing
 from tests.evaluation.conftest import command  # noqa: F401
 
 
@@ -31,7 +31,9 @@ def thumbnails(tmp_path_factory):
     """Makes thumbnails the feature behind every extractor name, in a fresh cache."""
     backbone = Thumbnails()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("polyglance.vision.extract.open_backbone", lambda _name, _cache: backbone)
+        patch.setattr(
+            "polyglance.vision.extraction.extract.open_backbone", lambda _name, _cache: backbone
+        )
         patch.setenv("POLYGLANCE_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
 

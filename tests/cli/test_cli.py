@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from polyglance.version import __version__
+from polyglance.core.version import __version__
 
 COMMANDS = ["data", "features", "train", "evaluate", "search", "recipes", "demo"]
 HEAVY = ["torch", "onnxruntime", "onnx", "pyarrow", "matplotlib", "jieba", "PIL", "pandas"]

@@ -10,8 +10,8 @@ from polyglance import Model
 from polyglance.cli import app
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.consistency import Consistency
-from polyglance.evaluation.consistency_file import read_weights, write_weights
+from polyglance.evaluation.translations.consistency import Consistency
+from polyglance.evaluation.translations.consistency_file import read_weights, write_weights
 from polyglance.models.compact import compact
 from polyglance.recipes import load_recipe
 from polyglance.text.embedders import UniversalEmbedder

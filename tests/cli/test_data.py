@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from polyglance.cli.data import data_app
 from polyglance.data import load_folder
 from polyglance.errors import PolyglanceError
-from polyglance.vision.store import FeatureStore
+from polyglance.vision.extraction.store import FeatureStore
 
 MAIN = """
 import polyglance.cli

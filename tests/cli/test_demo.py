@@ -7,10 +7,10 @@ from PIL import Image
 from polyglance.cli import demo_train as demo
 from polyglance.data import CaptionedImage, load_dataset, load_folder, save_folder
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json, write_json
 from polyglance.gallery import gallery_of_dataset
-from polyglance.gallery.sheet import sheet_size
+from polyglance.gallery.sheets.sheet import sheet_size
 from polyglance.models import Model
+from polyglance.storage.files import read_json, write_json
 
 WORLD = "generated:photos=40"
 MADE = ["demo.json", "model", "results.json", "results.md", "sheet.png"]

@@ -8,7 +8,7 @@ from polyglance.cli import search as command
 from polyglance.cli import search_hits
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.gallery.sheet import sheet_size
+from polyglance.gallery.sheets.sheet import sheet_size
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text.embedders import TableEmbedder, Vocabulary

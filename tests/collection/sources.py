@@ -9,7 +9,7 @@ from polyglance.collection.plan import Part, extend_plan
 from polyglance.collection.sources import find_parts
 from polyglance.collection.work import Work
 from polyglance.library.shards import SHARDS, Mark, Shard, shard_names, write_mark
-from polyglance.storage import Folder
+from polyglance.storage.folders import Folder
 from tests.library.fakes import DIM, FakeModel, picture
 
 BAD = b"this is no image"

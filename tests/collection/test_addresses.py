@@ -15,7 +15,7 @@ import polyglance.collection.items as items
 from polyglance.collection.plan import read_plan
 from polyglance.collection.run import EmbedReport, _summarise
 from polyglance.collection.tables import locate
-from polyglance.storage import absolute, is_remote
+from polyglance.storage.folders import absolute, is_remote
 from tests.collection.sources import begin, embed_all, png, rows_of
 
 pytest.importorskip("lancedb")

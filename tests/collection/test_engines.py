@@ -13,7 +13,7 @@ from polyglance.collection.worker import Worker
 from polyglance.errors import PolyglanceError
 from polyglance.library import Filter, Library, sync
 from polyglance.library.shards import Shard, read_mark, shard_names
-from polyglance.storage import Folder
+from polyglance.storage.folders import Folder
 from tests.collection.sources import write_folder, write_tar
 
 pytest.importorskip("lancedb")

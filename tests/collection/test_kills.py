@@ -14,7 +14,7 @@ import pytest
 from polyglance.collection.plan import done_parts, read_plan
 from polyglance.library.shards import Shard, shard_names
 from polyglance.runtime import load, shipped
-from polyglance.storage import Folder
+from polyglance.storage.folders import Folder
 from tests.collection.sources import BAD, begin, embed_all, rows_of, write_folder, write_tar
 from tests.kills import every_kill
 from tests.library.fakes import picture

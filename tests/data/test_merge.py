@@ -12,8 +12,8 @@ from polyglance.data.convert import CONVERTERS, write_folder
 from polyglance.data.dataset import CaptionedImage, Dataset, save_folder
 from polyglance.data.merge import merge_datasets, read_splits
 from polyglance.errors import PolyglanceError
-from polyglance.vision.extract import load_features
-from polyglance.vision.store import FeatureStore
+from polyglance.vision.extraction.extract import load_features
+from polyglance.vision.extraction.store import FeatureStore
 from tests.cli.conftest import run  # noqa: F401
 
 

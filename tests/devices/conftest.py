@@ -19,7 +19,9 @@ def world(tmp_path_factory: pytest.TempPathFactory, bert: Path) -> World:
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let "cuda" be found; `pretend_gpu` makes it work."""
-    monkeypatch.setattr("polyglance.devices.count_devices", lambda kind: int(kind != "mps"))
+    monkeypatch.setattr(
+        "polyglance.numerics.devices.count_devices", lambda kind: int(kind != "mps")
+    )
     # FakeTensorMode has no sparse gradients; several processes have dense ones of hashed words.
     dense = partial(functional.embedding, sparse=False)
     monkeypatch.setattr(HashedTable, "forward", lambda self, ids, *_: dense(ids, self.weight))

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from polyglance.data import load_dataset
-from polyglance.training.data import fresh_model, prepare
 from polyglance.training.images import prepared
+from polyglance.training.inputs.data import fresh_model, prepare
 from polyglance.training.samplers import samplers
 from polyglance.training.steps import steps
 from tests.devices.recipes import World

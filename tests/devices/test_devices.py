@@ -9,8 +9,8 @@ import torch
 
 from polyglance import Model
 from polyglance.cli import main
-from polyglance.devices import choose_device, enough_memory, move
 from polyglance.errors import PolyglanceError
+from polyglance.numerics.devices import choose_device, enough_memory, move
 from polyglance.text.embedders.encoded import TextBatch
 from polyglance.training.steps import TermsStep
 from tests.conftest import TOY
@@ -19,7 +19,7 @@ from tests.training.runs import run
 
 def have(monkeypatch: pytest.MonkeyPatch, cuda: int = 0, mps: int = 0) -> None:
     counts = {"cpu": 1, "cuda": cuda, "mps": mps}
-    monkeypatch.setattr("polyglance.devices.count_devices", counts.__getitem__)
+    monkeypatch.setattr("polyglance.numerics.devices.count_devices", counts.__getitem__)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from polyglance.objectives import build_objective
 from polyglance.recipes import Recipe, load_recipe, recipe_names
 from polyglance.recipes.schema import CharacterEmbedderRecipe
 from polyglance.text.embedders import embedders
-from polyglance.training.optimizer import clip_gradients
+from polyglance.training.optimization.optimizer import clip_gradients
 from tests.devices.recipes import NOT_GLOBAL
 
 BATCH = 6

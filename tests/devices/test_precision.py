@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from polyglance.precision import gradient_scaler
+from polyglance.numerics.precision import gradient_scaler
 from polyglance.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from tests.devices.recipes import World, trained
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from polyglance.recurrent import PackedGRU
+from polyglance.numerics.recurrent import PackedGRU
 from tests.devices.pretend import pretend_gpu
 
 

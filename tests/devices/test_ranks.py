@@ -8,8 +8,8 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import rank_both
-from polyglance.evaluation.on_device import DotOnDevice, where_it_is
-from polyglance.similarity import dot, order
+from polyglance.evaluation.ranking.on_device import DotOnDevice, where_it_is
+from polyglance.numerics.similarity import dot, order
 from tests.devices.pretend import pretend_gpu
 
 SIZES = [(1, 1, 3), (7, 7, 2), (5, 23, 3), (40, 101, 2)]

@@ -22,12 +22,12 @@ MAKERS = re.compile(
 """Functions of torch. Not `from_numpy`, by which batches are prepared for any device."""
 COMPUTES = frozenset({"forward", "outcome", "loss", "__call__"})
 EXCEPTIONS: dict[str, str] = {
-    "gru_steps.py": "lengths, and the plan of steps made of them, stay on the CPU",
-    "recurrent.py": "lengths, and the plan of steps made of them, stay on the CPU",
-    "runtime/portable.py": "what is traced for ONNX is on the CPU",
+    "numerics/gru_steps.py": "lengths, and the plan of steps made of them, stay on the CPU",
+    "numerics/recurrent.py": "lengths, and the plan of steps made of them, stay on the CPU",
+    "runtime/conversion/portable.py": "what is traced for ONNX is on the CPU",
     "studies/experiments/pooling_patterns.py": "the experiment is on the CPU",
     "training/assignment/scores.py": "noise comes from a generator of the CPU, for the same draws",
-    "training/augment.py": "what is drawn for a batch is prepared on the CPU and moved with it",
+    "training/inputs/augment.py": "what is drawn for a batch is made on the CPU and moved with it",
 }
 """File → why its tensors are on the CPU."""
 

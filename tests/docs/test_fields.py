@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from polyglance.core.sections import field_of, section_of, variants_of
 from polyglance.recipes import Recipe, load_recipe, recipe_names
-from polyglance.sections import field_of, section_of, variants_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -9,8 +9,8 @@ from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate
 from tests.conftest import write_toy
+from tests.training.inputs.test_data import spoil
 from tests.training.runs import run
-from tests.training.test_data import spoil
 
 
 def test_a_caption_without_words_is_named(tmp_path: Path) -> None:

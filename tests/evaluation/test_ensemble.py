@@ -8,11 +8,11 @@ import pytest
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Ensemble, cosine, evaluate, order
-from polyglance.evaluation.export import write_trec
+from polyglance.evaluation.reports.export import write_trec
 
 from .conftest import FakeModel, make_dataset, make_vectors
-from .test_ranks import brute_force
-from .test_ranks_sets import SetModel, total
+from .ranking.test_ranks import brute_force
+from .ranking.test_ranks_sets import SetModel, total
 
 
 @pytest.fixture

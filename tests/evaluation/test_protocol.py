@@ -8,9 +8,9 @@ from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import compare, evaluate, load_report
 from polyglance.evaluation.captions import choose_captions
-from polyglance.evaluation.comparison import aggregate
-from polyglance.evaluation.report import summarise
-from polyglance.evaluation.tables import comparison_rows, report_rows, seeds_rows
+from polyglance.evaluation.reports.comparison import aggregate
+from polyglance.evaluation.reports.report import summarise
+from polyglance.evaluation.reports.tables import comparison_rows, report_rows, seeds_rows
 
 from .conftest import FakeModel, make_dataset, make_vectors
 

@@ -19,7 +19,7 @@ from polyglance.runtime import ExportedModel, export_model, load
 from polyglance.text.embedders import TableEmbedder, Vocabulary
 from tests.conftest import TOY
 from tests.test_missing_packages import BLOCKED, ROOT, TRAIN
-from tests.vision.test_backbones import needs
+from tests.vision.networks.test_backbones import needs
 
 WORDS = ["dog", "hund", "red", "snow", "people"]
 

@@ -14,7 +14,7 @@ from polyglance.adapters.llama_index import llama_embedding
 from polyglance.adapters.mteb import MTEBEncoder
 from polyglance.adapters.sentence_transformers import SentenceEncoder
 from polyglance.errors import PolyglanceError
-from polyglance.similarity import normalise
+from polyglance.numerics.similarity import normalise
 from tests.loops import run_apart
 
 TEXTS = ["red dog", "snow", "hund"]

@@ -9,10 +9,10 @@ import pytest
 
 import polyglance
 from polyglance.errors import PolyglanceError
+from polyglance.numerics.similarity import normalise
 from polyglance.runtime import Background, add_background, background_of, calibrate, load
 from polyglance.runtime.background import _rates, _threshold, read_background
 from polyglance.runtime.manifest import read_manifest
-from polyglance.similarity import normalise
 from tests.runtime.trained import exported, trained
 
 

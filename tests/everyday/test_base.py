@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import polyglance
+from polyglance.core.shipped import PLACE
+from polyglance.core.trust import refuse_foreign_feature
 from polyglance.errors import PolyglanceError
 from polyglance.runtime.places import is_exported
-from polyglance.shipped import PLACE
-from polyglance.trust import refuse_foreign_feature
 
 pytestmark = pytest.mark.skipif(not is_exported(PLACE), reason="this copy carries no model")
 MEGABYTES = 64

@@ -8,10 +8,10 @@ import pytest
 from PIL import Image
 
 from polyglance.cli.demo_questions import ANYWHERE, QUESTIONS
+from polyglance.core.languages import language_name
 from polyglance.data import photographs as module
 from polyglance.data.photographs import PHOTOGRAPHS, photographs
 from polyglance.errors import PolyglanceError
-from polyglance.languages import language_name
 from polyglance.recipes import load_recipe, parse_overrides
 from tests.conftest import TOY
 from tests.everyday.conftest import write_picture
@@ -114,7 +114,7 @@ def test_mistakes(run, pictures, tmp_path, monkeypatch):
 def test_without_a_model_it_trains(run, tmp_path, monkeypatch):
     trained = []
     monkeypatch.delenv("POLYGLANCE_MODEL")
-    monkeypatch.setattr("polyglance.shipped.PLACE", tmp_path / "none")
+    monkeypatch.setattr("polyglance.core.shipped.PLACE", tmp_path / "none")
     monkeypatch.setattr("polyglance.cli.demo.train_demo", lambda *given: trained.append(given))
     result = run("demo", "--out", tmp_path / "out")
     assert "carries no model; training a small one" in result.stdout

@@ -13,8 +13,8 @@ import pytest
 from polyglance.errors import ImageProblem, IndexWarning, PolyglanceError
 from polyglance.gallery.index import indexed_files, indexed_folder, open_index, update
 from polyglance.gallery.index.lock import alone
+from polyglance.numerics.similarity import normalise
 from polyglance.runtime import ExportedModel, load
-from polyglance.similarity import normalise
 from tests.everyday.conftest import write_model, write_picture
 
 

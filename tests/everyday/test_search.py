@@ -49,7 +49,7 @@ def test_models_can_be_named_before_the_folder_and_by_an_option(
 
 
 def test_without_a_model_it_says_what_to_do(run, pictures, monkeypatch, tmp_path):
-    monkeypatch.setattr("polyglance.shipped.PLACE", tmp_path / "none")
+    monkeypatch.setattr("polyglance.core.shipped.PLACE", tmp_path / "none")
     monkeypatch.delenv("POLYGLANCE_MODEL")
     with pytest.raises(PolyglanceError, match="carries no model; name one with --model"):
         run("search", pictures, "dog")

@@ -3,8 +3,8 @@ import pytest
 from PIL import Image
 
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.vision.backbones import BackboneOutput
-from polyglance.vision.preprocess import Preprocessing
+from polyglance.vision.networks.backbones import BackboneOutput
+from polyglance.vision.networks.preprocess import Preprocessing
 from tests.models.small import table_model
 
 SMALL = ["text.embedder.word_dim=6", "text.encoder.hidden=8", "joint.dim=8"]
@@ -27,7 +27,9 @@ class Colours:
 @pytest.fixture(autouse=True)
 def colours(monkeypatch, tmp_path):
     """Makes the mean colour the feature behind every extractor name, in a fresh cache."""
-    monkeypatch.setattr("polyglance.vision.extract.open_backbone", lambda _name, _cache: Colours())
+    monkeypatch.setattr(
+        "polyglance.vision.extraction.extract.open_backbone", lambda _name, _cache: Colours()
+    )
     monkeypatch.setenv("POLYGLANCE_CACHE", str(tmp_path / "cache"))
 
 

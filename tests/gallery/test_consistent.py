@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from polyglance.errors import PolyglanceError, PolyglanceWarning
-from polyglance.evaluation.consistency import Consistency
-from polyglance.evaluation.consistency_file import read_weights, write_weights
-from polyglance.evaluation.literal_consistency import LiteralConsistency
+from polyglance.evaluation.translations.consistency import Consistency
+from polyglance.evaluation.translations.consistency_file import read_weights, write_weights
+from polyglance.evaluation.translations.literal_consistency import LiteralConsistency
 from polyglance.gallery import open_gallery, search
 
 pytestmark = pytest.mark.filterwarnings("ignore::polyglance.errors.PolyglanceWarning")

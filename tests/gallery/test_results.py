@@ -11,7 +11,7 @@ from PIL import Image
 from polyglance.data import load_folder
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery import Hit, Query, QueryResult, check_query, open_gallery, search
-from polyglance.gallery.sheet import sheet_size
+from polyglance.gallery.sheets.sheet import sheet_size
 from polyglance.recipes import load_recipe
 from tests.models.small import table_model
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.core.terminal import printable
 from polyglance.errors import PolyglanceError
-from polyglance.terminal import printable
 
 LONGEST = 2_000
 """Characters of a refusal at most; nobody reads more."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from polyglance.documents import parse_yaml, shown
+from polyglance.core.documents import parse_yaml, shown
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.studies import load_study

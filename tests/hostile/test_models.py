@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from polyglance import Model
+from polyglance.core.memory import peak_memory
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError, PolyglanceWarning
-from polyglance.memory import peak_memory
-from polyglance.vision.extract import load_features
+from polyglance.vision.extraction.extract import load_features
 from tests.conftest import write_toy
 from tests.hostile.cases import more, outcome
 from tests.hostile.models import HUGE, change, model_cases, write_model, write_vectors_model
@@ -49,7 +49,7 @@ def test_a_network_of_another_size_is_refused_before_it_takes_memory(tmp_path: P
         "import sys\n"
         "from polyglance import Model\n"
         "from polyglance.errors import PolyglanceError\n"
-        "from polyglance.memory import forget_peak, peak_memory\n"
+        "from polyglance.core.memory import forget_peak, peak_memory\n"
         "forget_peak(); before = peak_memory()\n"
         "try:\n    Model.load(sys.argv[1])\n"
         "except PolyglanceError as error:\n    print(peak_memory() - before, error)\n"

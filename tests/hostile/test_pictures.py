@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from polyglance.data.images import read_image
+from polyglance.data.images.read import read_image
 from polyglance.data.info import find_unreadable
 from tests.hostile.cases import more, outcome
 from tests.hostile.pictures import picture_cases

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from polyglance.library import Library
-from polyglance.vision.preprocess import Preprocessing
+from polyglance.vision.networks.preprocess import Preprocessing
 
 DIM, SIDE = 16, 8
 

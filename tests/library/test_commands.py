@@ -15,7 +15,7 @@ from polyglance.runtime import load
 from tests.library.exported import write_model
 from tests.library.fakes import save
 from tests.test_missing_packages import BLOCKED, MAIN
-from tests.vision.test_backbones import needs
+from tests.vision.networks.test_backbones import needs
 
 pytest.importorskip("lancedb")
 pytestmark = needs("efficientnet-lite0")

@@ -26,7 +26,9 @@ PIXELS = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Model:
-    monkeypatch.setattr("polyglance.vision.extract.open_backbone", lambda _name, _cache: Colours())
+    monkeypatch.setattr(
+        "polyglance.vision.extraction.extract.open_backbone", lambda _name, _cache: Colours()
+    )
     monkeypatch.setenv("POLYGLANCE_CACHE", str(tmp_path / "cache"))
     return table_model(load_recipe("nce", SMALL), ["a", "red", "dog", "hund"], 3, ["de", "en"])
 

@@ -10,9 +10,9 @@ import torch
 from polyglance import Model
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.models.attention import Sets
+from polyglance.models.networks.attention import Sets
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.vision.extract import load_features
+from polyglance.vision.extraction.extract import load_features
 from tests.conftest import TOY, write_toy
 from tests.models.small import table_model
 

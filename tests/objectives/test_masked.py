@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.models.similarity import l2
+from polyglance.models.networks.similarity import l2
 from polyglance.objectives import PairPredictor, hide_words
 
 

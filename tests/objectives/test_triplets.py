@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.models.similarity import l2
+from polyglance.models.networks.similarity import l2
 from polyglance.objectives import across_languages, build_objective, match_images, same_language
 from polyglance.objectives.triplets import distance
 from polyglance.recipes.schema import TripletsRecipe

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import nn
 
+from polyglance.numerics.precision import wide
 from polyglance.pooling import GeMPool, KMaxPool, Pooling, build_pooling, poolings
 from polyglance.pooling.ranks import interpolation
 from polyglance.pooling.sequence import AttentionPool, ReasoningPool
-from polyglance.precision import wide
 
 
 def gem(values: list[float], power: float) -> float:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from polyglance import documents
+from polyglance.core import documents
 from polyglance.recipes import load_recipe
 from polyglance.recipes.load import PACKAGE
-from polyglance.studies.load import PACKAGE as STUDIES
+from polyglance.studies.format.load import PACKAGE as STUDIES
 
 START = "name: a\npaper: b\nsummary: c\n"
 

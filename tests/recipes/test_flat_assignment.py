@@ -8,7 +8,7 @@ import pytest
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, check_recipe, load_recipe
 from polyglance.recipes.schema import AlignedAssignment, LatentRare, RandomAssignment
-from polyglance.studies.fingerprint import run_key
+from polyglance.studies.keys.fingerprint import run_key
 
 FLAT = {"tokens": 40000, "explore": 0.2, "candidates": 20, "epochs": 5, "updates": None}
 FLAT |= {"lr": 0.001, "soft": 0.5, "warmup": 0.5, "queries": "images"}

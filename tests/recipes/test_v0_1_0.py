@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from polyglance.documents import parse_yaml
+from polyglance.core.documents import parse_yaml
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import check_recipe, load_recipe, parse_overrides, recipe_names
 from polyglance.recipes.merge import merge
 from polyglance.recipes.schema import Recipe
 from polyglance.recipes.since_0_1_0 import BEFORE
 from polyglance.recipes.v0_1_0 import MOVES, is_old, upgrade
-from polyglance.studies.v0_1_0 import _defaults
+from polyglance.studies.keys.v0_1_0 import _defaults
 
 HERE = Path(__file__).parents[1] / "v0_1_0"
 MODELS = sorted(path.parent.name for path in HERE.glob("models/*/model.json"))
@@ -115,7 +115,7 @@ def test_every_field_of_version_0_1_0_has_a_place_today() -> None:
 
 def _leads(schema: Any, parts: list[str]) -> Any:
     """Whether a path leads to a field of some variant."""
-    from polyglance.sections import field_of, section_of, variants_of
+    from polyglance.core.sections import field_of, section_of, variants_of
 
     annotation = field_of(schema, parts[0])
     if annotation is None or len(parts) == 1:

@@ -87,7 +87,7 @@ def test_a_failed_export_leaves_nothing(
     def full(*_: object) -> None:
         raise PolyglanceError("the disk is full")
 
-    monkeypatch.setattr("polyglance.runtime.export.write_json", full)
+    monkeypatch.setattr("polyglance.runtime.conversion.export.write_json", full)
     with pytest.raises(PolyglanceError, match="disk is full"):
         export_model(run / "run", tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -10,8 +10,8 @@ from PIL import Image
 from polyglance.data.photographs import photographs
 from polyglance.errors import PolyglanceError
 from polyglance.runtime import ExportedModel, load, shipped
+from polyglance.runtime.encoding.images import _blurred
 from polyglance.runtime.heat import heat_map
-from polyglance.runtime.images import _blurred
 
 ASKED = {"cat": "a cat", "flower": "una flor", "temple": "a temple"}
 

@@ -9,7 +9,7 @@ import polyglance
 from polyglance.models import Model
 from polyglance.recipes.merge import parse_overrides
 from polyglance.runtime import ExportedModel, export_model, load
-from polyglance.vision.extract import load_features
+from polyglance.vision.extraction.extract import load_features
 from tests.conftest import TOY, write_toy
 
 TEXTS = {

@@ -14,7 +14,7 @@ from polyglance.runtime.background import Background
 from polyglance.runtime.model import ExportedModel
 from polyglance.serve import Collection, make_app, open_collection
 from tests.everyday.conftest import write_model, write_picture
-from tests.vision.test_backbones import needs
+from tests.vision.networks.test_backbones import needs
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from PIL import Image
 
-from polyglance.vision.preprocess import Preprocessing
+from polyglance.vision.networks.preprocess import Preprocessing
 
 
 class Slow(Preprocessing):

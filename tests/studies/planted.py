@@ -7,11 +7,11 @@ import numpy as np
 
 from polyglance.data import CaptionedImage, Dataset
 from polyglance.evaluation import Outcome, Ranks, Report
-from polyglance.evaluation.report import LanguageResult
-from polyglance.files import write_json
-from polyglance.studies.execute import Options
+from polyglance.evaluation.reports.report import LanguageResult
+from polyglance.storage.files import write_json
 from polyglance.studies.plan import Facts, Plan, Run
-from polyglance.studies.store import Ended
+from polyglance.studies.running.execute import Options
+from polyglance.studies.running.store import Ended
 
 SPLIT = "test"
 LANGUAGES = ("en", "de", "fr", "cs")

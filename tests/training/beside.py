@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data import CaptionedImage, save_folder
-from polyglance.vision.store import FeatureStore
+from polyglance.vision.extraction.store import FeatureStore
 
 SUBWORDS = [
     "image.feature=imported/toy",

@@ -13,8 +13,8 @@ from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.training.data import fresh_model, prepare
 from polyglance.training.images import prepared
+from polyglance.training.inputs.data import fresh_model, prepare
 from polyglance.training.samplers import samplers
 from polyglance.training.steps import steps
 from tests.training.runs import run, same, stop_after, weights

@@ -26,7 +26,7 @@ from pathlib import Path
 from polyglance.data import load_dataset
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.training import Callback, WriteCheckpoints, train
-from polyglance.training.data import fresh_model
+from polyglance.training.inputs.data import fresh_model
 from tests.conftest import TOY
 def wait(update):
     if update == int(sys.argv[3]):

@@ -13,7 +13,7 @@ from polyglance.cli import app
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Ensemble, evaluate
-from polyglance.sets import VectorSets
+from polyglance.numerics.sets import VectorSets
 from polyglance.text.embedders import TextBatch
 from tests.conftest import write_toy
 from tests.training.runs import run, same

@@ -9,10 +9,10 @@ import torch
 
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.models.model import to_tensors
+from polyglance.models.tensors import to_tensors
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import EncodedTexts
-from polyglance.training.data import TrainingData, fresh_model, prepare
+from polyglance.training.inputs.data import TrainingData, fresh_model, prepare
 from polyglance.training.samplers import ImageBatch, samplers
 from polyglance.training.steps import ImagesStep, steps
 from tests.conftest import TOY

@@ -13,13 +13,13 @@ import torch
 from polyglance import Model
 from polyglance.data import load_dataset, save_folder
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
 from polyglance.recipes import load_recipe, parse_overrides
+from polyglance.storage.files import read_json
 from polyglance.text.embedders import UniversalEmbedder
 from polyglance.text.embedders.universal.layer import UniversalWords
 from polyglance.training import Callback, Result
 from polyglance.training.assignment import assign_tokens
-from polyglance.training.data import TrainingData, fresh_model, prepare
+from polyglance.training.inputs.data import TrainingData, fresh_model, prepare
 from tests.conftest import TOY
 from tests.training import runs
 from tests.training.runs import same, stop_after

@@ -16,7 +16,7 @@ from polyglance.cli import app
 from polyglance.data.hold_out import hold_out
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate
-from polyglance.evaluation.metrics import Metrics
+from polyglance.evaluation.ranking.metrics import Metrics
 from polyglance.transfer import PairTraining, add_language
 from polyglance.transfer.extend import check_unchanged, unfinished
 from tests.training.runs import same

@@ -1,6 +1,6 @@
 """Several translators in a row."""
 
-from polyglance.studies.needs import View, _translator_lexicon
+from polyglance.studies.format.needs import View, _translator_lexicon
 from polyglance.translation import make_translator, translate
 from polyglance.translation.base import Chain
 

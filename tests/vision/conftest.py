@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from polyglance.vision.backbones import BackboneOutput
-from polyglance.vision.preprocess import Preprocessing
+from polyglance.vision.networks.backbones import BackboneOutput
+from polyglance.vision.networks.preprocess import Preprocessing
 
 
 class Blocks:
@@ -27,7 +27,9 @@ class Blocks:
 def blocks(monkeypatch):
     """Makes `blocks` the network behind every extractor name."""
     backbone = Blocks()
-    monkeypatch.setattr("polyglance.vision.extract.open_backbone", lambda _name, _cache: backbone)
+    monkeypatch.setattr(
+        "polyglance.vision.extraction.extract.open_backbone", lambda _name, _cache: backbone
+    )
     return backbone
 
 

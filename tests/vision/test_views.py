@@ -5,7 +5,7 @@ from PIL import Image
 
 from polyglance.recipes.schema import BackboneRecipe, ImageRecipe
 from polyglance.vision import views
-from polyglance.vision.image_files import glance, look
+from polyglance.vision.extraction.image_files import glance, look
 from polyglance.vision.image_network import build_image_network
 from polyglance.vision.views import Views
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyglance.adapters.common import opened, vectors
-from polyglance.packages import import_package
+from polyglance.core.packages import import_package
 
 if TYPE_CHECKING:
     from polyglance.models import Model

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyglance.adapters.common import opened, vectors
-from polyglance.packages import import_package
-from polyglance.similarity import cosine, normalise
+from polyglance.core.packages import import_package
+from polyglance.numerics.similarity import cosine, normalise
 
 if TYPE_CHECKING:
     from polyglance.models import Model

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from polyglance.adapters.common import opened, vectors
-from polyglance.similarity import cosine, normalise
+from polyglance.numerics.similarity import cosine, normalise
 
 if TYPE_CHECKING:
     from polyglance.models import Model

@@ -17,9 +17,9 @@ from polyglance.alignment.retrieval import (
     precision,
     translation_ranks,
 )
+from polyglance.core.progress import Bar
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, has_file
-from polyglance.progress import Bar
+from polyglance.storage.files import atomic, has_file
 from polyglance.text.vectors.word_vectors import (
     WordVectors,
     mean_row,

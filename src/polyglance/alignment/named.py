@@ -4,9 +4,9 @@ from pathlib import Path
 
 from polyglance.alignment.captions import induced_pairs, parallel_captions
 from polyglance.alignment.dictionaries import identical_pairs
+from polyglance.core.languages import is_tag, standard_tag
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.languages import is_tag, standard_tag
 from polyglance.text.dictionaries import Pairs, read_pairs
 from polyglance.text.lexicon import Lexicon, lexicon_path
 from polyglance.text.vectors.word_vectors import WordVectors

@@ -35,11 +35,11 @@ from polyglance.cli.serve import serve_command
 from polyglance.cli.study import study_command
 from polyglance.cli.train import train_command
 from polyglance.cli.vectors import vectors_command
-from polyglance.devices import is_exhausted
+from polyglance.core.terminal import printable
+from polyglance.core.trust import VARIABLE, trusting
 from polyglance.errors import MissingPackage, PolyglanceError, PolyglanceWarning
-from polyglance.terminal import printable
-from polyglance.torchrun import launched
-from polyglance.trust import VARIABLE, trusting
+from polyglance.numerics.devices import is_exhausted
+from polyglance.numerics.torchrun import launched
 
 _SHOW = warnings.showwarning
 
@@ -54,7 +54,7 @@ app = typer.Typer(
 
 def _version(value: bool) -> None:
     if value:
-        from polyglance.version import __version__
+        from polyglance.core.version import __version__
 
         typer.echo(__version__)
         raise typer.Exit

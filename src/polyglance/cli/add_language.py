@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
+from polyglance.core.languages import is_tag
 from polyglance.errors import PolyglanceError
-from polyglance.languages import is_tag
 
 if TYPE_CHECKING:
-    from polyglance.evaluation.metrics import Metrics
+    from polyglance.evaluation.ranking.metrics import Metrics
     from polyglance.transfer import Gain
 
 
@@ -112,7 +112,7 @@ def _check(language: str, method: str, lr: float, data: str | None, pairs: int |
 def _print(gain: "Gain", language: str, split: str) -> None:
     from rich.console import Console
 
-    from polyglance.evaluation.tables import Rows
+    from polyglance.evaluation.reports.tables import Rows
 
     named = {"before": gain.before, "dictionary": gain.start, "pairs": gain.trained}
     header = ["", *(f"{way} R@{k}" for way in ("I→T", "T→I") for k in (1, 5, 10)), "mR"]

@@ -194,7 +194,7 @@ def _evaluate(
 def _print(found: "dict[str, dict[str, Precision]]") -> None:
     from rich.console import Console
 
-    from polyglance.evaluation.tables import Rows
+    from polyglance.evaluation.reports.tables import Rows
 
     first = next(iter(found.values()))["nn"]
     header = ["map", *(f"{way} P@{cut}" for way in ("NN", "CSLS") for cut in first.at)]

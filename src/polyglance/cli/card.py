@@ -32,9 +32,9 @@ def card_command(
 ) -> None:
     """Write a model card from what a model's folder and its evaluations say."""
     check_outputs([out])
-    from polyglance.files import atomic
     from polyglance.runtime import shipped
     from polyglance.runtime.card import model_card
+    from polyglance.storage.files import atomic
 
     card = model_card(model or shipped(), evaluation or [], licence or [], name, data)
     if out is None:

@@ -17,11 +17,11 @@ def compact_command(
     """Store words' vectors instead of what computes them: the model to deploy."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
-    from polyglance.evaluation.consistency_file import read_weights, write_weights
-    from polyglance.files import read_json
+    from polyglance.evaluation.translations.consistency_file import read_weights, write_weights
     from polyglance.models import Model
     from polyglance.models.compact import compact
-    from polyglance.models.model import CONFIG, WEIGHTS
+    from polyglance.models.folder import CONFIG, WEIGHTS
+    from polyglance.storage.files import read_json
 
     model = Model.load(run)
     small = compact(model)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyglance.core.terminal import printable
 from polyglance.errors import PolyglanceError
-from polyglance.terminal import printable
 
 if TYPE_CHECKING:
     from polyglance.data import Dataset
@@ -121,8 +121,8 @@ def generate(
 
 def write_store(folder: Path, features: "ImportedFeatures") -> None:
     """Write imported features as a store."""
-    from polyglance.progress import track
-    from polyglance.vision.store import FeatureStore
+    from polyglance.core.progress import track
+    from polyglance.vision.extraction.store import FeatureStore
 
     extractor = f"imported/{features.name}"
     with FeatureStore.create(folder, features.dim, features.form, extractor) as store:
@@ -145,7 +145,7 @@ def _summary(out: Path, result: "Conversion") -> str:
 
 def _features(dataset: "Dataset") -> dict[str, dict[str, Any]]:
     """What each imported feature of a dataset holds."""
-    from polyglance.vision.extract import imported_names, load_features
+    from polyglance.vision.extraction.extract import imported_names, load_features
 
     found = {}
     for name in imported_names(dataset):

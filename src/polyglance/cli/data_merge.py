@@ -43,8 +43,8 @@ def merge_command(
     from polyglance.data.convert import Conversion, write_folder
     from polyglance.data.merge import merge_datasets, read_splits
     from polyglance.data.text_only import FILE
-    from polyglance.files import write_jsonl_gz
-    from polyglance.vision.merge import merged_features
+    from polyglance.storage.files import write_jsonl_gz
+    from polyglance.vision.extraction.merge import merged_features
 
     datasets = [load_dataset(source) for source in sources]
     for dataset in datasets:
@@ -80,8 +80,8 @@ def _codes(text: str, datasets: "Sequence[Dataset]") -> list[str]:
 def _text_only(datasets: "Sequence[Dataset]") -> "Iterator[Any]":
     """Caption tuples without images of all datasets, each line once."""
     from polyglance.data.text_only import FILE
-    from polyglance.digest import json_digest
-    from polyglance.files import read_jsonl
+    from polyglance.storage.digest import json_digest
+    from polyglance.storage.files import read_jsonl
 
     seen = set()
     for dataset in datasets:

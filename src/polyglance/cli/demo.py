@@ -10,8 +10,8 @@ import typer
 from polyglance.cli.demo_questions import ANYWHERE, QUESTIONS
 from polyglance.cli.demo_train import JSON, MARK, SHEET, check_folder, train_demo
 from polyglance.cli.search_captions import print_unreadable, print_unshown
+from polyglance.core.terminal import printable
 from polyglance.errors import PolyglanceError
-from polyglance.terminal import printable
 
 if TYPE_CHECKING:
     from polyglance.gallery import Gallery, Query, QueryResult
@@ -71,9 +71,9 @@ def _has_model() -> bool:
 def _ask(out: Path, images: Path | None, cache: Path | None) -> None:
     """Search pictures and write a sheet of what every language finds."""
     from polyglance.data.photographs import photographs
-    from polyglance.files import write_json
     from polyglance.gallery import gallery_of_files, open_gallery
     from polyglance.gallery.exact import find, load_model
+    from polyglance.storage.files import write_json
 
     started = time.monotonic()
     check_folder(out)
@@ -145,7 +145,7 @@ def _as_dict(result: "QueryResult") -> dict[str, Any]:
 def _write_sheet(
     path: Path, found: Sequence["QueryResult"], targets: Sequence[Path | None], pictures: int
 ) -> None:
-    from polyglance.gallery.sheet import SheetRow, unshown, write_sheet
+    from polyglance.gallery.sheets.sheet import SheetRow, unshown, write_sheet
 
     rows = [
         SheetRow(

@@ -14,7 +14,7 @@ from polyglance.errors import PolyglanceError, needed_by
 if TYPE_CHECKING:
     from polyglance.data import CaptionedImage, Dataset
     from polyglance.gallery import Gallery, Query
-    from polyglance.gallery.sheet import SheetRow
+    from polyglance.gallery.sheets.sheet import SheetRow
     from polyglance.models import Model
     from polyglance.recipes import Recipe
 
@@ -98,7 +98,7 @@ def _data(source: str, cache: Path | None) -> "Dataset":
 
 
 def _features(dataset: "Dataset", recipe: "Recipe", cache: Path | None) -> None:
-    from polyglance.vision.extract import load_features
+    from polyglance.vision.extraction.extract import load_features
 
     _headline(2, f"Features: {recipe.image.feature} of every image")
     features = load_features(dataset, recipe.image.feature, cache)
@@ -113,7 +113,7 @@ def _train(
     recipe: "Recipe", dataset: "Dataset", source: str, out: Path, cache: Path | None
 ) -> "Model":
     """Train afresh, or go on where the same demo was killed."""
-    from polyglance.files import write_json
+    from polyglance.storage.files import write_json
     from polyglance.training import train
 
     mark: dict[str, Any] = {"data": source, "recipe": recipe.model_dump(mode="json")}
@@ -134,7 +134,7 @@ def _train(
 
 
 def _unfinished(out: Path, mark: dict[str, Any]) -> bool:
-    from polyglance.files import read_json
+    from polyglance.storage.files import read_json
 
     if not (out / MARK).is_file() or not (out / RUN / "model.json").is_file():
         return False
@@ -168,7 +168,7 @@ def _evaluate(
 
 def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> None:
     from polyglance.gallery import gallery_of_dataset
-    from polyglance.gallery.sheet import write_sheet
+    from polyglance.gallery.sheets.sheet import write_sheet
 
     gallery = gallery_of_dataset(model, part, cache)
     photo, queries = choose_queries(model, part, set(gallery.paths))
@@ -220,7 +220,7 @@ def find_rows(
 ) -> list["SheetRow"]:
     """A row of the sheet for each query; one that misses the right image says its rank."""
     from polyglance.gallery.exact import find
-    from polyglance.gallery.sheet import SheetRow
+    from polyglance.gallery.sheets.sheet import SheetRow
 
     rows = []
     for result in find(model, gallery, queries, len(gallery)):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from polyglance.devices import AUTO, HELP
+from polyglance.numerics.devices import AUTO, HELP
 
 DeviceOption = Annotated[str, typer.Option("--device", help=f"Where it computes: {HELP}.")]
 DEFAULT = AUTO

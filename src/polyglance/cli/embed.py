@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from polyglance.core.terminal import printable
 from polyglance.errors import PolyglanceError, needed_by
-from polyglance.terminal import printable
 
 
 class EngineName(StrEnum):

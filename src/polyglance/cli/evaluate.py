@@ -14,7 +14,7 @@ from polyglance.errors import PolyglanceError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyglance.evaluation.tables import Rows
+    from polyglance.evaluation.reports.tables import Rows
 
 NONE = "none"
 """The consistency that overrules a recipe's."""
@@ -143,7 +143,7 @@ def evaluate_command(
         return
     from polyglance.evaluation.models import check_request, evaluate_models
     from polyglance.evaluation.options import EvaluateOptions
-    from polyglance.evaluation.translation import Translation
+    from polyglance.evaluation.translations.translation import Translation
 
     how: Any = consistency
     targets = _list(translate_to, "--translate-to")
@@ -226,7 +226,7 @@ def _names(
 
 def _write(reports: "Sequence[Any]", json: Path | None, markdown: Path | None) -> None:
     """Print reports, and write them where it is asked."""
-    from polyglance.files import atomic, write_json
+    from polyglance.storage.files import atomic, write_json
 
     print_tables([report.table() for report in reports])
     if json is not None:

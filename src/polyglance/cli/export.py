@@ -10,7 +10,7 @@ import typer
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
-    from polyglance.runtime.tables import Bits
+    from polyglance.runtime.encoding.tables import Bits
 
 
 class Stored(StrEnum):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
+from polyglance.core.terminal import printable
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file
-from polyglance.terminal import printable
+from polyglance.storage.files import has_file
 
 if TYPE_CHECKING:
-    from polyglance.vision.features import Features
+    from polyglance.vision.extraction.features import Features
 
 DEFAULT_FEATURE = "efficientnet-lite2/global"
 
@@ -45,7 +45,7 @@ def features_command(
         return
     if source is None:
         raise PolyglanceError("name a dataset or a folder of images, or use --list")
-    from polyglance.vision.extract import extract_many
+    from polyglance.vision.extraction.extract import extract_many
 
     names = feature or [DEFAULT_FEATURE]
     closed: list[tuple[Path, str]] = []
@@ -66,9 +66,9 @@ def _files(
     """The files a dataset names, or the images below a plain folder; `closed` gets its folders
     that cannot be read."""
     from polyglance.data import load_dataset
-    from polyglance.data.images import list_images
+    from polyglance.data.images.read import list_images
     from polyglance.data.load import named_place
-    from polyglance.vision.extract import check_images
+    from polyglance.vision.extraction.extract import check_images
 
     folder = named_place(source)
     captioned = any(has_file(folder / f"captions.jsonl{end}") for end in ("", ".gz"))
@@ -104,7 +104,7 @@ def _print_problems(problems: Sequence[tuple[Path, str]]) -> None:
 
 
 def _print_backbones() -> None:
-    from polyglance.vision.backbones import backbones
+    from polyglance.vision.networks.backbones import backbones
 
     typer.echo(f"{'name':<22} input  dimension  grid")
     for name in backbones:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyglance.cli.library_print import print_report
+from polyglance.core.terminal import printable
 from polyglance.errors import PolyglanceError, needed_by
-from polyglance.terminal import printable
 
 if TYPE_CHECKING:
     from polyglance.library import Library
@@ -67,8 +67,8 @@ def create_command(
     """Make a library, and put the images of folders in."""
     with needed_by("a library", "library"):
         from polyglance.library import Library
-        from polyglance.library.places import add_places, check_places
         from polyglance.library.registered import register
+        from polyglance.library.syncing.places import add_places, check_places
     check_places(folders or [])
     if shards is not None and (folders or store):
         raise PolyglanceError("a library has folders, or --shards without --store; name one")
@@ -87,7 +87,7 @@ def create_command(
 @library_app.command("add")
 def add_command(library: Folder, paths: Places, model: Model = None) -> None:
     """Take further folders or files into a library."""
-    from polyglance.library.places import add_places
+    from polyglance.library.syncing.places import add_places
 
     opened = open_library(library, model)
     add_places(opened, paths)
@@ -110,7 +110,7 @@ def sync_command(
 @library_app.command("remove")
 def remove_command(library: Folder, paths: Places) -> None:
     """Take folders or files out of a library; the files themselves are left alone."""
-    from polyglance.library.places import remove_places
+    from polyglance.library.syncing.places import remove_places
 
     opened = open_library(library)
     remove_places(opened, paths)
@@ -126,7 +126,7 @@ def reembed_command(
     ] = None,
 ) -> None:
     """Embed a library anew, with another model; stopped, it goes on when it is called again."""
-    from polyglance.library.reembed import reembed
+    from polyglance.library.tasks.reembed import reembed
 
     print_report(reembed(open_library(library), model))
 
@@ -136,7 +136,7 @@ def info_command(
     library: Folder, json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> None:
     """What a library has: images, folders, model, size."""
-    from polyglance.library.info import library_info
+    from polyglance.library.tasks.info import library_info
 
     found = library_info(open_library(library))
     if json:

@@ -10,7 +10,7 @@ import typer
 from polyglance.cli.library import Folder, Model, library_app, open_library
 from polyglance.cli.library_print import print_report
 from polyglance.cli.outputs import check_outputs
-from polyglance.terminal import path_bytes, printable
+from polyglance.core.terminal import path_bytes, printable
 
 
 @library_app.command("watch")
@@ -22,7 +22,7 @@ def watch_command(
     model: Model = None,
 ) -> None:
     """Keep a library current while its folders change, until Ctrl-C."""
-    from polyglance.library.watch import watch
+    from polyglance.library.syncing.watch import watch
 
     opened = open_library(library, model)
     typer.echo(f"watching: {', '.join(map(printable, opened.settings.folders))}", err=True)
@@ -49,7 +49,7 @@ def duplicates_command(
 
     A line has the group's number, 'equal' or 'near', and the path.
     """
-    from polyglance.library.duplicates import find_duplicates
+    from polyglance.library.tasks.duplicates import find_duplicates
 
     found = find_duplicates(open_library(library), near, similarity, bits)
     if json:
@@ -72,7 +72,7 @@ def export_command(
     ] = None,
 ) -> None:
     """Write what a library knows of its images; Parquet has their embeddings in it."""
-    from polyglance.library.export import check_format, export_library
+    from polyglance.library.tasks.export import check_format, export_library
 
     check_format(out)
     check_outputs([out, vectors])
@@ -93,8 +93,8 @@ def copy_command(
     ] = None,
 ) -> None:
     """Copy a library, into another store if wanted; stopped, it goes on when it is called again."""
-    from polyglance.library.copying import copy_library
     from polyglance.library.registered import register
+    from polyglance.library.tasks.copying import copy_library
 
     report = copy_library(open_library(library), copy, store)
     register(copy)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from polyglance.terminal import printable
+from polyglance.core.terminal import printable
 
 if TYPE_CHECKING:
     from polyglance.library import SyncReport

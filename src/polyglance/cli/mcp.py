@@ -31,6 +31,6 @@ def mcp_command(
     with needed_by("'polyglance mcp'", "mcp"):
         import mcp  # noqa: F401
     from polyglance.serve import open_collection
-    from polyglance.serve.mcp_server import make_server
+    from polyglance.serve.clients.mcp_server import make_server
 
     make_server(open_collection(place, model, cache)).run()

@@ -69,7 +69,7 @@ def _panels(model: "Model", path: Path, sizes: list[int]) -> dict[str, list["Cur
 def _print(panels: dict[str, list["Curve"]]) -> None:
     from rich.console import Console
 
-    from polyglance.evaluation.tables import Rows
+    from polyglance.evaluation.reports.tables import Rows
 
     rows, sections = [], set()
     for title, lines in panels.items():

@@ -87,7 +87,7 @@ def fields_command(
     wanted = pattern.replace("[", "[[]")
     rows = [row for row in field_rows() if any(fnmatch(one, wanted) for one in _names(row[0]))]
     if not rows:
-        from polyglance.registry import nearest
+        from polyglance.core.registry import nearest
 
         hint = nearest(pattern, [row[0] for row in field_rows()])
         raise PolyglanceError(f"no field matches '{pattern}'{hint}")
@@ -109,7 +109,7 @@ def field_rows() -> list[list[str]]:
 def _rows(model: Any, prefix: str) -> Any:
     from pydantic_core import PydanticUndefined
 
-    from polyglance.sections import section_of, variants_of
+    from polyglance.core.sections import section_of, variants_of
 
     for name, field in model.model_fields.items():
         kind, variants = field.annotation, variants_of(field.annotation)

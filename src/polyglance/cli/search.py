@@ -13,9 +13,9 @@ from polyglance.cli.outputs import check_outputs
 from polyglance.cli.search_captions import Outputs, print_captions, print_unreadable, print_unshown
 from polyglance.cli.search_hits import open_files, print_hits
 from polyglance.cli.translation import TRANSLATOR
+from polyglance.core.terminal import printable
 from polyglance.errors import IndexWarning, OutsideWarning, PolyglanceError, PolyglanceWarning
-from polyglance.files import has_file
-from polyglance.terminal import printable
+from polyglance.storage.files import has_file
 
 
 def search_command(
@@ -123,7 +123,7 @@ def search_command(
         raise PolyglanceError("--null and --json - both write to stdout; leave out one")
     check_outputs([sheet, Path(json) if json not in (None, "-") else None])
     if sheet is not None:
-        from polyglance.gallery.sheet_file import sheet_format
+        from polyglance.gallery.sheets.file import sheet_format
 
         sheet_format(sheet)
     for file in font or []:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from polyglance.core.terminal import path_bytes, printable
 from polyglance.errors import OutsideWarning, PolyglanceWarning
-from polyglance.terminal import path_bytes, printable
 
 if TYPE_CHECKING:
     from polyglance.gallery import CaptionHit, CaptionResults, Gallery, ImageResult

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from polyglance.core.terminal import path_bytes, printable
 from polyglance.errors import PolyglanceError
-from polyglance.terminal import path_bytes, printable
 
 if TYPE_CHECKING:
     from polyglance.gallery import QueryResult, SearchResults

@@ -90,14 +90,14 @@ def serve_command(
         import pydantic_settings  # noqa: F401
         import uvicorn  # noqa: F401
     from polyglance.data.photographs import gather
-    from polyglance.files import cache_dir
-    from polyglance.serve.collection import open_collection, served_place
-    from polyglance.serve.guard import Access
-    from polyglance.serve.origins import check_origins
+    from polyglance.serve.access.guard import Access
+    from polyglance.serve.access.origins import check_origins
+    from polyglance.serve.images.collection import open_collection, served_place
     from polyglance.serve.reloading import Reloader, mark_of
     from polyglance.serve.run import check_access, run
     from polyglance.serve.service import Service
     from polyglance.serve.settings import serve_settings
+    from polyglance.storage.files import cache_dir
 
     if demo:
         place = gather(cache_dir(cache) / "photographs")

@@ -9,13 +9,13 @@ import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.cli.given import refuse_others
-from polyglance.devices import choose_device
 from polyglance.errors import PolyglanceError
+from polyglance.numerics.devices import choose_device
 
 if TYPE_CHECKING:
-    from polyglance.studies.execute import Options
-    from polyglance.studies.outlook import Outlook
     from polyglance.studies.plan import Facts, Plan
+    from polyglance.studies.running.execute import Options
+    from polyglance.studies.running.outlook import Outlook
 
 
 def study_command(
@@ -77,10 +77,10 @@ def study_command(
     from polyglance.data.dataset import dataset_fingerprint
     from polyglance.recipes import parse_overrides
     from polyglance.studies import load_study, make_plan
-    from polyglance.studies.digests import Digests
-    from polyglance.studies.execute import Options, default_runs
     from polyglance.studies.experiments import experiments
+    from polyglance.studies.keys.digests import Digests
     from polyglance.studies.plan import Facts, pick_profile
+    from polyglance.studies.running.execute import Options, default_runs
 
     study = load_study(name)
     measured = study.experiment is not None and experiments.get(study.experiment)
@@ -113,7 +113,7 @@ def study_command(
 
 
 def _migrate(runs: Path, facts: "Facts") -> None:
-    from polyglance.studies.migrate import migrate_runs
+    from polyglance.studies.running.migrate import migrate_runs
 
     if done := migrate_runs(runs, facts):
         runs_were = f"{done} run{'s' * (done > 1)} with keys of former versions"
@@ -128,11 +128,11 @@ def _run(
     out: Path,
     overrides: list[str],
 ) -> None:
-    from polyglance.studies.execute import execute
-    from polyglance.studies.load import short_name
-    from polyglance.studies.machine import check_clean
+    from polyglance.studies.findings.results import collect
+    from polyglance.studies.format.load import short_name
     from polyglance.studies.report import make_document, write_report
-    from polyglance.studies.results import collect
+    from polyglance.studies.running.execute import execute
+    from polyglance.studies.running.machine import check_clean
 
     check_clean(out)
     _check_folder(out)
@@ -167,8 +167,8 @@ def _check_folder(out: Path) -> None:
 
 
 def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: list[str]) -> str:
-    from polyglance.studies.execute import uses_lexicon
     from polyglance.studies.report.about import shown_change, shown_path
+    from polyglance.studies.running.execute import uses_lexicon
 
     words = ["polyglance", "study", shown_path(name)]
     words += ["--data", shown_path(options.data)] if options.data else []
@@ -190,7 +190,7 @@ def _lay_out_again(folder: Path, pattern: str) -> None:
 
     from polyglance.studies.report import write_report
     from polyglance.studies.report.again import read_document
-    from polyglance.studies.summary import read_told, renew_summary
+    from polyglance.studies.report.summary import read_told, renew_summary
 
     names = [path for path in sorted(folder.glob("*.json")) if fnmatch(path.stem, pattern)]
     if not names:
@@ -230,9 +230,9 @@ def _print_plan(
     """Rows with what they train and lack, then runs with their state."""
     import json
 
-    from polyglance.studies.execute import estimate, pending, wanted
-    from polyglance.studies.outlook import outlooks, size_gaps
     from polyglance.studies.plan import is_chosen
+    from polyglance.studies.running.execute import estimate, pending, wanted
+    from polyglance.studies.running.outlook import outlooks, size_gaps
 
     known, runs, todo = estimate(plan, options), wanted(plan, options), pending(plan, options)
     rows = [] if facts is None else outlooks(plan, facts, options)
@@ -268,7 +268,7 @@ def _print_plan(
     for name, why in plan.unavailable.items():
         if is_chosen(name, options.rows):
             typer.echo(f"missing\t{name}\t{why}")
-    from polyglance.studies.times import duration
+    from polyglance.studies.running.times import duration
 
     for state, label, seconds in states.values():
         typer.echo("\t".join([state, label, "" if seconds is None else duration(seconds)]))
@@ -283,7 +283,7 @@ def _print_plan(
 
 def _print_outlooks(rows: "list[Outlook]", gaps: list[str], plan: "Plan") -> None:
     from polyglance.cli.recipes import print_table
-    from polyglance.studies.times import duration
+    from polyglance.studies.running.times import duration
 
     for gap in gaps:
         typer.echo(f"data\t{gap}")

@@ -10,7 +10,7 @@ import typer
 from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.cli.given import ALL, listed
 from polyglance.errors import PolyglanceError
-from polyglance.torchrun import leads
+from polyglance.numerics.torchrun import leads
 
 if TYPE_CHECKING:
     from polyglance.recipes import Recipe

@@ -42,7 +42,7 @@ def vectors_command(
     """Train word vectors (fastText's skip-gram with n-grams), one file per language."""
     if format not in ("bin", "vec"):
         raise PolyglanceError(f"--format {format}: expected bin or vec")
-    from polyglance.progress import Bar
+    from polyglance.core.progress import Bar
     from polyglance.text.vectors.skipgram import VectorSettings, train_vectors
     from polyglance.text.vectors.word_vectors import save_vectors
 

@@ -12,8 +12,8 @@ from polyglance.collection.tables import locate, read_rows
 from polyglance.collection.tars import read_members
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.library.record import Caption, Stamp
-from polyglance.library.scan import stamp_of
-from polyglance.storage import is_remote, open_stream
+from polyglance.library.syncing.scan import stamp_of
+from polyglance.storage.folders import is_remote, open_stream
 
 MOST_CAPTION = 2000
 """Characters of a caption that are kept."""

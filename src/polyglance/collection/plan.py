@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
 from polyglance.errors import PolyglanceError
-from polyglance.storage import Folder
+from polyglance.storage.folders import Folder
 
 PLAN, PARTS = "plan", "parts"
 NUMBERS = 2**32

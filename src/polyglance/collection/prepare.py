@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from polyglance.collection.items import Item
-from polyglance.data.images import content_key
+from polyglance.data.images.read import content_key
 from polyglance.errors import ImageProblem
-from polyglance.library.reading import Preparing, read_pictures
+from polyglance.library.media.reading import Preparing, read_pictures
 from polyglance.library.record import Record, make_id
-from polyglance.storage import is_remote
+from polyglance.storage.folders import is_remote
 
 _HEIF = (b"heic", b"heix", b"mif1", b"msf1")
 

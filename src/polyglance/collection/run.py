@@ -12,10 +12,10 @@ from polyglance.collection.engines import ENGINES, RUN
 from polyglance.collection.plan import PARTS, Part, done_parts, extend_plan, read_plan
 from polyglance.collection.sources import find_parts
 from polyglance.collection.work import PROBLEMS
+from polyglance.core.progress import Bar
 from polyglance.errors import PolyglanceError
 from polyglance.library.shards import FORMATS, Mark, is_shards, read_mark, sweep, write_mark
-from polyglance.progress import Bar
-from polyglance.storage import Folder, absolute
+from polyglance.storage.folders import Folder, absolute
 
 ALL_PROBLEMS = "problems.jsonl"
 ROWS = 2048

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from polyglance.collection.plan import Part
 from polyglance.collection.tables import choose_column, open_table
-from polyglance.data.images import EXTENSIONS
+from polyglance.data.images.read import EXTENSIONS
 from polyglance.errors import PolyglanceError
-from polyglance.storage import absolute, file_system, is_remote, size_of
+from polyglance.storage.folders import absolute, file_system, is_remote, size_of
 
 TARS = (".tar", ".tar.gz", ".tgz")
 TABLES = (".parquet", ".pq")

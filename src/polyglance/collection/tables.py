@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from polyglance.collection.plan import Damaged
 from polyglance.errors import PolyglanceError
-from polyglance.storage import Folder, absolute, is_remote
+from polyglance.storage.folders import Folder, absolute, is_remote
 
 BYTES = ("image", "bytes", "jpg", "jpeg", "png", "webp", "image_bytes", "content")
 PLACES = ("url", "image_url", "uri", "path", "image_path", "file_name", "filename")

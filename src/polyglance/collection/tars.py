@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from polyglance.collection.limits import LARGEST
 from polyglance.collection.plan import Damaged
-from polyglance.data.images import EXTENSIONS
-from polyglance.storage import open_stream
+from polyglance.data.images.read import EXTENSIONS
+from polyglance.storage.folders import open_stream
 
 CAPTION = ".txt"
 MOST_CAPTION = 64_000

@@ -12,10 +12,10 @@ import numpy as np
 from polyglance.collection.items import Item, read_items
 from polyglance.collection.plan import NUMBERS, PARTS, Damaged, Part
 from polyglance.collection.prepare import Prepared, ahead, prepare, threads_for
-from polyglance.library.embedding import BATCH, Encoder
+from polyglance.library.media.embedding import BATCH, Encoder
 from polyglance.library.shards import SHARDS, THUMBNAIL, Mark, Shard, write_shard
-from polyglance.library.store import checked_vectors
-from polyglance.storage import Folder
+from polyglance.library.stores.protocol import checked_vectors
+from polyglance.storage.folders import Folder
 
 PROBLEMS = "problems"
 CRASHED = "decoding it ends the process"
@@ -156,7 +156,7 @@ def _name(part: Part, chunk: int) -> str:
 def _problem(path: str, reason: str) -> str:
     from pathlib import PurePath
 
-    from polyglance.terminal import path_fields
+    from polyglance.core.terminal import path_fields
 
     fields: dict[str, Any] = {"path": path}
     if "://" not in path:

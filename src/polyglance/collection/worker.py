@@ -10,12 +10,12 @@ from dataclasses import asdict
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from polyglance.apart import Apart
 from polyglance.collection.plan import Part, part_of
 from polyglance.collection.work import Counts, Work
+from polyglance.core.apart import Apart
 from polyglance.errors import PolyglanceError
 from polyglance.library.shards import read_mark
-from polyglance.storage import Folder
+from polyglance.storage.folders import Folder
 
 MOST_CRASHES = 1000
 """Images of one part that may end the process."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import open_text, read_json
+from polyglance.storage.files import open_text, read_json
 
 LISTING = "dataset_coco.json"
 TASKS = {"sits": ("caption", "image"), "sts": ("caption1", "caption2"), "sis": ("image1", "image2")}

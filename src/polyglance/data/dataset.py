@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.digest import Part, content_digest, file_chunks, json_digest
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_jsonl, refuse_pipe, write_jsonl_gz
-from polyglance.registry import nearest
+from polyglance.storage.digest import Part, content_digest, file_chunks, json_digest
+from polyglance.storage.files import has_file, read_jsonl, refuse_pipe, write_jsonl_gz
 
 Captions = dict[str, dict[str, list[str]]]
 """language → kind → texts"""

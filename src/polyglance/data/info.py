@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from polyglance.core.progress import track
 from polyglance.data.dataset import Dataset
-from polyglance.digest import file_chunks, short_digest
 from polyglance.errors import ImageProblem
-from polyglance.progress import track
+from polyglance.storage.digest import file_chunks, short_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def find_unreadable(
 
 
 def _decode_error(path: Path) -> str:
-    from polyglance.data.images import decoded
+    from polyglance.data.images.read import decoded
 
     try:
         # Scaled JPEG decoding still reads the stream to its end, at a fraction of the cost.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
+from polyglance.storage.files import atomic
 
 
 class Photograph(NamedTuple):

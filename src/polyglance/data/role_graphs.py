@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
+from polyglance.storage.files import read_json
 
 FILE = "sent2rolegraph.augment.json"
 ROLES = [

@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from polyglance.core.languages import check_code, primary_subtag
 from polyglance.data.dataset import CaptionedImage, Captions, Dataset
-from polyglance.digest import short_digest
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file
-from polyglance.languages import check_code, primary_subtag
+from polyglance.storage.digest import short_digest
+from polyglance.storage.files import has_file
 
 COLUMNS = {
     "path": (

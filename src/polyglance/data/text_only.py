@@ -5,7 +5,7 @@ from pathlib import Path
 
 from polyglance.data.dataset import Captions, CaptionTable, Dataset, check_captions
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_jsonl
+from polyglance.storage.files import has_file, read_jsonl
 
 FILE = "text-only.jsonl.gz"
 

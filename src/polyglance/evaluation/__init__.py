@@ -1,18 +1,18 @@
 """How well a model finds images with texts and texts with images."""
 
-from polyglance.evaluation.bootstrap import Outcome, interval, paired
-from polyglance.evaluation.comparison import Comparison, aggregate, compare
 from polyglance.evaluation.encoder import Encoder
 from polyglance.evaluation.ensemble import Ensemble
-from polyglance.evaluation.metrics import Metrics, fold_metrics, rank_folds
 from polyglance.evaluation.models import Evaluation, evaluate_models
 from polyglance.evaluation.options import EvaluateOptions
 from polyglance.evaluation.protocol import EncodedLanguage, evaluate
-from polyglance.evaluation.ranks import Ranks, rank_both
-from polyglance.evaluation.report import Report, load_report
-from polyglance.evaluation.translated import Translated
-from polyglance.evaluation.translation import Translation
-from polyglance.similarity import cosine, dot, normalise, order
+from polyglance.evaluation.ranking.bootstrap import Outcome, interval, paired
+from polyglance.evaluation.ranking.metrics import Metrics, fold_metrics, rank_folds
+from polyglance.evaluation.ranking.ranks import Ranks, rank_both
+from polyglance.evaluation.reports.comparison import Comparison, aggregate, compare
+from polyglance.evaluation.reports.report import Report, load_report
+from polyglance.evaluation.translations.translated import Translated
+from polyglance.evaluation.translations.translation import Translation
+from polyglance.numerics.similarity import cosine, dot, normalise, order
 
 __all__ = [
     "Comparison",

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import NoWords, PolyglanceError
-from polyglance.evaluation.report import Perturbed
+from polyglance.evaluation.reports.report import Perturbed
 
 TEXTS_AT_A_TIME = 4096
 

@@ -17,10 +17,10 @@ from polyglance.evaluation.encoder import (
     finite,
     similarity_of,
 )
-from polyglance.evaluation.metrics import KS
+from polyglance.evaluation.ranking.metrics import KS
 
 if TYPE_CHECKING:
-    from polyglance.evaluation.tables import Rows
+    from polyglance.evaluation.reports.tables import Rows
 
 POSITIVE = {"sits": 3.0, "sts": 3.0, "sis": 2.5}
 """Average ratings from which a pair is a match.
@@ -69,7 +69,7 @@ class CrisscrossedReport:
 
     def table(self) -> "Rows":
         """For the terminal and in Markdown."""
-        from polyglance.evaluation.tables import Rows
+        from polyglance.evaluation.reports.tables import Rows
 
         found = [
             [DIRECTIONS[name], *(f"{value:.1f}" for value in (own.r1, own.r5, own.r10)), ""]

@@ -9,8 +9,8 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError, UnknownLanguageWarning, UnknownWordsWarning
-from polyglance.sets import Embeddings
-from polyglance.similarity import Score, dot, normalise, scores
+from polyglance.numerics.sets import Embeddings
+from polyglance.numerics.similarity import Score, dot, normalise, scores
 
 
 class Encoder(Protocol):

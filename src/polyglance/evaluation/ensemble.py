@@ -17,7 +17,7 @@ from polyglance.evaluation.encoder import (
     finite,
     similarity_of,
 )
-from polyglance.sets import Embeddings
+from polyglance.numerics.sets import Embeddings
 
 
 class Bundle:

@@ -9,18 +9,18 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.load import load_dataset
-from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.comparison import Comparison, Spread, aggregate, compare
 from polyglance.evaluation.encoder import Encoder
 from polyglance.evaluation.ensemble import Ensemble
 from polyglance.evaluation.options import EvaluateOptions
 from polyglance.evaluation.protocol import EncodedLanguage, evaluate
-from polyglance.evaluation.report import Report, load_report
-from polyglance.files import atomic, write_json
+from polyglance.evaluation.reports.comparison import Comparison, Spread, aggregate, compare
+from polyglance.evaluation.reports.report import Report, load_report
+from polyglance.numerics.devices import CPU, Device
+from polyglance.storage.files import atomic, write_json
 
 if TYPE_CHECKING:
-    from polyglance.evaluation.tables import Rows
+    from polyglance.evaluation.reports.tables import Rows
 
 Source = str | Path | Encoder
 """A run, the JSON file of a report with its ranks, or a model."""
@@ -49,7 +49,7 @@ class Evaluation:
 
     def tables(self) -> list["Rows"]:
         """Tables for the terminal and in Markdown."""
-        from polyglance.evaluation.tables import comparison_rows, report_rows, seeds_rows
+        from polyglance.evaluation.reports.tables import comparison_rows, report_rows, seeds_rows
 
         if self.spreads is not None:
             return [seeds_rows(self.reports, self.spreads)]
@@ -82,7 +82,7 @@ class Evaluation:
 
     def write_clip_benchmark(self, folder: str | Path) -> None:
         """Write a JSON file with CLIP_benchmark's keys for each model and language."""
-        from polyglance.evaluation.export import write_clip_benchmark
+        from polyglance.evaluation.reports.export import write_clip_benchmark
 
         for report, source in zip(self.reports, self.sources, strict=True):
             write_clip_benchmark(Path(folder), report, source)
@@ -270,7 +270,7 @@ class _Run:
     def _exporter(self, name: str, part: Dataset) -> Callable[[EncodedLanguage], None] | None:
         if self.trec is None:
             return None
-        from polyglance.evaluation.export import write_trec
+        from polyglance.evaluation.reports.export import write_trec
 
         folder = self.trec / name.replace("/", "_") if self.several else self.trec
         return lambda encoded: write_trec(folder, encoded, part, name)

@@ -16,10 +16,10 @@ from polyglance.evaluation.encoder import (
     finite,
     similarity_of,
 )
-from polyglance.sets import Embeddings
+from polyglance.numerics.sets import Embeddings
 
 if TYPE_CHECKING:
-    from polyglance.evaluation.tables import Rows
+    from polyglance.evaluation.reports.tables import Rows
 
 FIRST = 10
 MEAN, ENGLISH = "mean", "en"
@@ -54,7 +54,7 @@ class NamesReport:
 
     def table(self) -> "Rows":
         """For the terminal and in Markdown: English first, the mean last."""
-        from polyglance.evaluation.tables import Rows
+        from polyglance.evaluation.reports.tables import Rows
 
         codes = sorted(self.languages, key=lambda code: (code != ENGLISH, code))
         rows = [

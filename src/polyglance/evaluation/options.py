@@ -10,7 +10,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation.captions import Kinds, Perturb
 
 if TYPE_CHECKING:
-    from polyglance.evaluation.translation import Translation
+    from polyglance.evaluation.translations.translation import Translation
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polyglance.core.progress import Bar
 from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.captions import (
@@ -26,15 +27,14 @@ from polyglance.evaluation.encoder import (
     shape,
     similarity_of,
 )
-from polyglance.evaluation.metrics import Outcome, fold_slices, rank_folds
-from polyglance.evaluation.on_device import where_it_is
 from polyglance.evaluation.options import EvaluateOptions
-from polyglance.evaluation.report import LanguageResult, Report, summarise
-from polyglance.evaluation.same_text import merge_texts, rank_same_text
-from polyglance.evaluation.strict import strict_folds
-from polyglance.progress import Bar
-from polyglance.sets import Embeddings
-from polyglance.similarity import Score
+from polyglance.evaluation.ranking.metrics import Outcome, fold_slices, rank_folds
+from polyglance.evaluation.ranking.on_device import where_it_is
+from polyglance.evaluation.ranking.same_text import merge_texts, rank_same_text
+from polyglance.evaluation.ranking.strict import strict_folds
+from polyglance.evaluation.reports.report import LanguageResult, Report, summarise
+from polyglance.numerics.sets import Embeddings
+from polyglance.numerics.similarity import Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Find images with texts, and texts with images."""
 
-from polyglance.gallery.caption_hit import CaptionHit, ImageResult
-from polyglance.gallery.caption_list import CaptionList, open_captions
-from polyglance.gallery.caption_results import CaptionResults
-from polyglance.gallery.captions import search_captions
+from polyglance.gallery.captions.hit import CaptionHit, ImageResult
+from polyglance.gallery.captions.list import CaptionList, open_captions
+from polyglance.gallery.captions.results import CaptionResults
+from polyglance.gallery.captions.search import search_captions
 from polyglance.gallery.exact import search
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.open import gallery_of_dataset, gallery_of_files, open_gallery

@@ -13,7 +13,7 @@ from polyglance.gallery.query import GivenQueries, Query, query_texts
 from polyglance.text.tokenizers.base import read_words
 
 if TYPE_CHECKING:
-    from polyglance.evaluation.consistency_file import Weights
+    from polyglance.evaluation.translations.consistency_file import Weights
     from polyglance.models import Model
     from polyglance.runtime import ExportedModel
 
@@ -32,8 +32,8 @@ class ConsistentQueries:
 
     def scores(self, model: "Model | ExportedModel", gallery: Gallery) -> np.ndarray:
         """Joint scores [N, Q] of a gallery's images and the queries."""
-        from polyglance.evaluation.consistency import average_scores
         from polyglance.evaluation.encoder import encode_quietly
+        from polyglance.evaluation.translations.consistency import average_scores
 
         present = np.array([[text is not None for text in own] for own in self.texts.values()]).T
         shape = len(self.texts), len(gallery), len(self.queries)
@@ -122,7 +122,7 @@ def _kept_weights(
     folder: Path | None, targets: list[str], language: str, translator: str
 ) -> tuple["Weights | None", list[str]]:
     """The weights of the query's language that fit, and notes on how scores are joined."""
-    from polyglance.evaluation.consistency_file import FILE, read_weights
+    from polyglance.evaluation.translations.consistency_file import FILE, read_weights
 
     kept = None if folder is None else read_weights(folder)
     if kept is None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import GENERATED, Dataset
-from polyglance.devices import CPU, Device
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.gallery.consistent import ConsistentQueries, ask_consistently
 from polyglance.gallery.gallery import Gallery
@@ -18,6 +17,7 @@ from polyglance.gallery.query import GivenQueries, Query, check_queries, mix, tr
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
 from polyglance.gallery.scoring import Scorer, Scores
 from polyglance.gallery.suggestion import did_you_mean
+from polyglance.numerics.devices import CPU, Device
 from polyglance.runtime import open_model
 
 if TYPE_CHECKING:

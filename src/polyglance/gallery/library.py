@@ -12,8 +12,8 @@ from polyglance.library.locks import Locked
 from polyglance.library.record import thumbnail_key
 from polyglance.library.registered import library_of
 from polyglance.library.settings import is_library, read_settings
-from polyglance.library.syncing import sync
-from polyglance.library.unreadable import Unreadable
+from polyglance.library.syncing.sync import sync
+from polyglance.library.syncing.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from polyglance.runtime import ExportedModel

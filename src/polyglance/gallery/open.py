@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.images import list_images
+from polyglance.data.images.read import list_images
 from polyglance.data.load import load_dataset, named_place
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.index import indexed_files, indexed_folder
 from polyglance.gallery.library import library_gallery
+from polyglance.numerics.sets import NO_SINGLE_VECTOR
 from polyglance.runtime import ExportedModel
-from polyglance.sets import NO_SINGLE_VECTOR
-from polyglance.vision.extract import check_images, load_features
-from polyglance.vision.features import Features
-from polyglance.vision.image_files import ImageFiles
+from polyglance.vision.extraction.extract import check_images, load_features
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.image_files import ImageFiles
 
 if TYPE_CHECKING:
     from polyglance.models import Model

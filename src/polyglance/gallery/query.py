@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyglance.data.given import GivenImage, listed
-from polyglance.data.images import EXTENSIONS
+from polyglance.core.languages import language_name
+from polyglance.core.registry import nearest
+from polyglance.data.images.given import GivenImage, listed
+from polyglance.data.images.read import EXTENSIONS
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.hit import path_text
-from polyglance.languages import language_name
-from polyglance.registry import nearest
 
 if TYPE_CHECKING:
     from polyglance.models import Model

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.terminal import path_fields
 from polyglance.errors import PolyglanceError
-from polyglance.files import write_json
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.hit import Hit, path_text
 from polyglance.gallery.query import Query
-from polyglance.terminal import path_fields
+from polyglance.storage.files import write_json
 
 NOTHING = "nothing here looks like that"
 
@@ -109,7 +109,7 @@ class SearchResults:
         Returns:
             The queries that no font can show, which the sheet names by their script.
         """
-        from polyglance.gallery.sheet import SheetRow, unshown, write_sheet
+        from polyglance.gallery.sheets.sheet import SheetRow, unshown, write_sheet
 
         if not self.gallery.has_files:
             raise PolyglanceError(

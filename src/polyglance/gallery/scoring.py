@@ -10,7 +10,7 @@ import numpy as np
 
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.query import Query
-from polyglance.similarity import normalise
+from polyglance.numerics.similarity import normalise
 
 if TYPE_CHECKING:
     from polyglance.models import Model

@@ -13,7 +13,7 @@ Nothing here imports torch: images and texts are encoded by an exported model (`
 from polyglance.library.filters import Filter
 from polyglance.library.library import Library, Match
 from polyglance.library.record import Caption, Record
-from polyglance.library.store import Store
-from polyglance.library.syncing import SyncReport, sync
+from polyglance.library.stores.protocol import Store
+from polyglance.library.syncing.sync import SyncReport, sync
 
 __all__ = ["Caption", "Filter", "Library", "Match", "Record", "Store", "SyncReport", "sync"]

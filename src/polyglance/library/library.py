@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.library.embedding import check_encoder
 from polyglance.library.filters import EVERYTHING, Filter
+from polyglance.library.media.embedding import check_encoder
+from polyglance.library.media.thumbnails import Thumbnails
 from polyglance.library.record import Record
 from polyglance.library.settings import (
     Settings,
@@ -19,12 +20,11 @@ from polyglance.library.settings import (
     read_settings,
     write_settings,
 )
-from polyglance.library.store import Found, Store, check_model
 from polyglance.library.stores.named import create_store, full_address, open_store, store_name
-from polyglance.library.thumbnails import Thumbnails
+from polyglance.library.stores.protocol import Found, Store, check_model
 
 if TYPE_CHECKING:
-    from polyglance.data.given import GivenImage
+    from polyglance.data.images.given import GivenImage
 
 THUMBNAILS = "thumbnails.sqlite"
 
@@ -81,7 +81,7 @@ class Library:
                 elsewhere by now.
         """
         from polyglance.library.shards import read_mark
-        from polyglance.storage import Folder
+        from polyglance.storage.folders import Folder
 
         place = _new_place(folder)
         own = Folder(shards)
@@ -227,8 +227,8 @@ def load_encoder(model: Any) -> tuple[Any, str]:
 
     None is the model that the package carries, whose folder is "".
     """
+    from polyglance.core.shipped import PLACE
     from polyglance.runtime import load, shipped
-    from polyglance.shipped import PLACE
 
     given = shipped() if model is None else model
     found = load(given) if isinstance(given, str | Path) else given

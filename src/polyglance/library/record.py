@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from polyglance.terminal import path_fields
+from polyglance.core.terminal import path_fields
 
 
 class Caption(NamedTuple):

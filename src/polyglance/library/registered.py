@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, cache_dir, has_file, read_json
-from polyglance.library.scan import is_below
 from polyglance.library.settings import is_library, read_settings
+from polyglance.library.syncing.scan import is_below
+from polyglance.storage.files import atomic, cache_dir, has_file, read_json
 
 FILE = "libraries.json"
 

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.version import __version__
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, has_file, read_json
-from polyglance.version import __version__
+from polyglance.storage.files import atomic, has_file, read_json
 
 FILE = "library.json"
 FORMAT = 1

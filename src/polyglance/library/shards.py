@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyglance.errors import PolyglanceError
-from polyglance.staging import sweep_files
-from polyglance.storage import Folder
+from polyglance.storage.folders import Folder
+from polyglance.storage.staging import sweep_files
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Reading a model's folder, which may come from anywhere: checked before anything is built."""
+"""A model's folder: written, and read, checked before anything is built, from anywhere."""
 
 from pathlib import Path
 from typing import Any
@@ -6,13 +6,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from polyglance.core.trust import refuse_foreign_feature, refuse_links
+from polyglance.core.version import __version__
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_json, refuse_pipes
-from polyglance.models.network import build_network
+from polyglance.models.networks.network import build_network
 from polyglance.recipes import Recipe, check_recipe
+from polyglance.storage.files import atomic, has_file, read_json, refuse_pipes, write_json
 from polyglance.text.embedders import Embedder, load_embedder
 from polyglance.text.embedders.pretrained import located
-from polyglance.trust import refuse_foreign_feature, refuse_links
 
 CONFIG, WEIGHTS = "model.json", "model.safetensors"
 FORMAT = 1
@@ -62,6 +63,47 @@ def read_weights(folder: Path, network: nn.Module) -> dict[str, Tensor]:
         raise _unfit(path, str(error)) from None
     _compare({name: tuple(value.shape) for name, value in state.items()}, network, path)
     return state
+
+
+def write_config(
+    folder: Path,
+    recipe: Recipe,
+    embedder: Embedder,
+    feature_dim: int,
+    languages: list[str],
+    facts: dict[str, Any],
+) -> None:
+    """Write what does not change in training.
+
+    Args:
+        folder: of the model.
+        recipe: of the model.
+        embedder: of the model; it writes its own files.
+        feature_dim: dimension of an image feature.
+        languages: of the captions that the model is trained on.
+        facts: what else its model.json says.
+    """
+    config = {
+        "format": FORMAT,
+        "version": __version__,
+        "languages": languages,
+        "feature_dim": feature_dim,
+        "recipe": recipe.model_dump(mode="json"),
+        **facts,
+    }
+    # First: what is written besides is then a run that can be resumed.
+    write_json(folder / CONFIG, config)
+    embedder.save(folder)
+
+
+def write_weights(folder: Path, network: nn.Module) -> None:
+    """Write the weights alone, atomically."""
+    from safetensors.torch import save
+
+    weights = network.state_dict().items()
+    state = {name: value.cpu().contiguous() for name, value in weights}
+    with atomic(folder / WEIGHTS) as handle:
+        handle.write(save(state, {"format": "pt"}))
 
 
 def _check_sizes(recipe: Recipe, embedder: Embedder, feature_dim: int, path: Path) -> None:

@@ -2,37 +2,41 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
 
+from polyglance.core.progress import Bar
+from polyglance.core.trust import trusting
 from polyglance.data.dataset import Dataset
-from polyglance.data.given import GivenImage, as_files
-from polyglance.devices import CPU, Device, choose_device, move, place
+from polyglance.data.images.given import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
-from polyglance.files import atomic, has_file, write_json
-from polyglance.models.attention import Sets
-from polyglance.models.folder import CONFIG, FORMAT, WEIGHTS, read_config, read_weights
-from polyglance.models.network import Network, build_network
-from polyglance.progress import Bar
+from polyglance.models.folder import (
+    CONFIG,
+    read_config,
+    read_weights,
+    write_config,
+    write_weights,
+)
+from polyglance.models.networks.network import Network, build_network
+from polyglance.models.parameters import parameters_by_part
+from polyglance.models.tensors import score_sets, to_numpy, to_tensors
+from polyglance.numerics.devices import CPU, Device, choose_device, move, place
+from polyglance.numerics.sets import Embeddings, VectorSets
+from polyglance.numerics.similarity import scores
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
-from polyglance.sets import Embeddings, VectorSets
-from polyglance.similarity import scores
+from polyglance.storage.files import has_file
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch
 from polyglance.text.reading import read_ids, warn_of_unknown
-from polyglance.trust import trusting
-from polyglance.vision.extract import check_images, extract, load_features
-from polyglance.vision.features import Features
-from polyglance.vision.image_files import ImageFiles, check_files
+from polyglance.vision.extraction.extract import check_images, extract, load_features
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.image_files import ImageFiles, check_files
 
 SEEN_AT_A_TIME = 16
 """Images that a network in the tower sees at a time."""
-IMAGES_AT_A_TIME, TEXTS_AT_A_TIME = 64, 512
-"""Sets padded at a time where a model scores them."""
 
 
 class Model:
@@ -89,18 +93,7 @@ class Model:
 
     def parameters(self) -> dict[str, int]:
         """Trained parameters of each part; `frozen`, where there are any, are pretrained ones."""
-        text = self.network.text
-        layers = text.word_layers()
-        image, total = count_trained(self.network.image), count_trained(self.network)
-        words, all_text = sum(map(count_trained, layers)), count_trained(text)
-        rest = total - image - all_text
-        frozen = sum(p.numel() for p in self.network.parameters() if not p.requires_grad)
-        frozen += sum(getattr(layer, "fixed", 0) for layer in layers)
-        frozen += self.network.image.fixed
-        parts = {"image": image, "words": words, "text": all_text - words}
-        parts |= {"attention": rest} if rest else {}
-        parts |= {"frozen": frozen} if frozen else {}
-        return {**parts, "all": total}
+        return parameters_by_part(self.network)
 
     def tokens(
         self, texts: Sequence[str], languages: Sequence[str] | str | None = None
@@ -175,7 +168,7 @@ class Model:
                 rows = order[start : start + batch_size]
                 ids, steps = (torch.from_numpy(part) for part in tokens.ids.pad(rows))
                 batch = move(TextBatch(ids, steps, tokens.unseen), self.device)
-                result[rows] = _to_numpy(self.network.embed_text(batch, language))
+                result[rows] = to_numpy(self.network.embed_text(batch, language))
                 bar.advance(len(rows))
         return result
 
@@ -309,7 +302,7 @@ class Model:
         with torch.inference_mode(), Bar("images", len(rows), "img", shown) as bar:
             for parts in self.image_parts(features, rows, batch_size):
                 count = len(parts[0])
-                result[done : done + count] = _to_numpy(self.network.embed_images(*parts))
+                result[done : done + count] = to_numpy(self.network.embed_images(*parts))
                 done += count
                 bar.advance(count)
         return result
@@ -343,15 +336,7 @@ class Model:
         if not self.attends:
             compare = scores.get(self.similarity_name)
             return compare(*(np.atleast_2d(np.asarray(x, np.float32)) for x in (images, texts)))
-        result = np.empty((len(images), len(texts)), np.float32)
-        with torch.inference_mode():
-            for a, b in product(
-                range(0, len(images), IMAGES_AT_A_TIME), range(0, len(texts), TEXTS_AT_A_TIME)
-            ):
-                place = slice(a, a + IMAGES_AT_A_TIME), slice(b, b + TEXTS_AT_A_TIME)
-                tile = _to_torch(images[place[0]]), _to_torch(texts[place[1]])
-                result[place] = self.network.scores(*move(tile, self.device)).cpu().numpy()
-        return result
+        return score_sets(self.network, images, texts, self.device)
 
     def _missing(self, lengths: np.ndarray) -> Embeddings:
         """Embeddings to be filled in, of images or texts with `lengths` [n] vectors."""
@@ -377,29 +362,12 @@ class Model:
 
     def save_config(self, folder: Path, **facts: Any) -> None:
         """Write what does not change in training."""
-        from polyglance.version import __version__
-
-        config = {
-            "format": FORMAT,
-            "version": __version__,
-            "languages": self.languages,
-            "feature_dim": self.feature_dim,
-            "recipe": self.recipe.model_dump(mode="json"),
-            **({"drawings": True} if self.drawings else {}),
-            **facts,
-        }
-        # First: what is written besides is then a run that can be resumed.
-        write_json(folder / CONFIG, config)
-        self.embedder.save(folder)
+        facts = {"drawings": True, **facts} if self.drawings else facts
+        write_config(folder, self.recipe, self.embedder, self.feature_dim, self.languages, facts)
 
     def save_weights(self, folder: Path) -> None:
         """Write the weights alone, atomically."""
-        from safetensors.torch import save
-
-        weights = self.network.state_dict().items()
-        state = {name: value.cpu().contiguous() for name, value in weights}
-        with atomic(folder / WEIGHTS) as handle:
-            handle.write(save(state, {"format": "pt"}))
+        write_weights(folder, self.network)
 
     @classmethod
     def load(cls, folder: str | Path, trust: bool = False, device: Device = CPU) -> "Model":
@@ -427,47 +395,3 @@ class Model:
     def load_weights(self, folder: Path) -> None:
         """Read the weights of a folder into this model."""
         self.network.load_state_dict(read_weights(folder, self.network))
-
-
-def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]:
-    """Features of images as the tower takes them: ([n, F],) or ([n, K, F], lengths [n])."""
-    # Torch widens float16 about ten times as fast as numpy.
-    vectors, *lengths = _gathered(features, rows)
-    return vectors.float(), *lengths
-
-
-def read_features(
-    features: Features, rows: np.ndarray, device: torch.device
-) -> tuple[torch.Tensor, ...]:
-    """`to_tensors` for a device they are yet to be copied to: half as many bytes off the CPU.
-
-    Args:
-        features: of the images and perhaps others.
-        rows: [n], the images wanted.
-        device: where they will be widened to float32.
-    """
-    return to_tensors(features, rows) if device.type == CPU else _gathered(features, rows)
-
-
-def _gathered(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]:
-    gathered = features.gather(rows, np.float16)
-    parts = gathered if isinstance(gathered, tuple) else (gathered,)
-    return tuple(torch.from_numpy(part) for part in parts)
-
-
-def count_trained(module: torch.nn.Module) -> int:
-    """Parameters of a module that training changes."""
-    return sum(part.numel() for part in module.parameters() if part.requires_grad)
-
-
-def _to_numpy(embeddings: torch.Tensor | Sets) -> Embeddings:
-    if isinstance(embeddings, Sets):
-        vectors, lengths = (part.cpu().numpy() for part in embeddings)
-        return VectorSets.from_padded(vectors, lengths)
-    return embeddings.cpu().numpy()
-
-
-def _to_torch(embeddings: Embeddings) -> torch.Tensor | Sets:
-    if isinstance(embeddings, VectorSets):
-        return Sets(*(torch.from_numpy(part) for part in embeddings.pad()))
-    return torch.from_numpy(np.asarray(embeddings, np.float32))

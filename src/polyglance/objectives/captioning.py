@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.products import Linear, linear
+from polyglance.numerics.products import Linear, linear
+from polyglance.numerics.recurrent import PackedGRU
 from polyglance.recipes.schema import CaptioningRecipe
-from polyglance.recurrent import PackedGRU
 
 
 def caption_loss(logits: Tensor, words: Tensor, captions: int) -> Tensor:

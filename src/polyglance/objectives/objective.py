@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from polyglance.core.registry import Registry
 from polyglance.objectives.hinge import max_of_hinges, sum_of_hinges
 from polyglance.objectives.infonce import info_nce
 from polyglance.recipes.schema import HingeRecipe, InfoNceRecipe, LossRecipe
-from polyglance.registry import Registry
 
 SMALLEST_TEMPERATURE = 0.01
 """CLIP bounds 1/temperature by 100."""

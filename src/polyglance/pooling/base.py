@@ -6,8 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from polyglance.core.registry import Registry, nearest
 from polyglance.errors import PolyglanceError
-from polyglance.registry import Registry, nearest
 
 
 class Pooling(nn.Module):

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from polyglance.numerics.recurrent import PackedGRU
 from polyglance.pooling.base import valid
 from polyglance.pooling.ranks import interpolation
-from polyglance.recurrent import PackedGRU
 
 WIDTH = 32
 """Size of the position code, and of the sequence model's states."""

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from polyglance.numerics.precision import wide
 from polyglance.pooling.base import Pooling, poolings
 from polyglance.pooling.generators import (
     BiGRU,
@@ -15,7 +16,6 @@ from polyglance.pooling.generators import (
     Transformer,
 )
 from polyglance.pooling.sorting import descending
-from polyglance.precision import wide
 
 TEMPERATURE = 0.1
 CACHED_NUMBERS = 2**24

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.numerics.precision import wide
+from polyglance.numerics.products import Linear
 from polyglance.pooling.base import Pooling, poolings, valid
-from polyglance.precision import wide
-from polyglance.products import Linear
 
 
 @poolings.register("guided")

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from polyglance.files import atomic
 from polyglance.pooling.base import Pooling
+from polyglance.storage.files import atomic
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from polyglance.batch_norm import BatchNorm
+from polyglance.numerics.batch_norm import BatchNorm
+from polyglance.numerics.products import Linear
+from polyglance.numerics.recurrent import PackedGRU
 from polyglance.pooling.base import Pooling, poolings, valid
 from polyglance.pooling.simple import MeanPool, last
-from polyglance.products import Linear
-from polyglance.recurrent import PackedGRU
 
 LAYERS = 4
 """Of VSRN's reasoning."""

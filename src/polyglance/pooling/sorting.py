@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from polyglance.numerics.precision import wide
 from polyglance.pooling.base import valid
-from polyglance.precision import wide
 
 BLOCK = 2**18
 """Numbers sorted at a time, so that they stay in the processor's cache."""

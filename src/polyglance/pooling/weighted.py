@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from polyglance.numerics.precision import wide
 from polyglance.pooling.base import Pooling, poolings, valid
-from polyglance.precision import wide
 
 
 @poolings.register("weighted")

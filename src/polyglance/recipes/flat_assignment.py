@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from polyglance.core.sections import variants_of
 from polyglance.recipes.schema import AssignmentRecipe
-from polyglance.sections import variants_of
 
 Mapped = dict[str, Any]
 

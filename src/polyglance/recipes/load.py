@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from polyglance.documents import document_names, is_file_name, read_document, validate
+from polyglance.core.documents import document_names, is_file_name, read_document, validate
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.flat_assignment import moved_assignment, with_assignment
 from polyglance.recipes.merge import Mapped, merge, nested

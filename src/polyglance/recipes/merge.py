@@ -5,10 +5,10 @@ from typing import Any
 
 import yaml
 
-from polyglance.documents import parse_yaml
+from polyglance.core.documents import parse_yaml
+from polyglance.core.sections import field_of, section_of, variant_of, variants_of
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import Recipe
-from polyglance.sections import field_of, section_of, variant_of, variants_of
 
 Mapped = dict[str, Any]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from polyglance.core.sections import field_of, variant_of, variants_of
 from polyglance.recipes.schema import Recipe
-from polyglance.sections import field_of, variant_of, variants_of
 
 Mapped = dict[str, Any]
 

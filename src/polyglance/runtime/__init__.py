@@ -11,7 +11,7 @@ from polyglance.runtime.model import ExportedModel, load
 from polyglance.runtime.places import is_model, open_model, shipped
 
 if TYPE_CHECKING:
-    from polyglance.runtime.export import export_model
+    from polyglance.runtime.conversion.export import export_model
 
 __all__ = [
     "Background",
@@ -30,6 +30,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name != "export_model":
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    from polyglance.runtime.export import export_model
+    from polyglance.runtime.conversion.export import export_model
 
     return export_model

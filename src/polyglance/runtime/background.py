@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, write_json
+from polyglance.numerics.similarity import scores
 from polyglance.runtime.manifest import FILE, Manifest, file_digests, read_manifest
-from polyglance.similarity import scores
-from polyglance.staging import staged
+from polyglance.storage.files import atomic, write_json
+from polyglance.storage.staging import staged
 
 BACKGROUND = "background.npz"
 IMAGES, TEXTS = 512, 256

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.languages import language_name
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_json, read_jsonl
-from polyglance.languages import language_name
 from polyglance.recipes import Recipe, check_recipe, load_recipe, recipe_names
 from polyglance.runtime.background import read_background
 from polyglance.runtime.card_languages import listed_languages
 from polyglance.runtime.manifest import is_exported, read_manifest
 from polyglance.runtime.places import RUN
+from polyglance.storage.files import has_file, read_json, read_jsonl
 
 METRICS, EVALUATION = "metrics.jsonl", "evaluation.json"
 """A run's validations, and an evaluation that lies beside a model."""

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from polyglance.core.languages import language_name
 from polyglance.data.load import load_dataset
 from polyglance.data.text_only import FILE
-from polyglance.files import has_file, read_jsonl
-from polyglance.languages import language_name
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema import ImageSampling
+from polyglance.storage.files import has_file, read_jsonl
 
 KINDS = {
     "captions": "With captions of pictures",

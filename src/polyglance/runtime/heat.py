@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from polyglance.vision.preprocess import MAX_ASPECT, Preprocessing, to_pixels
+from polyglance.vision.networks.preprocess import MAX_ASPECT, Preprocessing, to_pixels
 
 if TYPE_CHECKING:
     from polyglance.runtime.model import ExportedModel

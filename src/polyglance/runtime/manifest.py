@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from polyglance.digest import file_digest, json_digest
+from polyglance.core.trust import refuse_links
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_json, refuse_pipes
-from polyglance.trust import refuse_links
-from polyglance.vision.preprocess import CentreAndWhole, Preprocessing
+from polyglance.storage.digest import file_digest, json_digest
+from polyglance.storage.files import has_file, read_json, refuse_pipes
+from polyglance.vision.networks.preprocess import CentreAndWhole, Preprocessing
 
 FILE, EMBEDDER, BACKBONE = "manifest.json", "embedder", "backbone.onnx"
 FORMAT = 1
@@ -51,7 +51,7 @@ class SentenceFiles(_Part):
 
 
 class Preparation(_Part):
-    """How the pictures of the backbone are prepared, as `vision.preprocess.Preprocessing`."""
+    """How the backbone's pictures are prepared, as `vision.networks.preprocess.Preprocessing`."""
 
     size: int = Field(gt=0)
     crop: float = Field(gt=0, le=1)

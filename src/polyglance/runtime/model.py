@@ -8,21 +8,21 @@ from typing import Literal
 
 import numpy as np
 
+from polyglance.core.progress import Bar
 from polyglance.data.dataset import Dataset
-from polyglance.data.given import GivenImage, as_files
+from polyglance.data.images.given import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
-from polyglance.progress import Bar
+from polyglance.numerics.similarity import scores
 from polyglance.recipes import check_recipe
 from polyglance.runtime.background import Background, read_background
-from polyglance.runtime.images import ImageSide
+from polyglance.runtime.encoding.images import ImageSide
+from polyglance.runtime.encoding.sentence import SentenceSide
+from polyglance.runtime.encoding.text import TextSide, tower_of
 from polyglance.runtime.manifest import EMBEDDER, FILE, Manifest, SentenceFiles, read_manifest
-from polyglance.runtime.sentence import SentenceSide
-from polyglance.runtime.text import TextSide, tower_of
-from polyglance.similarity import scores
 from polyglance.text.embedders import EncodedTexts, load_embedder
 from polyglance.text.reading import read_ids, warn_of_unknown
-from polyglance.vision.extract import check_images, load_features
-from polyglance.vision.features import Features
+from polyglance.vision.extraction.extract import check_images, load_features
+from polyglance.vision.extraction.features import Features
 
 
 class ExportedModel:

@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyglance.devices import AUTO, CPU, Device
+from polyglance.core.shipped import VARIABLE, shipped_folder
 from polyglance.errors import PolyglanceError, needed_by
-from polyglance.files import has_file
+from polyglance.numerics.devices import AUTO, CPU, Device
 from polyglance.runtime.manifest import EMBEDDER, is_exported
 from polyglance.runtime.model import ExportedModel, load
-from polyglance.shipped import VARIABLE, shipped_folder
+from polyglance.storage.files import has_file
 
 if TYPE_CHECKING:
     from polyglance.models import Model

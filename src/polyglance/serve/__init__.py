@@ -13,18 +13,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyglance.serve.app import make_app
-    from polyglance.serve.client import AsyncClient, Client
-    from polyglance.serve.collection import Collection, open_collection
+    from polyglance.serve.clients.calls import ServiceError
+    from polyglance.serve.clients.client import AsyncClient, Client
+    from polyglance.serve.images.collection import Collection, open_collection
 
 _PLACES = {
-    "AsyncClient": "client",
-    "Client": "client",
-    "Collection": "collection",
+    "AsyncClient": "clients.client",
+    "Client": "clients.client",
+    "Collection": "images.collection",
+    "ServiceError": "clients.calls",
     "make_app": "app",
-    "open_collection": "collection",
+    "open_collection": "images.collection",
 }
 
-__all__ = ["AsyncClient", "Client", "Collection", "make_app", "open_collection"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Collection",
+    "ServiceError",
+    "make_app",
+    "open_collection",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,9 +10,10 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
 
-from polyglance.serve.collection import Collection
+from polyglance.core.version import __version__
+from polyglance.serve.access.guard import Access, Guard
 from polyglance.serve.errors import add_errors
-from polyglance.serve.guard import Access, Guard
+from polyglance.serve.images.collection import Collection
 from polyglance.serve.routes.embeddings import add_embeddings
 from polyglance.serve.routes.help import add_help
 from polyglance.serve.routes.images import add_images
@@ -21,7 +22,6 @@ from polyglance.serve.routes.search import add_search
 from polyglance.serve.routes.watching import add_watching
 from polyglance.serve.service import Service
 from polyglance.serve.shapes import ErrorAnswer
-from polyglance.version import __version__
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     code: {"model": ErrorAnswer} for code in (400, 401, 404, 408, 413, 415, 421, 422, 429, 503)

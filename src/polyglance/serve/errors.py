@@ -6,8 +6,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from polyglance.serve.batching import Closed
-from polyglance.serve.guard import ENDING, FAULT, problem_answer
+from polyglance.serve.access.guard import ENDING, FAULT, problem_answer
+from polyglance.serve.encoding.batching import Closed
 from polyglance.serve.problems import Problem
 from polyglance.serve.routes.bodies import content_type
 

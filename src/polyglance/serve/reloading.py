@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from polyglance.digest import short_digest
 from polyglance.errors import PolyglanceError
-from polyglance.library.scan import scan
 from polyglance.library.settings import FILE, is_library
-from polyglance.serve.collection import Collection, open_collection
-from polyglance.serve.logs import tell
+from polyglance.library.syncing.scan import scan
+from polyglance.serve.access.logs import tell
+from polyglance.serve.images.collection import Collection, open_collection
 from polyglance.serve.service import Service
+from polyglance.storage.digest import short_digest
 
 SECONDS = 2.0
 """Between two looks."""

@@ -6,9 +6,9 @@ import socket
 from collections.abc import Callable
 
 from polyglance.errors import PolyglanceError
+from polyglance.serve.access.guard import Access
+from polyglance.serve.access.logs import log_to_stderr
 from polyglance.serve.app import make_app
-from polyglance.serve.guard import Access
-from polyglance.serve.logs import log_to_stderr
 from polyglance.serve.service import Service
 
 SHORTEST_TOKEN = 16

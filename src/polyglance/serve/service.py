@@ -3,9 +3,9 @@
 import threading
 
 from polyglance.runtime import ExportedModel
-from polyglance.serve.collection import Collection
-from polyglance.serve.engine import Engine, Served
-from polyglance.serve.metrics import Metrics
+from polyglance.serve.access.metrics import Metrics
+from polyglance.serve.encoding.engine import Engine, Served
+from polyglance.serve.images.collection import Collection
 
 _ANY = "a picture"
 

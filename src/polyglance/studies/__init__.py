@@ -1,7 +1,7 @@
 """Papers' tables as data: which recipes to train, what to measure, what the paper found."""
 
-from polyglance.studies.load import load_study, study_names
+from polyglance.studies.format.load import load_study, study_names
+from polyglance.studies.format.schema import Study
 from polyglance.studies.plan import Plan, make_plan
-from polyglance.studies.schema import Study
 
 __all__ = ["Plan", "Study", "load_study", "make_plan", "study_names"]

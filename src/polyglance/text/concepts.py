@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_jsonl, read_lines, write_jsonl_gz
+from polyglance.storage.files import read_jsonl, read_lines, write_jsonl_gz
 from polyglance.text.lexicon import Lexicon
 from polyglance.text.wordnets import read_data
 

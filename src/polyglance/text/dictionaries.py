@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_lines, refuse_pipe
+from polyglance.storage.files import read_lines, refuse_pipe
 
 Pairs = list[tuple[str, str]]
 """(source word, target word)"""

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from polyglance.digest import content_digest, file_digest
+from polyglance.core.progress import Bar
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_lines, refuse_pipe
-from polyglance.progress import Bar
-from polyglance.registry import nearest
+from polyglance.storage.digest import content_digest, file_digest
+from polyglance.storage.files import read_lines, refuse_pipe
 from polyglance.text.dictionaries import Pairs, dictionary_files, synset_lines
 from polyglance.text.tokenizers.normalise import normalise
 

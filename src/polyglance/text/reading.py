@@ -3,8 +3,8 @@
 import warnings
 from collections.abc import Sequence
 
+from polyglance.core.registry import nearest
 from polyglance.errors import NoWords, UnknownLanguageWarning, UnknownWordsWarning
-from polyglance.registry import nearest
 from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.tokenizers.base import Languages, codes_of

@@ -4,9 +4,9 @@ import gzip
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from polyglance.core.languages import base_language, is_tag
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, read_lines
-from polyglance.languages import base_language, is_tag
+from polyglance.storage.files import atomic, read_lines
 
 Entry = tuple[str, str, str]
 """Synset of WordNet 3.0 such as 02084071-n, language, lemma."""

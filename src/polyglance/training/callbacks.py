@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from polyglance.progress import Bar
+from polyglance.core.progress import Bar
 from polyglance.text.embedders.universal.sharing import sharing_text
 from polyglance.training.collapse import CollapseDetector, collapse_error
 from polyglance.training.log import RunLog, draw_curve

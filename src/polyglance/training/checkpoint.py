@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from polyglance.devices import generator_state, restore_generator
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, refuse_pipe
+from polyglance.numerics.devices import generator_state, restore_generator
+from polyglance.storage.files import atomic, refuse_pipe
 
 FILE = "checkpoint.safetensors"
 GENERATOR, DEVICE_GENERATOR, SCALER = "generator", "generator.device", "scaler"

@@ -9,12 +9,12 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from polyglance.data.dataset import Dataset, caption_file, dataset_fingerprint
-from polyglance.digest import content_digest, file_digest
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, has_file, read_json
-from polyglance.models.model import CONFIG
+from polyglance.models.folder import CONFIG
 from polyglance.recipes import Recipe, check_recipe
-from polyglance.staging import sweep_files
+from polyglance.storage.digest import content_digest, file_digest
+from polyglance.storage.files import atomic, has_file, read_json
+from polyglance.storage.staging import sweep_files
 
 _HELD = threading.local()
 """Run folders that this thread has locked."""

@@ -8,19 +8,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from polyglance.devices import CPU, pinned
 from polyglance.models import Model
-from polyglance.models.model import read_features
-from polyglance.training.augment import Augmenter
-from polyglance.vision.features import Features
-from polyglance.vision.image_files import ImageFiles, ahead, glance
+from polyglance.models.tensors import read_features
+from polyglance.numerics.devices import CPU, pinned
+from polyglance.training.inputs.augment import Augmenter
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.image_files import ImageFiles, ahead, glance
 from polyglance.vision.views import Views
 
 if TYPE_CHECKING:
     from polyglance.training.steps.base import Step
 
 STREAM = 2000
-"""Behind the streams of training/augment.py."""
+"""Behind the streams of training/inputs/augment.py."""
 AHEAD = 2
 """Batches that are decoded while another is trained on."""
 

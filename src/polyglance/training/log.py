@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, has_file, read_jsonl
+from polyglance.storage.files import atomic, has_file, read_jsonl
 
 FILE = "metrics.jsonl"
 

@@ -10,36 +10,40 @@ from typing import Any
 import numpy as np
 import torch
 
+from polyglance.core.registry import nearest
 from polyglance.data.dataset import Dataset
-from polyglance.devices import AUTO, Device, choose_device, enough_memory, move, place
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Report
 from polyglance.models import Model
-from polyglance.precision import check_precision, gradient_scaler
+from polyglance.numerics.devices import AUTO, Device, choose_device, enough_memory, move, place
+from polyglance.numerics.precision import check_precision, gradient_scaler
+from polyglance.numerics.torchrun import local_rank
 from polyglance.recipes.schema import Recipe
-from polyglance.registry import nearest
-from polyglance.torchrun import local_rank
 from polyglance.training.assignment import assign_tokens
 from polyglance.training.callbacks import Callback, with_defaults
 from polyglance.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
-from polyglance.training.data import Start, StartModel, fresh_model, prepare
 from polyglance.training.distributed import Team
 from polyglance.training.distributed.agree import check_same_command, check_same_data
 from polyglance.training.distributed.copies import copy_weights
 from polyglance.training.distributed.join import joined
 from polyglance.training.distributed.parallel import in_parallel
 from polyglance.training.folder import check_folder, lock_run, run_fingerprint
-from polyglance.training.groups import all_multipliers, check_multipliers, parameter_groups
 from polyglance.training.images import prepared
+from polyglance.training.inputs.data import Start, StartModel, fresh_model, prepare
 from polyglance.training.log import RunLog
-from polyglance.training.optimizer import build_optimizer, clip_gradients
-from polyglance.training.samplers import Sampler, samplers
-from polyglance.training.schedule import (
+from polyglance.training.optimization.groups import (
+    all_multipliers,
+    check_multipliers,
+    parameter_groups,
+)
+from polyglance.training.optimization.optimizer import build_optimizer, clip_gradients
+from polyglance.training.optimization.schedule import (
     epochs_of,
     evaluation_interval,
     learning_rate,
     total_updates,
 )
+from polyglance.training.samplers import Sampler, samplers
 from polyglance.training.steps import Step, steps
 from polyglance.training.validation import Validation
 from polyglance.vision.image_network import resolved

@@ -17,8 +17,8 @@ from polyglance.evaluation.captions import (
     readable_captions,
 )
 from polyglance.models import Model
+from polyglance.numerics.sets import Embeddings
 from polyglance.recipes.schema import DataRecipe
-from polyglance.sets import Embeddings
 from polyglance.text.embedders import EncodedTexts
 from polyglance.training.distributed import ALONE, Team
 from polyglance.training.distributed.encode import encode_images, encode_tokens, similarity

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.documents import validate
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.hold_out import hold_out
-from polyglance.devices import CPU, Device, choose_device
-from polyglance.documents import validate
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import EvaluateOptions, evaluate
-from polyglance.evaluation.metrics import Metrics, chance
+from polyglance.evaluation.ranking.metrics import Metrics, chance
 from polyglance.models import Model
+from polyglance.numerics.devices import CPU, Device, choose_device
 from polyglance.recipes.schema import (
     ConstantSchedule,
     DataRecipe,

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.registry import nearest
+from polyglance.core.shipped import BASE
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes.schema import Recipe, TransferRecipe
-from polyglance.registry import nearest
 from polyglance.runtime.manifest import is_exported
 from polyglance.runtime.places import shipped
-from polyglance.shipped import BASE
 
 RUN = "run:"
 SECTIONS = ("text", "image", "joint")
@@ -45,7 +45,7 @@ def load_source(folder: Path) -> Model:
     """The model of a run, or one that was exported."""
     if not is_exported(folder):
         return Model.load(folder)
-    from polyglance.runtime.restore import restore
+    from polyglance.runtime.conversion.restore import restore
 
     return restore(folder)
 

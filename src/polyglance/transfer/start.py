@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from polyglance.core.registry import Registry
 from polyglance.data.dataset import Dataset
 from polyglance.data.hold_out import hold_out
-from polyglance.devices import AUTO, Device
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
+from polyglance.numerics.devices import AUTO, Device
 from polyglance.recipes.schema import Recipe
-from polyglance.registry import Registry
 from polyglance.text.embedders import TrainingTexts
 from polyglance.training import Callback, Result, train
-from polyglance.training.data import Start, StartModel, fresh_model
+from polyglance.training.inputs.data import Start, StartModel, fresh_model
 from polyglance.transfer.source import check_alike, freeze, load_source, source_folder
 from polyglance.transfer.translator import translate_model
 from polyglance.transfer.tune import tuned_model

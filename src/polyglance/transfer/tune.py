@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.shipped import BASE
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file
 from polyglance.models import Model
 from polyglance.models.folder import CONFIG, read_config
 from polyglance.recipes import change_recipe
@@ -18,9 +18,9 @@ from polyglance.recipes.schema import (
     TransferRecipe,
 )
 from polyglance.recipes.schema.recipe import IN_PIECES
+from polyglance.runtime.conversion.restore import restored_recipe
 from polyglance.runtime.manifest import FILE, is_exported, read_manifest
-from polyglance.runtime.restore import restored_recipe
-from polyglance.shipped import BASE
+from polyglance.storage.files import has_file
 from polyglance.transfer.source import copy_weights, source_folder
 
 RATE = 0.1

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from polyglance.core.registry import Registry
 from polyglance.errors import PolyglanceError
-from polyglance.registry import Registry
 
 
 class Translator:

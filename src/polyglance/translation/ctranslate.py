@@ -4,9 +4,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from polyglance.digest import folder_digest
+from polyglance.core.packages import import_package
 from polyglance.errors import PolyglanceError
-from polyglance.packages import import_package
+from polyglance.storage.digest import folder_digest
 from polyglance.translation.base import Translator, needed, translators
 from polyglance.translation.huggingface import LONGEST, ask_for, load_tokenizer, loading
 

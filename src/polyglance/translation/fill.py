@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from polyglance.core.registry import nearest
 from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
-from polyglance.registry import nearest
 from polyglance.translation.base import Translator
 from polyglance.translation.translate import translate
 

@@ -6,11 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from polyglance.digest import folder_digest
+from polyglance.core.languages import find_tag
+from polyglance.core.packages import SAFELY, import_package, quiet
 from polyglance.errors import PolyglanceError
-from polyglance.files import refuse_pipes
-from polyglance.languages import find_tag
-from polyglance.packages import SAFELY, import_package, quiet
+from polyglance.storage.digest import folder_digest
+from polyglance.storage.files import refuse_pipes
 from polyglance.translation.base import Translator, needed, translators
 
 LONGEST = 256

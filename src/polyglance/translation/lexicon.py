@@ -5,7 +5,7 @@ from functools import cached_property, partial
 
 from polyglance.data import load_dataset
 from polyglance.data.dataset import dataset_fingerprint
-from polyglance.digest import sampled_digest
+from polyglance.storage.digest import sampled_digest
 from polyglance.text.lexicon import Lexicon, lexicon_digest, lexicon_path
 from polyglance.text.tokenizers.base import get_tokenizer, tokenize_many
 from polyglance.text.tokenizers.normalise import normalise

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from polyglance.data import Dataset, load_dataset
 from polyglance.data.dataset import dataset_fingerprint
-from polyglance.digest import sampled_digest
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_jsonl, read_lines
+from polyglance.storage.digest import sampled_digest
+from polyglance.storage.files import read_jsonl, read_lines
 from polyglance.translation.base import Translator, needed, translators
 
 Row = dict[str, str]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import cache_dir
+from polyglance.storage.files import cache_dir
 
 FILE = "translations.sqlite"
 TEXTS_AT_A_TIME = 500

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from polyglance.core.progress import Bar
 from polyglance.errors import PolyglanceError
-from polyglance.progress import Bar
 from polyglance.translation.base import Translator
 from polyglance.translation.store import TranslationStore
 

@@ -1,10 +1,10 @@
 """From image files to features, and from features to the joint space."""
 
-from polyglance.data.images import list_images, read_image
+from polyglance.data.images.read import list_images, read_image
 from polyglance.errors import ImageProblem
-from polyglance.vision.extract import extract_many, load_features
-from polyglance.vision.features import Features
-from polyglance.vision.store import FeatureStore
+from polyglance.vision.extraction.extract import extract_many, load_features
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.store import FeatureStore
 
 __all__ = [
     "FeatureStore",

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import cache_dir
-from polyglance.vision.extract import open_backbone
-from polyglance.vision.features import parse_feature
+from polyglance.storage.files import cache_dir
+from polyglance.vision.extraction.extract import open_backbone
+from polyglance.vision.extraction.features import parse_feature
 
 
 class Classifier(NamedTuple):

@@ -6,8 +6,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from polyglance.batch_norm import BatchNorm
-from polyglance.products import Linear
+from polyglance.core.registry import Registry
+from polyglance.numerics.batch_norm import BatchNorm
+from polyglance.numerics.products import Linear
 from polyglance.recipes.schema import (
     BatchNormMlpHead,
     ClassesHead,
@@ -16,7 +17,6 @@ from polyglance.recipes.schema import (
     MlpHead,
     ResidualMlpHead,
 )
-from polyglance.registry import Registry
 
 heads: Registry[Callable[[Any, int, int, float], nn.Module]] = Registry("head")
 """By `image.head.kind`: (recipe, dimension of a feature, of the joint space, dropout) → layers."""

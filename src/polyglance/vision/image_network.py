@@ -10,10 +10,10 @@ from torch.utils.checkpoint import checkpoint
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import BackboneRecipe, ImageRecipe, Recipe
-from polyglance.vision.architectures import architecture, norms, published_preprocessing
-from polyglance.vision.features import parse_feature
-from polyglance.vision.image_files import ImageFiles
-from polyglance.vision.preprocess import CentreAndWhole, Preprocessing
+from polyglance.vision.extraction.features import parse_feature
+from polyglance.vision.extraction.image_files import ImageFiles
+from polyglance.vision.networks.architectures import architecture, norms, published_preprocessing
+from polyglance.vision.networks.preprocess import CentreAndWhole, Preprocessing
 
 FIELDS = ("input_size", "crop", "mean", "std", "interpolation")
 """Of a recipe's backbone: what a network's preprocessing may be told."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from polyglance.errors import PolyglanceError
-from polyglance.products import linear
+from polyglance.numerics.products import linear
 from polyglance.recipes.schema import ClassesHead, HeadRecipe
 from polyglance.vision.classifier import Classifier
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from polyglance.products import Linear
+from polyglance.numerics.products import Linear
 
 REDUCTION = 8
 """Queries and keys have an eighth of a vector's dimension: 256 of 2,048."""

@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from polyglance.devices import CPU
-from polyglance.digest import content_digest, json_digest
-from polyglance.files import cache_dir
-from polyglance.progress import Bar
-from polyglance.vision.image_files import ImageFiles, ahead, glance, look
+from polyglance.core.progress import Bar
+from polyglance.numerics.devices import CPU
+from polyglance.storage.digest import content_digest, json_digest
+from polyglance.storage.files import cache_dir
+from polyglance.vision.extraction.image_files import ImageFiles, ahead, glance, look
 from polyglance.vision.image_network import ImageNetwork
-from polyglance.vision.lite import export, session
+from polyglance.vision.networks.lite import export, session
 
 BATCH = 16
 STREAM = 3000

@@ -14,7 +14,7 @@ from polyglance.data.convert.frames import even_frames, read_frames
 from polyglance.data.convert.msrvtt import convert_msrvtt
 from polyglance.data.convert.vatex import convert_vatex
 from polyglance.errors import PolyglanceError
-from polyglance.vision.extract import load_features
+from polyglance.vision.extraction.extract import load_features
 
 
 def put_json(path: Path, value: object) -> None:

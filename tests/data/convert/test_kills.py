@@ -8,7 +8,7 @@ import pytest
 from polyglance.data import CaptionedImage, load_folder
 from polyglance.data.convert import Conversion, write_folder
 from polyglance.data.convert.write import ImageMode
-from polyglance.staging import staged, sweep
+from polyglance.storage.staging import staged, sweep
 from tests.kills import every_kill, killed_at
 
 SIZE = 20_000
@@ -121,7 +121,7 @@ def test_a_folder_between_two_renames_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a system cannot exchange folders."""
-    monkeypatch.setattr("polyglance.staging._exchange", lambda first, second: False)
+    monkeypatch.setattr("polyglance.storage.staging._exchange", lambda first, second: False)
     target = tmp_path / "out"
     target.mkdir()
     (target / "old").write_text("old")

@@ -10,7 +10,7 @@ from polyglance.cli import app
 from polyglance.data import load_dataset
 from polyglance.data.convert.multi30k_features import convert_multi30k_features
 from polyglance.errors import PolyglanceError
-from polyglance.vision.extract import load_features
+from polyglance.vision.extraction.extract import load_features
 from tests.data.convert.test_multi30k import checkout
 
 __all__ = ["checkout"]

@@ -12,7 +12,7 @@ from polyglance.data import CaptionedImage, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate, load_report
 from polyglance.evaluation.perturb import Perturbation, make_perturber, perturbation_tag
-from polyglance.files import write_json
+from polyglance.storage.files import write_json
 from tests.conftest import write_toy
 from tests.evaluation.conftest import FakeModel, make_dataset, make_vectors
 from tests.training.runs import run

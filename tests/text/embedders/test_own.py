@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from polyglance import Model
 from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.recipes.schema import EmbedderRecipe
 from polyglance.text.embedders import (

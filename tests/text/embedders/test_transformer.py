@@ -14,9 +14,9 @@ from polyglance.gallery.query import check_query
 from polyglance.recipes import load_recipe
 from polyglance.text.embedders import PieceEmbedder, TextBatch, load_embedder
 from polyglance.text.embedders.transformer_layer import FrozenTransformer
-from polyglance.training.augment import Augmenter
-from polyglance.training.data import TrainingData
-from polyglance.vision.extract import load_features
+from polyglance.training.inputs.augment import Augmenter
+from polyglance.training.inputs.data import TrainingData
+from polyglance.vision.extraction.extract import load_features
 from tests.text.pieces import piece_model, piece_recipe
 from tests.text.tiny_bert import vocabulary, write_bert, write_tokenizer
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_jsonl, read_lines
+from polyglance.storage.files import read_jsonl, read_lines
 from polyglance.text.embedders.vocabulary import PAD, SPECIALS, UNKNOWN, Vocabulary, jaccard
 from polyglance.text.tokenizers import tokenize_many
 

@@ -13,7 +13,7 @@ from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.recipes.schema import TextRecipe
 from polyglance.text.tokenizers import KeptTokens, base, read_words, tokenizers, words
 from polyglance.text.tokenizers.kept import FILE, settings_of
-from polyglance.training.data import fresh_model, prepare
+from polyglance.training.inputs.data import fresh_model, prepare
 from tests.conftest import TOY
 
 TEXTS = [("A man's dog!", "en"), ("Der Hund", "de"), ("Der Hund", None), ("…", "en")]

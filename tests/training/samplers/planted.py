@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.training.data import TrainingData
+from polyglance.training.inputs.data import TrainingData
 from polyglance.training.samplers import Sampler, Term, samplers
 
 PER_IMAGE = {"en": 5, "de": 5, "fr": 1, "cs": 1}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from polyglance.errors import PolyglanceError
-from polyglance.training.data import TrainingData
+from polyglance.training.inputs.data import TrainingData
+from polyglance.training.inputs.tuple_texts import TupleTexts
 from polyglance.training.samplers import ImageBatch, ImageSampler
-from polyglance.training.tuple_texts import TupleTexts
 from tests.training.samplers.planted import captions, data, sampler
 
 KIND = "sampling.kind=images"

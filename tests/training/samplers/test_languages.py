@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polyglance.errors import PolyglanceError
-from polyglance.training.data import TrainingData
+from polyglance.training.inputs.data import TrainingData
 from tests.training.samplers.planted import PER_IMAGE, data, sampler
 
 KIND = "sampling.kind=languages"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes import load_recipe
 from polyglance.training.assignment import NumberedWords
 from polyglance.training.samplers import TupleSampler

@@ -11,7 +11,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.objectives import build_objective
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.recipes.schema import InfoNceRecipe
-from polyglance.training.data import fresh_model
+from polyglance.training.inputs.data import fresh_model
 from polyglance.training.steps.naming import Naming, build_naming
 from tests.text.embedders.texts import training_texts
 

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from polyglance.data import load_dataset
-from polyglance.models.model import to_tensors
+from polyglance.models.tensors import to_tensors
 from polyglance.objectives import max_of_hinges, sum_of_hinges
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.text.embedders import TextBatch
-from polyglance.training.data import fresh_model, prepare
+from polyglance.training.inputs.data import fresh_model, prepare
 from polyglance.training.samplers import Term, UnionSampler
 from polyglance.training.steps import TermsStep
 from tests.conftest import TOY

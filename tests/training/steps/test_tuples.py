@@ -10,7 +10,7 @@ import torch
 from polyglance.data import load_dataset
 from polyglance.models import Model
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.training.data import TrainingData, fresh_model, prepare
+from polyglance.training.inputs.data import TrainingData, fresh_model, prepare
 from polyglance.training.samplers import TupleSampler
 from polyglance.training.steps import TuplesStep
 from tests.conftest import TOY

@@ -13,7 +13,7 @@ import numpy as np
 
 from polyglance.data.convert.common import CONVERTERS, Conversion, ImportedFeatures
 from polyglance.errors import PolyglanceError
-from polyglance.files import bounded, open_text, refuse_pipe
+from polyglance.storage.files import bounded, open_text, refuse_pipe
 
 FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
 KEYS = ("features", "feat", "x", "feats", "arr_0")

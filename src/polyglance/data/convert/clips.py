@@ -9,8 +9,8 @@ import numpy as np
 from polyglance.data.convert.common import Conversion, add_to_split, caption, image_list, one_of
 from polyglance.data.convert.frames import import_frames
 from polyglance.data.dataset import CaptionedImage
-from polyglance.digest import short_digest
 from polyglance.errors import PolyglanceError
+from polyglance.storage.digest import short_digest
 
 VAL_SHARE = 0.05
 """Of the training clips, where a dataset has no validation split."""

@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from polyglance.core.progress import Bar
+from polyglance.core.registry import Registry
 from polyglance.data.dataset import CaptionedImage
 from polyglance.errors import PolyglanceError
-from polyglance.files import bounded, open_text, read_json
-from polyglance.progress import Bar
-from polyglance.registry import Registry
+from polyglance.storage.files import bounded, open_text, read_json
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.core.progress import track
 from polyglance.data.convert.common import ImportedFeatures
 from polyglance.errors import PolyglanceError
-from polyglance.files import refuse_pipe
-from polyglance.progress import track
+from polyglance.storage.files import refuse_pipe
 
 SUFFIXES = (".npy", ".npz")
 LARGEST = float(np.finfo(np.float16).max)

@@ -23,7 +23,7 @@ from polyglance.data.convert.common import (
 )
 from polyglance.data.convert.precomp import open_array, vectors_of
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
+from polyglance.storage.files import read_json
 
 SPLITS = ("train", "val", "test")
 LANGUAGES = {"cn": "zh", "jp": "ja"}

@@ -4,9 +4,9 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+from polyglance.core.progress import track
 from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, image_list, one_of
 from polyglance.errors import PolyglanceError
-from polyglance.progress import track
 
 NATIVE = {"test_2016_flickr": "test", "test_2016": "test"}
 """Task 1 and task 2 name the same 1,000 test images differently."""

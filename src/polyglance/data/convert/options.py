@@ -4,9 +4,9 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
+from polyglance.core.registry import nearest
 from polyglance.data.convert.common import Converter
 from polyglance.errors import PolyglanceError
-from polyglance.registry import nearest
 
 
 def options_of(converter: Converter) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from polyglance.data.convert.common import (
 )
 from polyglance.data.table import split_name
 from polyglance.errors import PolyglanceError
-from polyglance.files import refuse_pipe
+from polyglance.storage.files import refuse_pipe
 
 REPEATS = 5
 CHUNK_ROWS = 256

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from polyglance.data.convert.common import CONVERTERS, Conversion, find_images
 from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.data.table import load_table
-from polyglance.digest import short_digest
+from polyglance.storage.digest import short_digest
 
 
 @CONVERTERS.register("table")

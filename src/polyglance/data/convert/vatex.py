@@ -13,7 +13,7 @@ from polyglance.data.convert.clips import (
 )
 from polyglance.data.convert.common import CONVERTERS, Conversion, steps
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
+from polyglance.storage.files import read_json
 
 LANGUAGES = {"enCap": "en", "chCap": "zh"}
 REGULAR = 5

@@ -10,11 +10,11 @@ from typing import Literal
 
 import numpy as np
 
+from polyglance.core.progress import track
 from polyglance.data.convert.common import Conversion, ImportedFeatures
 from polyglance.data.dataset import CaptionedImage, is_inside, load_folder, save_folder
 from polyglance.errors import PolyglanceError
-from polyglance.progress import track
-from polyglance.staging import staged
+from polyglance.storage.staging import staged
 
 ImageMode = Literal["symlink", "link", "copy"]
 StoreWriter = Callable[[Path, ImportedFeatures], None]

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from polyglance.core.languages import primary_subtag
 from polyglance.data.convert.common import CONVERTERS, Builder, Conversion, image_list
 from polyglance.errors import PolyglanceError
-from polyglance.languages import primary_subtag
 
 CODES = {"jp": "ja"}
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polyglance.core.progress import Bar
+from polyglance.core.registry import nearest
 from polyglance.data.dataset import CaptionedImage, Captions, save_folder
 from polyglance.data.emoji.names import Names, read_names
 from polyglance.data.emoji.pictures import compose, find_pictures
 from polyglance.data.emoji.sequences import concept, plain
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
-from polyglance.progress import Bar
-from polyglance.registry import nearest
-from polyglance.staging import staged
+from polyglance.storage.files import read_json
+from polyglance.storage.staging import staged
 
 KIND = "name"
 SIGNS = frozenset({"Flags", "Symbols", "Component"})

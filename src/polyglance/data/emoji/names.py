@@ -5,7 +5,7 @@ from typing import Any
 
 from polyglance.data.emoji.sequences import has_tone, plain
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json
+from polyglance.storage.files import read_json
 
 Names = dict[str, dict[str, str]]
 """language → emoji → its name"""

@@ -5,7 +5,7 @@ from pathlib import Path
 from PIL import Image, ImageColor
 
 from polyglance.data.emoji.sequences import has_tone, sequence_of_file
-from polyglance.data.images import EXTENSIONS, decoded
+from polyglance.data.images.read import EXTENSIONS, decoded
 from polyglance.errors import PolyglanceError
 
 MARGIN = 1.3

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from polyglance.core.progress import Bar
+from polyglance.core.registry import nearest
 from polyglance.data.dataset import (
     GENERATED,
     CaptionedImage,
@@ -17,10 +19,8 @@ from polyglance.data.generated.messages import free_message, whole_message
 from polyglance.data.generated.scenes import make_scene, split_of
 from polyglance.data.generated.world import Scene
 from polyglance.errors import PolyglanceError
-from polyglance.files import cache_dir, write_json
-from polyglance.progress import Bar
-from polyglance.registry import nearest
-from polyglance.staging import staged
+from polyglance.storage.files import cache_dir, write_json
+from polyglance.storage.staging import staged
 
 VERSION = 2
 """Part of the cache folder's name: raise it whenever a caption or a pixel changes."""

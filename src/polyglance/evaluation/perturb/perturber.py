@@ -6,7 +6,6 @@ from pathlib import Path
 from random import Random
 
 from polyglance.data.dataset import Dataset
-from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.inflections import inflections
 from polyglance.evaluation.perturb.known import KnownWords
@@ -15,8 +14,9 @@ from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.evaluation.perturb.spelling import SPELLINGS
 from polyglance.evaluation.perturb.typos import typo
 from polyglance.evaluation.perturb.words import Change, change_words, spans, unspaced, words_of
-from polyglance.evaluation.report import Perturbed
-from polyglance.files import refuse_pipe
+from polyglance.evaluation.reports.report import Perturbed
+from polyglance.storage.digest import json_digest
+from polyglance.storage.files import refuse_pipe
 from polyglance.text.lexicon import Lexicon, Synsets, lexicon_digest, lexicon_files, lexicon_path
 from polyglance.text.tokenizers.normalise import normalise
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from polyglance.core.languages import is_tag
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.spelling import SPELLINGS
-from polyglance.languages import is_tag
-from polyglance.registry import nearest
 
 KINDS = ("typos", "inflections", "unseen", "code-switch", *SPELLINGS)
 WITH_LEXICON = ("unseen", "code-switch")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image, ImageOps
 
-from polyglance.data.images import reading
+from polyglance.data.images.read import reading
 from polyglance.errors import ImageProblem
 from polyglance.gallery.graphics.protocols import blocks, iterm2, kitty, sixel
 

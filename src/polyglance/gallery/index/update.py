@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import PIL
 
-from polyglance.data.images import content_key, list_images
-from polyglance.digest import short_digest
+from polyglance.core.progress import Bar
+from polyglance.data.images.read import content_key, list_images
 from polyglance.errors import ImageProblem, IndexWarning, PolyglanceError
-from polyglance.files import cache_dir
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.index.lock import alone
 from polyglance.gallery.index.store import FOLDER, Entry, Index, Stamp, open_index
-from polyglance.progress import Bar
-from polyglance.similarity import normalise
+from polyglance.numerics.similarity import normalise
+from polyglance.storage.digest import short_digest
+from polyglance.storage.files import cache_dir
 
 if TYPE_CHECKING:
     from polyglance.runtime import ExportedModel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyglance.library.store import DIGITS
+from polyglance.library.stores.protocol import DIGITS
 
 
 class ExactIndex:

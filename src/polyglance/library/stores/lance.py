@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError, needed_by
-from polyglance.files import has_file, read_json, write_json
 from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.locks import writing
 from polyglance.library.record import Record, Stamp
-from polyglance.library.store import (
+from polyglance.library.stores.loaded import Loaded
+from polyglance.library.stores.protocol import (
     Columns,
     Found,
     Known,
@@ -24,7 +24,7 @@ from polyglance.library.store import (
     missing_id,
     ranked,
 )
-from polyglance.library.stores.loaded import Loaded
+from polyglance.storage.files import has_file, read_json, write_json
 
 EXACT_BELOW = 500_000
 """Images that are compared one and all; from there on an index is asked."""

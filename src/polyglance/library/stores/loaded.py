@@ -7,8 +7,8 @@ import numpy as np
 
 from polyglance.library.filters import Filter
 from polyglance.library.record import Record
-from polyglance.library.store import Columns, Found, missing_id, ranked
 from polyglance.library.stores.exact import ExactIndex
+from polyglance.library.stores.protocol import Columns, Found, missing_id, ranked
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ import numpy as np
 
 from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.record import Record
-from polyglance.library.store import (
+from polyglance.library.stores.protocol import (
     Columns,
     Found,
     Known,

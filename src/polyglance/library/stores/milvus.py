@@ -12,17 +12,6 @@ import numpy as np
 from polyglance.errors import PolyglanceError, needed_by
 from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.record import Record
-from polyglance.library.store import (
-    DIGITS,
-    Columns,
-    Found,
-    Known,
-    StoreInfo,
-    check_model,
-    checked_vectors,
-    missing_id,
-    ranked,
-)
 from polyglance.library.stores.exact import ExactIndex
 from polyglance.library.stores.milvus_address import Address
 from polyglance.library.stores.milvus_rows import (
@@ -37,6 +26,17 @@ from polyglance.library.stores.milvus_rows import (
     to_condition,
     to_record,
     to_row,
+)
+from polyglance.library.stores.protocol import (
+    DIGITS,
+    Columns,
+    Found,
+    Known,
+    StoreInfo,
+    check_model,
+    checked_vectors,
+    missing_id,
+    ranked,
 )
 
 MOST = 16_384

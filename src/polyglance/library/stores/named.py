@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from polyglance.library.store import Store
+from polyglance.library.stores.protocol import Store
 
 
 def store_name(model: str) -> str:

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError, needed_by
-from polyglance.files import has_file, read_json, write_json
 from polyglance.library.filters import EVERYTHING, Filter
+from polyglance.library.media.thumbnails import Thumbnails
 from polyglance.library.record import Record
 from polyglance.library.shards import Shard, read_mark, shard_names
-from polyglance.library.store import (
+from polyglance.library.stores.lance import EXACT_BELOW, LanceStore
+from polyglance.library.stores.loaded import Loaded
+from polyglance.library.stores.protocol import (
     Columns,
     Found,
     Known,
@@ -22,10 +24,8 @@ from polyglance.library.store import (
     check_model,
     checked_vectors,
 )
-from polyglance.library.stores.lance import EXACT_BELOW, LanceStore
-from polyglance.library.stores.loaded import Loaded
-from polyglance.library.thumbnails import Thumbnails
-from polyglance.storage import Folder
+from polyglance.storage.files import has_file, read_json, write_json
+from polyglance.storage.folders import Folder
 
 INDEXED = "indexed.json"
 """In the folder of the index: the shards that are in it."""

@@ -1,5 +1,6 @@
 """What a recipe may say: nested sections, whose variants `kind` distinguishes."""
 
+from polyglance.core.sections import Section, Variant, kind_of, variants_of
 from polyglance.recipes.schema.data import DataRecipe
 from polyglance.recipes.schema.embedders import (
     AlignedAssignment,
@@ -87,7 +88,6 @@ from polyglance.recipes.schema.training import (
     TransferRecipe,
     TranslationRecipe,
 )
-from polyglance.sections import Section, Variant, kind_of, variants_of
 
 __all__ = [
     "AlignedAssignment",

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from polyglance.sections import Section
+from polyglance.core.sections import Section
 
 
 class DataRecipe(Section):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from polyglance.sections import Kinds, Section, Variant
+from polyglance.core.sections import Kinds, Section, Variant
 
 
 class LinearHead(Variant):

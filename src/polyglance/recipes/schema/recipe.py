@@ -5,6 +5,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from polyglance.core.sections import Section
 from polyglance.recipes.schema.data import DataRecipe
 from polyglance.recipes.schema.embedders import (
     SubwordsEmbedderRecipe,
@@ -28,7 +29,6 @@ from polyglance.recipes.schema.training import (
     TransferRecipe,
     TranslationRecipe,
 )
-from polyglance.sections import Section
 
 ONE_VECTOR = (
     "one vector per image, and cross-attention needs several; set image.feature to a grid such as "

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.sections import Kinds, Section, Variant
+from polyglance.core.sections import Kinds, Section, Variant
 
 
 class UnionSampling(Variant):

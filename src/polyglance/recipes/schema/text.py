@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from polyglance.core.sections import Kinds, Section, Variant
 from polyglance.recipes.schema.embedders import EmbedderRecipe, TableEmbedderRecipe
-from polyglance.sections import Kinds, Section, Variant
 
 
 class _HiddenStates(Variant):

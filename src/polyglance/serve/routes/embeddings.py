@@ -2,7 +2,7 @@
 
 from fastapi import FastAPI
 
-from polyglance.serve.embeddings import embed_pictures, embed_texts
+from polyglance.serve.answers.embeddings import embed_pictures, embed_texts
 from polyglance.serve.service import Service
 from polyglance.serve.shapes import EmbeddingRequest, Embeddings
 

@@ -7,12 +7,12 @@ from fastapi import FastAPI, Query, Response
 
 from polyglance.gallery.suggestion import Suggester
 from polyglance.runtime import ExportedModel
-from polyglance.serve.heat import picture_heat
+from polyglance.serve.answers.heat import picture_heat
 from polyglance.serve.problems import Problem
+from polyglance.serve.queries.texts import LONGEST, checked
 from polyglance.serve.routes.images import Id
 from polyglance.serve.service import Service
 from polyglance.serve.shapes import Heat, Suggestion
-from polyglance.serve.texts import LONGEST, checked
 
 Text = Annotated[str, Query(max_length=LONGEST, description="a sentence", examples=["an elephnat"])]
 Like = Annotated[str | None, Query(max_length=100, description="the id of another picture")]

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Response
 
-from polyglance.serve.collection import SHOWN, Collection, File
-from polyglance.serve.info import picture_info
+from polyglance.serve.answers.info import picture_info
+from polyglance.serve.images.collection import SHOWN, Collection, File
 from polyglance.serve.problems import Problem
 from polyglance.serve.routes.bodies import BINARY
 from polyglance.serve.service import Service

@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from polyglance.serve.captions import best_captions
-from polyglance.serve.facets import facets
-from polyglance.serve.parameters import SearchParameters
+from polyglance.serve.answers.captions import best_captions
+from polyglance.serve.answers.searching import Asked, Picture, search
+from polyglance.serve.images.facets import facets
 from polyglance.serve.problems import Problem
+from polyglance.serve.queries.parameters import SearchParameters
 from polyglance.serve.routes.bodies import BINARY, UPLOADS, content_type
-from polyglance.serve.searching import Asked, Picture, search
 from polyglance.serve.service import Service
 from polyglance.serve.shapes import CaptionRequest, Captions, Facets, Found
 

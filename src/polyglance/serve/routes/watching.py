@@ -3,10 +3,10 @@
 from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse
 
-from polyglance.serve.metrics import TYPE
+from polyglance.core.version import __version__
+from polyglance.serve.access.metrics import TYPE
 from polyglance.serve.service import Service
 from polyglance.serve.shapes import Health, Readiness
-from polyglance.version import __version__
 
 
 def add_watching(app: FastAPI, service: Service) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from polyglance.registry import Registry
-from polyglance.sections import Section
+from polyglance.core.registry import Registry
+from polyglance.core.sections import Section
 
 
 class Settings(Section):

@@ -104,7 +104,7 @@ def train(pooling: Any, settings: PatternSettings) -> None:
     """
     import torch
 
-    from polyglance.progress import track
+    from polyglance.core.progress import track
 
     optimizer = torch.optim.Adam(pooling.parameters(), lr=settings.lr)
     pooling.train()

@@ -17,7 +17,7 @@ from polyglance.studies.experiments.base import Experiment, Measured, Settings
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from polyglance.models.attention import Sets
+    from polyglance.models.networks.attention import Sets
 
 CROSS = ("scan-t2i", "imram")
 METHODS = ("vse", *CROSS)
@@ -99,7 +99,7 @@ def prepare(settings: TimeSettings) -> dict[str, Callable[[], "Tensor"]]:
 
 def matching(name: str, dim: int) -> Any:
     """The attention of a method, from words to images, with the recipes' settings."""
-    from polyglance.models.cross_attention import matchings
+    from polyglance.models.networks.cross_attention import matchings
     from polyglance.recipes.schema import ImramRecipe, ScanRecipe
 
     kind = name.partition("-")[0]
@@ -118,7 +118,7 @@ def random_sets(count: int, size: int, dim: int) -> "Sets":
     import torch
     from torch.nn.functional import normalize
 
-    from polyglance.models.attention import Sets
+    from polyglance.models.networks.attention import Sets
 
     vectors = normalize(torch.randn(count, size, dim), dim=2)
     return Sets(vectors, torch.full((count,), size))
@@ -135,7 +135,7 @@ def score_gallery(model: Any, words: "Sets", images: "Sets", gallery: int) -> "T
     """
     import torch
 
-    from polyglance.models.attention import Sets
+    from polyglance.models.networks.attention import Sets
 
     held, queries = len(images.lengths), len(words.lengths)
     block = max(1, CELLS // (model.cells(words, images) * queries))

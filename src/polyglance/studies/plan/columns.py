@@ -1,9 +1,9 @@
 """Columns of a study: which the data can fill, by which runs, and what those must evaluate."""
 
 from polyglance.errors import PolyglanceError
-from polyglance.studies.needs import needs_of, translation_of
+from polyglance.studies.format.needs import needs_of, translation_of
+from polyglance.studies.format.schema import Column, Row, Study, Training
 from polyglance.studies.plan.runs import Facts, Plan, Run
-from polyglance.studies.schema import Column, Row, Study, Training
 
 
 def present_columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]]:

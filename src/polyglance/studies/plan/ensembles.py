@@ -1,8 +1,8 @@
 """Rows that average the scores of others."""
 
-from polyglance.digest import json_digest
+from polyglance.storage.digest import json_digest
+from polyglance.studies.format.schema import Row
 from polyglance.studies.plan.runs import MEMBERS, Line, Plan, Run, X, describe
-from polyglance.studies.schema import Row
 
 
 def add_ensembles(plan: Plan) -> None:

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from typing import Any
 
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
-from polyglance.registry import nearest
-from polyglance.studies.measured import check_measures
-from polyglance.studies.overrides import read_changes
+from polyglance.studies.format.measured import check_measures
+from polyglance.studies.format.overrides import read_changes
+from polyglance.studies.format.schema import Profile, Row, Study, Training
 from polyglance.studies.plan.columns import collect_needs, filled, present_columns
 from polyglance.studies.plan.ensembles import add_ensembles
 from polyglance.studies.plan.runs import NOTHING, Facts, Line, Plan, X, describe
 from polyglance.studies.plan.trainings import Lacking, Unavailable, add_run, all_changes
-from polyglance.studies.schema import Profile, Row, Study, Training
 
 
 def pick_profile(study: Study, name: str) -> Profile:

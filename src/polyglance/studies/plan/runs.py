@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.data.dataset import Dataset, dataset_fingerprint
-from polyglance.evaluation.report import HUMAN_KINDS
+from polyglance.evaluation.reports.report import HUMAN_KINDS
 from polyglance.recipes import Recipe
-from polyglance.studies.digests import Digests
-from polyglance.studies.fingerprint import group_key
-from polyglance.studies.inputs import Input
-from polyglance.studies.measured import Trial, measure_of, trial_group
-from polyglance.studies.needs import Need, kinds_of
-from polyglance.studies.overrides import in_old_form
-from polyglance.studies.schema import Column, Profile, Row, Study
+from polyglance.studies.format.measured import Trial, measure_of, trial_group
+from polyglance.studies.format.needs import Need, kinds_of
+from polyglance.studies.format.overrides import in_old_form
+from polyglance.studies.format.schema import Column, Profile, Row, Study
+from polyglance.studies.keys.digests import Digests
+from polyglance.studies.keys.fingerprint import group_key
+from polyglance.studies.keys.inputs import Input
 
 SOURCE, RUN = "source:", "run:"
 """How a row names a source of the study, and a recipe the run that became of it."""

@@ -2,16 +2,16 @@
 
 from fnmatch import fnmatch
 
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe
-from polyglance.registry import nearest
-from polyglance.studies.fingerprint import IMPORTED, nameless, run_key
-from polyglance.studies.inputs import run_inputs
-from polyglance.studies.measured import make_trial, trial_key
-from polyglance.studies.overrides import LANGUAGE, Changes, read_changes, renewed, replaced
+from polyglance.studies.format.measured import make_trial, trial_key
+from polyglance.studies.format.overrides import LANGUAGE, Changes, read_changes, renewed, replaced
+from polyglance.studies.format.schema import Profile, Row, Study, Training
+from polyglance.studies.keys.fingerprint import IMPORTED, nameless, run_key
+from polyglance.studies.keys.inputs import run_inputs
 from polyglance.studies.plan.runs import RUN, SOURCE, Facts, Plan, Run, X
-from polyglance.studies.schema import Profile, Row, Study, Training
-from polyglance.vision.store import META
+from polyglance.vision.extraction.store import META
 
 _OWN_FILES = (
     "text.embedder.vectors",

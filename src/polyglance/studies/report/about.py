@@ -5,8 +5,8 @@ from datetime import datetime
 from pathlib import Path
 
 import polyglance
-from polyglance.studies.machine import commit, cpu_model, memory_size
-from polyglance.studies.pool import cores
+from polyglance.studies.running.machine import commit, cpu_model, memory_size
+from polyglance.studies.running.pool import cores
 
 
 def about_machine() -> list[tuple[str, str]]:

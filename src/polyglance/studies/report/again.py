@@ -7,19 +7,25 @@ from typing import Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.evaluation.bootstrap import Difference
-from polyglance.files import read_json
-from polyglance.studies.claims import Evidence, Verdict, joint_verdict, paper_gap, verdict_of
-from polyglance.studies.machine import DIRTY
+from polyglance.evaluation.ranking.bootstrap import Difference
+from polyglance.storage.files import read_json
+from polyglance.studies.findings.claims import (
+    Evidence,
+    Verdict,
+    joint_verdict,
+    paper_gap,
+    verdict_of,
+)
+from polyglance.studies.findings.results import Cell, Results, Test
+from polyglance.studies.findings.statistics import Series
+from polyglance.studies.format.schema import Claim, Column, Study
 from polyglance.studies.plan import Line, Plan, Run
 from polyglance.studies.report.document import Document, run_table
 from polyglance.studies.report.drawing import Plot
 from polyglance.studies.report.origin import Origin
 from polyglance.studies.report.tables import difference_tables, result_tables
-from polyglance.studies.results import Cell, Results, Test
-from polyglance.studies.schema import Claim, Column, Study
-from polyglance.studies.statistics import Series
-from polyglance.studies.store import as_ended
+from polyglance.studies.running.machine import DIRTY
+from polyglance.studies.running.store import as_ended
 
 
 def read_document(path: Path) -> Document:

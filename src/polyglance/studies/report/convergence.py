@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from polyglance.studies.execute import Options
 from polyglance.studies.plan import Plan
-from polyglance.studies.store import Ended
+from polyglance.studies.running.execute import Options
+from polyglance.studies.running.store import Ended
 
 MOST = 6
 """Runs that a warning names."""

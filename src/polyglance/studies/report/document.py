@@ -4,10 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from polyglance.studies.claims import Verdict, check_claims
-from polyglance.studies.execute import Options
 from polyglance.studies.experiments import experiments
-from polyglance.studies.machine import commit
+from polyglance.studies.findings.claims import Verdict, check_claims
+from polyglance.studies.findings.results import Cell, Results, Test
+from polyglance.studies.findings.statistics import METHOD, WELCH
+from polyglance.studies.format.schema import Study
 from polyglance.studies.plan import Plan, Run
 from polyglance.studies.report.about import about_machine
 from polyglance.studies.report.convergence import shown_best, warnings
@@ -15,11 +16,10 @@ from polyglance.studies.report.drawing import Plot
 from polyglance.studies.report.origin import Origin
 from polyglance.studies.report.plots import draw, draw_experiment
 from polyglance.studies.report.tables import Table, difference_tables, result_tables
-from polyglance.studies.results import Cell, Results, Test
-from polyglance.studies.schema import Study
-from polyglance.studies.statistics import METHOD, WELCH
-from polyglance.studies.store import Ended
-from polyglance.studies.times import duration
+from polyglance.studies.running.execute import Options
+from polyglance.studies.running.machine import commit
+from polyglance.studies.running.store import Ended
+from polyglance.studies.running.times import duration
 
 RUN_COLUMNS = ["run", "parameters", "updates", "best at", "time", "ended", "folder"]
 TRIAL_COLUMNS = ["run", "threads", "time", "ended", "folder"]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from polyglance.studies.results import Results
-from polyglance.studies.schema import Column
+from polyglance.studies.findings.results import Results
+from polyglance.studies.format.schema import Column
 
 T = TypeVar("T")
 COLOURS = (

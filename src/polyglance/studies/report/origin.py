@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 
-from polyglance.studies.execute import Options
-from polyglance.studies.machine import DIRTY
 from polyglance.studies.plan import Line, Plan
-from polyglance.studies.store import Ended
+from polyglance.studies.running.execute import Options
+from polyglance.studies.running.machine import DIRTY
+from polyglance.studies.running.store import Ended
 
 UNKNOWN = "not recorded"
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.studies.execute import Options
 from polyglance.studies.experiments import experiments
 from polyglance.studies.experiments.base import Sample
+from polyglance.studies.findings.results import Cell, Results, read_measures
+from polyglance.studies.findings.statistics import Series
+from polyglance.studies.format.schema import Column, CurveSettings, Row
 from polyglance.studies.plan import Plan
 from polyglance.studies.report.drawing import (
     GRID,
@@ -26,9 +28,7 @@ from polyglance.studies.report.drawing import (
 )
 from polyglance.studies.report.scatter import draw_scatter
 from polyglance.studies.report.tables import heading
-from polyglance.studies.results import Cell, Results, read_measures
-from polyglance.studies.schema import Column, CurveSettings, Row
-from polyglance.studies.statistics import Series
+from polyglance.studies.running.execute import Options
 
 BARS_PER_INCH = 5.0
 MARGIN = 0.6

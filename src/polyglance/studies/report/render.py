@@ -5,8 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyglance.files import atomic, write_json
-from polyglance.studies.claims import (
+from polyglance.storage.files import atomic, write_json
+from polyglance.studies.findings.claims import (
     FAILS,
     HOLDS,
     OPEN,

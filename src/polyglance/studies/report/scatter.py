@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from polyglance.studies.findings.results import Results
+from polyglance.studies.format.schema import Column
 from polyglance.studies.report.drawing import (
     GRID,
     INK,
@@ -13,8 +15,6 @@ from polyglance.studies.report.drawing import (
     to_svg,
 )
 from polyglance.studies.report.tables import heading
-from polyglance.studies.results import Results
-from polyglance.studies.schema import Column
 
 PLACES = [
     (reach * x, reach * y)

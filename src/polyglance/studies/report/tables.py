@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from polyglance.evaluation.bootstrap import Difference
-from polyglance.evaluation.tables import STARS
-from polyglance.studies.measured import measure_of
+from polyglance.evaluation.ranking.bootstrap import Difference
+from polyglance.evaluation.reports.tables import STARS
+from polyglance.studies.findings.results import Cell, Results, Test, column_tables, joint_columns
+from polyglance.studies.format.measured import measure_of
+from polyglance.studies.format.schema import Column
 from polyglance.studies.plan import Line
 from polyglance.studies.report.origin import Origin, with_machines
-from polyglance.studies.results import Cell, Results, Test, column_tables, joint_columns
-from polyglance.studies.schema import Column
 
 NONE = "–"
 WORD_PARAMETERS = (

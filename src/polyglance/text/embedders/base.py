@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from polyglance.core.registry import Registry, nearest
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import EmbedderRecipe, Recipe, kind_of
-from polyglance.registry import Registry, nearest
 from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.tokenizers.base import Languages, has_word, read_words
 

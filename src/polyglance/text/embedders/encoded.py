@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from polyglance.core.packages import SAFELY, import_package, offline, quiet
 from polyglance.errors import PolyglanceError
-from polyglance.packages import SAFELY, import_package, offline, quiet
 from polyglance.recipes.schema import (
     Recipe,
     TextRecipe,

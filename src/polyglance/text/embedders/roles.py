@@ -9,9 +9,9 @@ import numpy as np
 
 from polyglance.data.role_graphs import FILE, RoleGraph, letters, read_role_graphs
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json, write_json
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe, RolesEmbedderRecipe
+from polyglance.storage.files import read_json, write_json
 from polyglance.text.embedders.base import Codes, Texts, TrainingTexts, Words, register
 from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.embedders.table import TableEmbedder

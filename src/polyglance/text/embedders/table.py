@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json, write_json
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe, TableEmbedderRecipe
+from polyglance.storage.files import read_json, write_json
 from polyglance.text.embedders.base import (
     Codes,
     Embedder,

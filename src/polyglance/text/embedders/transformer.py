@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import PiecesEmbedderRecipe, Recipe, TransformerEmbedderRecipe
+from polyglance.storage.files import atomic
 from polyglance.text.embedders.base import (
     Codes,
     Embedder,

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 
 T = TypeVar("T")
 PAD, START, END, UNKNOWN = 0, 1, 2, 3

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
+from polyglance.core.registry import Registry
 from polyglance.recipes.schema import CompatRecipe, TextRecipe
-from polyglance.registry import Registry
 
 
 class TextEncoder(Protocol):

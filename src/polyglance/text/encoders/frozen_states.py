@@ -9,8 +9,8 @@ import torch
 from filelock import FileLock
 from torch import Tensor
 
-from polyglance.digest import short_digest
 from polyglance.errors import PolyglanceError
+from polyglance.storage.digest import short_digest
 
 Compute = Callable[[Tensor, Tensor], Tensor]
 """Ids [B, T] with lengths [B] → states [B, D]."""

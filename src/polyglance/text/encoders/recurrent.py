@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from polyglance.numerics.recurrent import PackedGRU
 from polyglance.recipes.schema import BiGruRecipe, CompatRecipe, GruRecipe, TextRecipe
-from polyglance.recurrent import PackedGRU
 from polyglance.text.encoders.base import encoders
 
 

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.numerics.products import Linear
 from polyglance.pooling import valid
-from polyglance.products import Linear
 from polyglance.recipes.schema import CompatRecipe, SelfAttentionRecipe, TextRecipe
 from polyglance.text.encoders.base import encoders
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.numerics.products import Linear, linear
 from polyglance.pooling import valid
-from polyglance.products import Linear, linear
 from polyglance.text.embedders.subwords.package import PARTS, ROWS
 
 DIM, CHANNELS, HIDDEN = 512, 256, 320

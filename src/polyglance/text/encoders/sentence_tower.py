@@ -6,12 +6,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.digest import content_digest
-from polyglance.files import cache_dir
+from polyglance.numerics.products import Linear
+from polyglance.numerics.ragged import Ragged
 from polyglance.pooling import valid
-from polyglance.products import Linear
-from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe, SentenceRecipe
+from polyglance.storage.digest import content_digest
+from polyglance.storage.files import cache_dir
 from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import TextBatch
 from polyglance.text.embedders.subwords.embedder import SubwordEmbedder

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyglance.core.registry import Registry
 from polyglance.errors import PolyglanceError
+from polyglance.numerics.products import Linear
+from polyglance.numerics.ragged import Ragged
 from polyglance.pooling import build_pooling, valid
-from polyglance.products import Linear
-from polyglance.ragged import Ragged
 from polyglance.recipes.schema import Recipe
-from polyglance.registry import Registry
 from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import TextBatch
 from polyglance.text.embedders.layer import AddedRows, WordLayer, module_name

@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
+from polyglance.numerics.products import Linear
 from polyglance.pooling import build_pooling
-from polyglance.products import Linear
 from polyglance.recipes.schema import Recipe, TextRecipe
 from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import TextBatch

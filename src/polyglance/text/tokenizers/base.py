@@ -7,10 +7,10 @@ from typing import Protocol
 
 import regex
 
+from polyglance.core.progress import shown, track
+from polyglance.core.registry import Registry
 from polyglance.errors import PolyglanceError
-from polyglance.progress import shown, track
 from polyglance.recipes.schema import TextRecipe
-from polyglance.registry import Registry
 from polyglance.text.tokenizers.kept import KeptTokens, Text, settings_of
 from polyglance.text.tokenizers.romanise import romanise
 

@@ -16,8 +16,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from polyglance.digest import content_digest, file_chunks, json_digest, short_digest
-from polyglance.files import cache_dir, refuse_pipe
+from polyglance.storage.digest import content_digest, file_chunks, json_digest, short_digest
+from polyglance.storage.files import cache_dir, refuse_pipe
 
 FILE = "tokens.sqlite"
 AT_A_TIME = 500
@@ -127,7 +127,7 @@ def settings_of(module: str, name: str) -> str | None:
     if module.rpartition(".")[0] != __name__.rpartition(".")[0]:
         return None
     sources = sorted(Path(__file__).parent.glob("*.py"))
-    sources.append(Path(__file__).parents[2] / "languages.py")
+    sources.append(Path(__file__).parents[2] / "core" / "languages.py")
     code = content_digest(chunk for path in sources for chunk in file_chunks(path))
     versions = {package: _version(package) for package in PACKAGES}
     return json_digest([name, code, versions, unicodedata.unidata_version])

@@ -6,7 +6,7 @@ from functools import cache
 
 import regex
 
-from polyglance.languages import base_language
+from polyglance.core.languages import base_language
 
 _APOSTROPHES = "’‘ʼ′´`‛׳״"
 _TURKIC = {"tr", "az"}

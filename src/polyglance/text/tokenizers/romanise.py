@@ -7,8 +7,8 @@ import re
 
 import regex
 
+from polyglance.core.languages import base_language
 from polyglance.errors import PolyglanceError
-from polyglance.languages import base_language
 from polyglance.text.tokenizers.segment import japanese_readings, segment
 
 _HAN = regex.compile(r"\p{Han}+")

@@ -9,9 +9,9 @@ from typing import Any
 
 import regex
 
+from polyglance.core.languages import base_language
 from polyglance.errors import PolyglanceError
-from polyglance.files import cache_dir
-from polyglance.languages import base_language
+from polyglance.storage.files import cache_dir
 
 _CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]+")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")

@@ -9,7 +9,7 @@ import numpy as np
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.data.text_only import text_only_captions, text_only_file
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_lines
+from polyglance.storage.files import read_lines
 from polyglance.text.tokenizers.base import tokenize_many
 
 KEYS_AT_A_TIME = 1 << 22

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.core.progress import Bar, shown
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file
-from polyglance.progress import Bar, shown
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
+from polyglance.storage.files import has_file
 from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE
 
 MAGIC, VERSIONS = 793712314, (11, 12)

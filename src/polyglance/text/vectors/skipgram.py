@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.core.packages import import_package
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
-from polyglance.packages import import_package
+from polyglance.storage.files import atomic
 from polyglance.text.tokenizers.segment import is_unspaced
 from polyglance.text.vectors.fasttext import MAGIC, SubwordVectors
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.core.progress import Bar, shown
 from polyglance.errors import PolyglanceError
-from polyglance.files import bounded, has_file
-from polyglance.progress import Bar, shown
+from polyglance.storage.files import bounded, has_file
 from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE, WordVectors
 
 _BOM = b"\xef\xbb\xbf"

@@ -10,10 +10,10 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.text_only import text_only_file
-from polyglance.digest import content_digest
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic, cache_dir, refuse_pipe
 from polyglance.recipes.schema import DictionaryRare, Recipe, UniversalEmbedderRecipe
+from polyglance.storage.digest import content_digest
+from polyglance.storage.files import atomic, cache_dir, refuse_pipe
 from polyglance.text.lexicon import Lexicon, lexicon_digest, lexicon_path
 from polyglance.text.vectors.corpus import Sentences, text_only_sentences
 from polyglance.text.vectors.read import read_vectors, vector_file

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.core.progress import Bar, shown
 from polyglance.errors import PolyglanceError
-from polyglance.files import atomic
-from polyglance.progress import Bar, shown
+from polyglance.storage.files import atomic
 
 SHOW_PROGRESS_FROM = 20_000
 """Words from which reading or writing may take more than two seconds."""

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from polyglance.digest import content_digest
-from polyglance.files import atomic, cache_dir
 from polyglance.recipes.schema import RandomAssignment, Recipe, TupleSampling
+from polyglance.storage.digest import content_digest
+from polyglance.storage.files import atomic, cache_dir
 from polyglance.text.embedders.base import TokenAssignment, TrainingTexts
 from polyglance.text.vectors.trained import load_array
 from polyglance.text.vectors.word_vectors import WordVectors

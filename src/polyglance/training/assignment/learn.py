@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from polyglance.models.similarity import l2
+from polyglance.core.progress import Bar
+from polyglance.models.networks.similarity import l2
 from polyglance.objectives.neighbourhood import across_languages, same_language
-from polyglance.progress import Bar
 from polyglance.recipes.schema import (
     LatentRare,
     LearnedAssignment,

@@ -5,7 +5,7 @@ from abc import abstractmethod
 import torch
 from torch import Tensor, nn
 
-from polyglance.models.similarity import l2
+from polyglance.models.networks.similarity import l2
 
 TEMPERATURE = 0.1
 """Of cosines of queries and keys, before a softmax."""

@@ -7,10 +7,10 @@ import numpy as np
 
 from polyglance.data.dataset import CaptionTable
 from polyglance.data.text_only import text_only_captions
-from polyglance.digest import content_digest
-from polyglance.files import atomic, cache_dir
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import AlignedAssignment, LearnedAssignment, Recipe
+from polyglance.storage.digest import content_digest
+from polyglance.storage.files import atomic, cache_dir
 from polyglance.text.embedders.base import TrainingTexts
 from polyglance.text.tokenizers.base import tokenize_many
 from polyglance.text.vectors.shared import shared_vectors

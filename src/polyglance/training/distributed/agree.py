@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from polyglance.digest import content_digest
+from polyglance.core.version import __version__
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import Recipe
-from polyglance.training.data import TrainingData
+from polyglance.storage.digest import content_digest
 from polyglance.training.distributed.team import Team
-from polyglance.version import __version__
+from polyglance.training.inputs.data import TrainingData
 
 COMPARED = 16
 """Images whose features are compared."""

@@ -11,11 +11,11 @@ import torch
 from torch import distributed
 
 from polyglance.models import Model
-from polyglance.sets import Embeddings, VectorSets
+from polyglance.numerics.sets import Embeddings, VectorSets
 from polyglance.text.embedders import EncodedTexts
 from polyglance.training.distributed.team import Team
-from polyglance.vision.features import Features
-from polyglance.vision.image_files import ImageFiles
+from polyglance.vision.extraction.features import Features
+from polyglance.vision.extraction.image_files import ImageFiles
 
 TEXTS, IMAGES, SCORED = 256, 512, 64
 """What the model encodes at a time, and the images whose sets it scores at a time."""

@@ -11,7 +11,7 @@ import torch
 from torch import distributed
 
 from polyglance.errors import PolyglanceError
-from polyglance.torchrun import launched, local_rank
+from polyglance.numerics.torchrun import launched, local_rank
 from polyglance.training.distributed.team import ALONE, Team
 
 LONG = timedelta(days=7)

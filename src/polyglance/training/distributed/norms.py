@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from polyglance.batch_norm import BatchNorm
 from polyglance.errors import PolyglanceError
-from polyglance.models.consensus import ConceptShares
+from polyglance.models.networks.consensus import ConceptShares
+from polyglance.numerics.batch_norm import BatchNorm
 from polyglance.text.embedders.characters.weighted_norm import WeightedBatchNorm
 from polyglance.training.distributed.team import Team
 from polyglance.vision.image_network import ImageNetwork

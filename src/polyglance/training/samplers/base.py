@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from polyglance.core.registry import Registry
 from polyglance.recipes.schema import Recipe
-from polyglance.registry import Registry
-from polyglance.training.data import TrainingData
+from polyglance.training.inputs.data import TrainingData
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import Recipe, TrainingRecipe
-from polyglance.training.data import TrainingData
+from polyglance.training.inputs.data import TrainingData
 from polyglance.training.samplers.base import Sampler, Term, samplers
 
 

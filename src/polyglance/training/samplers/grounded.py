@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
-from polyglance.registry import nearest
-from polyglance.training.data import TrainingData
+from polyglance.training.inputs.data import TrainingData
 
 
 def check_grounded(grounded: Sequence[str] | None, c2c: float, data: TrainingData) -> None:

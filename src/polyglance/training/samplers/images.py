@@ -7,8 +7,8 @@ from itertools import count
 import numpy as np
 
 from polyglance.recipes.schema import ImageSampling, Recipe
-from polyglance.training.by_language import ByLanguage
-from polyglance.training.data import TrainingData
+from polyglance.training.inputs.by_language import ByLanguage
+from polyglance.training.inputs.data import TrainingData
 from polyglance.training.samplers.base import Sampler, samplers
 from polyglance.training.samplers.batches import BatchOrder
 from polyglance.training.samplers.text_pairs import TextPairs

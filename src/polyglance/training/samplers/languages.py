@@ -7,7 +7,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import LanguageSampling, Recipe
-from polyglance.training.data import TrainingData
+from polyglance.training.inputs.data import TrainingData
 from polyglance.training.samplers.base import Sampler, Term, samplers
 from polyglance.training.samplers.batches import BatchOrder
 from polyglance.training.samplers.grounded import check_grounded, grounded_rows

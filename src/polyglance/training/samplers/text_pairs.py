@@ -4,8 +4,8 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import ImageSampling
-from polyglance.training.by_language import ByLanguage
-from polyglance.training.tuple_texts import TupleTexts
+from polyglance.training.inputs.by_language import ByLanguage
+from polyglance.training.inputs.tuple_texts import TupleTexts
 
 PIVOT = "en"
 

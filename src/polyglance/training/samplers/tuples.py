@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe, TupleSampling
 from polyglance.training.distributed import Share
 from polyglance.training.samplers.base import Sampler, samplers

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
+from polyglance.core.registry import Registry
 from polyglance.models import Model
-from polyglance.registry import Registry
-from polyglance.training.data import TrainingData
 from polyglance.training.distributed import ALONE, Share, Team
+from polyglance.training.inputs.data import TrainingData
 
 
 class StepOutcome(NamedTuple):

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from polyglance.models import Model
+from polyglance.numerics.precision import autocast
 from polyglance.objectives import build_objective
 from polyglance.objectives.objective import Objective
-from polyglance.precision import autocast
 from polyglance.recipes.schema import ImageSampling
 from polyglance.text.embedders import EncodedTexts, TextBatch
-from polyglance.training.augment import Augmenter
-from polyglance.training.data import TrainingData
 from polyglance.training.distributed import Share
 from polyglance.training.images import Pixels, step_images
+from polyglance.training.inputs.augment import Augmenter
+from polyglance.training.inputs.data import TrainingData
 from polyglance.training.samplers import ImageBatch, Sampler
 from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.naming import Names, build_naming

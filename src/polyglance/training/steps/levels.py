@@ -3,7 +3,7 @@
 from torch import Tensor
 from torch.nn import functional
 
-from polyglance.models.consensus import Levels
+from polyglance.models.networks.consensus import Levels
 from polyglance.objectives.objective import Objective
 from polyglance.recipes.schema import ConsensusRecipe
 

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
-from polyglance.models.similarity import l2
+from polyglance.models.networks.similarity import l2
+from polyglance.numerics.precision import autocast
 from polyglance.objectives.objective import Objective
-from polyglance.precision import autocast
 from polyglance.recipes.schema import NamingRecipe
 from polyglance.text.concepts import Concept, read_concepts
 from polyglance.text.embedders import EncodedTexts, TextBatch

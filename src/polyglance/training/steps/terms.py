@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from polyglance.models import Model, TwoTower
+from polyglance.numerics.precision import autocast
 from polyglance.objectives import build_objective
 from polyglance.objectives.objective import Objective
-from polyglance.precision import autocast
 from polyglance.text.embedders import TextBatch
-from polyglance.training.augment import Augmenter
-from polyglance.training.data import TrainingData
 from polyglance.training.distributed import Share
 from polyglance.training.images import Pixels, step_images
+from polyglance.training.inputs.augment import Augmenter
+from polyglance.training.inputs.data import TrainingData
 from polyglance.training.samplers import Sampler, Term
 from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.levels import match_levels

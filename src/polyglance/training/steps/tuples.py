@@ -9,19 +9,19 @@ import torch
 from torch import Tensor
 
 from polyglance.models import Model, TwoTower
+from polyglance.numerics.precision import autocast
 from polyglance.objectives.masked import hide_words
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.objectives.triplets import match_images
 from polyglance.pooling import valid
-from polyglance.precision import autocast
 from polyglance.recipes.schema import TripletsRecipe, TupleSampling, masks_words
 from polyglance.text.embedders import TextBatch, WordLayer
-from polyglance.training.augment import Augmenter
-from polyglance.training.data import TrainingData
 from polyglance.training.distributed import Share
 from polyglance.training.images import Pixels, step_images
+from polyglance.training.inputs.augment import Augmenter
+from polyglance.training.inputs.data import TrainingData
+from polyglance.training.optimization.schedule import total_updates
 from polyglance.training.samplers import TupleBatch, TupleSampler
-from polyglance.training.schedule import total_updates
 from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.constraints import Constraints, Texts
 

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model, TwoTower
+from polyglance.numerics.precision import wide
 from polyglance.objectives.captioning import CaptionGenerator
-from polyglance.precision import wide
 from polyglance.text.embedders.table import TableEmbedder
-from polyglance.training.data import TrainingData
+from polyglance.training.inputs.data import TrainingData
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from polyglance import Model
+from polyglance.core.trust import trusting
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.text.embedders import VectorsEmbedder, load_embedder
@@ -17,7 +18,6 @@ from polyglance.text.embedders.encoded import FIRST_UNSEEN
 from polyglance.text.embedders.fixed.build import LanguageWords
 from polyglance.text.vectors.fasttext import SubwordVectors
 from polyglance.text.vectors.word_vectors import prepare_vectors
-from polyglance.trust import trusting
 from tests.alignment.planted import write_bin
 from tests.text.embedders.texts import encode, ids_of
 from tests.text.threads import THREADS, at_once

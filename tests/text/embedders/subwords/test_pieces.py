@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_jsonl
+from polyglance.storage.files import read_jsonl
 from polyglance.text.embedders.subwords.pieces import END, START, UNKNOWN, Pieces
 from tests.text.vocabulary_file import write_vocabulary
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file, read_json, write_json
+from polyglance.storage.files import has_file, read_json, write_json
 
 if TYPE_CHECKING:
     from polyglance.text.vectors.word_vectors import WordVectors

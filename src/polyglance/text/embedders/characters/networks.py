@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
-from polyglance.products import Linear, linear
-from polyglance.recurrent import PackedGRU
+from polyglance.numerics.products import Linear, linear
+from polyglance.numerics.recurrent import PackedGRU
 from polyglance.text.embedders.characters.alphabet import PAD
 from polyglance.text.embedders.characters.weighted_norm import WeightedBatchNorm
 

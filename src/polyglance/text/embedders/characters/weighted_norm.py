@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from polyglance.precision import full_precision, wide
+from polyglance.numerics.precision import full_precision, wide
 
 MOMENTUM = 0.1
 """torch's default."""

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import Dataset, dataset_fingerprint
-from polyglance.digest import json_digest
 from polyglance.errors import PolyglanceError
-from polyglance.files import cache_dir
 from polyglance.recipes.schema import TextRecipe, VectorsEmbedderRecipe
+from polyglance.storage.digest import json_digest
+from polyglance.storage.files import cache_dir
 from polyglance.text.vectors.corpus import caption_sentences
 from polyglance.text.vectors.fasttext import SubwordVectors
 from polyglance.text.vectors.read import read_vectors, vector_file

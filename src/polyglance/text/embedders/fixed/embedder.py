@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyglance.core.trust import REMEDY, is_inside, trusted
 from polyglance.errors import OutsideWarning, PolyglanceError
-from polyglance.files import atomic, read_json, refuse_pipe, write_json
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe, VectorsEmbedderRecipe
+from polyglance.storage.files import atomic, read_json, refuse_pipe, write_json
 from polyglance.text.embedders.base import (
     Codes,
     Embedder,
@@ -29,7 +30,6 @@ from polyglance.text.embedders.encoded import FIRST_UNSEEN, EncodedTexts, Unseen
 from polyglance.text.embedders.fixed.build import LanguageWords, VectorSource
 from polyglance.text.vectors.fasttext import SubwordVectors
 from polyglance.text.vectors.word_vectors import prepare_vectors
-from polyglance.trust import REMEDY, is_inside, trusted
 
 if TYPE_CHECKING:
     from polyglance.text.embedders.fixed.layer import TranslatedWords

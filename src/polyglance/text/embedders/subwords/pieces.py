@@ -9,9 +9,9 @@ from zlib import crc32
 
 import numpy as np
 
+from polyglance.core.progress import Bar
 from polyglance.errors import PolyglanceError
-from polyglance.progress import Bar
-from polyglance.tensors import Tensors, map_tensors, write_tensors
+from polyglance.storage.tensors import Tensors, map_tensors, write_tensors
 from polyglance.text.embedders.subwords.charmap import CharacterMap
 from polyglance.text.embedders.subwords.sentencepiece import read_model
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from polyglance.data.dataset import check_captions
-from polyglance.files import read_jsonl, read_lines
 from polyglance.recipes.schema import ClassesHead, Recipe, SubwordsEmbedderRecipe
+from polyglance.storage.files import read_jsonl, read_lines
 from polyglance.text.concepts import read_concepts
 from polyglance.text.embedders.base import TrainingTexts
 from polyglance.text.lexicon import lemma_words

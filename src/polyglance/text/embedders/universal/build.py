@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyglance.core.progress import track
 from polyglance.errors import PolyglanceError
-from polyglance.progress import track
 from polyglance.recipes.schema import DictionaryRare, LatentRare, Recipe, UniversalEmbedderRecipe
 from polyglance.text.embedders.base import TokenAssignment, TrainingTexts
 from polyglance.text.embedders.universal.layout import FirstVectors, Layout

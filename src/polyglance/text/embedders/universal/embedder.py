@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.files import read_json, write_json
-from polyglance.ragged import Ragged
+from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import LatentRare, Recipe, UniversalEmbedderRecipe, masks_words
+from polyglance.storage.files import read_json, write_json
 from polyglance.text.embedders.base import (
     Codes,
     Embedder,

@@ -1,0 +1,1 @@
+"""Reading images safely: whatever is given, within bounds of memory, as RGB."""

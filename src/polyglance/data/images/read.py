@@ -1,0 +1,216 @@
+"""Reading images safely: every file becomes an RGB image or a reason why not."""
+
+import logging
+import os
+import stat
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from PIL import Image, JpegImagePlugin, UnidentifiedImageError
+
+from polyglance.data.images.decoding import decoding_bytes, memory
+from polyglance.data.images.rgb import convert_to_rgb, turn_upright
+from polyglance.errors import ImageProblem, PolyglanceError
+from polyglance.storage.digest import file_chunks, short_digest
+
+_COMMON = (".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".webp", ".gif", ".bmp")
+_RARE = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".avif", ".jp2", ".heic", ".heif")
+EXTENSIONS = frozenset((*_COMMON, *_RARE))
+_ALWAYS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "ICO", "JPEG2000")
+FORMATS = (*_ALWAYS, "AVIF", "HEIF")
+"""Pillow's names of the formats that are read, by content; the last two where Pillow has them.
+
+Raster formats alone: for PostScript Pillow starts Ghostscript, which runs what the file says.
+"""
+MAX_PIXELS = 100_000_000
+"""Largest image decoded; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
+MAX_BYTES = 1_200_000_000
+"""Most memory for one image, decoded and as RGB; `decoding.AT_A_TIME` bounds all together."""
+
+# MAX_PIXELS limits the size, and damaged metadata says nothing about the pixels: neither
+# should write into the progress bar.
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+warnings.filterwarnings("ignore", "Corrupt EXIF data|Truncated File Read", UserWarning)
+logging.getLogger("PIL").setLevel(logging.CRITICAL)
+
+
+_OTHERS = {
+    b"%!PS": "PostScript",
+    b"\xc5\xd0\xd3\xc6": "PostScript",
+    b"%PDF": "PDF",
+    b"8BPS": "Photoshop",
+    b"<svg": "SVG",
+    b"<?xm": "XML",
+    b"<!DO": "HTML",
+    b"<htm": "HTML",
+}
+"""What files that are not such images begin with."""
+
+
+def read_image(path: Path, at_least: int | None = None) -> Image.Image:
+    """The upright RGB image, or an `ImageProblem`.
+
+    The first frame of an animation, transparency on white, 16 bits scaled to 8. With `at_least`,
+    a large JPEG is decoded at a fraction that leaves both sides twice that many pixels or more.
+    """
+    with reading(path, at_least) as image:
+        return image
+
+
+@contextmanager
+def reading(path: Path, at_least: int | None = None) -> Iterator[Image.Image]:
+    """`read_image`, whose memory counts as taken until the block ends, where it is made small."""
+    with decoded(path, at_least) as image:
+        with _problems(path):
+            turn_upright(image)
+            result = convert_to_rgb(path, image)
+        yield result
+
+
+@contextmanager
+def decoded(path: Path, at_least: int | None = None) -> Iterator[Image.Image]:
+    """The image as its file has it, of which all that are read at a time share the memory."""
+    with ExitStack() as stack:
+        with _problems(path):
+            _check_regular(path)
+            handle = stack.enter_context(path.open("rb"))
+            image = stack.enter_context(open_image(path, handle))
+            stack.enter_context(memory.take(_shrink(path, image, at_least)))
+            image.load()
+        yield image
+
+
+@contextmanager
+def _problems(path: Path) -> Iterator[None]:
+    """Whatever reading raises is about the file."""
+    try:
+        yield
+    except (PolyglanceError, KeyboardInterrupt):
+        raise
+    except OSError as error:
+        raise ImageProblem(path, _os_reason(error)) from None
+    except MemoryError:
+        raise ImageProblem(path, "not enough memory to decode it") from None
+    except Exception as error:  # decoders raise nearly anything on broken files
+        raise ImageProblem(path, f"broken image ({_first_line(error)})") from None
+
+
+def list_images(folder: Path, unreadable: list[tuple[Path, str]] | None = None) -> list[Path]:
+    """All images below a folder, sorted; hidden files and folders are passed over.
+
+    Folders below it that cannot be read are put into `unreadable`, with the reason; without that
+    list they are an error, as the folder itself always is.
+    """
+    if not folder.is_dir():
+        raise PolyglanceError(f"{folder}: no such folder of images")
+
+    def skip(error: OSError) -> None:
+        where = Path(error.filename)
+        reason = f"the folder cannot be read ({error.strerror or error})"
+        if unreadable is None or where == folder:
+            raise ImageProblem(where, reason)
+        unreadable.append((where, reason))
+
+    found = []
+    for parent, folders, files in os.walk(folder, onerror=skip):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [
+            Path(parent, name)
+            for name in files
+            if not name.startswith(".") and Path(name).suffix.lower() in EXTENSIONS
+        ]
+    return sorted(found, key=Path.as_posix)
+
+
+def content_key(path: Path) -> str:
+    """A digest of the file's bytes, 32 hexadecimal digits: the same after renaming and moving."""
+    try:
+        _check_regular(path)
+        return short_digest(file_chunks(path), 16).hex()
+    except OSError as error:
+        raise ImageProblem(path, _os_reason(error)) from None
+
+
+def _check_regular(path: Path) -> None:
+    """A folder or a pipe is not an image, and opening a pipe would wait forever."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise ImageProblem(path, "a folder" if stat.S_ISDIR(mode) else "not a regular file")
+
+
+def open_image(path: Path, handle: BinaryIO) -> Image.Image:
+    """Open the image of `path`, open as `handle`, in one of `FORMATS`; nothing is decoded yet."""
+    if path.suffix.lower() in (".heic", ".heif"):
+        _register_heif(path)
+    Image.init()
+    try:
+        return Image.open(handle, formats=[name for name in FORMATS if name in Image.OPEN])
+    except UnidentifiedImageError:
+        raise ImageProblem(path, _unknown(handle)) from None
+    except Image.DecompressionBombError as error:
+        handle.seek(0)
+        if handle.read(2) != b"\xff\xd8":
+            raise ImageProblem(path, f"too large ({_first_line(error)})") from None
+        handle.seek(0)
+        return JpegImagePlugin.JpegImageFile(handle)
+
+
+def _unknown(handle: BinaryIO) -> str:
+    handle.seek(0)
+    start = handle.read(4)
+    if not start:
+        return "empty file"
+    kind = f"{_OTHERS[start]}, " if start in _OTHERS else ""
+    return f"{kind}not an image that can be read; save it as JPEG or PNG"
+
+
+def _register_heif(path: Path) -> None:
+    try:
+        from pillow_heif import register_heif_opener
+    except ImportError:
+        raise ImageProblem(path, "HEIC needs 'pip install pillow-heif'") from None
+    register_heif_opener()
+
+
+def _shrink(path: Path, image: Image.Image, at_least: int | None) -> int:
+    """Let the JPEG decoder reduce a large image; the bytes that it takes now.
+
+    What is still too large is a problem.
+    """
+    width, height = image.size
+    if (factor := _reduction(width, height, at_least)) > 1:
+        image.draft(image.mode, (width // factor, height // factor))
+    # A progressive JPEG keeps all its coefficients in memory, whatever size comes out.
+    held = (width, height) if image.info.get("progressive") else image.size
+    if held[0] * held[1] > MAX_PIXELS:
+        limit = f"{width}×{height} pixels, the limit is {MAX_PIXELS / 1e6:.0f} million"
+        raise ImageProblem(path, f"too large ({limit})")
+    taken = decoding_bytes(image, width * height)
+    if taken > MAX_BYTES:
+        limit = f"{width}×{height} pixels take {taken / 1e6:.0f} MB of {MAX_BYTES / 1e6:.0f}"
+        raise ImageProblem(path, f"too large ({limit})")
+    return taken
+
+
+def _reduction(width: int, height: int, at_least: int | None) -> int:
+    """The JPEG decoder's fraction, 1, 2, 4 or 8: as needed for memory, as allowed by size."""
+    needed = [f for f in (1, 2, 4) if width * height <= MAX_PIXELS * f * f] or [8]
+    if at_least is None:
+        return needed[0]
+    return max([needed[0], *(f for f in (2, 4, 8) if min(width, height) // f >= 2 * at_least)])
+
+
+def _os_reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, PermissionError):
+        return "no permission to read it"
+    return f"broken image ({error.strerror or _first_line(error)})"
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

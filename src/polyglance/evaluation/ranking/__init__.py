@@ -1,0 +1,1 @@
+"""Ranks, and what is measured of them."""

@@ -1,0 +1,130 @@
+"""Ranks counted where a model computes: products, comparisons and sums stay on the device."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyglance.evaluation.ranking.ranks import Progress, Ranks, check_finite, check_index
+from polyglance.numerics.devices import CPU
+from polyglance.numerics.similarity import Score, dot
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+CHUNK = (2048, 4096)
+"""Images × captions in a tile: 32 MiB of float32 scores."""
+
+
+class DotOnDevice:
+    """Dot products as a `Score`; `rank_both` counts with it on a device.
+
+    What asks for scores themselves gets numpy's.
+
+    Args:
+        device: torch's, of the model that encoded.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+
+    def __call__(self, images: np.ndarray, captions: np.ndarray) -> np.ndarray:
+        """Scores [n, m]."""
+        return dot(images, captions)
+
+    def rank_both(
+        self,
+        images: np.ndarray,
+        captions: np.ndarray,
+        caption_image: np.ndarray,
+        chunk: tuple[int, int] | None = None,
+        progress: Progress | None = None,
+    ) -> Ranks:
+        """As `ranks.rank_both`, by the same rule of ties.
+
+        Args:
+            images: [N, D].
+            captions: [M, D].
+            caption_image: [M], the image of each caption; every image has one caption or more.
+            chunk: images and captions of a tile of scores.
+            progress: called with the number of captions ranked since the last call.
+        """
+        import torch
+
+        owner = check_index(len(images), len(captions), caption_image)
+        order = np.argsort(owner, kind="stable")
+        given = (np.ascontiguousarray(part) for part in (images, captions[order], owner[order]))
+        with torch.inference_mode():
+            shown, said, owned = (torch.from_numpy(part).to(self.device) for part in given)
+            counts = _Counts(shown, said, owned, chunk or CHUNK)
+            rows, columns = counts.ranks(owner[order], progress)
+        text_to_image = np.empty(len(captions), np.int64)
+        text_to_image[order] = columns
+        return Ranks(rows, text_to_image)
+
+
+def where_it_is(model: Any, score: Score) -> Score:
+    """A model's score; dot products of one that is on a device are ranked there.
+
+    Args:
+        model: whose embeddings are compared.
+        score: as `similarity_of` has it.
+    """
+    device = getattr(model, "device", None)
+    if score is not dot or device is None or device.type == CPU:
+        return score
+    return DotOnDevice(device)
+
+
+class _Counts:
+    """What is before the positives, of captions [M, D] in the order of their images."""
+
+    def __init__(
+        self, images: "Tensor", captions: "Tensor", owner: "Tensor", chunk: tuple[int, int]
+    ) -> None:
+        self.images, self.captions, self.owner, self.chunk = images, captions, owner, chunk
+
+    def ranks(self, owner: np.ndarray, progress: Progress | None) -> tuple[np.ndarray, np.ndarray]:
+        """Those of images [N] and of captions [M]; `owner` [M] is on the CPU."""
+        height, width = self.chunk
+        own, kept = self._positives(owner)
+        best = own.new_full((len(self.images),), -np.inf)
+        best.scatter_reduce_(0, self.owner, own, "amax")
+        rows, columns = self.owner.new_zeros(len(best)), self.owner.new_zeros(len(own))
+        total = own.new_zeros(())
+        for j in range(0, len(own), width):
+            for a in range(0, len(best), height):
+                tile = kept.pop((a, j)) if (a, j) in kept else self._score(a, j)
+                total += tile.sum()  # NaN where any score is
+                here, there = slice(a, a + height), slice(j, j + width)
+                index = rows.new_ones(len(tile)).cumsum(0)[:, None] + (a - 1)
+                mine, top, bar = self.owner[there], best[here, None], own[there]
+                rows[here] += ((tile > top) | (tile == top) & (mine < index)).sum(1)
+                columns[there] += ((tile > bar) | (tile == bar) & (index < mine)).sum(0)
+            if progress is not None:
+                progress(len(self.owner[j : j + width]))
+        check_finite(np.asarray(total.cpu().numpy()))
+        return rows.cpu().numpy(), columns.cpu().numpy()
+
+    def _positives(self, owner: np.ndarray) -> tuple["Tensor", dict[tuple[int, int], "Tensor"]]:
+        """Score of each caption with its image [M], and the tiles computed for it.
+
+        The tiles are kept, so that the scores compared come from one and the same product.
+        """
+        import torch
+
+        own, kept = self.captions.new_zeros(len(owner)), {}
+        height, width = self.chunk
+        for j in range(0, len(owner), width):
+            mine = owner[j : j + width]
+            for a in range(mine[0] // height * height, mine[-1] + 1, height):
+                kept[a, j] = tile = self._score(a, j)
+                found = np.flatnonzero((mine >= a) & (mine < a + height))
+                places = (
+                    torch.from_numpy(part).to(own.device) for part in (mine[found] - a, found)
+                )
+                own[j + found[0] : j + found[-1] + 1] = tile[tuple(places)]
+        return own, kept
+
+    def _score(self, a: int, j: int) -> "Tensor":
+        height, width = self.chunk
+        return self.images[a : a + height] @ self.captions[j : j + width].T

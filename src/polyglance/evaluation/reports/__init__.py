@@ -1,0 +1,1 @@
+"""Results as objects, tables and files."""

@@ -1,0 +1,1 @@
+"""Queries asked in translation, in one language or in several."""

@@ -1,0 +1,254 @@
+"""A model that is asked in translation: in one language, or in several whose scores are joined."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyglance.data.dataset import Dataset
+from polyglance.errors import NoWords, PolyglanceError
+from polyglance.evaluation.captions import (
+    EvaluatedCaptions,
+    Kinds,
+    choose_captions,
+    readable_captions,
+)
+from polyglance.evaluation.encoder import (
+    Encoder,
+    as_embeddings,
+    concatenate,
+    dim_of,
+    encode_quietly,
+    finite,
+    similarity_of,
+)
+from polyglance.evaluation.translations.consistency import (
+    average_scores,
+    fill_missing,
+    fit_consistency,
+)
+from polyglance.evaluation.translations.consistency_file import Weights
+from polyglance.evaluation.translations.literal_consistency import fit_literal
+from polyglance.numerics.sets import Embeddings
+from polyglance.translation import Translator, translate
+
+MOST_IMAGES = 1024
+"""Images to learn CLC-C from, the first of the split: all pairs are held at once."""
+
+
+class Views:
+    """Texts as a model encoded them in several languages, [n, L]; images have one view.
+
+    `present` [n, L] says which there are; the others hold the embedding of another view.
+    """
+
+    def __init__(
+        self, parts: Sequence[Embeddings], present: np.ndarray, language: str = ""
+    ) -> None:
+        self.parts, self.present, self.language = list(parts), present, language
+
+    @staticmethod
+    def concatenate(views: Sequence["Views"]) -> "Views":
+        """The rows of all, in order."""
+        parts = [concatenate(own) for own in zip(*(one.parts for one in views), strict=True)]
+        return Views(parts, np.concatenate([one.present for one in views]), views[0].language)
+
+    @property
+    def dim(self) -> object:
+        """What images and texts must agree in."""
+        return dim_of(self.parts[0])
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+    def __getitem__(self, rows: Any) -> "Views":
+        return Views([part[rows] for part in self.parts], self.present[rows], self.language)
+
+    def finite(self) -> np.ndarray:
+        """Which rows are finite in every view, [n] bool."""
+        return np.logical_and.reduce([finite(part) for part in self.parts])
+
+
+class Translated:
+    """An `Encoder` that translates each query into `targets` and joins the scores.
+
+    With one target it is "translate to English"; with several, their mean (CLC-A) until
+    `learn` has made weights for the query's language (CLC-C). A target that a text cannot be
+    translated to does not count for it; a text without any is asked as it is.
+
+    `evaluate(Translated(model, make_translator("captions:DATA"), ["en", "de"]), dataset)`
+    evaluates CLC-A.
+    """
+
+    languages = None
+    """All are known: `evaluate` must tell the language of every query."""
+
+    def __init__(
+        self,
+        model: Encoder,
+        translator: Translator,
+        targets: Sequence[str],
+        cache: Path | None = None,
+    ) -> None:
+        self.model, self.translator, self.targets = model, translator, list(targets)
+        self.known: Sequence[str] | None = getattr(model, "languages", None)
+        _check_targets(self.targets, self.known)
+        self.cache = cache
+        self.weights: dict[str, Weights] = {}
+        name, self._prepare, self._score = similarity_of(model)
+        self._texts: dict[tuple[str, str], dict[str, str | None]] = {}
+        self.similarity_name = f"{name}, translated to {', '.join(self.targets)}"
+
+    def translate_captions(
+        self, chosen: Sequence[EvaluatedCaptions], show_progress: bool | None = None
+    ) -> dict[str, float]:
+        """Translate captions before they are encoded, with progress.
+
+        Returns the share of translations found, by language; none at all is an error.
+        """
+        shares = {}
+        for captions in chosen:
+            found = [
+                text is not None
+                for target in self.targets
+                if target != captions.language
+                for text in self._translations(
+                    captions.texts, captions.language, target, show_progress
+                )
+            ]
+            shares[captions.language] = float(np.mean(found)) if found else 1.0
+            if not shares[captions.language]:
+                raise PolyglanceError(
+                    f"{self.translator.name}: translates none of the {len(captions.texts)} "
+                    f"captions in '{captions.language}' ({', '.join(captions.kinds)}); choose "
+                    "another translator, or other --languages or --kinds"
+                )
+        return shares
+
+    def _translations(
+        self, texts: Sequence[str], source: str, target: str, show: bool | None
+    ) -> list[str | None]:
+        kept = self._texts.setdefault((source, target), {})
+        new = [text for text in dict.fromkeys(texts) if text not in kept]
+        found = translate(self.translator, new, source, target, self.cache, show)
+        kept.update(zip(new, found, strict=True))
+        return [kept[text] for text in texts]
+
+    def encode_text(
+        self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
+    ) -> Views:
+        """As `Encoder.encode_text`, in every target language."""
+        if language is None:
+            raise PolyglanceError("a text can be translated only if its language is given")
+        given = language if self.known is None or language in self.known else None
+        plain = self._prepare(as_embeddings(encode_quietly(self.model, texts, given)))
+        parts, present = [], []
+        for target in self.targets:
+            found, there = self._encode(texts, language, target, plain)
+            parts.append(found)
+            present.append(there)
+        has = np.stack(present, axis=1)
+        # A text without any translation: `plain` is what all its views hold.
+        has[~has.any(axis=1), 0] = True
+        return Views(parts, has, language)
+
+    def _encode(
+        self, texts: list[str], source: str, target: str, plain: Embeddings
+    ) -> tuple[Embeddings, np.ndarray]:
+        """Embeddings in one language, and which there are; `plain` in place of the others."""
+        if target == source:
+            return plain, np.ones(len(texts), bool)
+        found = self._translations(texts, source, target, False)
+        there = np.array([text is not None for text in found])
+        while there.any():
+            rows = np.flatnonzero(there)
+            try:
+                encoded = encode_quietly(self.model, [found[row] or "" for row in rows], target)
+            except NoWords as error:
+                there[rows[error.index]] = False
+                continue
+            order = np.concatenate([rows, np.flatnonzero(~there)])
+            kept = self._prepare(as_embeddings(encoded))
+            joined = concatenate([kept, plain[np.flatnonzero(~there)]])
+            return joined[np.argsort(order)], there
+        return plain, there
+
+    def encode_dataset(
+        self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
+    ) -> Views:
+        """As `Encoder.encode_dataset`."""
+        found = self.model.encode_dataset(dataset, cache=cache, show_progress=show_progress)
+        return Views([self._prepare(as_embeddings(found))], np.ones((len(dataset), 1), bool))
+
+    def similarity(self, images: Views, texts: Views) -> np.ndarray:
+        """Joint scores [n, m] of n images and m texts."""
+        scores = self._scores(images, texts)
+        weights = self.weights.get(texts.language)
+        if weights is None:
+            return average_scores(scores, texts.present)
+        return weights.combine(scores, texts.present)
+
+    def _scores(self, images: Views, texts: Views) -> np.ndarray:
+        """Scores [L, n, m] of every view."""
+        own = images.parts[0]
+        return np.stack([np.asarray(self._score(own, part), np.float32) for part in texts.parts])
+
+    def learn(
+        self,
+        dataset: Dataset,
+        split: str = "val",
+        languages: Sequence[str] | None = None,
+        kinds: Kinds | None = None,
+        show_progress: bool | None = None,
+        literal: bool = False,
+    ) -> None:
+        """Learn CLC-C on a split, one set of weights for each language that queries are in.
+
+        Args:
+            dataset: images with captions.
+            split: which of its images.
+            languages: of the queries; all of the split by default.
+            kinds: kinds of captions, a language's best by default.
+            show_progress: whether to show a progress bar; None is on a terminal.
+            literal: whether to learn all parameters as the paper words it, not the reduced form.
+        """
+        part = dataset.split(split)
+        part = replace(part, images=part.images[:MOST_IMAGES])
+        wanted = None if languages is None else [c for c in languages if c in part.languages]
+        chosen = choose_captions(part, wanted, kinds)
+        self.translate_captions(chosen, show_progress)
+        images = self.encode_dataset(part, self.cache, show_progress)
+        readable = finite(images)
+        for captions in chosen:
+            source = readable_captions(captions, readable)
+            if len(np.unique(source.image)) < 2:
+                continue
+            views = self.encode_text(source.texts, source.language)
+            gallery, owner = np.unique(source.image, return_inverse=True)
+            scores = fill_missing(self._scores(images[gallery], views), views.present)
+            fit = fit_literal if literal else fit_consistency
+            self.weights[source.language] = fit(scores, owner)
+        how = "literally weighted" if literal else "weighted"
+        self.similarity_name = f"{self.similarity_name}, {how} on {split}"
+
+    def weight_notes(self) -> list[str]:
+        """What each language counts for queries in each."""
+        notes = []
+        for code, weights in self.weights.items():
+            shares = zip(self.targets, weights.shares, strict=True)
+            listed = ", ".join(f"{target} {100 * share:.0f}" for target, share in shares)
+            notes.append(f"weights of a query in '{code}' in %: {listed}")
+        return notes
+
+
+def _check_targets(targets: Sequence[str], known: Sequence[str] | None) -> None:
+    if not targets:
+        raise PolyglanceError("name a language to translate to")
+    for code in targets if known is not None else ():
+        if code not in (known or ()):
+            raise PolyglanceError(
+                f"the model was not trained on language '{code}', so there is no use in "
+                f"translating to it; it knows {', '.join(known or ())}"
+            )

@@ -1,0 +1,1 @@
+"""Search from images to texts."""

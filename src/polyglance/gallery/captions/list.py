@@ -1,0 +1,99 @@
+"""The captions that an image is searched a text among: a text file's, a table's or a dataset's."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from polyglance.data.dataset import Dataset
+from polyglance.data.load import TABLES, load_dataset, named_place
+from polyglance.data.table import caption_rows
+from polyglance.errors import PolyglanceError
+from polyglance.storage.files import has_file, read_lines
+
+
+@dataclass(frozen=True)
+class CaptionList:
+    """Distinct captions in the order of their source, with their languages where known.
+
+    `images` are the files that a caption belongs to; they are empty where the source names none.
+    """
+
+    texts: list[str]
+    languages: list[str | None]
+    images: list[frozenset[Path]]
+    dataset: Dataset | None = field(default=None, repr=False)
+    """The dataset that they come from, if they come from one."""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def owned(self) -> bool:
+        """Whether it is known which image each caption belongs to."""
+        return any(self.images)
+
+    @classmethod
+    def collect(
+        cls, rows: Iterable[tuple[str, str | None, Path | None]], dataset: Dataset | None = None
+    ) -> "CaptionList":
+        """Of (text, language, image) rows; a caption that occurs again is the same."""
+        found: dict[tuple[str, str | None], set[Path]] = {}
+        for text, language, image in rows:
+            owners = found.setdefault((text, language), set())
+            if image is not None:
+                owners.add(image.absolute())
+        return cls(
+            [text for text, _ in found],
+            [language for _, language in found],
+            [frozenset(owners) for owners in found.values()],
+            dataset,
+        )
+
+
+def open_captions(
+    source: str | Path,
+    language: str | None = None,
+    split: str | None = None,
+    cache: Path | None = None,
+) -> CaptionList:
+    """The captions of a text file (one per line), a table, or a dataset.
+
+    Args:
+        source: a table is a CSV, TSV or Parquet with a column `caption`, and perhaps `language`
+            and `path`; a dataset is a folder or `generated`; any other file is read as text.
+        language: of a text file's captions; of others only the captions in it are taken.
+        split: of a dataset, only its captions are taken; all by default.
+        cache: where `generated` is rendered; the XDG cache by default.
+    """
+    path = named_place(source)
+    is_dataset = path.is_dir() or str(source).partition(":")[0] == "generated"
+    if split is not None and not is_dataset:
+        raise PolyglanceError(f"--split {split}: goes with a dataset folder in --captions")
+    if is_dataset:
+        found = _of_dataset(load_dataset(source, cache), language, split)
+    elif not has_file(path):
+        raise PolyglanceError(
+            f"{path}: no such file; --captions takes a text file, a table or a dataset folder"
+        )
+    elif path.suffix.lower() in TABLES:
+        rows = caption_rows(path)
+        found = CaptionList.collect(
+            (text, code or language, image)
+            for text, code, image in rows
+            if language is None or code in (None, language)
+        )
+    else:
+        lines = (line.strip() for _, line in read_lines(path))
+        found = CaptionList.collect((line, language, None) for line in lines if line)
+    if not len(found):
+        which = f" in '{language}'" if language else ""
+        raise PolyglanceError(f"{source}: holds no captions{which}")
+    return found
+
+
+def _of_dataset(dataset: Dataset, language: str | None, split: str | None) -> CaptionList:
+    part = dataset if split is None else dataset.split(split)
+    table = part.captions(None if language is None else [language])
+    paths = part.paths()
+    rows = zip(table.texts, table.languages, table.image.tolist(), strict=True)
+    return CaptionList.collect(((text, code, paths[image]) for text, code, image in rows), part)

@@ -1,0 +1,1 @@
+"""Contact sheets: what a search found, drawn."""

@@ -1,0 +1,1 @@
+"""Keeping a library current with its folders."""

@@ -1,0 +1,1 @@
+"""What is done to a whole library: copied, exported, embedded anew, compared."""

@@ -1,0 +1,1 @@
+"""Towers that meet, and attention between their vectors."""

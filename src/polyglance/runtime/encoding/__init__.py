@@ -1,0 +1,1 @@
+"""The two sides of an exported model, under onnxruntime."""

@@ -1,0 +1,1 @@
+"""What stands before every request: who may ask and how often, logs and metrics."""

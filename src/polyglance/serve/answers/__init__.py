@@ -1,0 +1,1 @@
+"""What requests are answered with."""

@@ -1,0 +1,73 @@
+"""Texts and pictures as vectors, for other programs."""
+
+import base64
+import threading
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.runtime import ExportedModel
+from polyglance.serve.encoding.engine import Engine
+from polyglance.serve.problems import Problem
+from polyglance.serve.queries.texts import checked
+from polyglance.serve.queries.uploads import from_base64
+from polyglance.serve.shapes import Embedding, EmbeddingRequest, Embeddings, Usage
+
+LONGEST = 8000
+"""Characters of a text."""
+PICTURES = 32
+"""In one request."""
+_NAME = "polyglance"
+_one_at_a_time = threading.Lock()
+"""A request with many pictures must not take the places of those of searches."""
+
+
+def embed_texts(engine: Engine, request: EmbeddingRequest) -> Embeddings:
+    """Embeddings of a request's texts."""
+    model = engine.model
+    _check(model, request)
+    texts = [checked(text, LONGEST) for text in request.inputs]
+    language = request.language
+    if language is not None and language not in model.languages:
+        raise Problem(422, f"the model knows {', '.join(model.languages)}, not '{language}'")
+    try:
+        found = engine.texts(texts, language)
+    except PolyglanceError as error:
+        raise Problem(422, str(error)) from None
+    read = model.embedder.read(texts, language)
+    return _answer(model, request, found, sum(len(words) for words, _ in read))
+
+
+def embed_pictures(engine: Engine, request: EmbeddingRequest) -> Embeddings:
+    """Embeddings of a request's pictures."""
+    model = engine.model
+    _check(model, request)
+    if len(request.inputs) > PICTURES:
+        raise Problem(422, f"a request may have {PICTURES} pictures, and this one has more")
+    files = [from_base64(text) for text in request.inputs]
+    with _one_at_a_time:
+        found = np.stack([engine.picture(data) for data in files])
+    return _answer(model, request, found, 0)
+
+
+def _check(model: ExportedModel, request: EmbeddingRequest) -> None:
+    if request.model not in (None, _NAME, model.id):
+        raise Problem(404, f"the model here is '{_NAME}'; leave out 'model', or name that")
+    if request.dimensions not in (None, model.dim):
+        raise Problem(422, f"embeddings of this model have {model.dim} dimensions")
+
+
+def _answer(
+    model: ExportedModel, request: EmbeddingRequest, found: np.ndarray, words: int
+) -> Embeddings:
+    rows = [_written(row, request.encoding_format == "base64") for row in found]
+    data = [Embedding(index=index, embedding=row) for index, row in enumerate(rows)]
+    return Embeddings(
+        data=data, model=model.id, usage=Usage(prompt_tokens=words, total_tokens=words)
+    )
+
+
+def _written(row: np.ndarray, encoded: bool) -> list[float] | str:
+    if encoded:
+        return base64.b64encode(row.astype("<f4").tobytes()).decode()
+    return [float(value) for value in row]

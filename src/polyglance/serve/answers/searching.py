@@ -1,0 +1,174 @@
+"""A search of a collection, page by page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from polyglance.errors import PolyglanceError
+from polyglance.gallery import Query, check_query
+from polyglance.gallery.exact import DIGITS, best_first
+from polyglance.gallery.results import NOTHING
+from polyglance.serve.encoding.engine import Served
+from polyglance.serve.images.collection import Collection
+from polyglance.serve.problems import Problem
+from polyglance.serve.queries.cursors import Seen, read_cursor, tag_of, write_cursor
+from polyglance.serve.queries.filters import EVERYTHING, Where
+from polyglance.serve.queries.texts import checked, split_query
+from polyglance.serve.shapes import Found, Hit
+from polyglance.storage.digest import short_digest
+
+UNWANTED = 8
+"""Terms that a query may refuse."""
+HINT = "ask with language={}"
+
+
+class Picture(NamedTuple):
+    """A picture that came with a request."""
+
+    vector: np.ndarray
+    """[D]."""
+    digest: str
+    """Of the file: the last bits of a vector depend on what else is embedded at the time."""
+
+    @classmethod
+    def of(cls, data: bytes, embed: Callable[[bytes], np.ndarray]) -> "Picture":
+        """Of a file's bytes."""
+        return cls(embed(data), short_digest([data], 16).hex())
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request asks for."""
+
+    text: str = ""
+    like: str | None = None
+    """The id of an image."""
+    picture: Picture | None = None
+    language: str | None = None
+    everything: bool = False
+    """Whether images that do not look like what is asked for are shown as well."""
+    where: Where = EVERYTHING
+
+    @property
+    def tag(self) -> str:
+        """The same for the same question alone."""
+        picture = None if self.picture is None else self.picture.digest
+        parts = self.text, self.like, picture, self.language, str(self.everything)
+        return tag_of(*parts, self.where.tag)
+
+
+def search(served: Served, asked: Asked, limit: int, cursor: str | None) -> Found:
+    """The images of one page, best first.
+
+    Args:
+        served: what is searched, and what encodes the question.
+        asked: the question.
+        limit: images of a page.
+        cursor: of the page before; None is the first page.
+    """
+    collection = served.collection
+    tag = tag_of(collection.model.id, asked.tag)
+    seen = read_cursor(cursor, tag)
+    query = _query(served, asked)
+    notes = [note for part in query.parts if (note := part.warn(HINT))]
+    if not len(collection):
+        return Found(hits=[], enough=False, message=NOTHING, notes=notes, pictures=0)
+    files = _files(collection, asked.where)
+    scores = collection.scorer(query)
+    values = np.round(scores.values[collection.firsts].astype(np.float64), DIGITS)
+    shown, enough = files, None
+    if scores.fits is not None:
+        fitting = scores.fits[collection.firsts[collection.place_of_row[files]]]
+        enough = bool(fitting.any())
+        shown = files if asked.everything else files[fitting]
+    places = collection.place_of_row[shown]
+    if asked.like is not None:
+        kept = places != collection.place(asked.like)
+        shown, places = shown[kept], places[kept]
+    after = _after(collection, places, values, seen)
+    shown, places = shown[after], places[after]
+    best = best_first(values[places], limit) if len(places) else places
+    hits = [_hit(collection, int(shown[one]), float(values[places[one]])) for one in best]
+    more = len(places) > len(hits)
+    return Found(
+        hits=hits,
+        cursor=write_cursor(Seen(hits[-1].score, hits[-1].id), tag) if more else None,
+        enough=enough,
+        message=NOTHING if enough is False else None,
+        notes=notes,
+        pictures=len(files),
+    )
+
+
+def _files(collection: Collection, where: Where) -> np.ndarray:
+    """Row of the first file of each image that matches, in the order of the places."""
+    mask = where.rows(collection)
+    if mask is None:
+        return collection.firsts
+    rows = np.flatnonzero(mask)
+    _, first = np.unique(collection.place_of_row[rows], return_index=True)
+    return rows[first]
+
+
+def _after(
+    collection: Collection, places: np.ndarray, values: np.ndarray, seen: Seen | None
+) -> np.ndarray:
+    """Which of the places come after an image, bool [n].
+
+    By its rank as it is now, so that images which came or went in between are neither shown twice
+    nor passed over; where it is gone itself, by the score that it had.
+    """
+    if seen is None:
+        return np.ones(len(places), bool)
+    last = collection.place(seen.id)
+    if last is None:
+        return values[places] < seen.score
+    return (values[places] < values[last]) | ((values[places] == values[last]) & (places > last))
+
+
+def _hit(collection: Collection, row: int, score: float) -> Hit:
+    place = int(collection.place_of_row[row])
+    name = collection.ids[place]
+    return Hit(
+        id=name,
+        score=score,
+        path=collection.names.names[row],
+        **collection.brief(place)._asdict(),
+        thumbnail=f"/v1/thumbnails/{name}",
+        image=f"/v1/images/{name}",
+    )
+
+
+def _query(served: Served, asked: Asked) -> Query:
+    """What is wanted, mixed with images to be like, and what is not."""
+    wanted, unwanted = split_query(checked(asked.text))
+    if len(unwanted) > UNWANTED:
+        raise Problem(422, f"a query may refuse {UNWANTED} terms, and this one has more")
+    images = []
+    if asked.picture is not None:
+        images.append(_image("the uploaded picture", asked.picture.vector))
+    if asked.like is not None:
+        place = served.collection.place(asked.like)
+        if place is None:
+            raise Problem(404, "there is no picture with the id that 'like' names")
+        images.append(_image(asked.like, served.collection.vector(place)))
+    texts = [_text(served, one, asked.language) for one in [wanted] if one]
+    without = [_text(served, one, asked.language) for one in unwanted]
+    if not texts and not images:
+        raise Problem(422, "there is nothing to look for; give a sentence in 'q', or 'like'")
+    first, *others = [*texts, *images]
+    return replace(first, like=tuple(others), without=tuple(without))
+
+
+def _text(served: Served, text: str, language: str | None) -> Query:
+    try:
+        query = check_query(served.collection.model, text, language, HINT)
+        return replace(query, vector=served.engine.text(text, language))
+    except PolyglanceError as error:
+        raise Problem(422, str(error)) from None
+
+
+def _image(name: str, vector: np.ndarray) -> Query:
+    return Query(name, None, (), (), image=vector)

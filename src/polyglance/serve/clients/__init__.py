@@ -1,0 +1,1 @@
+"""Those who ask: programs over HTTP, and assistants over MCP."""

@@ -1,0 +1,169 @@
+"""What an assistant may ask of a person's images: the tools of the MCP server, without MCP."""
+
+import io
+import os
+from functools import cached_property
+from pathlib import Path
+
+from PIL import Image
+from pydantic import BaseModel, Field
+
+from polyglance.data.images.read import reading
+from polyglance.errors import ImageProblem, PolyglanceError
+from polyglance.serve.answers import searching
+from polyglance.serve.answers.searching import Asked
+from polyglance.serve.encoding.engine import Engine, Served
+from polyglance.serve.images.collection import Collection, File
+from polyglance.serve.problems import Problem
+from polyglance.serve.queries.filters import EVERYTHING, Where
+from polyglance.serve.queries.uploads import LARGEST_BODY
+
+LARGE = 1024
+"""Pixels of the longer side of an image that is shown large: more than assistants look at."""
+_QUALITY = 85
+
+
+class Picture(BaseModel):
+    """An image that was found."""
+
+    id: str = Field(description="for show_picture, and for 'like' of search_pictures")
+    score: float = Field(description="higher is closer; not comparable between queries")
+    file: str = Field(description="the file on this machine")
+    width: int | None
+    height: int | None
+    taken: str | None = Field(description="when, by the camera's clock")
+
+
+class Pictures(BaseModel):
+    """What a search found, best first."""
+
+    pictures: list[Picture]
+    enough: bool | None = Field(
+        description="false where nothing looks like what is asked for; null where that is unknown"
+    )
+    notes: list[str] = Field(description="such as words that the model does not know")
+    searched: int = Field(description="how many images were looked at")
+
+
+class About(BaseModel):
+    """What is searched."""
+
+    pictures: int
+    folders: list[str]
+    library: str | None = Field(description="the library's folder, if it is one")
+    model: str = Field(description="id of the model that compares")
+
+
+class Assistant:
+    """Answers for a collection; what cannot be answered is a `PolyglanceError`."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+
+    @cached_property
+    def _served(self) -> Served:
+        return Served(self.collection, Engine(self.collection.model))
+
+    def search(
+        self,
+        query: str = "",
+        like: str | None = None,
+        path: str | None = None,
+        limit: int = 10,
+        where: Where = EVERYTHING,
+        everything: bool = False,
+    ) -> Pictures:
+        """Images for a sentence, for an image by its id or path, or for a mixture.
+
+        Args:
+            query: a sentence; `-word` is not wanted.
+            like: an id.
+            path: of an image's file, which need not be among the images that are searched.
+            limit: how many at most.
+            where: which images are looked at.
+            everything: also what does not look like what is asked for.
+        """
+        try:
+            given = (
+                None
+                if path is None
+                else searching.Picture.of(_file(path), self._served.engine.picture)
+            )
+            asked = Asked(query, like, given, everything=everything, where=where)
+            found = searching.search(self._served, asked, limit, None)
+        except Problem as problem:
+            raise PolyglanceError(problem.message) from None
+        pictures = [
+            Picture(
+                id=hit.id,
+                score=hit.score,
+                file=self._path(hit.id),
+                width=hit.width,
+                height=hit.height,
+                taken=hit.taken,
+            )
+            for hit in found.hits
+        ]
+        notes = found.notes if found.message is None else [found.message, *found.notes]
+        return Pictures(
+            pictures=pictures, enough=found.enough, notes=notes, searched=found.pictures
+        )
+
+    def show(self, name: str, large: bool = False) -> File:
+        """A small copy of an image, or one of `LARGE` pixels at most, without its EXIF.
+
+        Args:
+            name: the image's id.
+            large: the latter.
+        """
+        place = self.collection.place(name)
+        if place is None:
+            raise PolyglanceError("there is no picture with this id; search for one first")
+        found = self._large(place) if large else self.collection.thumbnail(place)
+        if found is None:
+            raise PolyglanceError("the file of this picture is gone or cannot be read")
+        return found
+
+    def about(self) -> About:
+        """What is searched."""
+        library = self.collection.library
+        folders = self.collection.roots if library is None else library.settings.folders
+        return About(
+            pictures=len(self.collection),
+            folders=[_text(folder) for folder in folders],
+            library=None if library is None else _text(str(library.folder)),
+            model=self.collection.model.id,
+        )
+
+    def _path(self, name: str) -> str:
+        place = self.collection.place(name)
+        return "" if place is None else _text(os.path.abspath(self.collection.path(place)))
+
+    def _large(self, place: int) -> File | None:
+        try:
+            with reading(self.collection.path(place), LARGE // 2) as image:
+                image.thumbnail((LARGE, LARGE), Image.Resampling.LANCZOS)
+                image.info.clear()
+                buffer = io.BytesIO()
+                image.save(buffer, "JPEG", quality=_QUALITY)
+        except ImageProblem:
+            return None
+        return File(buffer.getvalue(), "image/jpeg")
+
+
+def _file(path: str) -> bytes:
+    """The bytes of a file that is small enough and regular."""
+    place = Path(path).expanduser()
+    try:
+        if not place.is_file():
+            raise PolyglanceError(f"{path}: there is no such file")
+        if place.stat().st_size > LARGEST_BODY:
+            raise PolyglanceError(f"{path}: larger than {LARGEST_BODY:,} bytes")
+        return place.read_bytes()
+    except (OSError, ValueError) as error:
+        raise PolyglanceError(f"{path}: cannot be read ({error})") from None
+
+
+def _text(path: str) -> str:
+    """A path as valid Unicode."""
+    return os.fsencode(path).decode("utf-8", "replace")

@@ -1,0 +1,100 @@
+"""The tools of `Assistant` over MCP, the protocol by which assistants ask programs."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import Field
+
+from polyglance.core.version import __version__
+from polyglance.errors import PolyglanceError, needed_by
+from polyglance.serve.clients.assistant import About, Assistant, Pictures
+from polyglance.serve.images.collection import Collection
+from polyglance.serve.queries.filters import Where
+from polyglance.serve.queries.texts import LONGEST
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+MOST = 50
+"""Images of an answer."""
+_HELP = (
+    "Searches the pictures on this machine by sentences in any language and by other pictures. "
+    "Look at what was found with show_picture before you say what it shows: a search ranks all "
+    "pictures, and the first need not be what was meant."
+)
+T = TypeVar("T")
+Query = Annotated[
+    str,
+    Field(
+        max_length=LONGEST,
+        description='what the pictures show, in any language; -word or -"some words" is not wanted',
+    ),
+]
+Limit = Annotated[int, Field(ge=1, le=MOST, description="how many at most")]
+Like = Annotated[
+    str | None, Field(max_length=100, description="the id of a picture that others should be like")
+]
+Everything = Annotated[
+    bool, Field(description="also pictures that do not look like what is asked for")
+]
+Since = Annotated[str | None, Field(description="taken then or later: 2024, 2024-05, 2024-05-31")]
+Until = Annotated[str | None, Field(description="taken then or earlier")]
+Path = Annotated[str, Field(max_length=4096, description="a picture's file on this machine")]
+Name = Annotated[str, Field(max_length=100, description="as a search gave it")]
+Large = Annotated[bool, Field(description="1024 pixels in place of 320")]
+
+
+def make_server(collection: Collection) -> "MCPServer[Any]":
+    """The MCP server of a collection; `run()` talks on stdin and stdout.
+
+    Args:
+        collection: what is searched.
+    """
+    with needed_by("'polyglance mcp'", "mcp"):
+        from mcp.server.mcpserver import Image, MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+        from mcp.types import ToolAnnotations
+    assistant = Assistant(collection)
+    server: MCPServer[Any] = MCPServer(
+        "polyglance", instructions=_HELP, version=__version__, log_level="WARNING"
+    )
+    harmless = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+    def answered(ask: Callable[[], T]) -> T:
+        try:
+            return ask()
+        except PolyglanceError as error:
+            raise ToolError(str(error)) from None
+
+    @server.tool(annotations=harmless)
+    def search_pictures(
+        query: Query = "",
+        like: Like = None,
+        limit: Limit = 10,
+        since: Since = None,
+        until: Until = None,
+        everything: Everything = False,
+    ) -> Pictures:
+        """Find pictures that a sentence describes, that are like one found before, or both."""
+        where = Where(since=since, until=until)
+        return answered(lambda: assistant.search(query, like, None, limit, where, everything))
+
+    @server.tool(annotations=harmless)
+    def search_by_picture(
+        path: Path, query: Query = "", limit: Limit = 10, everything: Everything = False
+    ) -> Pictures:
+        """Find pictures like the one in a file; with a query, a mixture of both."""
+        return answered(lambda: assistant.search(query, None, path, limit, everything=everything))
+
+    @server.tool(annotations=harmless)
+    def show_picture(id: Name, large: Large = False) -> Image:
+        """Look at a picture that a search found."""
+        found = answered(lambda: assistant.show(id, large))
+        return Image(data=found.data, format=found.type.removeprefix("image/"))
+
+    @server.tool(annotations=harmless)
+    def about_pictures() -> About:
+        """How many pictures there are, and in which folders."""
+        return assistant.about()
+
+    return server

@@ -1,0 +1,1 @@
+"""Texts and images of requests become embeddings."""

@@ -1,0 +1,79 @@
+"""A model behind a service: texts and pictures of concurrent requests are encoded together."""
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from polyglance.evaluation.encoder import encode_quietly
+from polyglance.runtime import ExportedModel
+from polyglance.serve.encoding.batching import Batcher
+from polyglance.serve.encoding.decoding import Decoder
+from polyglance.serve.images.collection import Collection
+from polyglance.serve.problems import Problem
+
+TEXTS, PICTURES = 64, 8
+"""That are encoded together at most."""
+
+RETIRED = 120.0
+"""Seconds that requests with a model which was exchanged may take."""
+
+Told = Callable[[str, int], object]
+"""Is told "texts" or "pictures", and how many a batch has."""
+
+
+class Engine:
+    """Encodes for a service; any number of threads may call it."""
+
+    def __init__(self, model: ExportedModel, told: Told | None = None) -> None:
+        self.model = model
+        self.decoder = Decoder(model.images.preprocessing)
+        say = told or (lambda kind, count: None)
+        self._texts: Batcher[str, np.ndarray] = Batcher(
+            self._encode, TEXTS, lambda count: say("texts", count)
+        )
+        self._pictures: Batcher[np.ndarray, np.ndarray | None] = Batcher(
+            self._embed, PICTURES, lambda count: say("pictures", count)
+        )
+
+    def text(self, text: str, language: str | None = None) -> np.ndarray:
+        """The embedding [D] of a text."""
+        return self._texts(language, text)
+
+    def texts(self, texts: Sequence[str], language: str | None = None) -> np.ndarray:
+        """Embeddings [n, D] of texts; single ones of other requests go before them."""
+        return np.stack(self._texts.many(language, texts))
+
+    def picture(self, data: bytes) -> np.ndarray:
+        """The embedding [D] of a file's bytes, which may come from anyone."""
+        found = self._pictures(None, self.decoder(data))
+        if found is None:
+            raise Problem(422, "the picture cannot be read: the model makes nothing of it")
+        return found
+
+    def retire(self) -> None:
+        """Close when requests that began with it must be over."""
+        timer = threading.Timer(RETIRED, self.close)
+        timer.daemon = True
+        timer.start()
+
+    def close(self) -> None:
+        """End its threads and the process that decodes."""
+        self._texts.close()
+        self._pictures.close()
+        self.decoder.close()
+
+    def _encode(self, language: Hashable, texts: list[str]) -> list[np.ndarray]:
+        assert language is None or isinstance(language, str)
+        return list(np.asarray(encode_quietly(self.model, texts, language)))
+
+    def _embed(self, _: Hashable, pixels: list[np.ndarray]) -> list[np.ndarray | None]:
+        return self.model.images.embed_pixels(np.stack(pixels))
+
+
+class Served(NamedTuple):
+    """What one request is answered from, from its beginning to its end."""
+
+    collection: Collection
+    engine: Engine

@@ -1,0 +1,1 @@
+"""The images that are served, and what is known of them."""

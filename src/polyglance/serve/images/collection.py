@@ -1,0 +1,210 @@
+"""The images that are served: a gallery with ids, sizes and thumbnails."""
+
+import io
+import os
+import threading
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from polyglance.data.images.read import open_image, reading
+from polyglance.errors import ImageProblem, PolyglanceError
+from polyglance.gallery import Gallery, open_gallery
+from polyglance.gallery.library import library_model
+from polyglance.gallery.scoring import Scorer
+from polyglance.library import Library
+from polyglance.library.media.thumbnails import SIDE, content_type, make_thumbnail
+from polyglance.library.registered import library_of, registered
+from polyglance.runtime import ExportedModel, load, shipped
+from polyglance.serve.images.facts import FactTable, facts_of_files, facts_of_library, read_head
+from polyglance.serve.images.names import Names
+
+HEADS = 100_000
+"""Files whose sides and dates are kept in memory for a folder without a library."""
+THUMBNAILS = 2000
+"""Thumbnails, about 15 kB each, that are kept in memory for a folder without a library."""
+SHOWN = {"JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF"}
+"""Formats that browsers show."""
+
+
+class File(NamedTuple):
+    """A picture to send: its bytes, and their type as HTTP names it."""
+
+    data: bytes
+    type: str
+
+
+class Brief(NamedTuple):
+    """What a hit tells of an image: sides in pixels, and the day and time it was taken at."""
+
+    width: int | None
+    height: int | None
+    taken: str | None
+
+
+class Collection:
+    """Images by id, and what ranks them. Any number of threads may read."""
+
+    def __init__(self, model: ExportedModel, gallery: Gallery, roots: list[str]) -> None:
+        if not gallery.has_files:
+            raise PolyglanceError("the dataset has features and no images; there is none to serve")
+        self.model, self.gallery, self.roots = model, gallery, roots
+        self.library: Library | None = None
+        self.scorer = Scorer(model, gallery)
+        self.places = gallery.places()
+        self.firsts = np.array([rows[0] for rows in self.places], np.int64)
+        self.ids = [gallery.content[row] for row in self.firsts]
+        self.place_of = {name: place for place, name in enumerate(self.ids)}
+        self.place_of_row = np.empty(len(gallery), np.int64)
+        for place, rows in enumerate(self.places):
+            self.place_of_row[rows] = place
+        self._reading = threading.Lock()
+        self._head = lru_cache(HEADS)(lambda place: read_head(self.path(place)))
+        self._made = lru_cache(THUMBNAILS)(self._make)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def place(self, name: str) -> int | None:
+        """Where an id stands, if there is such an image."""
+        return self.place_of.get(name)
+
+    def path(self, place: int) -> Path:
+        """The first file of an image."""
+        return self.gallery.paths[self.firsts[place]]
+
+    @cached_property
+    def names(self) -> Names:
+        """Of all files, below the folders that are served."""
+        return Names(self.gallery.paths, self.roots)
+
+    @property
+    def facts(self) -> FactTable:
+        """Of all images; read when they are first needed, which takes a while without a library."""
+        with self._reading:
+            return self._facts
+
+    @cached_property
+    def _facts(self) -> FactTable:
+        if self.library is not None:
+            return facts_of_library(self.library, self.place_of)
+        return facts_of_files([self.path(place) for place in range(len(self))], self.roots)
+
+    def brief(self, place: int) -> Brief:
+        """Of an image; all are None where its file is gone and no library knows it."""
+        if self.library is None:
+            head = self._head(place)
+            moment = None if head.taken is None else head.taken.isoformat()
+            return Brief(head.width or None, head.height or None, moment)
+        facts = self.facts
+        width, height, taken = (x[place] for x in (facts.width, facts.height, facts.taken))
+        day = None if np.isnat(taken) else str(taken.astype("datetime64[s]"))
+        return Brief(int(width) or None, int(height) or None, day)
+
+    def emptied(self) -> "Collection":
+        """Of the same library, when all its images are gone."""
+        gallery = Gallery([], np.empty((0, self.model.dim), np.float32), [], unit=True)
+        found = Collection(self.model, gallery, self.roots)
+        found.library = self.library
+        return found
+
+    def vector(self, place: int) -> np.ndarray:
+        """The embedding [D] of an image."""
+        return np.asarray(self.gallery.embeddings[self.firsts[place]], np.float32)
+
+    def thumbnail(self, place: int) -> File | None:
+        """A small picture; None where the file is gone or cannot be read any more."""
+        kept = None if self.library is None else self.library.thumbnails.get(self.ids[place])
+        try:
+            data = self._made(place) if kept is None else kept
+        except ImageProblem:
+            return None
+        return File(data, content_type(data))
+
+    def image(self, place: int) -> File | None:
+        """The file, or a JPEG of it where browsers do not show its format; None if it is gone."""
+        path = self.path(place)
+        try:
+            kind = self._format(path)
+            if kind in SHOWN:
+                return File(path.read_bytes(), f"image/{kind.lower()}")
+            with reading(path) as image:
+                return File(_as_jpeg(image), "image/jpeg")
+        except (ImageProblem, OSError):
+            return None
+
+    def _format(self, path: Path) -> str:
+        with path.open("rb") as handle, open_image(path, handle) as image:
+            kind = str(image.format)
+        return "JPEG" if kind == "MPO" else kind
+
+    def _make(self, place: int) -> bytes:
+        with reading(self.path(place), SIDE // 2) as image:
+            return make_thumbnail(image)
+
+
+def _as_jpeg(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=90)
+    return buffer.getvalue()
+
+
+def open_collection(
+    place: str | Path | None = None,
+    model: str | Path | ExportedModel | None = None,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> Collection:
+    """The images of a library or of a folder, which is indexed first.
+
+    Args:
+        place: of a library or a folder of images; None is the library made last.
+        model: an exported model or its folder; None is the library's, or the package's own.
+        cache: where indexes are kept; the XDG cache by default.
+        show_progress: of the indexing; None shows a bar on a terminal.
+    """
+    folder = served_place(place, cache)
+    if not folder.is_dir():
+        raise PolyglanceError(f"{folder}: no such folder; name a library or a folder of images")
+    loaded = _model(folder, model, cache)
+    gallery = open_gallery(loaded, folder, cache, show_progress)
+    library = _library(folder, cache)
+    roots = [os.path.abspath(folder)]
+    if library is not None:
+        roots += library.settings.folders
+    found = Collection(loaded, gallery, roots)
+    found.library = library
+    return found
+
+
+def served_place(place: str | Path | None, cache: Path | None = None) -> Path:
+    """The library or folder that is meant; None is the library made last."""
+    return _last_library(cache) if place is None else Path(place)
+
+
+def _model(
+    folder: Path, model: str | Path | ExportedModel | None, cache: Path | None
+) -> ExportedModel:
+    if isinstance(model, ExportedModel):
+        return model
+    own = library_model(folder, cache) if model is None else None
+    return own or load(shipped() if model is None else model)
+
+
+def _library(folder: Path, cache: Path | None) -> Library | None:
+    """The library that has the thumbnails; None where a folder is served without one."""
+    kept = library_of(folder, cache)
+    try:
+        return None if kept is None else Library.open(kept)
+    except PolyglanceError:  # without LanceDB the folder's index was searched
+        return None
+
+
+def _last_library(cache: Path | None) -> Path:
+    known = [Path(one) for one in registered(cache) if os.path.isdir(one)]
+    if not known:
+        raise PolyglanceError("there is no library yet; name a folder of images to serve")
+    return known[-1]

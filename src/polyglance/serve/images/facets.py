@@ -1,0 +1,58 @@
+"""What images can be filtered by: folders, tags, languages of captions, dates and sides."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from polyglance.serve.images.collection import Collection
+from polyglance.serve.shapes import Count, Dates, Facets
+
+FOLDERS, TAGS = 2000, 500
+"""That are listed; of more, the largest."""
+
+
+def facets(collection: Collection) -> Facets:
+    """What there is to filter by, with the number of images."""
+    facts = collection.facts
+    folders, more_folders = _counts(_folders(collection), FOLDERS)
+    tags, more_tags = _counts({name: len(rows) for name, rows in facts.tags.items()}, TAGS)
+    languages = {name: len(rows) for name, rows in facts.languages.items() if name}
+    known = facts.taken[~np.isnat(facts.taken)]
+    dates = None
+    if len(known):
+        days = (str(day.astype("datetime64[D]")) for day in (known.min(), known.max()))
+        dates = Dates(**dict(zip(("from", "to"), days, strict=True)), pictures=len(known))
+    years, counts = np.unique(known.astype("datetime64[Y]").astype(str), return_counts=True)
+    return Facets(
+        pictures=len(collection),
+        folders=sorted(folders, key=lambda one: one.name),
+        tags=tags,
+        caption_languages=_counts(languages, len(languages))[0],
+        dates=dates,
+        years=[
+            Count(name=str(year), pictures=int(n)) for year, n in zip(years, counts, strict=True)
+        ],
+        more=more_folders or more_tags,
+    )
+
+
+def _counts(found: Mapping[str, int], most: int) -> tuple[list[Count], bool]:
+    """The largest first, and whether some were left out."""
+    ordered = sorted(found.items(), key=lambda one: (-one[1], one[0]))
+    return [Count(name=name, pictures=count) for name, count in ordered[:most]], len(found) > most
+
+
+def _folders(collection: Collection) -> dict[str, int]:
+    """Every folder with the images in it and below it; files of equal content count once."""
+    names = collection.names
+    pairs = np.unique(np.stack([names.codes, collection.place_of_row], 1), axis=0)
+    inside: dict[str, list[np.ndarray]] = {}
+    for code, folder in enumerate(names.folders):
+        places = pairs[pairs[:, 0] == code, 1] if len(names.folders) > 1 else pairs[:, 1]
+        while folder:
+            inside.setdefault(folder, []).append(places)
+            folder = folder.rpartition("/")[0]
+    return {
+        folder: len(parts[0]) if len(parts) == 1 else len(np.unique(np.concatenate(parts)))
+        for folder, parts in inside.items()
+    }

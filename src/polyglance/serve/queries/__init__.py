@@ -1,0 +1,1 @@
+"""What a request asks: parameters, filters, texts, uploads and pages."""

@@ -1,0 +1,1 @@
+"""What lies on disk: files written whole, folders here and elsewhere, tensors, digests."""

@@ -1,0 +1,1 @@
+"""What came out: numbers, differences, and whether the paper's claims hold."""

@@ -1,0 +1,1 @@
+"""What a run depends on: the key by which it is found again."""

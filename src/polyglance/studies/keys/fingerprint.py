@@ -1,0 +1,137 @@
+"""What a run depends on, as a digest: the resolved recipe and the content of all that it reads."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from polyglance.core.sections import Section
+from polyglance.data.dataset import Dataset
+from polyglance.recipes import Recipe
+from polyglance.recipes.flat_assignment import without_assignment
+from polyglance.storage.digest import content_digest, file_ends, json_digest
+from polyglance.storage.files import refuse_pipes
+from polyglance.studies.keys.inputs import dictionary_kinds
+from polyglance.studies.keys.revisions import FORMER_DEFAULTS, revisions
+from polyglance.vision.extraction.store import INDEX, META, VECTORS
+
+RUN_FORMAT = 2
+"""Raised when a change of the package makes old runs wrong, so that they are trained again."""
+
+IMPORTED = "imported/"
+NOTHING: Mapping[str, str] = {}
+
+
+def nameless(recipe: Recipe) -> Recipe:
+    """The recipe without what does not change the training, as runs are stored."""
+    words = {"name": "study", "paper": "", "summary": ""}
+    return recipe.model_copy(update={**words, "translation": None})
+
+
+def run_key(
+    recipe: Recipe,
+    data: str,
+    dataset: Dataset | None = None,
+    files: Mapping[str, str] = NOTHING,
+) -> str:
+    """The identity of a run.
+
+    Args:
+        recipe: the system, with its seed; defaults are left out, so that a field that later
+            versions add leaves old runs valid.
+        data: the data's fingerprint.
+        dataset: the data itself, for the digest of features that were imported.
+        files: digests of the other files that it reads, by the recipe's field (`Input.name`);
+            the fields themselves, which are paths of one machine, then do not count.
+    """
+    return json_digest({**_described(recipe, data, dataset, files), **_revised(recipe)})[:24]
+
+
+def unrevised_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:
+    """The key before files and revisions were part of it.
+
+    Args:
+        recipe: the system, with its seed.
+        data: the data's fingerprint.
+        dataset: the data itself, for the digest of features that were imported.
+    """
+    return json_digest(_described(recipe, data, dataset, NOTHING))[:24]
+
+
+def _described(
+    recipe: Recipe, data: str, dataset: Dataset | None, files: Mapping[str, str]
+) -> dict[str, Any]:
+    dumped = _without_defaults(nameless(recipe))
+    for name in files:
+        if name.startswith("transfer.dictionary"):  # perhaps one of several
+            dumped["transfer"]["dictionary"] = dictionary_kinds(dumped["transfer"]["dictionary"])
+        else:
+            _drop(dumped, name.partition(":")[0])
+    value = {"format": RUN_FORMAT, "recipe": dumped, "data": data}
+    if dataset is not None and recipe.image.feature.startswith(IMPORTED):
+        value["features"] = features_digest(dataset, recipe.image.feature)
+    return value | ({"files": dict(files)} if files else {})
+
+
+def _revised(recipe: Recipe) -> dict[str, Any]:
+    found = revisions(recipe)
+    return {"revisions": found} if found else {}
+
+
+def _without_defaults(recipe: Recipe) -> dict[str, Any]:
+    """The recipe's fields that are not the default, or not what the default once was."""
+    dumped = recipe.model_dump(mode="json", exclude_defaults=True)
+    every = recipe.model_dump(mode="json")
+    for path, former in FORMER_DEFAULTS.items():
+        section, _, name = path.rpartition(".")
+        place, own = dumped, every
+        for part in section.split("."):
+            place, own = place.setdefault(part, {}), own.get(part) or {}
+        if name in own and own[name] != former:
+            place[name] = own[name]
+        else:
+            place.pop(name, None)
+        if not place:
+            _drop(dumped, section)
+    # Runs were kept before the fields of an assignment were a section.
+    return without_assignment(dumped)
+
+
+def _drop(value: dict[str, Any], path: str) -> None:
+    """Take a field out, and the sections that it leaves empty."""
+    first, _, rest = path.partition(".")
+    below = value.get(first)
+    if rest and isinstance(below, dict):
+        _drop(below, rest)
+    if not rest or below == {}:
+        value.pop(first, None)
+
+
+def group_key(recipe: Recipe, data: str) -> str:
+    """The same for all seeds of a run: what its duration is estimated from."""
+    changes: dict[str, Section] = {"training": recipe.training.model_copy(update={"seed": 0})}
+    if recipe.transfer is not None:
+        # Every seed has a source of its own.
+        changes["transfer"] = recipe.transfer.model_copy(update={"source": "run"})
+    return run_key(recipe.model_copy(update=changes), data)
+
+
+def features_digest(dataset: Dataset, feature: str) -> str | None:
+    """Of imported features, which are the data's own; extracted ones follow from the images."""
+    if not feature.startswith(IMPORTED):
+        return None
+    name = feature.removeprefix(IMPORTED)
+    folder = None if dataset.root is None else dataset.root / "features" / name
+    if folder is None or not (folder / META).is_file():
+        return None
+    return _store_digest(folder, (folder / VECTORS).stat().st_size)
+
+
+@lru_cache(maxsize=64)
+def _store_digest(folder: Path, size: int) -> str:
+    refuse_pipes(folder)
+    meta, index = ((folder / name).read_bytes() for name in (META, INDEX))
+    # Stores of version 0.1.0 have no checksums; the same features imported again are the same.
+    index = re.sub(rb', "crc": \d+', b"", index)
+    return content_digest([str(size), meta, index, *file_ends(folder / VECTORS)])

@@ -1,0 +1,1 @@
+"""Running what a plan lacks."""

@@ -1,0 +1,200 @@
+"""Running what a plan lacks."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polyglance.core.registry import nearest
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation.perturb.spec import Perturbation
+from polyglance.numerics.devices import AUTO
+from polyglance.storage.files import cache_dir
+from polyglance.studies.experiments import experiments
+from polyglance.studies.keys.fingerprint import IMPORTED
+from polyglance.studies.keys.inputs import Input, run_inputs
+from polyglance.studies.plan import Facts, Plan, Run, is_chosen
+from polyglance.studies.running.pool import FAILED, START, Pool, threads_for
+from polyglance.studies.running.store import MISTAKE, RunFolder
+from polyglance.studies.running.times import Estimate, StudyBar
+from polyglance.studies.running.worker import Task
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run a study."""
+
+    data: str
+    """Empty for a measured study."""
+    runs: Path
+    jobs: int = 1
+    rows: str = "*"
+    retry: bool = False
+    cache: Path | None = None
+    lexicon: Path | None = None
+    show_progress: bool | None = None
+    device: str = AUTO
+
+    def folder(self, run: Run) -> RunFolder:
+        return RunFolder(self.runs / run.key)
+
+
+def default_runs(cache: Path | None = None) -> Path:
+    """Where runs are kept unless the user says otherwise; all studies share them."""
+    return cache_dir(cache) / "studies" / "runs"
+
+
+def wanted(plan: Plan, options: Options) -> list[Run]:
+    """The runs of the rows chosen with --rows."""
+    rows = [row.name for row in plan.study.all_rows]
+    for pattern in map(str.strip, options.rows.split(",")):
+        if not any(is_chosen(name, pattern) for name in rows):
+            raise PolyglanceError(f"no row matches '{pattern}'{nearest(pattern, rows)}")
+    names = {name for name in rows if is_chosen(name, options.rows)}
+    return [run for run in plan.runs.values() if run.rows & names]
+
+
+def pending(plan: Plan, options: Options) -> list[Run]:
+    """The runs still to be done or evaluated; remembered mistakes only with `retry`."""
+    split = plan.study.evaluation.split
+    todo = []
+    for run in wanted(plan, options):
+        folder = options.folder(run)
+        failure = None if options.retry else folder.failure()
+        remembered = failure is not None and failure.kind == MISTAKE
+        if not remembered and not folder.complete(split, run.needs):
+            todo.append(run)
+    return todo
+
+
+def estimate(plan: Plan, options: Options) -> Estimate:
+    """What the plan's finished runs say about durations."""
+    known = Estimate()
+    for run in plan.runs.values():
+        if (ended := options.folder(run).ended()) is not None:
+            known.add(run.group, ended.seconds)
+    return known
+
+
+def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]:
+    """Run what is missing; key → reason of the wanted runs that failed, now or before.
+
+    Args:
+        plan: the study's runs.
+        facts: of the data; None for a measured study.
+        options: which rows, where, how many at a time.
+    """
+    runs = wanted(plan, options)
+    todo = pending(plan, options)
+    if todo:
+        _check_lexicon(todo, options.lexicon)
+        if facts is not None:
+            _extract(todo, facts, options)
+        done = len(runs) - len(todo)
+        for stage in _stages(todo):
+            _run(stage, done, plan, options, len(runs))
+            done += len(stage)
+    failures = {run.key: options.folder(run).failure() for run in runs}
+    return {key: failure.reason for key, failure in failures.items() if failure is not None}
+
+
+def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
+    """Raise now for a lexicon that trainings would miss later."""
+    from polyglance.text.lexicon import lexicon_path
+
+    for run in todo:
+        for one in _lexicons(run, given):
+            lexicon_path(one.path, one.needed_by, f"--lexicon ({one.field} in a recipe)")
+
+
+def _lexicons(run: Run, given: Path | None = None) -> list[Input]:
+    found = [] if run.recipe is None else run_inputs(run.recipe, (), given)
+    return [one for one in found if one.field.endswith(".lexicon")]
+
+
+def uses_lexicon(plan: Plan) -> bool:
+    """Whether its trainings, translators or perturbations look words up in a lexicon."""
+    runs = plan.runs.values()
+    perturbed = [Perturbation.parse(c.perturb) for c in plan.columns if c.perturb is not None]
+    return (
+        any(_lexicons(run) for run in runs)
+        or any("lexicon:" in need.view for run in runs for need in run.needs)
+        or any(one.needs_lexicon for one in perturbed)
+    )
+
+
+def _stages(todo: Sequence[Run]) -> list[list[Run]]:
+    """Runs in the order in which they can start: first those that others need."""
+    stages, left = [], list(todo)
+    while left:
+        waiting = {run.key for run in left}
+        stages.append([run for run in left if not run.before & waiting])
+        left = [run for run in left if run.before & waiting]
+    return stages
+
+
+def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options, total: int) -> None:
+    jobs = min(_jobs(plan, options), len(todo))
+    tasks = [_task(run, plan, options, threads_for(_jobs(plan, options))) for run in todo]
+    for run in todo:
+        folder = options.folder(run)
+        folder.describe(run, options.data)
+        if options.retry and folder.failure() is not None and not folder.done:
+            shutil.rmtree(folder.model, ignore_errors=True)
+        folder.forget_failure()
+    known = estimate(plan, options)
+    with (
+        StudyBar(todo, (done, total), jobs, known, options.show_progress) as bar,
+        Pool(tasks, jobs) as pool,
+    ):
+        for event in pool.events():
+            if event is None:
+                bar.tick()
+            elif event[1] == START:
+                bar.start(todo[event[0]])
+            else:
+                bar.end(todo[event[0]], event[1].removeprefix(FAILED))
+
+
+def _jobs(plan: Plan, options: Options) -> int:
+    """Runs at a time; those that measure time are never side by side."""
+    name = plan.study.experiment
+    return 1 if name is not None and experiments.get(name).alone else options.jobs
+
+
+def _task(run: Run, plan: Plan, options: Options, threads: int) -> Task:
+    path = Path(options.data)
+    own = bool(options.data) and path.exists() and not options.data.startswith("generated")
+    return Task(
+        folder=str((options.runs / run.key).absolute()),
+        spec=run.as_dict(),
+        data=str(path.absolute()) if own else options.data,
+        split=plan.study.evaluation.split,
+        needs=sorted(run.needs, key=lambda need: need.order),
+        lexicon=None if options.lexicon is None else str(options.lexicon.absolute()),
+        cache=None if options.cache is None else str(options.cache.absolute()),
+        threads=threads,
+        device=options.device,
+    )
+
+
+def _extract(todo: Sequence[Run], facts: Facts, options: Options) -> None:
+    """Compute features once, before workers would do it side by side."""
+    recipes = [run.recipe.image for run in todo if run.recipe is not None]
+    names = dict.fromkeys(image.feature for image in recipes if image.backbone is None)
+    extracted = [name for name in names if not name.startswith(IMPORTED)]
+    if not extracted:
+        return
+    from polyglance.vision.extraction.extract import load_features
+
+    for name in extracted:
+        try:
+            load_features(
+                facts.dataset,
+                name,
+                options.cache,
+                show_progress=options.show_progress,
+                device=options.device,
+            )
+        except PolyglanceError:
+            continue  # the runs that need it will each say why

@@ -1,0 +1,195 @@
+"""Runs with keys of former versions under the keys of today, so that none is trained again.
+
+A run's folder is called by a digest of its recipe and of what it reads. Recipes of version 0.1.0
+had another form, and the content of lexicons, word vectors and pretrained encoders was not part
+of keys before version 0.2.0. Runs that a change of the package made wrong stay as they are
+(`revisions`).
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyglance.errors import PolyglanceError
+from polyglance.recipes import Recipe, check_recipe
+from polyglance.recipes.v0_1_0 import is_old
+from polyglance.storage.files import read_json, write_json
+from polyglance.studies.keys.fingerprint import (
+    IMPORTED,
+    features_digest,
+    nameless,
+    run_key,
+    unrevised_key,
+)
+from polyglance.studies.keys.inputs import Input, run_inputs
+from polyglance.studies.keys.revisions import revisions
+from polyglance.studies.keys.v0_1_0 import old_key
+from polyglance.studies.plan import RUN, Facts
+from polyglance.studies.running.store import RunFolder
+
+WAS = "was"
+"""The field of run.json with a run's former key."""
+FILES = "files"
+"""The field of run.json with the digests of what it reads; former versions had none."""
+
+
+@dataclass(frozen=True)
+class _Old:
+    """A run that may have to be renamed."""
+
+    folder: RunFolder
+    about: dict[str, Any]
+    config: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        return self.folder.path.name
+
+    @property
+    def data(self) -> str:
+        """The fingerprint of its data."""
+        return str(self.config.get("fingerprint"))
+
+    @property
+    def described(self) -> bool:
+        """Whether an interrupted migration has written its new description already."""
+        return self.about.get(WAS) == self.key
+
+    @property
+    def source(self) -> str | None:
+        """The key of the run that it starts from."""
+        transfer = self.about["recipe"].get("transfer") or {}
+        named = str(transfer.get("source") or "")
+        return named.removeprefix(RUN) if named.startswith(RUN) else None
+
+
+def migrate_runs(runs: Path, facts: Facts) -> int:
+    """Rename the folders of runs that former versions made; how many there were.
+
+    A run whose folder is not called as its version would call it stays as it is: its data or
+    imported features are others, or it was out of date already. So does one that reads a file
+    which is not there, or has changed since the run ended. An interrupted migration is completed
+    by the next one.
+
+    Args:
+        runs: the folder of all runs.
+        facts: of the data, whose imported features are part of keys, and of the lexicon.
+    """
+    waiting, renamed = list(_old_runs(runs)), _former_keys(runs)
+    done = 0
+    while True:
+        left = {run.key for run in waiting}
+        ready = [run for run in waiting if run.source not in left]
+        if not ready:
+            return done
+        for run in ready:
+            if (new := _migrate(run, facts, renamed)) is not None:
+                renamed[run.key] = new
+                done += 1
+        waiting = [run for run in waiting if run not in ready]
+
+
+def _old_runs(runs: Path) -> Iterator[_Old]:
+    """Trainings that a former version described, or that are half renamed."""
+    for path in sorted(runs.glob("*/run.json")):
+        folder = RunFolder(path.parent)
+        try:
+            about, config = read_json(path), read_json(folder.model / "model.json")
+        except PolyglanceError:
+            continue
+        if not isinstance(about, dict) or not isinstance(config, dict):
+            continue
+        if not isinstance(about.get("recipe"), dict):
+            continue
+        if FILES not in about or about.get(WAS) == folder.path.name:
+            yield _Old(folder, about, config)
+
+
+def _former_keys(runs: Path) -> dict[str, str]:
+    """Old key → new key of the runs that an earlier migration renamed."""
+    found = {}
+    for path in runs.glob("*/run.json"):
+        with contextlib.suppress(PolyglanceError):
+            about = read_json(path)
+            if isinstance(about, dict) and WAS in about and about[WAS] != path.parent.name:
+                found[about[WAS]] = path.parent.name
+    return found
+
+
+def _migrate(run: _Old, facts: Facts, renamed: Mapping[str, str]) -> str | None:
+    """The run's new key, once its folder has it; None if it stays as it is."""
+    recipe = _today(run, facts, renamed)
+    if recipe is None or revisions(recipe):
+        return None
+    inputs = run_inputs(recipe, facts.everywhere, facts.lexicon)
+    if not all(_unchanged(one, run.folder) for one in inputs):
+        return None
+    files = {one.name: one.digest(facts.digests) for one in inputs}
+    key = run_key(recipe, run.data, facts.dataset, files)
+    target = run.folder.path.with_name(key)
+    if key == run.key:
+        return None
+    with _unused(run.folder) as unused:
+        if not unused or target.exists():
+            return None
+        dumped = recipe.model_dump(mode="json")
+        about = {**run.about, "recipe": dumped, FILES: files, WAS: run.key}
+        # The key that it had is written before the folder is renamed: whoever comes next knows.
+        write_json(run.folder.model / "model.json", {**run.config, "recipe": dumped})
+        write_json(run.folder.path / "run.json", about)
+        os.rename(run.folder.path, target)
+    return key
+
+
+def _today(run: _Old, facts: Facts, renamed: Mapping[str, str]) -> Recipe | None:
+    """The recipe in today's form; None where the folder's key is not that of the recipe."""
+    written = run.about["recipe"]
+    feature = str((written.get("image") or {}).get("feature"))
+    if feature.startswith(IMPORTED) and run.data != facts.fingerprint:
+        return None
+    try:
+        recipe = nameless(check_recipe(written, str(run.folder.path / "run.json")))
+    except PolyglanceError:
+        return None
+    if run.described:
+        return recipe
+    if is_old(written):
+        former = old_key(written, run.data, features_digest(facts.dataset, feature))
+    else:
+        former = unrevised_key(recipe, run.data, facts.dataset)
+    if former != run.key:
+        return None
+    if run.source is None or recipe.transfer is None:
+        return recipe
+    if run.source not in renamed:
+        # Today's form of a source that kept its key.
+        return None if is_old(written) else recipe
+    begun = recipe.transfer.model_copy(update={"source": f"{RUN}{renamed[run.source]}"})
+    return recipe.model_copy(update={"transfer": begun})
+
+
+def _unchanged(one: Input, folder: RunFolder) -> bool:
+    """Whether all files are as they were when the run ended, by their times."""
+    if not one.files or not folder.done:
+        return False
+    ended = (folder.path / "done.json").stat().st_mtime
+    return all(path.stat().st_mtime < ended for path in one.files)
+
+
+@contextlib.contextmanager
+def _unused(folder: RunFolder) -> Iterator[bool]:
+    """Whether no other process is at work on a run; none begins before the block ends."""
+    with (folder.path / "lock").open("w") as handle:
+        try:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:
+            pass
+        except OSError:
+            yield False
+            return
+        yield True

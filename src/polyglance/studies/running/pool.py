@@ -1,0 +1,153 @@
+"""Worker processes that take tasks until there are none; one that dies is replaced."""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from polyglance.numerics.devices import AUTO, count_devices
+from polyglance.studies.running.store import CRASH, RunFolder
+from polyglance.studies.running.worker import Task
+
+TICK_SECONDS = 0.5
+GPUS = "CUDA_VISIBLE_DEVICES"
+
+Event = tuple[int, str]
+"""Position of a task, and "start", "" (done) or "failed: reason"."""
+
+START, FAILED = "start", "failed: "
+
+
+class Pool:
+    """`jobs` processes; leaving the block ends them at once, their checkpoints stay.
+
+    Each has a GPU of its own, as far as there are several.
+    """
+
+    def __init__(self, tasks: Sequence[Task], jobs: int) -> None:
+        self.tasks, self.jobs = tasks, min(jobs, len(tasks))
+        self._environments = environments(self.jobs, {task.device for task in tasks})
+        self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._processes: dict[int, subprocess.Popen[str]] = {}
+        self._lock, self._closed = threading.Lock(), False
+
+    def __enter__(self) -> "Pool":
+        for position in range(len(self.tasks)):
+            self._todo.put(position)
+        for slot in range(self.jobs):
+            threading.Thread(target=self._serve, args=(slot,), daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._closed = True
+            processes = list(self._processes.values())
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+
+    def events(self) -> Iterator[Event | None]:
+        """Starts and ends of tasks as they happen, None now and then, until all have ended."""
+        left = len(self.tasks)
+        while left:
+            try:
+                position, event = self._events.get(timeout=TICK_SECONDS)
+            except queue.Empty:
+                yield None
+                continue
+            left -= event != START
+            yield position, event
+
+    def _serve(self, slot: int) -> None:
+        while True:
+            try:
+                position = self._todo.get_nowait()
+            except queue.Empty:
+                return
+            self._events.put((position, START))
+            reason = self._ask(slot, self.tasks[position])
+            if self._closed:
+                return
+            self._events.put((position, f"{FAILED}{reason}" if reason else ""))
+
+    def _ask(self, slot: int, task: Task) -> str:
+        process = self._process(slot)
+        if process is None or process.stdin is None or process.stdout is None:
+            return "the study was stopped"
+        try:
+            process.stdin.write(task.to_json() + "\n")
+            process.stdin.flush()
+            reply = process.stdout.readline()
+        except (BrokenPipeError, ValueError):
+            reply = ""
+        if reply:
+            return str(json.loads(reply)["reason"])
+        return "" if self._closed else self._died(slot, task)
+
+    def _process(self, slot: int) -> "subprocess.Popen[str] | None":
+        with self._lock:
+            if self._closed:
+                return None
+            if slot not in self._processes:
+                self._processes[slot] = subprocess.Popen(
+                    [sys.executable, "-m", "polyglance.studies.running.worker"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    env=self._environments[slot],
+                    # Ctrl-C is for the parent, which ends its workers in order.
+                    start_new_session=True,
+                )
+            return self._processes[slot]
+
+    def _died(self, slot: int, task: Task) -> str:
+        with self._lock:
+            code = self._processes.pop(slot).wait()
+        how = f"by signal {-code}" if code < 0 else f"with code {code}"
+        reason = (
+            f"the worker process ended {how}, perhaps for want of memory; "
+            "the same command goes on from its last checkpoint"
+        )
+        RunFolder(Path(task.folder)).fail(reason, CRASH)
+        return reason
+
+
+def environments(jobs: int, devices: Collection[str]) -> list[dict[str, str]]:
+    """The variables of each worker: of several GPUs it sees one, in turn where they are fewer.
+
+    Args:
+        jobs: how many workers there are.
+        devices: that their tasks name; one that names a GPU by its number is left alone.
+    """
+    gpus = visible_gpus() if jobs > 1 and set(devices) <= {AUTO, "cuda"} else []
+    own = [{GPUS: gpus[slot % len(gpus)]} if len(gpus) > 1 else {} for slot in range(jobs)]
+    return [{**os.environ, **one} for one in own]
+
+
+def visible_gpus() -> list[str]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    named, count = os.environ.get(GPUS), count_devices("cuda")
+    return (
+        [one.strip() for one in named.split(",")][:count] if named else list(map(str, range(count)))
+    )
+
+
+def threads_for(jobs: int) -> int:
+    """Threads of each worker: OMP_NUM_THREADS, or the cores shared evenly."""
+    named = os.environ.get("OMP_NUM_THREADS", "")
+    if named.isdigit() and int(named):
+        return int(named)
+    return max(1, cores() // jobs)
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,1 @@
+"""Papers' tables, a YAML file each."""

@@ -1,0 +1,1 @@
+"""Learning rates, and the steps that they scale."""

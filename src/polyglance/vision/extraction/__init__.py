@@ -1,0 +1,1 @@
+"""From image files to features in a store."""

@@ -1,0 +1,1 @@
+"""Image networks, and the pixels that they take."""

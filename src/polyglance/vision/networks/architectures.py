@@ -1,0 +1,167 @@
+"""Image networks as stages that can be trained: EfficientNet-Lite, torchvision's and timm's."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from polyglance.errors import PolyglanceError
+from polyglance.vision.networks.backbones import backbones
+from polyglance.vision.networks.external import blank_network, file_preprocessing, open_external
+from polyglance.vision.networks.lite import pretrained
+from polyglance.vision.networks.lite_network import copy_pretrained, lite_stages
+from polyglance.vision.networks.preprocess import Preprocessing
+
+UNITS = ("features", "blocks", "stages")
+"""Parts of networks that are sequences themselves."""
+HEADS = ("avgpool", "global_pool", "fc", "classifier", "head", "heads", "head_drop", "flatten")
+"""Parts behind the last grid."""
+SMALLEST = 64
+"""Pixels of a side with which a network is tried."""
+TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A network by name.
+
+    Args:
+        name: of the network.
+        dim: dimension of a cell.
+        build: its stages with random weights, each of which makes the grid smaller.
+        load: gives stages the published weights, or those of the user's file.
+        cells: cells of a side of the grid, by pixels of a side.
+    """
+
+    name: str
+    dim: int
+    build: Callable[[], list[nn.Module]]
+    load: Callable[[list[nn.Module]], None]
+    cells: Callable[[int], int]
+
+
+def architecture(name: str) -> Architecture:
+    """The network of an extractor such as efficientnet-lite2 or torchvision:resnet50@FILE."""
+    if ":" in name:
+        return _external(name)
+    lite = backbones.get(name)
+    if lite.int8:
+        raise PolyglanceError(
+            f"image.backbone: '{name}' computes in 8 bits and cannot be in the tower; set "
+            f"image.feature to one of {lite.exact}"
+        )
+    return Architecture(
+        name,
+        lite.dim,
+        lambda: lite_stages(lite.number),
+        lambda stages: copy_pretrained(pretrained(lite), stages),
+        lambda size: -(-size // 32),
+    )
+
+
+def published_preprocessing(name: str) -> Preprocessing:
+    """How a network wants its images; of a weights file, what is known of that file."""
+    return file_preprocessing(name) if ":" in name else backbones.get(name).preprocessing
+
+
+def norms(stages: list[nn.Module]) -> Iterator[nn.Parameter]:
+    """Gains and shifts of batch norms, which are never trained."""
+    for stage in stages:
+        for part in stage.modules():
+            if isinstance(part, _BatchNorm):
+                yield from part.parameters()
+
+
+def _external(name: str) -> Architecture:
+    dim, _ = _tried(name, SMALLEST)
+    return Architecture(
+        name,
+        dim,
+        lambda: _stages(name),
+        lambda stages: _load(name, stages),
+        lambda size: _tried(name, size)[1],
+    )
+
+
+@cache
+def _tried(name: str, size: int) -> tuple[int, int]:
+    """Channels and cells of a side of the last grid, found without memory."""
+    with torch.device("meta"):
+        grid = _run(nn.Sequential(*_units(name)), torch.zeros(1, 3, size, size), name)
+    return grid.shape[1], grid.shape[2]
+
+
+def _stages(name: str) -> list[nn.Module]:
+    """Units of a network, a new stage wherever the grid becomes smaller."""
+    with torch.device("meta"):
+        images, starts = torch.zeros(1, 3, SMALLEST, SMALLEST), []
+        for unit in _units(name):
+            before = images.shape[2]
+            images = _run(unit, images, name)
+            starts.append(images.shape[2] < before)
+    stages: list[list[nn.Module]] = [[]]
+    for unit, starts_one in zip(_units(name), starts, strict=True):
+        if starts_one and stages[-1]:
+            stages.append([])
+        stages[-1].append(unit)
+    return [nn.Sequential(*parts) for parts in stages]
+
+
+def _units(name: str) -> list[nn.Module]:
+    """Parts of a network, in order, up to the last grid."""
+    found: list[nn.Module] = []
+    for part, module in blank_network(name).eval().named_children():
+        if part in HEADS:
+            break
+        found += module.children() if part in UNITS else [module]
+    return found
+
+
+def _run(module: nn.Module, images: Tensor, name: str) -> Tensor:
+    try:
+        grid = module(images)
+    except (RuntimeError, TypeError, ValueError, AssertionError):
+        grid = None
+    if not isinstance(grid, Tensor) or grid.ndim != 4:
+        raise PolyglanceError(_unknown(name))
+    return grid
+
+
+def _load(name: str, stages: list[nn.Module]) -> None:
+    """Copy published weights, and compare the stages with the network as a whole."""
+    original = open_external(name)
+    state = _flat(original.module)
+    own = nn.Sequential(*stages)
+    names = list(own.state_dict())
+    if len(names) != len(state):
+        raise PolyglanceError(_unknown(name))
+    own.load_state_dict(dict(zip(names, state, strict=True)))
+    pixels = torch.randn(2, 3, SMALLEST, SMALLEST, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        grid, expected = own.eval()(pixels), original(pixels.numpy()).grid
+    if expected is None or not _close(grid.permute(0, 2, 3, 1), torch.from_numpy(expected)):
+        raise PolyglanceError(_unknown(name))
+
+
+def _flat(network: Any) -> list[Tensor]:
+    """Weights of a network's parts, in the order in which `_units` has them."""
+    parts = [module for part, module in network.named_children() if part not in HEADS]
+    return [value for part in parts for value in part.state_dict().values()]
+
+
+def _close(found: Tensor, expected: Tensor) -> bool:
+    if found.shape != expected.shape:
+        return False
+    scale = max(1.0, float(expected.abs().max()))
+    return bool((found - expected).abs().max() < TOLERANCE * scale)
+
+
+def _unknown(name: str) -> str:
+    return (
+        f"image.backbone: '{name}' is not a sequence of stages that end in a grid, so it cannot be "
+        "trained here; use a network such as torchvision:resnet50, or stored features"
+    )

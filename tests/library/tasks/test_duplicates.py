@@ -1,0 +1,70 @@
+"""Duplicates: equal files, and images that look alike."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from polyglance.library import sync
+from polyglance.library.media.looks import differing_bits, looks
+from polyglance.library.tasks.duplicates import BITS, _pairs_by_looks, find_duplicates
+from tests.library.fakes import library_of, save
+
+pytest.importorskip("lancedb")
+
+
+def smooth(number: int, size: tuple[int, int] = (400, 300)) -> Image.Image:
+    """Soft patches: more like a photograph than noise."""
+    patches = np.random.default_rng(number).integers(0, 256, (4, 5, 3), np.uint8)
+    return Image.fromarray(patches).resize(size, Image.Resampling.BICUBIC)
+
+
+def test_looks_of_what_is_the_same_picture() -> None:
+    first = smooth(1)
+    small = first.resize((120, 90))
+    brighter = first.point(lambda value: min(255, value + 12))
+    others = [small, brighter]
+    assert [bin(looks(first) ^ looks(other)).count("1") <= BITS for other in others] == [True] * 2
+    distances = [bin(looks(smooth(a)) ^ looks(smooth(a + 1))).count("1") for a in range(20)]
+    assert min(distances) > 20
+
+
+def test_differing_bits() -> None:
+    values = np.random.default_rng(0).integers(0, 2**63, 40, np.uint64)
+    found = differing_bits(values, values[:30])
+    expected = [[bin(int(a) ^ int(b)).count("1") for b in values[:30]] for a in values]
+    assert found.tolist() == expected
+
+
+def test_pairs_are_those_of_brute_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyglance.library.tasks.duplicates.BLOCK", 7)
+    hashes = [int(x) for x in np.random.default_rng(0).integers(0, 2**12, 60)]
+    expected = [
+        (a, b)
+        for a in range(60)
+        for b in range(a + 1, 60)
+        if bin(hashes[a] ^ hashes[b]).count("1") <= 2
+    ]
+    assert sorted(_pairs_by_looks(hashes, 2, False)) == expected
+    assert expected
+
+
+def test_groups(tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    save(folder / "other.png", 5)
+    smooth(1).save(folder / "a.png")
+    shutil.copy(folder / "a.png", folder / "b.png")
+    smooth(1).resize((200, 150)).save(folder / "small.jpg", quality=60)
+    smooth(2).save(folder / "different.png")
+    library = library_of(tmp_path / "library", folder)
+    sync(library)
+    found = find_duplicates(library)
+    named = [(g.exact, [Path(r.path).name for r in g.records]) for g in found]
+    assert named == [(True, ["a.png", "b.png"]), (False, ["a.png", "small.jpg"])]
+    first, second = library.store.vectors([record.id for record in found[1].records])
+    assert found[1].similarity == round(float(first @ second), 4) >= 0.95
+    assert [group.exact for group in find_duplicates(library, near=False)] == [True]
+    assert len(find_duplicates(library, bits=64, similarity=-1)) == 2
+    assert [len(g.records) for g in find_duplicates(library, bits=64, similarity=-1)] == [2, 4]
