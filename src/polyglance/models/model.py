@@ -13,9 +13,16 @@ from polyglance.data.dataset import Dataset
 from polyglance.data.given import GivenImage, as_files
 from polyglance.devices import CPU, Device, choose_device, move, place
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
-from polyglance.files import atomic, has_file, write_json
+from polyglance.files import atomic, write_json
 from polyglance.models.attention import Sets
-from polyglance.models.folder import CONFIG, FORMAT, WEIGHTS, read_config, read_weights
+from polyglance.models.folder import (
+    CONFIG,
+    FORMAT,
+    WEIGHTS,
+    read_config,
+    read_weights,
+    refuse_no_model,
+)
 from polyglance.models.network import Network, build_network
 from polyglance.progress import Bar
 from polyglance.recipes import Recipe
@@ -412,8 +419,7 @@ class Model:
             device: where it computes: auto, cpu, cuda, cuda:N or mps.
         """
         folder, chosen = Path(folder), choose_device(device)
-        if not has_file(folder / CONFIG):
-            raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}")
+        refuse_no_model(folder)
         with trusting(trust):
             model = cls(*read_config(folder, with_weights=True))
         model.load_weights(folder)
