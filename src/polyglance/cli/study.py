@@ -9,6 +9,7 @@ import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.cli.given import refuse_others
+from polyglance.cli.study_packs import take_in, tell_again, tell_left, write_out
 from polyglance.errors import PolyglanceError
 from polyglance.numerics.devices import choose_device
 
@@ -55,6 +56,18 @@ def study_command(
         typer.Option(help="Only lay out the reports of a folder again, from their JSON."),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="Cache folder for features and runs.")] = None,
+    pack: Annotated[
+        Path | None,
+        typer.Option(help="File for all finished runs, without weights; renewed if it is there."),
+    ] = None,
+    packs: Annotated[
+        list[Path] | None,
+        typer.Option("--with", help="Take finished runs from a --pack file, or a folder of them."),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0, help="Start no run that would end later than that, by estimate."),
+    ] = None,
     lexicon: Annotated[
         Path | None,
         typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for what asks for one."),
@@ -62,6 +75,7 @@ def study_command(
     device: DeviceOption = DEFAULT,
 ) -> None:
     """Train and evaluate all rows of a paper's table; run it again to resume."""
+    started = time.monotonic()
     if list_all:
         _list_studies(name)
         return
@@ -73,6 +87,8 @@ def study_command(
         raise PolyglanceError("--json goes with --plan; reports have NAME.json in --out")
     if name is None:
         raise PolyglanceError("give a study's name ('polyglance study --list' shows them)")
+    if plan and (pack is not None or minutes is not None):
+        raise PolyglanceError("--plan runs nothing; leave out --pack and --minutes")
     from polyglance.data import load_dataset
     from polyglance.data.dataset import dataset_fingerprint
     from polyglance.recipes import parse_overrides
@@ -88,8 +104,8 @@ def study_command(
         raise PolyglanceError("give --data, the images and captions")
     if data is not None and measured and not measured.data:
         raise PolyglanceError(f"{name} measures without images; leave out --data")
-    if out is None and not plan:
-        raise PolyglanceError("give --out, the folder for the report")
+    if out is None and pack is None and not plan:
+        raise PolyglanceError("give --out, the folder for the report, or --pack, a file for runs")
     pick_profile(study, profile)
     facts = None
     if data is not None and measured:
@@ -102,14 +118,18 @@ def study_command(
     changes = parse_overrides(overrides or [])
     planned = make_plan(study, profile, facts, seeds, changes, rows, lenient=plan)
     kept = runs or default_runs(cache)
-    options = Options(data or "", kept, jobs, rows, retry, cache, lexicon, device=device)
+    until = None if minutes is None else started + 60 * minutes
+    options = Options(
+        data or "", kept, jobs, rows, retry, cache, lexicon, device=device, until=until
+    )
     if facts is not None:
         _migrate(options.runs, facts)
+    take_in(packs or [], pack, planned, facts, options)
     if plan:
         _print_plan(planned, facts, options, as_json)
-    elif out is not None:
+    else:
         choose_device(device)  # fails before the work
-        _run(name, planned, facts, options, out, overrides or [])
+        _run(name, planned, facts, options, out, overrides or [], pack)
 
 
 def _migrate(runs: Path, facts: "Facts") -> None:
@@ -125,19 +145,50 @@ def _run(
     plan: "Plan",
     facts: "Facts | None",
     options: "Options",
+    out: Path | None,
+    overrides: list[str],
+    pack: Path | None,
+) -> None:
+    from polyglance.studies.packs import PackKeeper
+    from polyglance.studies.running.execute import execute
+    from polyglance.studies.running.machine import check_clean
+
+    if out is not None:
+        check_clean(out)
+        _check_folder(out)
+    started = time.monotonic()
+    tell_again(plan, options)
+    keeper = None if pack is None else PackKeeper(pack, plan, facts, options)
+    failed = execute(plan, facts, options, keeper)
+    if pack is not None:
+        write_out(pack, plan, facts, options)
+    if out is not None:
+        _report(name, plan, facts, options, out, overrides, failed, started)
+    for row, why in plan.unavailable.items():
+        typer.echo(f"not run: {row}; {why}", err=True)
+    tell_left(plan, options, failed)
+    if failed:
+        typer.echo(f"{len(failed)} of {len(plan.runs)} runs failed:", err=True)
+        for key, reason in failed.items():
+            typer.echo(f"  {plan.runs[key].label}: {reason}", err=True)
+        typer.echo("crashes are tried again by the same command, others with --retry", err=True)
+        raise typer.Exit(1)
+
+
+def _report(
+    name: str,
+    plan: "Plan",
+    facts: "Facts | None",
+    options: "Options",
     out: Path,
     overrides: list[str],
+    failed: dict[str, str],
+    started: float,
 ) -> None:
     from polyglance.studies.findings.results import collect
     from polyglance.studies.format.load import short_name
     from polyglance.studies.report import make_document, write_report
-    from polyglance.studies.running.execute import execute
-    from polyglance.studies.running.machine import check_clean
 
-    check_clean(out)
-    _check_folder(out)
-    started = time.monotonic()
-    failed = execute(plan, facts, options)
     results = collect(plan, facts, options)
     command = _command(name, plan, options, out, overrides)
     seconds = time.monotonic() - started
@@ -148,14 +199,6 @@ def _run(
     for reason in document.draft:
         typer.echo(f"draft: {reason}", err=True)
     typer.echo(f"report: {', '.join(map(str, paths))}")
-    for row, why in plan.unavailable.items():
-        typer.echo(f"not run: {row}; {why}", err=True)
-    if failed:
-        typer.echo(f"{len(failed)} of {len(plan.runs)} runs failed:", err=True)
-        for key, reason in failed.items():
-            typer.echo(f"  {plan.runs[key].label}: {reason}", err=True)
-        typer.echo("crashes are tried again by the same command, others with --retry", err=True)
-        raise typer.Exit(1)
 
 
 def _check_folder(out: Path) -> None:
@@ -231,23 +274,26 @@ def _print_plan(
     import json
 
     from polyglance.studies.plan import is_chosen
-    from polyglance.studies.running.execute import estimate, pending, wanted
+    from polyglance.studies.running.execute import estimate, pending, trained_again, wanted
     from polyglance.studies.running.outlook import outlooks, size_gaps
 
     known, runs, todo = estimate(plan, options), wanted(plan, options), pending(plan, options)
     rows = [] if facts is None else outlooks(plan, facts, options)
     gaps = [] if facts is None else size_gaps(plan, facts)
-    keys = {run.key for run in todo}
+    keys, again = {run.key for run in todo}, trained_again(plan, options)
     states = {}
     for run in runs:
         folder = options.folder(run)
         if run.key not in keys:
             state = "cached" if folder.failure() is None else "failed"
+        elif run.key in again:
+            state = "to run again"
         elif folder.done:
             state = "to evaluate"
         else:
             state = "to go on" if folder.model.exists() else "to run"
-        seconds = known.of(run.group) if run.key in keys and not folder.done else None
+        trained = run.key in keys and (run.key in again or not folder.done)
+        seconds = known.of(run.group) if trained else None
         states[run.key] = (state, run.label, seconds)
     if as_json:
         told = {
@@ -272,7 +318,7 @@ def _print_plan(
 
     for state, label, seconds in states.values():
         typer.echo("\t".join([state, label, "" if seconds is None else duration(seconds)]))
-    left = [run for run in todo if not options.folder(run).done]
+    left = [run for run in todo if run.key in again or not options.folder(run).done]
     total = known.total(left, options.jobs)
     when = "no estimate before a run has ended" if total is None else f"about {duration(total)}"
     if rows and total is None and all(row.seconds is not None for row in rows):

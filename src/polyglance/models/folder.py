@@ -16,6 +16,8 @@ from polyglance.text.embedders import Embedder, load_embedder
 from polyglance.text.embedders.pretrained import located
 
 CONFIG, WEIGHTS = "model.json", "model.safetensors"
+NO_WEIGHTS = "no-weights.txt"
+"""In a run's folder whose model is on another machine: why, and how to train it here."""
 FORMAT = 1
 Parts = tuple[Recipe, Embedder, int, list[str], bool]
 """Recipe, embedder, dimension of an image feature, languages, and whether it saw only drawings."""
@@ -49,6 +51,17 @@ def read_config(folder: Path, with_weights: bool = False) -> Parts:
     data = str(config.get("data", "")).partition(":")[0]  # all that version 0.1.0 says
     drawings = config.get("drawings") is True or data == "generated"
     return recipe, embedder, dim, languages, drawings
+
+
+def refuse_no_model(folder: Path) -> None:
+    """Raise where a folder has no model, with the reason if it says one."""
+    if has_file(folder / CONFIG):
+        return
+    for place in (folder, folder.parent):
+        if has_file(place / NO_WEIGHTS):
+            why = (place / NO_WEIGHTS).read_text(encoding="utf-8", errors="replace").strip()
+            raise PolyglanceError(f"{folder}: no model; {why}")
+    raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}")
 
 
 def read_weights(folder: Path, network: nn.Module) -> dict[str, Tensor]:

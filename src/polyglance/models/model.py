@@ -14,9 +14,9 @@ from polyglance.data.dataset import Dataset
 from polyglance.data.images.given import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
 from polyglance.models.folder import (
-    CONFIG,
     read_config,
     read_weights,
+    refuse_no_model,
     write_config,
     write_weights,
 )
@@ -28,7 +28,6 @@ from polyglance.numerics.sets import Embeddings, VectorSets
 from polyglance.numerics.similarity import scores
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
-from polyglance.storage.files import has_file
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch
 from polyglance.text.reading import read_ids, warn_of_unknown
 from polyglance.vision.extraction.extract import check_images, extract, load_features
@@ -380,8 +379,7 @@ class Model:
             device: where it computes: auto, cpu, cuda, cuda:N or mps.
         """
         folder, chosen = Path(folder), choose_device(device)
-        if not has_file(folder / CONFIG):
-            raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}")
+        refuse_no_model(folder)
         with trusting(trust):
             model = cls(*read_config(folder, with_weights=True))
         model.load_weights(folder)

@@ -163,7 +163,16 @@ def _named(samples: np.ndarray) -> Intervals:
 
 def load_report(path: Path) -> Report:
     """Read a report written with its ranks."""
-    value = read_json(path)
+    return as_report(read_json(path), path)
+
+
+def as_report(value: Any, path: Path) -> Report:
+    """The report of a JSON value with ranks.
+
+    Args:
+        value: as `Report.as_dict` makes it; ranks may be arrays.
+        path: where it is from, for errors.
+    """
     if not isinstance(value, dict) or "languages" not in value:
         raise PolyglanceError(f"{path}: not the JSON of one evaluated model")
     if "photos" not in value:

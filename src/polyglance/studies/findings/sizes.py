@@ -29,7 +29,7 @@ class Sizes:
             return None
         if part == "all" and not ended.parts and ended.parameters is not None:
             return ended.parameters
-        return (ended.parts if part in ended.parts else self._count(run)).get(part)
+        return (ended.parts if part in ended.parts else self.counted(run)).get(part)
 
     def cost(self, run: Run, what: str) -> float | None:
         """Seconds of an epoch, or GiB of memory; None of runs that did not write it down."""
@@ -73,7 +73,8 @@ class Sizes:
         count = self.of(run, column.parameters or "all")
         return None if count is None else count / MILLION
 
-    def _count(self, run: Run) -> dict[str, int]:
+    def counted(self, run: Run) -> dict[str, int]:
+        """Parameters by part, from the model's file; none without one."""
         if run.group not in self._counted:
             from polyglance.models import Model
 

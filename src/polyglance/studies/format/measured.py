@@ -64,13 +64,17 @@ def make_trial(experiment: str, changes: Iterable[Changes], each: str | None) ->
 
 
 def trial_key(trial: Trial) -> str:
-    """The identity of a run: experiment, version, and settings that are not the default."""
-    value = {
+    """The identity of a run, as a digest."""
+    return json_digest(trial_identity(trial))[:24]
+
+
+def trial_identity(trial: Trial) -> dict[str, Any]:
+    """Experiment, version, and settings that are not the default."""
+    return {
         "experiment": trial.experiment,
         "version": trial.parts.version,
         "settings": trial.settings.model_dump(mode="json", exclude_defaults=True),
     }
-    return json_digest(value)[:24]
 
 
 def trial_group(trial: Trial) -> str:

@@ -45,7 +45,24 @@ def run_key(
         files: digests of the other files that it reads, by the recipe's field (`Input.name`);
             the fields themselves, which are paths of one machine, then do not count.
     """
-    return json_digest({**_described(recipe, data, dataset, files), **_revised(recipe)})[:24]
+    return json_digest(run_identity(recipe, data, dataset, files))[:24]
+
+
+def run_identity(
+    recipe: Recipe,
+    data: str,
+    dataset: Dataset | None = None,
+    files: Mapping[str, str] = NOTHING,
+) -> dict[str, Any]:
+    """What `run_key` is the digest of; it has no paths.
+
+    Args:
+        recipe: as for `run_key`, like all others.
+        data: the data's fingerprint.
+        dataset: the data itself.
+        files: digests of the other files that it reads.
+    """
+    return {**_described(recipe, data, dataset, files), **_revised(recipe)}
 
 
 def unrevised_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> str:

@@ -1,7 +1,8 @@
 """Running what a plan lacks."""
 
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +15,11 @@ from polyglance.studies.experiments import experiments
 from polyglance.studies.keys.fingerprint import IMPORTED
 from polyglance.studies.keys.inputs import Input, run_inputs
 from polyglance.studies.plan import Facts, Plan, Run, is_chosen
-from polyglance.studies.running.pool import FAILED, START, Pool, threads_for
-from polyglance.studies.running.store import MISTAKE, RunFolder
-from polyglance.studies.running.times import Estimate, StudyBar
+from polyglance.studies.running.machine import cpu_model
+from polyglance.studies.running.pool import FAILED, LEFT, START, Pool, threads_for
+from polyglance.studies.running.store import MISTAKE, Ended, RunFolder
+from polyglance.studies.running.times import RESTART_SECONDS, Estimate, StudyBar
+from polyglance.studies.running.weights import run_again
 from polyglance.studies.running.worker import Task
 
 
@@ -34,6 +37,8 @@ class Options:
     lexicon: Path | None = None
     show_progress: bool | None = None
     device: str = AUTO
+    until: float | None = None
+    """When runs should have ended, as `time.monotonic` counts; None is whenever they do."""
 
     def folder(self, run: Run) -> RunFolder:
         return RunFolder(self.runs / run.key)
@@ -55,7 +60,22 @@ def wanted(plan: Plan, options: Options) -> list[Run]:
 
 
 def pending(plan: Plan, options: Options) -> list[Run]:
-    """The runs still to be done or evaluated; remembered mistakes only with `retry`."""
+    """The runs still to be done or evaluated; remembered mistakes only with `retry`.
+
+    Among them are finished ones whose weights others need, where these are not here.
+    """
+    todo = _incomplete(plan, options)
+    keys = {run.key for run in todo} | set(trained_again(plan, options))
+    return [run for run in wanted(plan, options) if run.key in keys]
+
+
+def trained_again(plan: Plan, options: Options) -> dict[str, str]:
+    """Key → why of finished runs that are run again, since their weights are not here."""
+    folders = {key: options.folder(run) for key, run in plan.runs.items()}
+    return run_again(plan, _incomplete(plan, options), folders)
+
+
+def _incomplete(plan: Plan, options: Options) -> list[Run]:
     split = plan.study.evaluation.split
     todo = []
     for run in wanted(plan, options):
@@ -68,32 +88,47 @@ def pending(plan: Plan, options: Options) -> list[Run]:
 
 
 def estimate(plan: Plan, options: Options) -> Estimate:
-    """What the plan's finished runs say about durations."""
+    """What the plan's finished runs say about durations, of a group on this processor if any."""
     known = Estimate()
+    found: dict[str, list[Ended]] = {}
     for run in plan.runs.values():
-        if (ended := options.folder(run).ended()) is not None:
-            known.add(run.group, ended.seconds)
+        if not run.members and (ended := options.folder(run).ended()) is not None:
+            found.setdefault(run.group, []).append(ended)
+    for group, every in found.items():
+        here = [ended for ended in every if ended.machine in (None, cpu_model())]
+        for ended in here or every:
+            known.add(group, ended.seconds)
     return known
 
 
-def execute(plan: Plan, facts: Facts | None, options: Options) -> dict[str, str]:
+def execute(
+    plan: Plan,
+    facts: Facts | None,
+    options: Options,
+    on_end: Callable[[], None] | None = None,
+) -> dict[str, str]:
     """Run what is missing; key → reason of the wanted runs that failed, now or before.
 
     Args:
         plan: the study's runs.
         facts: of the data; None for a measured study.
-        options: which rows, where, how many at a time.
+        options: which rows, where, how many at a time, until when.
+        on_end: is called when a run has ended.
     """
     runs = wanted(plan, options)
     todo = pending(plan, options)
     if todo:
         _check_lexicon(todo, options.lexicon)
-        if facts is not None:
+        if facts is not None and any(_fits(run, plan, options) for run in todo):
             _extract(todo, facts, options)
-        done = len(runs) - len(todo)
+        again = set(trained_again(plan, options))
+        done, left = len(runs) - len(todo), set[str]()
         for stage in _stages(todo):
-            _run(stage, done, plan, options, len(runs))
-            done += len(stage)
+            ready = [run for run in stage if not run.before & left]
+            left |= {run.key for run in stage if run.before & left}
+            gone = _run(ready, done, plan, options, len(runs), again, on_end) if ready else set()
+            left |= gone
+            done += len(ready) - len(gone)
     failures = {run.key: options.folder(run).failure() for run in runs}
     return {key: failure.reason for key, failure in failures.items() if failure is not None}
 
@@ -133,9 +168,31 @@ def _stages(todo: Sequence[Run]) -> list[list[Run]]:
     return stages
 
 
-def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options, total: int) -> None:
-    jobs = min(_jobs(plan, options), len(todo))
-    tasks = [_task(run, plan, options, threads_for(_jobs(plan, options))) for run in todo]
+def _fits(run: Run, plan: Plan, options: Options) -> bool:
+    """Whether a run would end in time, as far as others tell."""
+    if options.until is None:
+        return True
+    folder = options.folder(run)
+    if run.members or (folder.done and folder.has_weights):
+        seconds: float | None = RESTART_SECONDS
+    else:
+        seconds = estimate(plan, options).of(run.group)
+    return time.monotonic() + (seconds or 0.0) < options.until
+
+
+def _run(
+    todo: Sequence[Run],
+    done: int,
+    plan: Plan,
+    options: Options,
+    total: int,
+    again: set[str],
+    on_end: Callable[[], None] | None,
+) -> set[str]:
+    """Run a stage; the keys of those that would not have ended in time."""
+    jobs, left = min(_jobs(plan, options), len(todo)), set()
+    threads = threads_for(_jobs(plan, options))
+    tasks = [_task(run, plan, options, threads, run.key in again) for run in todo]
     for run in todo:
         folder = options.folder(run)
         folder.describe(run, options.data)
@@ -145,15 +202,21 @@ def _run(todo: Sequence[Run], done: int, plan: Plan, options: Options, total: in
     known = estimate(plan, options)
     with (
         StudyBar(todo, (done, total), jobs, known, options.show_progress) as bar,
-        Pool(tasks, jobs) as pool,
+        Pool(tasks, jobs, lambda position: _fits(todo[position], plan, options)) as pool,
     ):
         for event in pool.events():
             if event is None:
                 bar.tick()
             elif event[1] == START:
                 bar.start(todo[event[0]])
+            elif event[1] == LEFT:
+                bar.leave(todo[event[0]])
+                left.add(todo[event[0]].key)
             else:
                 bar.end(todo[event[0]], event[1].removeprefix(FAILED))
+                if on_end is not None:
+                    on_end()
+    return left
 
 
 def _jobs(plan: Plan, options: Options) -> int:
@@ -162,7 +225,7 @@ def _jobs(plan: Plan, options: Options) -> int:
     return 1 if name is not None and experiments.get(name).alone else options.jobs
 
 
-def _task(run: Run, plan: Plan, options: Options, threads: int) -> Task:
+def _task(run: Run, plan: Plan, options: Options, threads: int, again: bool = False) -> Task:
     path = Path(options.data)
     own = bool(options.data) and path.exists() and not options.data.startswith("generated")
     return Task(
@@ -175,6 +238,7 @@ def _task(run: Run, plan: Plan, options: Options, threads: int) -> Task:
         cache=None if options.cache is None else str(options.cache.absolute()),
         threads=threads,
         device=options.device,
+        again=again,
     )
 
 

@@ -132,7 +132,7 @@ def _migrate(run: _Old, facts: Facts, renamed: Mapping[str, str]) -> str | None:
     target = run.folder.path.with_name(key)
     if key == run.key:
         return None
-    with _unused(run.folder) as unused:
+    with run.folder.unused() as unused:
         if not unused or target.exists():
             return None
         dumped = recipe.model_dump(mode="json")
@@ -177,19 +177,3 @@ def _unchanged(one: Input, folder: RunFolder) -> bool:
         return False
     ended = (folder.path / "done.json").stat().st_mtime
     return all(path.stat().st_mtime < ended for path in one.files)
-
-
-@contextlib.contextmanager
-def _unused(folder: RunFolder) -> Iterator[bool]:
-    """Whether no other process is at work on a run; none begins before the block ends."""
-    with (folder.path / "lock").open("w") as handle:
-        try:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:
-            pass
-        except OSError:
-            yield False
-            return
-        yield True

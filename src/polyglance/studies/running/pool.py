@@ -6,7 +6,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from polyglance.numerics.devices import AUTO, count_devices
@@ -17,9 +17,9 @@ TICK_SECONDS = 0.5
 GPUS = "CUDA_VISIBLE_DEVICES"
 
 Event = tuple[int, str]
-"""Position of a task, and "start", "" (done) or "failed: reason"."""
+"""Position of a task, and "start", "left" (not started), "" (done) or "failed: reason"."""
 
-START, FAILED = "start", "failed: "
+START, LEFT, FAILED = "start", "left", "failed: "
 
 
 class Pool:
@@ -28,8 +28,17 @@ class Pool:
     Each has a GPU of its own, as far as there are several.
     """
 
-    def __init__(self, tasks: Sequence[Task], jobs: int) -> None:
-        self.tasks, self.jobs = tasks, min(jobs, len(tasks))
+    def __init__(
+        self, tasks: Sequence[Task], jobs: int, starts: Callable[[int], bool] | None = None
+    ) -> None:
+        """Begin with the block.
+
+        Args:
+            tasks: what to do.
+            jobs: how many at a time.
+            starts: whether the task at a position is still to start, asked in several threads.
+        """
+        self.tasks, self.jobs, self._starts = tasks, min(jobs, len(tasks)), starts
         self._environments = environments(self.jobs, {task.device for task in tasks})
         self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
@@ -70,6 +79,9 @@ class Pool:
                 position = self._todo.get_nowait()
             except queue.Empty:
                 return
+            if self._starts is not None and not self._starts(position):
+                self._events.put((position, LEFT))
+                continue
             self._events.put((position, START))
             reason = self._ask(slot, self.tasks[position])
             if self._closed:

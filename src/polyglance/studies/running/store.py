@@ -1,6 +1,7 @@
 """The folder of a run: what it is, its model, how it ended, its results, its log."""
 
 import contextlib
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
@@ -18,6 +19,8 @@ from polyglance.studies.format.needs import Need
 from polyglance.studies.plan import Run
 
 T = TypeVar("T")
+WEIGHTS, NO_WEIGHTS = "model.safetensors", "no-weights.txt"
+"""As `models.folder` calls them, which needs torch."""
 Kind = Literal["crash", "mistake"]
 CRASH: Kind = "crash"
 MISTAKE: Kind = "mistake"
@@ -116,6 +119,11 @@ class RunFolder:
         return self.path / "model"
 
     @property
+    def has_weights(self) -> bool:
+        """Whether its model can be read; that of a run from a pack cannot."""
+        return (self.model / WEIGHTS).is_file()
+
+    @property
     def log(self) -> Path:
         return self.path / "log.txt"
 
@@ -131,6 +139,13 @@ class RunFolder:
         """Write run.json, for people who look into the folder."""
         on = {"data": data} if data else {}
         write_json(self.path / "run.json", {"for": run.labels, **on, **run.as_dict()})
+
+    def forget(self) -> None:
+        """Make a finished run one that has to be run; its end goes first."""
+        for name in ("done.json", NO_WEIGHTS):
+            (self.path / name).unlink(missing_ok=True)
+        for folder in (self.path / "results", self.model):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def finish(self, ended: Ended) -> None:
         write_json(self.path / "done.json", ended.as_dict())
@@ -181,3 +196,18 @@ class RunFolder:
             for folder in (self.path, self.path / "results"):
                 sweep_files(folder)
             yield
+
+    @contextlib.contextmanager
+    def unused(self) -> Iterator[bool]:
+        """Whether no other process is at work on this run; none begins before the block ends."""
+        with (self.path / "lock").open("w") as handle:
+            try:
+                import fcntl
+
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:
+                pass
+            except OSError:
+                yield False
+                return
+            yield True

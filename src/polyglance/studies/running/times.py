@@ -109,6 +109,11 @@ class StudyBar:
             print(text, file=sys.stderr, flush=True)
         self.tick()
 
+    def leave(self, run: Run) -> None:
+        """Count a run as one that will not start."""
+        del self._left[run.key]
+        self.tick()
+
     def tick(self) -> None:
         """Renew the count, the time left and what is running."""
         if self._live is not None:

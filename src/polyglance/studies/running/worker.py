@@ -52,6 +52,8 @@ class Task:
     threads: int = 1
     lexicon: str | None = None
     device: str = AUTO
+    again: bool = False
+    """Whether a finished run is trained again if its weights are not here."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -68,6 +70,8 @@ def perform(task: Task) -> str:
     """Train and evaluate, or measure, what is not done yet; the reason of a failure, or ""."""
     folder = RunFolder(Path(task.folder))
     with folder.locked(), trusting():  # the models are this study's own
+        if task.again and folder.done and not folder.has_weights:
+            folder.forget()
         if reason := _lacks_source(task, folder):
             folder.fail(reason, CRASH)
             return reason
@@ -95,9 +99,11 @@ def _lacks_source(task: Task, folder: RunFolder) -> str:
     named = str(transfer.get("source") or "")
     source = [named.removeprefix(RUN)] if named.startswith(RUN) else []
     for key in (*source, *task.spec.get(MEMBERS, ())):
-        if not RunFolder(folder.path.parent / key).done:
-            what = "starts from" if key in source else "averages"
+        what, other = "starts from" if key in source else "averages", folder.path.parent / key
+        if not RunFolder(other).done:
             return f"the run it {what}, {key}, has not been done"
+        if not RunFolder(other).has_weights and not (key in source and folder.done):
+            return f"the weights of the run it {what}, {key}, are not here; delete {other}"
     return ""
 
 

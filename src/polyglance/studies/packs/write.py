@@ -1,0 +1,102 @@
+"""A pack of what a study's plan has finished."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polyglance
+from polyglance.errors import PolyglanceError
+from polyglance.evaluation import load_report
+from polyglance.storage.files import atomic, read_json
+from polyglance.studies.findings.sizes import Sizes
+from polyglance.studies.format.measured import trial_identity
+from polyglance.studies.keys.fingerprint import run_identity
+from polyglance.studies.packs.archive import ABOUT, Writer
+from polyglance.studies.packs.content import FORMAT, MEASURES, RESULT_NAME, Pack, PackedRun
+from polyglance.studies.plan import MEMBERS, Facts, Plan, Run
+from polyglance.studies.running.execute import Options
+from polyglance.studies.running.store import RunFolder, is_whole
+
+RENEWED_SECONDS = 300.0
+"""How often a pack is written anew while runs end."""
+
+
+def write_pack(path: Path, plan: Plan, facts: Facts | None, options: Options) -> int:
+    """Write the plan's finished runs into one file; how many runs it has then.
+
+    Runs of a file that is there already, which this plan lacks, stay in it.
+
+    Args:
+        path: the file.
+        plan: the study's runs.
+        facts: of the data; None for a measured study.
+        options: where the runs are.
+    """
+    count = 0
+    with atomic(path) as handle:
+        writer = Writer(handle)
+        about = {"format": FORMAT, "polyglance": polyglance.__version__}
+        writer.put(ABOUT, json.dumps(about).encode())
+        for run in _runs(path, plan, facts, options):
+            run.write(writer)
+            count += 1
+        writer.close()
+    return count
+
+
+@dataclass
+class PackKeeper:
+    """Writes a pack anew as runs end, now and then, so that a lost machine loses little."""
+
+    path: Path
+    plan: Plan
+    facts: Facts | None
+    options: Options
+    _written: float = field(default_factory=time.monotonic)
+
+    def __call__(self) -> None:
+        if time.monotonic() - self._written >= RENEWED_SECONDS:
+            write_pack(self.path, self.plan, self.facts, self.options)
+            self._written = time.monotonic()
+
+
+def _runs(path: Path, plan: Plan, facts: Facts | None, options: Options) -> Iterator[PackedRun]:
+    sizes, own = Sizes(options), set()
+    for run in plan.runs.values():
+        folder = options.folder(run)
+        if (ended := folder.ended()) is None:
+            continue
+        if run.recipe is not None and not ended.parts:  # of a former version
+            ended = replace(ended, parts=sizes.counted(run))
+        own.add(run.key)
+        yield PackedRun(run.key, _identity(run, facts), ended, _results(folder))
+    if path.exists():
+        with closing(Pack(path)) as former:
+            for key in former.keys:
+                if key not in own:
+                    yield former.read(key)
+
+
+def _identity(run: Run, facts: Facts | None) -> dict[str, Any]:
+    if run.members:
+        return {MEMBERS: list(run.members)}
+    if run.trial is not None:
+        return trial_identity(run.trial)
+    if run.recipe is None or facts is None:
+        raise PolyglanceError("runs can be packed of a study with its data only; give --data")
+    return run_identity(run.recipe, facts.fingerprint, facts.dataset, run.files)
+
+
+def _results(folder: RunFolder) -> dict[str, dict[str, Any]]:
+    found = {}
+    for path in sorted((folder.path / "results").glob("*.json")):
+        whole = path.name == MEASURES or (
+            RESULT_NAME.fullmatch(path.name) is not None and is_whole(path, load_report)
+        )
+        if whole:
+            found[path.name] = read_json(path)
+    return found
