@@ -68,7 +68,10 @@ def _root(
         False,
         "--trust",
         envvar=VARIABLE,
-        help="Let model folders name networks to download and files outside of them.",
+        help=(
+            "Trust model folders: allow them to download networks and to read "
+            "files outside the folder."
+        ),
     ),
 ) -> None:
     """Multilingual image–text search: find images with a sentence, and captions with an image."""

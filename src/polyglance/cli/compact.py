@@ -11,10 +11,12 @@ FACTS = ("data", "fingerprint", "captions")
 
 
 def compact_command(
-    run: Annotated[Path, typer.Argument(help="A trained model of universal words, such as MULE.")],
-    out: Annotated[Path, typer.Option(help="Folder of the model to write.")],
+    run: Annotated[
+        Path, typer.Argument(help="A trained model with universal words, such as MULE.")
+    ],
+    out: Annotated[Path, typer.Option(help="Output folder of the model.")],
 ) -> None:
-    """Store words' vectors instead of what computes them: the model to deploy."""
+    """Store word vectors instead of the layers that compute them, for deployment."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
     from polyglance.evaluation.consistency_file import read_weights, write_weights
