@@ -18,7 +18,7 @@ def compact_command(
 ) -> None:
     """Store word vectors instead of the layers that compute them, for deployment."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
+        raise PolyglanceError(f"{out}: already exists and is not empty; choose another --out")
     from polyglance.evaluation.consistency_file import read_weights, write_weights
     from polyglance.files import read_json
     from polyglance.models import Model

@@ -54,9 +54,9 @@ def info(
     if report.all_missing and not any(about["images"] for about in features.values()):
         first = dataset.path(dataset.images[0])
         raise PolyglanceError(
-            f"{dataset.label}: none of the {len(report.missing)} image files is there (the first "
-            f"looked for: {first}); correct the paths, which are relative to "
-            f"{dataset.image_folder}, or put the images there"
+            f"{dataset.label}: none of the {len(report.missing)} image files exists (the first: "
+            f"{first}); correct the paths, which are relative to {dataset.image_folder}, or put "
+            "the images there"
         )
 
 

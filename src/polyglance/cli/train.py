@@ -107,8 +107,8 @@ def _more(result: "Result") -> str:
     if not training.updates:
         longer = f"training.epochs={2 * (done.update // result.updates_per_epoch)}"
     return (
-        "note: the last evaluation was the best, so more training may help; the same command with "
-        f"--resume --set {longer} goes on"
+        "note: the last evaluation was the best, so more training may help; to continue, repeat "
+        f"the command with --resume --set {longer}"
     )
 
 
