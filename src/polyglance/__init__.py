@@ -1,4 +1,4 @@
-"""Polyglance: find images with words, and words with images, in every language.
+"""Polyglance: multilingual image–text search. Find images with a sentence, and the reverse.
 
     import polyglance
 
@@ -8,11 +8,11 @@
     polyglance.evaluate(model, dataset, "test")
     polyglance.search(model, "Pictures", ["ein Hund am Strand"])
 
-or, with the model that the package carries and without training anything,
+or without any training, with the model included in the package:
 
     polyglance.search(polyglance.load(), "Pictures", ["ein Hund am Strand"])
 
-Names are looked up when they are first used: importing the package takes no time.
+Submodules are imported on first use, so `import polyglance` is fast.
 """
 
 from importlib import import_module

@@ -16,10 +16,10 @@ class MissingPackage(PolyglanceError, ImportError):
     """A package that is not installed, with what to install."""
 
     def __init__(self, what: str, name: str | None, extra: str = "train") -> None:
-        remedy = "install what training needs with: pip install 'polyglance[train]'"
+        remedy = "install the training extra with: pip install 'polyglance[train]'"
         if extra != "train":
             remedy = f"install it with: pip install 'polyglance[{extra}]'"
-        super().__init__(f"{what} needs the package '{name}', which is missing; {remedy}")
+        super().__init__(f"{what} needs the package '{name}', which is not installed; {remedy}")
         self.name = name
 
 

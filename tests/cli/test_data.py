@@ -67,7 +67,7 @@ def test_info_fails_when_every_image_is_missing(table: Path) -> None:
     failed = run_process("info", table)
     assert failed.returncode == 2
     assert "missing image files: 3: a.png; b.png; c.png" in failed.stdout
-    message = f"error: {table}: none of the 3 image files is there (the first looked for: "
+    message = f"error: {table}: none of the 3 image files exists (the first: "
     assert failed.stderr.startswith(message + str(table.parent / "a.png"))
     assert failed.stderr.count("\n") == 1
 

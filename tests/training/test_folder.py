@@ -18,7 +18,7 @@ def trained(toy: Path, tmp_path: Path) -> Path:
 def test_a_run_is_not_overwritten_nor_resumed_with_another_recipe(toy: Path, trained: Path) -> None:
     with pytest.raises(PolyglanceError, match="--resume"):
         run(toy, trained, "training.updates=2")
-    with pytest.raises(PolyglanceError, match="another recipe"):
+    with pytest.raises(PolyglanceError, match="a different recipe"):
         run(toy, trained, "training.lr=0.02", resume=True)
     (trained / "model.json").write_text("[]")
     with pytest.raises(PolyglanceError, match="not the description of a run"):
@@ -52,7 +52,9 @@ def test_what_a_kill_in_the_first_second_left_can_be_resumed(
     for name in files:
         (out / name).write_text("{")
     if files == ["vocabulary.json"]:
-        with pytest.raises(PolyglanceError, match="a run was begun there; go on with --resume"):
+        with pytest.raises(
+            PolyglanceError, match="an unfinished run is there; continue it with --resume"
+        ):
             run(toy, out, "training.updates=2")
     run(toy, out, "training.updates=2", resume=True)
     run(toy, tmp_path / "alone", "training.updates=2")

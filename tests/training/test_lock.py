@@ -92,7 +92,7 @@ def test_a_second_training_is_refused_and_the_first_is_as_if_alone(
         assert after == before
         assert go_on(first) == 0
     assert same(tmp_path / "alone", out)
-    with pytest.raises(PolyglanceError, match="a run is there already"):
+    with pytest.raises(PolyglanceError, match="a run already exists there"):
         run(toy, out, *SETTINGS)
     assert run(toy, out, *SETTINGS, resume=True).progress.finished
 

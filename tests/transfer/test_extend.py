@@ -186,7 +186,7 @@ def test_a_kill_leaves_no_unfinished_model_and_resume_goes_on(
     assert not unfinished(out).exists()
     command(source, *named, "--out", tmp_path / "alone")
     assert same(out, tmp_path / "alone")
-    with pytest.raises(PolyglanceError, match="is there already and not empty"):
+    with pytest.raises(PolyglanceError, match="already exists and is not empty"):
         add_language(source, "de", out, {"dictionary": str(tmp_path / "pairs.txt")})
 
 

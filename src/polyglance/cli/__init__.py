@@ -45,7 +45,7 @@ _SHOW = warnings.showwarning
 
 app = typer.Typer(
     name="polyglance",
-    help="Find pictures with words, and words with pictures, in every language.",
+    help="Multilingual image–text search: find images with a sentence, or captions with an image.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -68,10 +68,13 @@ def _root(
         False,
         "--trust",
         envvar=VARIABLE,
-        help="Let model folders name networks to download and files outside of them.",
+        help=(
+            "Trust model folders: allow them to download networks and to read "
+            "files outside the folder."
+        ),
     ),
 ) -> None:
-    """Find pictures with words, and words with pictures, in every language."""
+    """Multilingual image–text search: find images with a sentence, and captions with an image."""
     if launched() and context.invoked_subcommand != "train":
         raise PolyglanceError(
             f"torchrun starts 'polyglance train' alone; start 'polyglance "

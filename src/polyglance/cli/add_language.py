@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 def add_language_command(
     language: Annotated[str, typer.Option(help="Tag of the new language, such as nl.")],
-    out: Annotated[Path, typer.Option(help="Folder of the new model, made by this command.")],
-    model: Annotated[str | None, typer.Argument(help="A run of 'polyglance train'.")] = None,
-    source: Annotated[str | None, typer.Option("--from", help="The same as MODEL.")] = None,
+    out: Annotated[Path, typer.Option(help="Output folder of the new model.")],
+    model: Annotated[str | None, typer.Argument(help="The trained model: a run folder.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", help="Alternative to the argument MODEL.")
+    ] = None,
     dictionary: Annotated[
         str,
         typer.Option(
@@ -36,29 +38,38 @@ def add_language_command(
     vectors: Annotated[
         str | None,
         typer.Option(
-            help="Folder of CODE.vec or CODE.bin of the new language and the pivot, for words "
-            "that the dictionary lacks; a model of fixed vectors needs those of the new one."
+            help=(
+                "Folder with CODE.vec or CODE.bin of the new language and the pivot, "
+                "for words that the dictionary lacks. A model with fixed vectors "
+                "requires those of the new language."
+            )
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help="How vectors are aligned: svd or rcsls.")] = "svd",
+    method: Annotated[
+        str, typer.Option(help="Alignment method for the vectors: svd or rcsls.")
+    ] = "svd",
     pivot: Annotated[
-        str | None, typer.Option(help="The model's language in the dictionary (default: en).")
+        str | None,
+        typer.Option(
+            help="The dictionary's other language, one that the model knows (default: en)."
+        ),
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="Dataset with captions in the new language to learn from.")
+        str | None, typer.Option(help="Dataset with captions in the new language to train on.")
     ] = None,
     pairs: Annotated[
-        int | None, typer.Option(min=1, help="How many of its training images.")
+        int | None, typer.Option(min=1, help="Number of its training images to use.")
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over them at most.")] = 20,
-    lr: Annotated[float, typer.Option(help="Learning rate of the new words.")] = 1e-3,
+    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs.")] = 20,
+    lr: Annotated[float, typer.Option(help="Learning rate for the new words.")] = 1e-3,
     evaluate: Annotated[
-        str | None, typer.Option(help="Dataset to evaluate on; default what --data holds out.")
+        str | None,
+        typer.Option(help="Dataset to evaluate on (default: the held-out part of --data)."),
     ] = None,
-    split: Annotated[str, typer.Option(help="Of --evaluate.")] = "test",
-    cache: Annotated[Path | None, typer.Option(help="Where features are kept.")] = None,
+    split: Annotated[str, typer.Option(help="Split of --evaluate.")] = "test",
+    cache: Annotated[Path | None, typer.Option(help="Cache folder for features.")] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a training on --data that was killed.")
+        bool, typer.Option("--resume", help="Resume a killed training on --data.")
     ] = False,
     device: DeviceOption = DEFAULT,
 ) -> None:

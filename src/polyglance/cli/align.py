@@ -16,56 +16,65 @@ if TYPE_CHECKING:
 
 
 def align_command(
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="Vectors to map: .vec/.txt/.bin.")],
-    target: Annotated[Path, typer.Argument(metavar="TGT", help="Vectors to map them onto.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="SRC", help="Vectors to map: .vec, .txt or .bin.")
+    ],
+    target: Annotated[Path, typer.Argument(metavar="TGT", help="Vectors to map them to.")],
     dictionary: Annotated[
         str,
         typer.Option(
             help="File of word pairs, lexicon:fr-de, identical, captions:DATA or text-only:DATA."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The matrix to write, a .safetensors file.")],
+    out: Annotated[Path, typer.Option(help="Output file for the matrix (.safetensors).")],
     method: Annotated[str, typer.Option(help="svd (a rotation) or rcsls.")] = "rcsls",
     languages: Annotated[
-        str | None, typer.Option(help="Of SRC and TGT, such as fr-de; captions: needs it.")
+        str | None,
+        typer.Option(help="Languages of SRC and TGT, such as fr-de; required for captions:DATA."),
     ] = None,
     lexicon: Annotated[
         Path | None,
         typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for lexicon:…"),
     ] = None,
-    words: Annotated[int, typer.Option(min=1, help="Most frequent words to read.")] = 200_000,
+    words: Annotated[
+        int, typer.Option(min=1, help="Number of most frequent words to read.")
+    ] = 200_000,
     neighbours: Annotated[
-        int, typer.Option(min=1, help="Of them, words to find neighbours among.")
+        int, typer.Option(min=1, help="Number of most frequent words to search for neighbours.")
     ] = 50_000,
-    k: Annotated[int, typer.Option(min=1, help="Neighbours of RCSLS and CSLS.")] = 10,
-    iterations: Annotated[int, typer.Option(min=0, help="Of RCSLS.")] = 10,
-    rate: Annotated[float, typer.Option(help="RCSLS's first learning rate.")] = 25.0,
-    spectral: Annotated[bool, typer.Option(help="Keep singular values at most 1.")] = False,
+    k: Annotated[int, typer.Option(min=1, help="Number of neighbours in RCSLS and CSLS.")] = 10,
+    iterations: Annotated[int, typer.Option(min=0, help="Number of RCSLS iterations.")] = 10,
+    rate: Annotated[float, typer.Option(help="Initial learning rate of RCSLS.")] = 25.0,
+    spectral: Annotated[bool, typer.Option(help="Limit singular values to 1.")] = False,
     centre: Annotated[bool, typer.Option(help="Subtract each language's mean vector.")] = False,
     train_words: Annotated[
-        int, typer.Option(min=1, help="Source words of the dictionary to learn from.")
+        int, typer.Option(min=1, help="Number of source words of the dictionary to learn from.")
     ] = 5000,
     test_words: Annotated[
-        int, typer.Option(min=0, help="Further source words to evaluate on; at most a fifth.")
+        int,
+        typer.Option(min=0, help="Number of further source words to evaluate on; at most a fifth."),
     ] = 1500,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Draw the words to evaluate on; default the least frequent."),
+        typer.Option(
+            min=0, help="Draw the words to evaluate on at random (default: the least frequent)."
+        ),
     ] = None,
     translations: Annotated[
-        int | None, typer.Option(min=1, help="Pairs per source word to learn from; default all.")
+        int | None,
+        typer.Option(min=1, help="Number of pairs per source word to learn from (default: all)."),
     ] = None,
     evaluate: Annotated[
-        bool, typer.Option(help="Precision of translation before and after.")
+        bool, typer.Option(help="Report translation precision before and after.")
     ] = False,
     mapped: Annotated[
-        Path | None, typer.Option(help="Also write SRC's mapped vectors here, a .vec file.")
+        Path | None, typer.Option(help="Also write SRC's mapped vectors to this .vec file.")
     ] = None,
     lenient: Annotated[
-        bool, typer.Option(help="Skip words that occur twice or are not UTF-8.")
+        bool, typer.Option(help="Skip duplicate words and words that are not UTF-8.")
     ] = False,
 ) -> None:
-    """Learn a linear map from SRC's word vectors to TGT's with a dictionary."""
+    """Learn a linear map from the word vectors SRC to TGT with a dictionary."""
     _check(out, method, rate)
     from polyglance.alignment import align, best_rows, paired_rows, split_rows
     from polyglance.text.vectors.read import read_vectors

@@ -11,26 +11,24 @@ from polyglance.cli.outputs import check_outputs
 def card_command(
     model: Annotated[
         Path | None,
-        typer.Argument(help="A run or an exported model (default: the one that comes with it)."),
+        typer.Argument(help="A run or an exported model (default: the included model)."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write; stdout by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output file (default: stdout).")] = None,
     evaluation: Annotated[
         list[Path] | None,
-        typer.Option(help="JSON of 'polyglance evaluate --json'; may be repeated."),
+        typer.Option(help="Results written by 'polyglance evaluate --json'; can be repeated."),
     ] = None,
     licence: Annotated[
         list[str] | None,
-        typer.Option(help="A line on the data's or a part's licence; may be repeated."),
+        typer.Option(help="A line on the licence of the data or of a part; can be repeated."),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The card's title.")] = None,
+    name: Annotated[str | None, typer.Option(help="Title of the card.")] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            help="Dataset that it was trained on, to tell languages with captions from others."
-        ),
+        typer.Option(help="Training dataset, to tell languages with captions from the others."),
     ] = None,
 ) -> None:
-    """Write a model card from what a model's folder and its evaluations say."""
+    """Write a model card from a model's folder and its evaluation results."""
     check_outputs([out])
     from polyglance.runtime import shipped
     from polyglance.runtime.card import model_card

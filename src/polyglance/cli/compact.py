@@ -11,12 +11,14 @@ FACTS = ("data", "fingerprint", "captions")
 
 
 def compact_command(
-    run: Annotated[Path, typer.Argument(help="A trained model of universal words, such as MULE.")],
-    out: Annotated[Path, typer.Option(help="Folder of the model to write.")],
+    run: Annotated[
+        Path, typer.Argument(help="A trained model with universal words, such as MULE.")
+    ],
+    out: Annotated[Path, typer.Option(help="Output folder of the model.")],
 ) -> None:
-    """Store words' vectors instead of what computes them: the model to deploy."""
+    """Store word vectors instead of the layers that compute them, for deployment."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
+        raise PolyglanceError(f"{out}: already exists and is not empty; choose another --out")
     from polyglance.evaluation.translations.consistency_file import read_weights, write_weights
     from polyglance.models import Model
     from polyglance.models.compact import compact

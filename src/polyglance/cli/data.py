@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from polyglance.data.info import DatasetReport
 
 data_app = typer.Typer(
-    name="data", help="Look at datasets, convert them, generate one.", no_args_is_help=True
+    name="data",
+    help="Inspect, convert, merge, translate and generate datasets.",
+    no_args_is_help=True,
 )
 
 
@@ -31,9 +33,11 @@ class Images(enum.StrEnum):
 
 @data_app.command()
 def info(
-    source: Annotated[str, typer.Argument(metavar="DIR", help="folder, table or 'generated'")],
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
-    fast: Annotated[bool, typer.Option("--fast", help="do not decode the images")] = False,
+    source: Annotated[
+        str, typer.Argument(metavar="DIR", help="Dataset folder, table or 'generated'.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Do not decode the images.")] = False,
 ) -> None:
     """Count captions by split, language and kind; find missing, unreadable and leaked images."""
     from polyglance.data import load_dataset
@@ -50,15 +54,15 @@ def info(
     if report.all_missing and not any(about["images"] for about in features.values()):
         first = dataset.path(dataset.images[0])
         raise PolyglanceError(
-            f"{dataset.label}: none of the {len(report.missing)} image files is there (the first "
-            f"looked for: {first}); correct the paths, which are relative to "
-            f"{dataset.image_folder}, or put the images there"
+            f"{dataset.label}: none of the {len(report.missing)} image files exists (the first: "
+            f"{first}); correct the paths, which are relative to {dataset.image_folder}, or put "
+            "the images there"
         )
 
 
 @data_app.command()
 def layouts() -> None:
-    """List the layouts that `convert` reads, with their options."""
+    """List the layouts that `convert` supports, with their options."""
     from rich.console import Console
     from rich.table import Table
 
@@ -74,18 +78,21 @@ def layouts() -> None:
 
 @data_app.command()
 def convert(
-    layout: Annotated[str, typer.Argument(help="a layout that 'data layouts' lists")],
-    source: Annotated[Path, typer.Argument(help="the folder or file in that layout")],
-    out: Annotated[Path, typer.Argument(help="the dataset folder to write")],
-    pictures: Annotated[Path | None, typer.Option(help="folder that holds the image files")] = None,
-    images: Annotated[Images, typer.Option(help="how they get into OUT")] = Images.symlink,
+    layout: Annotated[str, typer.Argument(help="A layout listed by 'data layouts'.")],
+    source: Annotated[Path, typer.Argument(help="Folder or file in that layout.")],
+    out: Annotated[Path, typer.Argument(help="Output dataset folder.")],
+    pictures: Annotated[Path | None, typer.Option(help="Folder with the image files.")] = None,
+    images: Annotated[Images, typer.Option(help="How to put images into OUT.")] = Images.symlink,
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", metavar="NAME=VALUE", help="of the layout")
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Option of the layout."),
     ] = None,
     skip_missing: Annotated[
-        bool, typer.Option("--skip-missing", help="leave out images without a file")
+        bool, typer.Option("--skip-missing", help="Leave out images without a file.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="convert a dataset again")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Convert an existing dataset again.")
+    ] = False,
 ) -> None:
     """Convert a dataset from its original layout into a dataset folder."""
     from polyglance.data import convert as conversions
@@ -108,11 +115,11 @@ def convert(
 
 @data_app.command()
 def generate(
-    out: Annotated[Path, typer.Argument(help="the dataset folder to write")],
-    photos: Annotated[int, typer.Option(min=3, help="number of images")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="seed of the world")] = 0,
+    out: Annotated[Path, typer.Argument(help="Output dataset folder.")],
+    photos: Annotated[int, typer.Option(min=3, help="Number of images.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
 ) -> None:
-    """Write a generated world of drawings, with captions in ten languages, as a dataset folder."""
+    """Generate a dataset folder of rendered images with captions in ten languages."""
     from polyglance.data.generated import write_generated
 
     write_generated(out, photos, seed)

@@ -9,14 +9,16 @@ from polyglance.cli.outputs import check_outputs
 
 
 def classes_command(
-    out: Annotated[Path, typer.Argument(help="the file to write, such as concepts.jsonl.gz")],
-    wordnet: Annotated[Path, typer.Option(help="WordNet 3.0's data.noun")],
+    out: Annotated[Path, typer.Argument(help="Output file, such as concepts.jsonl.gz.")],
+    wordnet: Annotated[Path, typer.Option(help="data.noun of WordNet 3.0.")],
     lexicon: Annotated[
-        str | None, typer.Option(help="lexicon.tsv.gz; else that of $POLYGLANCE_LEXICON")
+        str | None, typer.Option(help="lexicon.tsv.gz (default: $POLYGLANCE_LEXICON).")
     ] = None,
-    broadest: Annotated[int, typer.Option(min=1, help="the most classes of a concept")] = 150,
+    broadest: Annotated[
+        int, typer.Option(min=1, help="Maximum number of classes of a concept.")
+    ] = 150,
 ) -> None:
-    """Write the classes of ImageNet and their hypernyms with their names in many languages."""
+    """Write the names of ImageNet classes and their hypernyms in many languages."""
     from polyglance.text.concepts import (
         class_concepts,
         read_english,

@@ -11,35 +11,37 @@ from polyglance.errors import PolyglanceError
 
 
 def emoji_command(
-    out: Annotated[Path, typer.Argument(help="the dataset folder to write")],
+    out: Annotated[Path, typer.Argument(help="Output dataset folder.")],
     names: Annotated[
         Path,
         typer.Option(
-            help="folder of npm's cldr-annotations-full, or of pip's emoji",
+            help="Folder of the npm package cldr-annotations-full or the pip package emoji.",
         ),
     ],
     pictures: Annotated[
         list[str],
         typer.Option(
-            metavar="[NAME=]DIR", help="files called by code points (1f34e.png); may be repeated"
+            metavar="[NAME=]DIR",
+            help="Folder of files named by code point (1f34e.png); can be repeated.",
         ),
     ],
     languages: Annotated[
-        str | None, typer.Option(help="of the names, with commas between; all by default")
+        str | None, typer.Option(help="Languages of the names, comma-separated (default: all).")
     ] = None,
     listing: Annotated[
         Path | None,
-        typer.Option("--list", help="emoji-datasource's emoji.json: flags and signs are left out"),
+        typer.Option("--list", help="emoji.json of emoji-datasource; leaves out flags and signs."),
     ] = None,
     category: Annotated[
-        list[str] | None, typer.Option(help="of --list, such as 'Food & Drink'; may be repeated")
+        list[str] | None,
+        typer.Option(help="Category in --list, such as 'Food & Drink'; can be repeated."),
     ] = None,
     held_out: Annotated[
-        float, typer.Option(min=0, max=1, help="share of concepts in val and test together")
+        float, typer.Option(min=0, max=1, help="Share of concepts in val and test combined.")
     ] = 0.25,
-    background: Annotated[str, typer.Option(help="colour behind the emoji")] = "white",
+    background: Annotated[str, typer.Option(help="Background colour.")] = "white",
 ) -> None:
-    """Write emoji with their names in many languages as a dataset folder, split by concept."""
+    """Write a dataset folder of emoji with their names in many languages, split by concept."""
     from polyglance.data.emoji import EmojiOptions, write_emoji
 
     codes = None if languages is None else listed(languages, "--languages", ALL)

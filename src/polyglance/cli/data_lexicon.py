@@ -9,16 +9,16 @@ from polyglance.cli.outputs import check_outputs
 
 
 def lexicon_command(
-    out: Annotated[Path, typer.Argument(help="the lexicon to write, such as lexicon.tsv.gz")],
+    out: Annotated[Path, typer.Argument(help="Output file, such as lexicon.tsv.gz.")],
     sources: Annotated[
         list[Path],
         typer.Argument(
             metavar="SOURCE...",
-            help="Open Multilingual Wordnet's wn-data-*.tab, WordNet's data.noun, or their folders",
+            help="wn-data-*.tab of Open Multilingual Wordnet, WordNet's data.noun, or folders.",
         ),
     ],
 ) -> None:
-    """Make a lexicon, words of many languages by meaning, of wordnets."""
+    """Build a lexicon, which maps words of many languages to meanings, from wordnets."""
     from polyglance.text.wordnets import make_lexicon
 
     check_outputs([out])

@@ -17,27 +17,28 @@ if TYPE_CHECKING:
 
 
 def merge_command(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="the dataset folder to write")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Output dataset folder.")],
     sources: Annotated[
-        list[str], typer.Argument(metavar="DATASET...", help="dataset folders, two or more")
+        list[str], typer.Argument(metavar="DATASET...", help="Two or more dataset folders.")
     ],
     lists: Annotated[
         Path | None,
-        typer.Option(help="folder with train.txt, val.txt and test.txt, which name the splits"),
+        typer.Option(help="Folder with train.txt, val.txt and test.txt, which define the splits."),
     ] = None,
     languages: Annotated[
-        str | None, typer.Option(help="captions to take, for example en,zh,ja; default all")
+        str | None,
+        typer.Option(help="Languages of the captions to keep, such as en,zh,ja (default: all)."),
     ] = None,
     shared: Annotated[
-        bool, typer.Option("--shared", help="leave out images that only one dataset has")
+        bool, typer.Option("--shared", help="Leave out images that are in one dataset only.")
     ] = False,
-    images: Annotated[Images, typer.Option(help="how images get into OUT")] = Images.symlink,
-    force: Annotated[bool, typer.Option("--force", help="write OUT again")] = False,
+    images: Annotated[Images, typer.Option(help="How to put images into OUT.")] = Images.symlink,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing OUT.")] = False,
 ) -> None:
-    """Join datasets that share images: each image gets the captions of all of them.
+    """Merge datasets that share images: each image gets the captions of all of them.
 
-    Images are the same by name, or by their number in COCO or Flickr names. Where splits differ,
-    that of the first dataset counts.
+    Images are matched by name, or by their number in COCO or Flickr names. If splits differ, the
+    first dataset's counts.
     """
     from polyglance.data import load_dataset
     from polyglance.data.convert import Conversion, write_folder

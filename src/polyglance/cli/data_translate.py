@@ -22,29 +22,35 @@ BESIDE = ("features", "text-only.jsonl.gz")
 
 
 def translate_command(
-    source: Annotated[str, typer.Argument(metavar="DATASET", help="folder, table or 'generated'")],
-    to: Annotated[str, typer.Option(help="languages to fill to, for example pt,fr")],
+    source: Annotated[
+        str, typer.Argument(metavar="DATASET", help="Dataset folder, table or 'generated'.")
+    ],
+    to: Annotated[str, typer.Option(help="Target languages, such as pt,fr.")],
     translator: Annotated[str, typer.Option(help=TRANSLATOR)],
-    out: Annotated[Path, typer.Option(help="the dataset folder to write")],
-    from_: Annotated[str, typer.Option("--from", help="languages to translate from")] = "en",
+    out: Annotated[Path, typer.Option(help="Output dataset folder.")],
+    from_: Annotated[str, typer.Option("--from", help="Source languages.")] = "en",
     kinds: Annotated[
-        str, typer.Option(help="kinds of captions to translate")
+        str, typer.Option(help="Kinds of captions to translate.")
     ] = "independent,translation",
     captions: Annotated[
-        int | None, typer.Option(min=1, help="captions per image to translate; default all")
+        int | None, typer.Option(min=1, help="Captions per image to translate (default: all).")
     ] = None,
     beside: Annotated[
-        bool, typer.Option("--beside", help="also beside captions that are there")
+        bool,
+        typer.Option(
+            "--beside",
+            help="Also translate for images that already have captions in the language.",
+        ),
     ] = False,
-    images: Annotated[Images, typer.Option(help="how images get into OUT")] = Images.symlink,
-    force: Annotated[bool, typer.Option("--force", help="fill OUT again")] = False,
+    images: Annotated[Images, typer.Option(help="How to put images into OUT.")] = Images.symlink,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing OUT.")] = False,
     cache: Annotated[
-        Path | None, typer.Option(help="cache folder (default: the XDG cache)")
+        Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
 ) -> None:
-    """Translate captions into languages that images lack; human captions stay.
+    """Translate captions into languages that images lack; existing captions do not change.
 
-    Translations are kept in the cache as they come: an interrupted run continues where it stopped.
+    Translations are cached as they are made: an interrupted run continues where it stopped.
     """
     from polyglance.data.convert import write_folder
     from polyglance.translation import make_translator

@@ -20,29 +20,31 @@ SHOWN = 5
 
 
 def demo_command(
-    out: Annotated[Path, typer.Option(help="Folder for the sheet and what else is made.")],
+    out: Annotated[Path, typer.Option(help="Output folder for the contact sheet and other files.")],
     images: Annotated[
         Path | None,
-        typer.Option(help="Folder of your own pictures to ask; else photographs of pip packages."),
+        typer.Option(
+            help="Search this folder (default: the sample photos of scikit-image and scikit-learn)."
+        ),
     ] = None,
     train: Annotated[
-        bool, typer.Option("--train", help="Train a small model on a generated world instead.")
+        bool, typer.Option("--train", help="Train a small model on generated data instead.")
     ] = False,
     data: Annotated[
         str | None,
         typer.Option(help="With --train: dataset folder, CSV/TSV/Parquet, or 'generated'."),
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="With --train: passes over the captions (4).")
+        int | None, typer.Option(min=1, help="With --train: number of epochs (default: 4).")
     ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
 ) -> None:
-    """Ask for photographs in many languages, with the model that comes with the package.
+    """Search sample photos in many languages with the included model.
 
-    With --train (or --data, --epochs) a small multilingual model is trained on a generated world,
-    evaluated and searched with instead.
+    With --train (or --data, --epochs), train a small multilingual model on generated data
+    instead, evaluate it and search with it.
     """
     wanted = train or data is not None or epochs is not None
     if wanted and images is not None:

@@ -6,5 +6,5 @@ import typer
 
 from polyglance.numerics.devices import AUTO, HELP
 
-DeviceOption = Annotated[str, typer.Option("--device", help=f"Where it computes: {HELP}.")]
+DeviceOption = Annotated[str, typer.Option("--device", help=f"Device: {HELP}.")]
 DEFAULT = AUTO

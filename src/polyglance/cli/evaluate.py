@@ -27,65 +27,85 @@ def evaluate_command(
     context: typer.Context,
     models: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL...", help="Runs, or JSON files written with --ranks."),
+        typer.Argument(
+            metavar="MODEL...", help="Runs, exported models, or JSON files written with --ranks."
+        ),
     ],
     data: Annotated[
         str | None, typer.Option(help="Dataset folder, CSV/TSV/Parquet, or 'generated'.")
     ] = None,
-    split: Annotated[str, typer.Option(help="Which images.")] = "test",
+    split: Annotated[str, typer.Option(help="Split to evaluate on.")] = "test",
     languages: Annotated[
-        str | None, typer.Option(help="For example en,de; all by default.")
+        str | None, typer.Option(help="Languages, such as en,de (default: all).")
     ] = None,
     kinds: Annotated[
         str | None,
-        typer.Option(help="Kinds of captions; by default independent, else what there is."),
+        typer.Option(help="Kinds of captions (default: independent, else what is available)."),
     ] = None,
-    folds: Annotated[int, typer.Option(min=1, help="Contiguous folds; 5 for COCO's 1K.")] = 1,
+    folds: Annotated[
+        int, typer.Option(min=1, help="Number of contiguous folds; 5 for COCO 1K.")
+    ] = 1,
     json: Annotated[Path | None, typer.Option(help="Write the results as JSON.")] = None,
-    ranks: Annotated[bool, typer.Option("--ranks", help="Keep every rank in the JSON.")] = False,
+    ranks: Annotated[bool, typer.Option("--ranks", help="Include every rank in the JSON.")] = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the tables as Markdown.")] = None,
     trec: Annotated[Path | None, typer.Option(help="Folder for TREC runs and qrels.")] = None,
     clip_benchmark: Annotated[
         Path | None, typer.Option(help="Folder for JSON files with CLIP_benchmark's keys.")
     ] = None,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Resamples for intervals; 0: none.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of resamples and perturbations.")] = 0,
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Number of bootstrap resamples; 0 for none.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for resampling and perturbations.")] = 0,
     seeds: Annotated[
-        bool, typer.Option("--seeds", help="The models are seeds of one run: mean ± sd.")
+        bool, typer.Option("--seeds", help="Treat the models as seeds of one run: mean ± sd.")
     ] = False,
     ensemble: Annotated[
         bool,
         typer.Option(
             "--ensemble",
-            help="Also evaluate the average of the models' scores. Cosine, order and attention "
-            "scores have scales of their own: of a mix, the widest counts most.",
+            help=(
+                "Also evaluate the average of the models' scores. Cosine, order and "
+                "attention scores have different scales; in a mix, the widest "
+                "dominates."
+            ),
         ),
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Also strict recall, the share of own captions found.")
+        bool,
+        typer.Option(
+            "--strict", help="Also compute strict recall, the share of an image's captions found."
+        ),
     ] = False,
     keep_duplicates: Annotated[
         bool,
-        typer.Option("--keep-duplicates", help="Count a caption twice if an image has it twice."),
+        typer.Option("--keep-duplicates", help="Count duplicate captions of an image."),
     ] = False,
     keep_copies: Annotated[bool, typer.Option("--keep-copies", hidden=True)] = False,
     same_text: Annotated[
-        bool, typer.Option("--same-text", help="Equal captions are one, of all their images.")
+        bool,
+        typer.Option(
+            "--same-text", help="Treat identical captions as one caption of all their images."
+        ),
     ] = False,
     crisscrossed: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Evaluate on Crisscrossed Captions instead: the folder of its CSV files and of "
-            "Karpathy's dataset_coco.json; --data is COCO.",
+            help=(
+                "Evaluate on Crisscrossed Captions instead: folder with its CSV files "
+                "and Karpathy's dataset_coco.json; --data is COCO."
+            ),
         ),
     ] = None,
     names: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Report instead how many names of things find their picture among the first ten, "
-            "on the val split (or --split) of a folder that 'polyglance data emoji' writes.",
+            help=(
+                "Report instead how many object names find their image among the "
+                "first ten, on the val split (or --split) of a folder written by "
+                "'polyglance data emoji'."
+            ),
         ),
     ] = None,
     translator: Annotated[
@@ -93,28 +113,36 @@ def evaluate_command(
     ] = None,
     translate_to: Annotated[
         str | None,
-        typer.Option(help="To this language, or with --consistency to these (default all known)."),
+        typer.Option(
+            help="Target language, or with --consistency target languages (default: all known)."
+        ),
     ] = None,
     consistency: Annotated[
         str | None,
         typer.Option(
-            help="Join the scores of all translations: average, or learned on val (literal: with "
-            "all 352 parameters of the paper); none where the recipe translates and this "
-            "evaluation should not."
+            help=(
+                "Combine the scores of all translations: average, or learned on val "
+                "(literal: with all 352 parameters of the paper); none disables the "
+                "recipe's translation."
+            )
         ),
     ] = None,
     keep_weights: Annotated[
         bool,
         typer.Option(
-            "--keep-weights", help="Keep learned weights with the model, for search --consistency."
+            "--keep-weights",
+            help="Store the learned weights with the model, for search --consistency.",
         ),
     ] = False,
     perturb: Annotated[
         str | None,
         typer.Option(
             metavar="KIND:RATE",
-            help="Change the captions first: typos, inflections, unseen, code-switch, upper, "
-            "lower, title or unmarked, and the chance of a word, such as typos:0.2.",
+            help=(
+                "Perturb the captions first: typos, inflections, unseen, code-switch, "
+                "upper, lower, title or unmarked, with the probability per word, such "
+                "as typos:0.2."
+            ),
         ),
     ] = None,
     lexicon: Annotated[
@@ -128,7 +156,7 @@ def evaluate_command(
     ] = None,
     device: DeviceOption = DEFAULT,
 ) -> None:
-    """Recall per language in both directions; several models are compared with the first."""
+    """Compute recall per language in both directions; compare further models with the first."""
     if crisscrossed is not None:
         refuse_others(context, "--crisscrossed", WITH_CRISSCROSSED)
         check_outputs([json, markdown])

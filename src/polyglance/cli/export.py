@@ -32,47 +32,56 @@ class TableBits(StrEnum):
 
 def export_command(
     model: Annotated[Path, typer.Argument(help="A trained model with two towers.")],
-    onnx: Annotated[Path, typer.Option(help="Folder to write; it must be new or empty.")],
+    onnx: Annotated[Path, typer.Option(help="Output folder; must be new or empty.")],
     precision: Annotated[
-        Stored, typer.Option(help="How weights are stored; results are computed in float32.")
+        Stored, typer.Option(help="Storage precision of the weights; computation is in float32.")
     ] = Stored.fp32,
     table_bits: Annotated[
         TableBits | None,
-        typer.Option(help="Bits of a number in a sentence encoder's tables; as --precision."),
+        typer.Option(
+            help="Bits per number in a sentence encoder's tables (default: as --precision)."
+        ),
     ] = None,
     pieces: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Most probable pieces that a sentence encoder keeps, beside all characters and "
-            "what --texts use; all that it was trained with by default.",
+            help=(
+                "Number of most probable pieces that a sentence encoder keeps, in "
+                "addition to all characters and the pieces in --texts (default: all "
+                "it was trained with)."
+            ),
         ),
     ] = None,
     texts: Annotated[
         list[Path] | None,
-        typer.Option(help="Texts, captions (.jsonl) or a lexicon (.tsv) whose pieces are kept."),
+        typer.Option(help="Texts, captions (.jsonl) or a lexicon (.tsv) whose pieces to keep."),
     ] = None,
     background: Annotated[
         str | None,
         typer.Option(
             metavar="DATA",
-            help="Dataset to calibrate scores on, so that searches tell when nothing fits.",
+            help="Dataset to calibrate scores and the search threshold on.",
         ),
     ] = None,
-    split: Annotated[str, typer.Option(help="Images of it that training has not seen.")] = "val",
+    split: Annotated[
+        str, typer.Option(help="Split of --background; must not be used in training.")
+    ] = "val",
     whole: Annotated[
         bool,
         typer.Option(
             "--whole",
-            help="See the whole picture, squashed, beside its centre: finds better, at half the "
-            "pictures a second.",
+            help=(
+                "Use the whole image, squashed, in addition to its centre: better "
+                "results at half the throughput."
+            ),
         ),
     ] = False,
     cache: Annotated[
-        Path | None, typer.Option(help="Where converted image networks are kept.")
+        Path | None, typer.Option(help="Cache folder for converted image networks.")
     ] = None,
 ) -> None:
-    """Write a model as ONNX, to encode texts and pictures without torch."""
+    """Export a model to ONNX, to encode texts and images without torch."""
     from polyglance.data import load_dataset
     from polyglance.runtime import add_background, background_of, export_model, load
     from polyglance.text.embedders.subwords.texts import piece_texts

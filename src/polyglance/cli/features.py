@@ -35,11 +35,11 @@ def features_command(
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Images per network pass.")] = 8,
+    batch_size: Annotated[int, typer.Option(min=1, help="Batch size.")] = 8,
     device: DeviceOption = DEFAULT,
     list_: Annotated[bool, typer.Option("--list", help="List the built-in backbones.")] = False,
 ) -> None:
-    """Compute image features into the cache; a second run does only what is missing."""
+    """Compute and cache image features; a second run computes only what is missing."""
     if list_:
         _print_backbones()
         return

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 library_app = typer.Typer(
     name="library",
-    help="Libraries: images of folders with their embeddings, kept current.",
+    help="Manage libraries: image folders with their embeddings, kept up to date.",
     no_args_is_help=True,
 )
-Folder = Annotated[Path, typer.Argument(metavar="LIBRARY", help="The library's folder.")]
+Folder = Annotated[Path, typer.Argument(metavar="LIBRARY", help="Folder of the library.")]
 Places = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders or files.")]
 Model = Annotated[
-    Path | None, typer.Option(help="The exported model, where it was moved since the last time.")
+    Path | None, typer.Option(help="New location of the exported model, if it was moved.")
 ]
 
 
@@ -43,28 +43,32 @@ def sync_and_print(library: "Library", **options: Any) -> None:
 
 @library_app.command("create")
 def create_command(
-    library: Annotated[Path, typer.Argument(help="Folder to make; it must be new or empty.")],
+    library: Annotated[
+        Path, typer.Argument(help="Folder of the new library; must be new or empty.")
+    ],
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FOLDER]...", help="Folders of images to keep current."),
+        typer.Argument(metavar="[FOLDER]...", help="Image folders to keep up to date."),
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="An exported model (default: the one that comes with polyglance)."),
+        typer.Option(help="An exported model (default: the included model)."),
     ] = None,
     shards: Annotated[
         str | None,
-        typer.Option(help="What 'polyglance embed' wrote, opened as it is, in place of folders."),
+        typer.Option(help="Output of 'polyglance embed' to open instead of folders."),
     ] = None,
     store: Annotated[
         str | None,
         typer.Option(
-            help="milvus://HOST:PORT/COLLECTION, or FILE.db for milvus-lite, keeps the embeddings "
-            "(default: LanceDB in the library's folder)."
+            help=(
+                "Where to store the embeddings: milvus://HOST:PORT/COLLECTION, or "
+                "FILE.db for milvus-lite (default: LanceDB in the library's folder)."
+            )
         ),
     ] = None,
 ) -> None:
-    """Make a library, and put the images of folders in."""
+    """Create a library and add the images of folders."""
     with needed_by("a library", "library"):
         from polyglance.library import Library
         from polyglance.library.registered import register
@@ -86,7 +90,7 @@ def create_command(
 
 @library_app.command("add")
 def add_command(library: Folder, paths: Places, model: Model = None) -> None:
-    """Take further folders or files into a library."""
+    """Add more folders or files to a library."""
     from polyglance.library.syncing.places import add_places
 
     opened = open_library(library, model)
@@ -99,7 +103,7 @@ def sync_command(
     library: Folder,
     prune: Annotated[
         bool,
-        typer.Option("--prune", help="Also take out the images of missing and empty folders."),
+        typer.Option("--prune", help="Also remove the images of missing and empty folders."),
     ] = False,
     model: Model = None,
 ) -> None:
@@ -109,7 +113,7 @@ def sync_command(
 
 @library_app.command("remove")
 def remove_command(library: Folder, paths: Places) -> None:
-    """Take folders or files out of a library; the files themselves are left alone."""
+    """Remove folders or files from a library; the files themselves are not touched."""
     from polyglance.library.syncing.places import remove_places
 
     opened = open_library(library)
@@ -122,10 +126,10 @@ def reembed_command(
     library: Folder,
     model: Annotated[
         Path | None,
-        typer.Option(help="An exported model (default: the one that comes with polyglance)."),
+        typer.Option(help="An exported model (default: the included model)."),
     ] = None,
 ) -> None:
-    """Embed a library anew, with another model; stopped, it goes on when it is called again."""
+    """Re-embed a library with another model; if interrupted, run again to resume."""
     from polyglance.library.tasks.reembed import reembed
 
     print_report(reembed(open_library(library), model))
@@ -135,7 +139,7 @@ def reembed_command(
 def info_command(
     library: Folder, json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> None:
-    """What a library has: images, folders, model, size."""
+    """Show a library's images, folders, model and size."""
     from polyglance.library.tasks.info import library_info
 
     found = library_info(open_library(library))

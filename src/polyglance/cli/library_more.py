@@ -17,11 +17,11 @@ from polyglance.core.terminal import path_bytes, printable
 def watch_command(
     library: Folder,
     poll: Annotated[
-        bool, typer.Option("--poll", help="Look again and again: for network drives.")
+        bool, typer.Option("--poll", help="Poll for changes: for network drives.")
     ] = False,
     model: Model = None,
 ) -> None:
-    """Keep a library current while its folders change, until Ctrl-C."""
+    """Keep a library up to date while its folders change, until Ctrl-C."""
     from polyglance.library.syncing.watch import watch
 
     opened = open_library(library, model)
@@ -35,19 +35,24 @@ def watch_command(
 def duplicates_command(
     library: Folder,
     near: Annotated[
-        bool, typer.Option("--near/--exact", help="Also images that look alike, or equal files.")
+        bool, typer.Option("--near/--exact", help="Also near-duplicates, or only identical files.")
     ] = True,
     similarity: Annotated[
-        float, typer.Option(min=-1, max=1, help="Least cosine of near-duplicates.")
+        float, typer.Option(min=-1, max=1, help="Minimum cosine similarity of near-duplicates.")
     ] = 0.95,
     bits: Annotated[
-        int, typer.Option(min=0, max=64, help="Bits of 64 in which their looks may differ.")
+        int,
+        typer.Option(
+            min=0,
+            max=64,
+            help="Maximum number of differing bits, of 64, in their perceptual hashes.",
+        ),
     ] = 10,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List images that are there more than once; nothing is deleted.
+    """List duplicate images; nothing is deleted.
 
-    A line has the group's number, 'equal' or 'near', and the path.
+    Each line has the number of the group, 'equal' or 'near', and the path.
     """
     from polyglance.library.tasks.duplicates import find_duplicates
 
@@ -66,12 +71,13 @@ def duplicates_command(
 @library_app.command("export")
 def export_command(
     library: Folder,
-    out: Annotated[Path, typer.Argument(help="File to write: .parquet, .jsonl or .csv.")],
+    out: Annotated[Path, typer.Argument(help="Output file: .parquet, .jsonl or .csv.")],
     vectors: Annotated[
-        Path | None, typer.Option(help="Also write the embeddings, float32 [n, D]: a .npy.")
+        Path | None,
+        typer.Option(help="Also write the embeddings, float32 [n, D], to this .npy file."),
     ] = None,
 ) -> None:
-    """Write what a library knows of its images; Parquet has their embeddings in it."""
+    """Write a library's metadata; Parquet includes the embeddings."""
     from polyglance.library.tasks.export import check_format, export_library
 
     check_format(out)
@@ -83,16 +89,20 @@ def export_command(
 @library_app.command("copy")
 def copy_command(
     library: Folder,
-    copy: Annotated[Path, typer.Argument(help="Folder to make, or of a copy that was stopped.")],
+    copy: Annotated[
+        Path, typer.Argument(help="Folder of the copy: a new one, or that of an interrupted copy.")
+    ],
     store: Annotated[
         str | None,
         typer.Option(
-            help="milvus://HOST:PORT/COLLECTION, or FILE.db for milvus-lite, keeps the copy's "
-            "embeddings (default: LanceDB in its folder)."
+            help=(
+                "Where to store the copy's embeddings: milvus://HOST:PORT/COLLECTION, "
+                "or FILE.db for milvus-lite (default: LanceDB in its folder)."
+            )
         ),
     ] = None,
 ) -> None:
-    """Copy a library, into another store if wanted; stopped, it goes on when it is called again."""
+    """Copy a library, optionally into another store; if interrupted, run again to resume."""
     from polyglance.library.registered import register
     from polyglance.library.tasks.copying import copy_library
 

@@ -17,10 +17,10 @@ SIDES = ("image", "text")
 
 def pooling_command(
     model: Annotated[Path, typer.Argument(help="A run whose recipe pools with gpo or fspool.")],
-    out: Annotated[Path, typer.Option(help="The picture to write, a .png file.")],
-    sizes: Annotated[str, typer.Option(help="Sizes of the sets to draw.")] = "5,9,16,25",
+    out: Annotated[Path, typer.Option(help="Output file (.png).")],
+    sizes: Annotated[str, typer.Option(help="Set sizes to plot.")] = "5,9,16,25",
 ) -> None:
-    """Draw the learned coefficients of the image and the text pooling, rank by rank."""
+    """Plot the learned coefficients of the image and text pooling by rank."""
     counts = _sizes(sizes)
     if out.suffix.lower() != ".png" or out.is_dir():
         raise PolyglanceError(f"--out {out}: name a file that ends in .png")

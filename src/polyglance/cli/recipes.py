@@ -20,17 +20,17 @@ class _ListFirst(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-recipes_app = typer.Typer(cls=_ListFirst, help="The named systems: list, show, fields.")
+recipes_app = typer.Typer(cls=_ListFirst, help="List and show recipes, and explain their fields.")
 
 
 @recipes_app.command("list")
 def list_command(
     pattern: Annotated[str, typer.Argument(help="Wildcard, such as 'vse*'.")] = "*",
     parameters: Annotated[
-        bool, typer.Option("--parameters", help="Also how many parameters each has.")
+        bool, typer.Option("--parameters", help="Also show the number of parameters.")
     ] = False,
 ) -> None:
-    """List recipes with paper and one line each (also: 'recipes PATTERN')."""
+    """List recipes with their papers, one per line (also: 'recipes PATTERN')."""
     from polyglance.recipes import load_recipe, recipe_names
 
     names = [name for name in recipe_names() if fnmatch(name, pattern)]
@@ -59,12 +59,12 @@ def list_command(
 
 @recipes_app.command("show")
 def show_command(
-    name: Annotated[str, typer.Argument(help="A recipe's name or a YAML file.")],
+    name: Annotated[str, typer.Argument(help="Name of a recipe, or a YAML file.")],
     overrides: Annotated[
         list[str] | None, typer.Option("--set", help="path=value, such as training.lr=1e-3")
     ] = None,
 ) -> None:
-    """Print the resolved recipe as YAML, which is a recipe file again."""
+    """Print the resolved recipe as YAML, usable as a recipe file."""
     import yaml
 
     from polyglance.recipes import load_recipe, parse_overrides

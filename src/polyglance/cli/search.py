@@ -22,49 +22,56 @@ def search_command(
     folder: Annotated[
         str,
         typer.Argument(
-            help="Folder of images, dataset folder, or 'generated'; with --captions an image. "
-            "A model's folder may stand before it."
+            help=(
+                "Folder of images, library, dataset folder, or 'generated'; with "
+                "--captions, an image. Can be preceded by a model folder."
+            )
         ),
     ],
     queries: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="QUERY...",
-            help="What to look for: sentences, or image files; with --captions further images.",
+            help="Queries: sentences or image files; with --captions, more images.",
         ),
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="A run, or an exported model (default: the one that comes with it)."),
+        typer.Option(help="A run or an exported model (default: the included model)."),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Images per query, or captions.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Number of results per query.")] = 10,
     like: Annotated[
         list[str] | None,
-        typer.Option(help="An image that results should be like; may be repeated."),
+        typer.Option(help="Find images similar to this one; can be repeated."),
     ] = None,
     without: Annotated[
         list[str] | None,
-        typer.Option("--not", help="What results should not show; may be repeated."),
+        typer.Option(
+            "--not", help="Exclude what these words, or this image, show; can be repeated."
+        ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also images that do not look like what is asked for.")
+        bool, typer.Option("--all", help="Also show images that do not match the query.")
     ] = False,
     language: Annotated[
         str | None,
         typer.Option(
-            help="Language of the queries or captions, such as de; by default the script decides."
+            help="Language of the queries or captions, such as de (default: detected by script)."
         ),
     ] = None,
     captions: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Rank these captions for images instead: a text file with one caption per line, a "
-            "CSV/TSV/Parquet with a column 'caption', or a dataset folder.",
+            help=(
+                "Rank captions for images instead: a text file with one caption per "
+                "line, a CSV/TSV/Parquet with a column 'caption', or a dataset "
+                "folder."
+            ),
         ),
     ] = None,
     split: Annotated[
-        str | None, typer.Option(help="With a dataset in --captions: only those of this split.")
+        str | None, typer.Option(help="With a dataset in --captions: use only this split.")
     ] = None,
     sheet: Annotated[
         Path | None, typer.Option(help="Write a contact sheet: .png, .jpg, .webp, .pdf …")
@@ -77,17 +84,17 @@ def search_command(
         typer.Option(
             "--null",
             "-0",
-            help="Print paths alone, exact to the byte, with a zero byte behind each: xargs -0.",
+            help="Print only paths, byte-exact and terminated by zero bytes, for xargs -0.",
         ),
     ] = False,
     show: Annotated[
-        bool, typer.Option("--open", help="Open what was found in the system's viewer.")
+        bool, typer.Option("--open", help="Open the results in the system's viewer.")
     ] = False,
     thumbnails: Annotated[
-        bool, typer.Option(help="On a terminal, show small images of what was found.")
+        bool, typer.Option(help="Show thumbnails of the results in a terminal.")
     ] = True,
     font: Annotated[
-        list[Path] | None, typer.Option(help="Font file for the sheet's texts; may be repeated.")
+        list[Path] | None, typer.Option(help="Font file for the contact sheet; can be repeated.")
     ] = None,
     translator: Annotated[
         str | None, typer.Option(help=f"Translate the queries first: {TRANSLATOR}.")
@@ -95,16 +102,20 @@ def search_command(
     translate_to: Annotated[
         str | None,
         typer.Option(
-            help="To this language (default: en if the model knows it), or with --consistency to "
-            "these (default: all of the model)."
+            help=(
+                "Target language (default: en if the model knows it), or with "
+                "--consistency target languages (default: all of the model's)."
+            )
         ),
     ] = None,
     consistency: Annotated[
         bool,
         typer.Option(
             "--consistency",
-            help="Ask in all languages of the model and join the scores: by weights that "
-            "'evaluate --keep-weights' kept, else by their mean.",
+            help=(
+                "Query in all languages of the model and combine the scores: with the "
+                "weights stored by 'evaluate --keep-weights', or else their mean."
+            ),
         ),
     ] = False,
     cache: Annotated[
@@ -112,12 +123,12 @@ def search_command(
     ] = None,
     device: DeviceOption = DEFAULT,
 ) -> None:
-    """Rank images for a sentence in any language the model knows, or that can be translated.
+    """Search images with a sentence in any language the model knows or a translator supports.
 
     polyglance search ~/Pictures "zwei Hunde im Schnee"
 
-    The first search of a folder indexes it, later ones read only what changed. With --captions
-    FILE it is the other way round: captions are ranked for images.
+    The first search of a folder indexes it; later ones read only what changed. With --captions
+    FILE, captions are ranked for images instead.
     """
     if null and json == "-":
         raise PolyglanceError("--null and --json - both write to stdout; leave out one")

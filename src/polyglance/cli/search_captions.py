@@ -88,15 +88,17 @@ def print_unreadable(gallery: "Gallery") -> None:
         typer.echo(f"  {printable(path)}: {printable(reason)}", err=True)
     if gallery.told:
         rest = f"{gallery.told} more that" if new else f"{gallery.told} that"
-        typer.echo(f"skipped {rest} cannot be read, as said before; --json names them", err=True)
+        typer.echo(
+            f"skipped {rest} cannot be read, as reported before; --json lists them", err=True
+        )
 
 
 def print_unshown(texts: Sequence[str]) -> None:
     """Name the texts that no font shows on a sheet."""
     for text in texts:
         typer.echo(
-            f"note: no font here shows '{printable(text)}' on the sheet; install one, such as "
-            "Noto Sans, or name it with --font",
+            f"note: no installed font can display '{printable(text)}' on the sheet; install one, "
+            "such as Noto Sans, or pass it with --font",
             err=True,
         )
 

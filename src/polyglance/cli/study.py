@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def study_command(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(help="A study's name or a YAML file; see --list.")
+        str | None, typer.Argument(help="Name of a study (see --list), or a YAML file.")
     ] = None,
     data: Annotated[
         str | None,
@@ -30,30 +30,34 @@ def study_command(
             help="Dataset folder, CSV/Parquet, or 'generated'; measured studies need none."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for NAME.md, .html and .json.")] = None,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="Seeds 0 … N-1; by default the profile's.")
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder for NAME.md, .html and .json.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time; they share the cores.")] = 1,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Number of seeds, 0 … N-1 (default: the profile's).")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Number of parallel runs; they share the cores.")
+    ] = 1,
     profile: Annotated[str, typer.Option(help="quick, standard or paper.")] = "standard",
     runs: Annotated[
-        Path | None, typer.Option(help="Where runs are kept, for all studies (default: cache).")
+        Path | None, typer.Option(help="Folder for the runs of all studies (default: the cache).")
     ] = None,
     rows: Annotated[
         str, typer.Option(help="Run only rows that match, such as 'bi*,mono-en'.")
     ] = "*",
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", help="path=value for every run, or those of --rows")
+        list[str] | None, typer.Option("--set", help="path=value for every run, or those in --rows")
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try failed runs again.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Retry failed runs.")] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only print what would be run, and how long it takes.")
+        bool, typer.Option("--plan", help="Only print what would run, and how long it takes.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print --plan as JSON.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     again: Annotated[
         Path | None,
-        typer.Option(help="Only lay out the reports of a folder again, from their JSON."),
+        typer.Option(help="Only regenerate the reports of this folder from their JSON."),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="Cache folder for features and runs.")] = None,
     pack: Annotated[
@@ -70,11 +74,13 @@ def study_command(
     ] = None,
     lexicon: Annotated[
         Path | None,
-        typer.Option(envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for what asks for one."),
+        typer.Option(
+            envvar="POLYGLANCE_LEXICON", help="lexicon.tsv.gz, for studies that need one."
+        ),
     ] = None,
     device: DeviceOption = DEFAULT,
 ) -> None:
-    """Train and evaluate all rows of a paper's table; run it again to resume."""
+    """Train and evaluate all rows of a paper's table; run again to resume."""
     started = time.monotonic()
     if list_all:
         _list_studies(name)

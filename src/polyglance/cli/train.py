@@ -22,34 +22,37 @@ MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
 
 
 def train_command(
-    data: Annotated[str, typer.Option(help="dataset folder, CSV/Parquet, or 'generated'")],
-    out: Annotated[Path, typer.Option(help="folder of the run, made by this command")],
-    recipe: Annotated[str | None, typer.Argument(help="a recipe's name or a YAML file")] = None,
+    data: Annotated[str, typer.Option(help="Dataset folder, CSV/Parquet, or 'generated'.")],
+    out: Annotated[Path, typer.Option(help="Output folder of the run.")],
+    recipe: Annotated[str | None, typer.Argument(help="Name of a recipe, or a YAML file.")] = None,
     source: Annotated[
         str | None,
         typer.Option(
             "--from",
-            help="train this model on instead: a run, an exported model, or base, the package's",
+            help="Fine-tune this model instead: a run, an exported model, or base (included).",
         ),
     ] = None,
     overrides: Annotated[
-        list[str] | None, typer.Option("--set", help="path=value, such as training.lr=1e-3")
+        list[str] | None, typer.Option("--set", help="path=value, such as training.lr=1e-3.")
     ] = None,
-    languages: Annotated[str | None, typer.Option(help="only these, such as en,de")] = None,
-    seed: Annotated[int | None, typer.Option(help="short for --set training.seed=…")] = None,
+    languages: Annotated[
+        str | None, typer.Option(help="Languages to train on, such as en,de.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Shorthand for --set training.seed=…")] = None,
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="resume a killed run, or a finished one with more training.epochs"
+            "--resume",
+            help="Resume a killed run, or extend a finished one with more training.epochs.",
         ),
     ] = False,
-    cache: Annotated[Path | None, typer.Option(help="where features are kept")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Cache folder for features.")] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, max=MOST_THREADS, help="CPU threads")
+        int | None, typer.Option(min=1, max=MOST_THREADS, help="Number of CPU threads.")
     ] = None,
     device: DeviceOption = DEFAULT,
 ) -> None:
-    """Train a recipe, or a trained model further, on images with captions."""
+    """Train a recipe, or fine-tune a trained model, on images with captions."""
     from polyglance.data import load_dataset
     from polyglance.recipes import parse_overrides
 
@@ -104,8 +107,8 @@ def _more(result: "Result") -> str:
     if not training.updates:
         longer = f"training.epochs={2 * (done.update // result.updates_per_epoch)}"
     return (
-        "note: the last evaluation was the best, so more training may help; the same command with "
-        f"--resume --set {longer} goes on"
+        "note: the last evaluation was the best, so more training may help; to continue, repeat "
+        f"the command with --resume --set {longer}"
     )
 
 

@@ -15,29 +15,30 @@ if TYPE_CHECKING:
 
 def vectors_command(
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="Dataset whose captions to train on.")
+        str | None, typer.Argument(metavar="[DATA]", help="Dataset with the captions to train on.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder for CODE.bin (any word has a vector) or CODE.vec.")
+        Path, typer.Option(help="Output folder for CODE.bin (any word has a vector) or CODE.vec.")
     ] = Path("vectors"),
     languages: Annotated[
-        str | None, typer.Option(help="Comma-separated codes; default all of DATA.")
+        str | None, typer.Option(help="Comma-separated languages (default: all of DATA).")
     ] = None,
     text: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="CODE=FILE", help="Also a text file with one sentence per line; repeatable."
+            metavar="CODE=FILE",
+            help="Additional text file with one sentence per line; can be repeated.",
         ),
     ] = None,
     lexicon: Annotated[
-        Path | None, typer.Option(help="Also the synonyms of a lexicon.tsv.gz.")
+        Path | None, typer.Option(help="Additionally train on the synonyms of a lexicon.tsv.gz.")
     ] = None,
-    split: Annotated[str, typer.Option(help="Captions to read.")] = "train",
+    split: Annotated[str, typer.Option(help="Which captions to read.")] = "train",
     format: Annotated[str, typer.Option(help="bin (with n-grams) or vec (text).")] = "bin",
     dim: Annotated[int, typer.Option(min=1, help="Dimension of a vector.")] = 300,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the sentences.")] = 5,
-    threshold: Annotated[int, typer.Option(min=1, help="A word must occur this often.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.")] = 5,
+    threshold: Annotated[int, typer.Option(min=1, help="Minimum word frequency.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
 ) -> None:
     """Train word vectors (fastText's skip-gram with n-grams), one file per language."""
     if format not in ("bin", "vec"):

@@ -136,7 +136,7 @@ def check_code(text: str, where: str) -> str:
         )
     if not any(c.isalpha() for c in text):
         raise PolyglanceError(
-            f"{where}: the language is '{text}', which is none; write a tag such as en or de, or "
-            "remove the row"
+            f"{where}: the language is '{text}', which is not a tag; write one such as en or de, "
+            "or remove the row"
         )
     return text

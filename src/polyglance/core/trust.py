@@ -52,8 +52,8 @@ def refuse_links(folder: Path) -> None:
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() and not is_inside(path.relative_to(folder), folder):
             raise PolyglanceError(
-                f"{path}: a link out of the model's folder, which is not followed; put a copy of "
-                f"the file in its place, or, {REMEDY}"
+                f"{path}: a link out of the model's folder is not followed; replace it with a "
+                f"copy of the file or, {REMEDY}"
             )
 
 

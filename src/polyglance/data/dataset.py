@@ -31,7 +31,7 @@ KINDS = ("independent", "translation", "machine")
 
 @dataclass(frozen=True, slots=True)
 class CaptionedImage:
-    """An image with its captions: file name below `images/`, split, captions."""
+    """An image with its file name below `images/`, its split and its captions."""
 
     image: str
     split: str
@@ -99,7 +99,7 @@ GENERATED = "generated.json"
 
 @dataclass(frozen=True)
 class Dataset:
-    """Images with captions in file order; `image_folder` holds the files."""
+    """Images with captions, in file order; `image_folder` contains the image files."""
 
     images: list[CaptionedImage]
     image_folder: Path
@@ -119,12 +119,12 @@ class Dataset:
         return len(self.images)
 
     def path(self, entry: CaptionedImage) -> Path:
-        """Where the image's file is."""
+        """Path of the image's file."""
         return self.image_folder / entry.image
 
     @property
     def drawings(self) -> bool:
-        """Whether the images are those of the generated world, not photographs."""
+        """Whether the images are generated, not photographs."""
         named = self.name.partition(":")[0] == "generated"
         return named or any(
             (self.path(entry).parent.parent / GENERATED).is_file() for entry in self.images[:1]
@@ -132,18 +132,18 @@ class Dataset:
 
     @property
     def label(self) -> str:
-        """What an error calls the dataset: its file, else its name."""
+        """Name of the dataset in errors: its file, or else its name."""
         return str(self.file or self.name)
 
     def where(self, entry: CaptionedImage, text: str) -> str:
-        """The place of a caption as an error names it: file and line."""
+        """Location of a caption for errors: file and line."""
         if self.locate is not None:
             return self.locate(entry, text)
         place = f"line {entry.line}" if entry.line else f"image {entry.image}"
         return f"{self.label}, {place}"
 
     def paths(self) -> list[Path]:
-        """All files, in the order of `images`."""
+        """Paths of all image files, in the order of `images`."""
         return [self.path(entry) for entry in self.images]
 
     @property
@@ -158,7 +158,7 @@ class Dataset:
         return sorted({code for code, kinds in found if any(kinds.values())})
 
     def split(self, name: str) -> "Dataset":
-        """The images of one split; a missing split is a user's error."""
+        """The images of one split; raises `PolyglanceError` if there is no such split."""
         if name not in self._splits:
             entries = [entry for entry in self.images if entry.split == name]
             if not entries:
@@ -185,7 +185,7 @@ class Dataset:
         return CaptionTable.collect(enumerate(chosen), kinds)
 
     def best_kind(self, language: str) -> str:
-        """The kind a language is evaluated on: `independent` if it has it, else what there is."""
+        """The kind a language is evaluated on: `independent` if available, else another."""
         found = (entry.captions.get(language, {}).items() for entry in self.images)
         present = {kind for kinds in found for kind, texts in kinds if texts}
         ranked = [kind for kind in KINDS if kind in present] + sorted(present - set(KINDS))

@@ -16,9 +16,9 @@ def named_place(source: str | Path) -> Path:
 
 
 def load_dataset(source: str | Path, cache: Path | None = None) -> Dataset:
-    """Load a native folder, a CSV/TSV/Parquet of path, caption, language, or `generated`.
+    """Load a dataset folder, a CSV/TSV/Parquet with path, caption, language, or `generated`.
 
-    `generated` is the world of drawn images, rendered once into the folder `cache`, by default
+    `generated` is a dataset of rendered images, created once in the folder `cache`, by default
     the XDG cache.
     """
     if str(source) == "generated" or str(source).startswith("generated:"):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
-    """What a model is evaluated on, and how.
+    """Options of an evaluation.
 
     >>> EvaluateOptions(same_text=True, folds=5)
     Traceback (most recent call last):
@@ -23,21 +23,21 @@ class EvaluateOptions:
 strict recalls
 
     Args:
-        languages: those to evaluate, all of the split by default.
+        languages: languages to evaluate; by default all of the split.
         kinds: kinds of captions, for all languages or by language; by default a language's
-            independent ones where it has them, else translations, else machine translations.
-        folds: contiguous folds of the gallery to average over; 5 for COCO's 1K protocol.
-        bootstrap: resamples for the intervals; 0 is none.
-        seed: of resamples and perturbations.
-        strict: also strict recall, the share of an image's own captions that is found.
-        keep_duplicates: whether a caption that an image has twice counts twice. By default it
-            counts once, so that replicated captions leave the recalls as they are.
-        same_text: whether captions of equal text are one caption of all their images, as in
-            HGR's evaluation of video.
-        perturb: changes captions before they are encoded: a name such as "typos:0.2", or what
-            `polyglance.evaluation.perturb.make_perturber` makes.
-        lexicon: the file that a named perturbation by meaning needs.
-        translation: how queries are translated before the model is asked.
+            independent captions if it has any, else translations, else machine translations.
+        folds: number of contiguous folds of the gallery to average over; 5 for COCO 1K.
+        bootstrap: number of resamples for the intervals; 0 for none.
+        seed: seed for resampling and perturbations.
+        strict: also compute strict recall, the share of an image's captions found.
+        keep_duplicates: count duplicate captions of an image. By default they count once, so
+            that replicated captions do not change the recalls.
+        same_text: treat identical captions as one caption of all their images, as in HGR's
+            evaluation of video.
+        perturb: perturbation of captions before encoding: a name such as "typos:0.2", or the
+            result of `polyglance.evaluation.perturb.make_perturber`.
+        lexicon: lexicon file, for the perturbations unseen and code-switch.
+        translation: how to translate queries before encoding.
     """
 
     languages: Sequence[str] | None = None
@@ -65,7 +65,7 @@ strict recalls
             )
 
     def perturber(self, dataset: Dataset) -> Perturb | None:
-        """What changes the captions of `dataset`, if anything does."""
+        """The perturbation of the captions of `dataset`, or None."""
         if not isinstance(self.perturb, str):
             return self.perturb
         from polyglance.evaluation.perturb import make_perturber

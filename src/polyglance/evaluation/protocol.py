@@ -69,7 +69,7 @@ def evaluate(
 ) -> Report:
     """Evaluate a model on every language of a split, or on those named.
 
-    A language's gallery is the images that have captions in it and can be read.
+    A language's gallery is the set of readable images with captions in it.
 
     >>> from polyglance.data import CaptionedImage, Dataset
     >>> class Colours:
@@ -86,17 +86,17 @@ def evaluate(
     100.0
 
     Args:
-        model: a `Model`, or anything that is an `Encoder`.
+        model: a `Model`, or any `Encoder`.
         dataset: images with captions.
-        split: which of its images.
-        options: what to evaluate on, and how.
-        name: what the report calls the model.
+        split: name of the split.
+        options: options of the evaluation.
+        name: name of the model in the report.
         cache: folder for features; the XDG cache by default.
-        readable: [N] bool, the images of the split to evaluate on; those where it is false are
-            left out as if the model could not read them, to compare with one that cannot.
-        on_language: is called with what each language was encoded as, for exports.
+        readable: [N] bool, the images of the split to evaluate on; the others are treated as
+            unreadable, for a comparison with a model that cannot read them.
+        on_language: called with the encodings of each language, for exports.
         show_progress: None shows progress on a terminal only.
-        **fields: fields of `EvaluateOptions`, in place of those of `options`:
+        **fields: fields of `EvaluateOptions`, which override those of `options`:
             `evaluate(model, dataset, folds=5)`.
     """
     options = replace(options or EvaluateOptions(), **fields)

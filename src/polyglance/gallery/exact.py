@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from polyglance.runtime import ExportedModel
 
 DRAWINGS = (
-    "this model was trained on generated drawings and has seen no photograph; what it finds among "
-    "photographs means little until it is trained on some"
+    "this model was trained on generated drawings only; its results on photographs are not "
+    "meaningful until you train it on photographs"
 )
 DIGITS = 6
 """Scores are compared to this many decimals: duplicates of an image differ in the last bits,
@@ -50,33 +50,32 @@ def search(
     show_progress: bool | None = None,
     device: Device = CPU,
 ) -> SearchResults:
-    """Rank images for sentences in any language the model knows, or for other images.
+    """Search images with sentences in any language the model knows, or with other images.
 
-    `search("runs/nce", "holiday", "a red house", top=3)[0].hits[0].path`. What the results'
-    `notes` say, unreadable images and unknown words, is also a `PolyglanceWarning`. If some
-    queries cannot be answered, their `problem` says why and the others are; if none can, it is an
-    error. Identical files share one place, as the `copies` of a hit.
+    `search("runs/nce", "holiday", "a red house", top=3)[0].hits[0].path`. The `notes` of the
+    results, on unreadable images and unknown words, are also raised as `PolyglanceWarning`. If
+    some queries cannot be answered, their `problem` says why; if none can, an error is raised.
+    Identical files share one rank, as the `copies` of a hit.
 
     Args:
-        model: a model, its folder (a run's or an exported one), or None for the library's, or
-            the one that the package carries.
-        images: a folder of images, a library's, a dataset or its place, files, or a `Gallery`
-            made before.
-        queries: one or several: sentences, or images as `Model.encode_images` takes them.
-        like: images that results should be like as well, in every query; without a query they
-            are what is asked for.
-        without: sentences or images of what results should not show, in every query.
-        everything: whether to show images that do not look like what is asked for as well, where
-            the model has a background to tell.
-        top: images for each query, best first; ties are in the order of the paths.
-        language: one for all queries, or one for each; None lets the script decide.
-        translator: translates the queries first, such as "lexicon:FILE".
-        translate_to: to this language, by default English if the model knows it.
-        consistency: whether to ask in all languages of the model at once and join their scores
-            (SMALR's CLC): by the weights kept in the run's folder, else by their mean.
+        model: a model, its folder (a run or an exported model), or None for the library's model
+            or else the included one.
+        images: a folder of images, a library, a dataset or its path, files, or an existing
+            `Gallery`.
+        queries: one or several sentences, or images as accepted by `Model.encode_images`.
+        like: images that results should also be similar to, for every query; without queries,
+            they are the query.
+        without: sentences or images of what to exclude, for every query.
+        everything: also return images below the model's threshold, if it has a background.
+        top: number of images per query, best first; ties are ordered by path.
+        language: one for all queries, or one per query; None detects it by script.
+        translator: translator for the queries, such as "lexicon:FILE".
+        translate_to: target language, by default English if the model knows it.
+        consistency: query in all languages of the model at once and combine the scores (SMALR's
+            CLC): with the weights stored in the run's folder, or else their mean.
         cache: folder for features and translations; the XDG cache by default.
         show_progress: None shows progress on a terminal only.
-        device: where a model of a folder computes: auto, cpu, cuda, cuda:N or mps.
+        device: for a model given as a folder: auto, cpu, cuda, cuda:N or mps.
     """
     if top < 1:
         raise PolyglanceError(f"cannot show the top {top} images; ask for at least 1")

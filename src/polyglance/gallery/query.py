@@ -111,8 +111,8 @@ def check_query(
         named = ", ".join(dict.fromkeys(unknown))
         known = ", ".join(model.languages)
         raise PolyglanceError(
-            f"the model knows none of the words of '{text}' ({named}), so any image would do"
-            + (_try(better, hint) or f"; ask in one of its languages: {known}")
+            f"the model knows none of the words of '{text}' ({named}), so the results would be "
+            "arbitrary" + (_try(better, hint) or f"; use one of its languages: {known}")
         )
     return Query(text, language, words, unknown, better)
 

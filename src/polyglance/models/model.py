@@ -39,11 +39,11 @@ SEEN_AT_A_TIME = 16
 
 
 class Model:
-    """A trained model: images and texts become embeddings in one space.
+    """A trained model that embeds images and texts in one space.
 
-    `Model.load(folder).encode_text(["a dog", "ein Hund"])` gives float32 [2, D], normalised. A
-    cross-attention model gives `VectorSets` instead; `similarity` compares either. Several threads
-    may encode at a time: nothing changes when a model reads.
+    `Model.load(folder).encode_text(["a dog", "ein Hund"])` returns float32 [2, D], normalised. A
+    cross-attention model returns `VectorSets` instead; `similarity` compares either. Encoding is
+    thread-safe.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Model:
     def similarity_name(self) -> str:
         """ "cosine", "dot", "order", "scan", "imram" or "hgr".
 
-        The squared order violation ranks as the plain one does.
+        The squared order violation gives the same ranking as the plain one.
         """
         kind = str(self.recipe.joint.similarity.kind)
         return "dot" if kind == "cosine" and self.recipe.compat.no_imgnorm else kind
@@ -82,22 +82,22 @@ class Model:
 
     @property
     def device(self) -> torch.device:
-        """Where its network is."""
+        """Device of the network."""
         return next(self.network.parameters()).device
 
     def to(self, device: Device) -> "Model":
-        """Bring the network to a device: auto, cpu, cuda, cuda:N or mps; this same model."""
+        """Move the network to a device: auto, cpu, cuda, cuda:N or mps; returns this model."""
         place(self.network, choose_device(device))
         return self
 
     def parameters(self) -> dict[str, int]:
-        """Trained parameters of each part; `frozen`, where there are any, are pretrained ones."""
+        """Number of trained parameters per part; `frozen` counts pretrained ones, if any."""
         return parameters_by_part(self.network)
 
     def tokens(
         self, texts: Sequence[str], languages: Sequence[str] | str | None = None
     ) -> EncodedTexts:
-        """Ids of texts; one without any word is an error that names it.
+        """Token ids of texts; a text without any word raises an error that names it.
 
         Args:
             texts: n texts.
@@ -114,15 +114,15 @@ class Model:
     ) -> Embeddings:
         """Embeddings of texts, float32 [n, D].
 
-        Words that the model does not know are an `UnknownWordsWarning`: texts of such words alone
-        have embeddings that say nothing of them. A language that it was not trained on
-        is an `UnknownLanguageWarning`. `unknown_words` tells beforehand.
+        Unknown words raise an `UnknownWordsWarning`: the embedding of a text without any known
+        word is meaningless. A language that the model was not trained on raises an
+        `UnknownLanguageWarning`. `unknown_words` lets you check beforehand.
 
         Args:
             texts: n texts, or one.
-            language: of all of them; without it the script decides on words.
-            batch_size: texts that the network sees at a time.
-            show_progress: None shows a bar on a terminal where it takes long.
+            language: of all texts; without it, the script decides.
+            batch_size: number of texts per batch.
+            show_progress: None shows a progress bar in a terminal for long operations.
         """
         texts = [texts] if isinstance(texts, str) else list(texts)
         tokens = self.tokens(texts, language)
@@ -132,10 +132,10 @@ class Model:
     def unknown_words(
         self, texts: Sequence[str] | str, language: str | None = None
     ) -> list[tuple[str, ...]]:
-        """The words of each text that mean nothing to the model.
+        """The words of each text that the model does not know.
 
-        `len(model.unknown_words("ein Zebra", "de")[0])` of a text's words are passed over; if it
-        is all of them, the embedding says nothing about the text.
+        `model.unknown_words("ein Zebra", "de")[0]` lists the words that are ignored; if these are
+        all words of the text, its embedding is meaningless.
 
         Args:
             texts: n texts, or one.
@@ -151,13 +151,13 @@ class Model:
         batch_size: int = 256,
         show_progress: bool | None = False,
     ) -> Embeddings:
-        """Embeddings of ids, float32 [n, D]; sorted by length inside, so no step is wasted.
+        """Embeddings of token ids, float32 [n, D]; sorted by length internally, to save padding.
 
         Args:
-            tokens: n texts, as `tokens` gives them.
+            tokens: n texts, as returned by `tokens`.
             language: of all of them.
-            batch_size: texts that the network sees at a time.
-            show_progress: None shows a bar on a terminal where it takes long.
+            batch_size: number of texts per batch.
+            show_progress: None shows a progress bar in a terminal for long operations.
         """
         lengths = tokens.ids.lengths
         result = self._missing(self.network.text_sizes(lengths))
@@ -181,13 +181,13 @@ class Model:
         """Embeddings of images, float32 [n, D].
 
         Args:
-            images: n images, or one: paths, bytes of files, images of Pillow, or arrays [H, W] or
+            images: n images, or one: paths, file contents, Pillow images, or arrays [H, W] or
                 [H, W, 1|3|4] of uint8 or of floats from 0 to 1; [n, H, W, C] are n of them.
-            cache: where features are kept; None is the XDG cache.
-            show_progress: None shows a bar on a terminal where it takes long.
-            on_error: "raise" makes an unreadable image an error. With "skip" its row is NaN (of a
-                cross-attention model an empty set), so that rows stay in the order of the images,
-                and an `UnreadableImageWarning` names it.
+            cache: folder for features; None is the XDG cache.
+            show_progress: None shows a progress bar in a terminal for long operations.
+            on_error: with "raise", an unreadable image raises an error. With "skip", its row is NaN
+                (for a cross-attention model an empty set), so that rows stay in the order of the
+                images, and an `UnreadableImageWarning` names it.
         """
         if on_error not in ("raise", "skip"):
             raise PolyglanceError(f"on_error='{on_error}': must be 'raise' or 'skip'")
@@ -217,14 +217,14 @@ class Model:
         show_progress: bool | None = None,
         skip_unreadable: bool = True,
     ) -> Features | ImageFiles:
-        """What the image tower takes of files: their features, or where it sees them itself.
+        """Input of the image tower for files: their features, or the files themselves.
 
         Args:
             paths: of the images.
-            cache: where features are kept; None is the XDG cache.
-            show_progress: None shows a bar on a terminal where it takes long.
-            skip_unreadable: whether unreadable images are listed in `problems`; else the first is
-                raised.
+            cache: folder for features; None is the XDG cache.
+            show_progress: None shows a progress bar in a terminal for long operations.
+            skip_unreadable: whether to list unreadable images in `problems` instead of raising an
+                error for the first.
         """
         network, feature = self.network.image.backbone, self.recipe.image.feature
         if network is None:
@@ -242,12 +242,12 @@ class Model:
     def read_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> Features | ImageFiles:
-        """The same of a dataset's images, in their order.
+        """Input of the image tower for a dataset's images, in their order.
 
         Args:
-            dataset: whose images.
-            cache: where features are kept; None is the XDG cache.
-            show_progress: None shows a bar on a terminal where it takes long.
+            dataset: the dataset.
+            cache: folder for features; None is the XDG cache.
+            show_progress: None shows a progress bar in a terminal for long operations.
         """
         feature = self.recipe.image.feature
         if self.network.image.backbone is None:
@@ -259,12 +259,12 @@ class Model:
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> Embeddings:
-        """Embeddings of a dataset's images, float32 [N, D]; NaN where one cannot be read.
+        """Embeddings of a dataset's images, float32 [N, D]; NaN for unreadable ones.
 
         Args:
-            dataset: whose images.
-            cache: where features are kept; None is the XDG cache.
-            show_progress: None shows a bar on a terminal where it takes long.
+            dataset: the dataset.
+            cache: folder for features; None is the XDG cache.
+            show_progress: None shows a progress bar in a terminal for long operations.
         """
         return self.encode_available(
             self.read_dataset(dataset, cache, show_progress), show_progress
@@ -292,7 +292,7 @@ class Model:
             features: of the images and perhaps others, or their files.
             rows: [n], the images wanted.
             batch_size: images encoded at a time, of features.
-            show_progress: None shows a bar on a terminal where it takes long; of files only.
+            show_progress: for files; None shows a progress bar in a terminal for long operations.
         """
         self.check_features(features)
         result = self._missing(self.network.image_sizes(features.lengths[rows]))
@@ -326,11 +326,11 @@ class Model:
             yield move(to_tensors(features, rows[start : start + batch_size]), self.device)
 
     def similarity(self, images: Embeddings, texts: Embeddings) -> np.ndarray:
-        """Scores [n, m] of n images and m texts as this model encodes them; higher is closer.
+        """Scores [n, m] of n encoded images and m encoded texts; higher is closer.
 
-        It is what the model was trained with: cosine, order violation, or cross-attention. A row
-        for each image, a column for each text; order violations and cross-attention are not
-        symmetric. One vector [D] counts as one image or text.
+        The similarity is the one used in training: cosine, order violation, or cross-attention.
+        Rows are images, columns are texts; order violations and cross-attention are not
+        symmetric. A single vector [D] counts as one image or text.
         """
         if not self.attends:
             compare = scores.get(self.similarity_name)
@@ -344,7 +344,7 @@ class Model:
         return np.full((len(lengths), self.dim), np.nan, np.float32)
 
     def check_features(self, features: Features | ImageFiles) -> None:
-        """Features of another dimension or form than the model's are an error."""
+        """Raise an error if the features' dimension or form is not the model's."""
         if self.attends and features.form == "global":
             raise PolyglanceError(f"features '{features.name}': {ONE_VECTOR}")
         if features.dim != self.feature_dim:
@@ -360,12 +360,12 @@ class Model:
         self.save_weights(folder)
 
     def save_config(self, folder: Path, **facts: Any) -> None:
-        """Write what does not change in training."""
+        """Write everything that does not change in training."""
         facts = {"drawings": True, **facts} if self.drawings else facts
         write_config(folder, self.recipe, self.embedder, self.feature_dim, self.languages, facts)
 
     def save_weights(self, folder: Path) -> None:
-        """Write the weights alone, atomically."""
+        """Write only the weights, atomically."""
         write_weights(folder, self.network)
 
     @classmethod
@@ -375,8 +375,8 @@ class Model:
         Args:
             folder: of the model.
             trust: whether its files may name networks to download and paths outside the folder,
-                as those of a model trained on one's own backbone or vectors do.
-            device: where it computes: auto, cpu, cuda, cuda:N or mps.
+                as for a model trained with your own backbone or vectors.
+            device: auto, cpu, cuda, cuda:N or mps.
         """
         folder, chosen = Path(folder), choose_device(device)
         refuse_no_model(folder)
@@ -387,7 +387,7 @@ class Model:
 
     @classmethod
     def from_config(cls, folder: Path) -> "Model":
-        """The model of a folder with fresh weights."""
+        """The model of a folder with newly initialised weights."""
         return cls(*read_config(folder))
 
     def load_weights(self, folder: Path) -> None:

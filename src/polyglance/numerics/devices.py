@@ -15,7 +15,7 @@ Device: TypeAlias = "str | torch.device"
 """A name, or torch's own object."""
 AUTO, CPU = "auto", "cpu"
 NAMES = [AUTO, CPU, "cuda", "mps"]
-HELP = "auto (the best there is), cpu, cuda, cuda:N or mps"
+HELP = "auto (the best available), cpu, cuda, cuda:N or mps"
 """What `--device` takes."""
 EXHAUSTED = ("out of memory", "can't allocate memory")
 """In the messages of torch where a device, or the machine, has no more memory."""

@@ -19,7 +19,7 @@ PACKAGE = "polyglance.recipes"
 
 
 def recipe_names() -> list[str]:
-    """Names of the recipes that come with the package."""
+    """Names of the packaged recipes."""
     return list(document_names(PACKAGE))
 
 
@@ -33,15 +33,15 @@ def load_recipe(
     shared: bool = False,
     before: bool = False,
 ) -> Recipe:
-    """The recipe called `name` with changes.
+    """Load the recipe `name`, with overrides.
 
     Args:
         name: a recipe of the package, or a YAML file.
-        overrides: values by field, in sections or by dotted path, or several such mappings, the
-            later over the former. A changed `kind` keeps those of the section's values that the
-            new kind has, too.
-        shared: changes are for recipes of several kinds; those of another kind are left out.
-        before: a recipe of the package is read as it was in version 0.1.0.
+        overrides: values by field, nested or by dotted path, or several such mappings, of which
+            later ones win. A changed `kind` keeps the section's values that the new kind also
+            has.
+        shared: ignore overrides for fields of another kind than the recipe's.
+        before: read a packaged recipe as it was in version 0.1.0.
 
     >>> load_recipe("vsepp", {"training.lr": 1e-3, "text.encoder": {"kind": "bigru"}}).training.lr
     0.001
@@ -122,7 +122,7 @@ def _read(name: str, above: tuple[str, ...] = (), before: bool = False) -> tuple
     Args:
         name: a recipe of the package, or a file.
         above: recipes that are based on it.
-        before: a recipe of the package is read as it was in version 0.1.0.
+        before: read a packaged recipe as it was in version 0.1.0.
     """
     source, value = read_document(name, PACKAGE, "recipe", "polyglance recipes")
     base = value.pop("base", None)

@@ -158,7 +158,7 @@ def _limits(recipe: Recipe, languages: Sequence[str], drawings: bool) -> list[st
     """What follows from how the model is made."""
     found = []
     if drawings:
-        found.append("It was trained on generated drawings and has seen no photograph.")
+        found.append("It was trained on generated drawings only, not on photographs.")
     kind = str(recipe.text.embedder.kind)
     if kind == "table":
         found.append("Words that its training captions do not have are unknown to it, and named.")

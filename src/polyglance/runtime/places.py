@@ -41,12 +41,12 @@ def is_model(folder: Path) -> bool:
 def open_model(
     place: str | Path | None = None, trust: bool = False, device: Device = CPU
 ) -> "ExportedModel | Model":
-    """A model: the package's own, an exported one, or a run's, which needs torch.
+    """Load a model: the included one, an exported one, or a run, which needs torch.
 
     Args:
-        place: an exported folder or a run's; None is the model that the package carries.
+        place: folder of an exported model or a run; None is the included model.
         trust: whether a run's files may name networks to download and paths outside the folder.
-        device: where a run's model computes: auto, cpu, cuda, cuda:N or mps.
+        device: for a run: auto, cpu, cuda, cuda:N or mps.
     """
     folder = shipped() if place is None else Path(place)
     if is_exported(folder):

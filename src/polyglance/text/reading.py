@@ -59,7 +59,7 @@ def warn_of_unknown(
         f"{_some(missing)}"
     )
     if lost:
-        message += f"; it knows no word of {_some(lost)}, so their embeddings say nothing of them"
+        message += f"; it knows no word of {_some(lost)}, so their embeddings are meaningless"
     warnings.warn(message, UnknownWordsWarning, stacklevel=stacklevel)
 
 

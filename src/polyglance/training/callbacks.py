@@ -22,35 +22,35 @@ MEAN_OVER = 50
 
 
 class Callback:
-    """Called at the events of a training; each does nothing unless it is defined.
+    """Base class for training callbacks; every method does nothing by default.
 
-    Raising ends the training: a resumed one goes on from the last checkpoint.
+    An exception ends the training; it can be resumed from the last checkpoint.
     """
 
     def on_start(self, trainer: "Trainer") -> None:
-        """Before the first update, or the first after a resumption."""
+        """Called before the first update, also after resuming."""
 
     def on_update(self, trainer: "Trainer", outcome: "StepOutcome", rate: float, size: int) -> None:
-        """After every update.
+        """Called after every update.
 
         Args:
-            trainer: what trains.
-            outcome: the update's loss and what belongs to it.
-            rate: the update's learning rate.
-            size: of the update's batch.
+            trainer: the trainer.
+            outcome: the update's loss and related values.
+            rate: learning rate of the update.
+            size: batch size of the update.
         """
 
     def on_evaluation(self, trainer: "Trainer", row: dict[str, Any]) -> None:
-        """After every evaluation: its epoch, rsum, and mR by language."""
+        """Called after every evaluation, with its epoch, rsum, and mR by language."""
 
     def on_checkpoint(self, trainer: "Trainer") -> None:
-        """After a checkpoint was written."""
+        """Called after a checkpoint is written."""
 
     def on_warning(self, trainer: "Trainer", message: str) -> None:
-        """When something looks wrong and the training goes on."""
+        """Called when something looks wrong but training continues."""
 
     def on_stop(self, trainer: "Trainer") -> None:
-        """At the end, also when the training failed: the last one started stops first."""
+        """Called at the end, also on failure, in reverse order of `on_start`."""
 
 
 def with_defaults(

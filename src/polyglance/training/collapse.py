@@ -52,7 +52,7 @@ def collapse_error(
         remedy = f"start with all negatives, or for longer (--set loss.{longer}), "
     return PolyglanceError(
         f"training has collapsed: for {updates} updates the loss ({loss:.2f}) has been that of a "
-        f"model that scores every pair alike ({collapsed:.2f}); {remedy}use "
-        "--set loss.kind=infonce, or lower training.lr; --set training.collapse=warn goes on "
+        f"model that gives every pair the same score ({collapsed:.2f}); {remedy}use "
+        "--set loss.kind=infonce, or lower training.lr; --set training.collapse=warn continues "
         "regardless"
     )

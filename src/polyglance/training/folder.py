@@ -126,21 +126,21 @@ def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> N
         if resume:
             return
         raise PolyglanceError(
-            f"{out}: a run was begun there; go on with --resume, or choose another --out"
+            f"{out}: an unfinished run is there; continue it with --resume, or choose another --out"
         )
     if not has_file(path):
         raise PolyglanceError(f"{out}: the folder is not empty and not a run; choose another --out")
     if not resume:
         raise PolyglanceError(
-            f"{out}: a run is there already; go on with --resume, or choose another --out"
+            f"{out}: a run already exists there; continue it with --resume, or choose another --out"
         )
     saved = read_json(path)
     if not isinstance(saved, dict) or not isinstance(saved.get("recipe"), dict):
         raise PolyglanceError(f"{path}: not the description of a run; choose another --out")
     if not _same_but_length(check_recipe(saved["recipe"], str(path)), recipe):
         raise PolyglanceError(
-            f"{out}: the run there has another recipe; --resume needs the same one with the same "
-            f"--set, but for training.epochs (see 'recipe' in {path})"
+            f"{out}: the run there has a different recipe; --resume needs the same recipe and "
+            f"--set, except for training.epochs (see 'recipe' in {path})"
         )
     if saved.get("fingerprint") != fingerprint:
         raise PolyglanceError(

@@ -247,8 +247,8 @@ class Trainer:
         done = self.done
         if self.updates < done.update:
             raise PolyglanceError(
-                f"{self.out}: the run there has made {done.update} updates, and is now to have "
-                f"{self.updates} in all; give it more with --set training.epochs=…"
+                f"{self.out}: the run there has made {done.update} updates, more than the "
+                f"{self.updates} now requested; request more with --set training.epochs=…"
             )
         # Runs of older versions do not say what they planned, but what they ended with.
         planned = done.planned or (done.update if done.finished.startswith("all ") else 0)

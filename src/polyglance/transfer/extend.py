@@ -88,23 +88,23 @@ def add_language(
     resume: bool = False,
     device: Device = CPU,
 ) -> Extension:
-    """Bring a trained model to a language; all that it knew stays as it was, bit for bit.
+    """Add a language to a trained model; results in its other languages stay bit-identical.
 
     Args:
-        source: the folder of a trained model, or base.
-        language: the new one, by its tag.
-        out: the new model's folder, made here.
+        source: folder of a trained model, or base.
+        language: tag of the new language.
+        out: output folder of the new model.
         transfer: fields of a recipe's transfer section, such as `{"dictionary": "pairs.txt"}`.
-        pairs: images with captions in the language, if there are any.
-        evaluate_on: a dataset with captions in it; by default what `pairs` holds out.
-        split: of `evaluate_on`.
-        cache: where features and word vectors are kept.
-        resume: go on with a training on `pairs` that was killed.
-        device: where it trains and evaluates: auto, cpu, cuda, cuda:N or mps.
+        pairs: images with captions in the language, if available.
+        evaluate_on: dataset to evaluate on; by default the held-out part of `pairs`.
+        split: split of `evaluate_on`.
+        cache: folder for features and word vectors.
+        resume: resume a killed training on `pairs`.
+        device: auto, cpu, cuda, cuda:N or mps.
     """
     place = choose_device(device)
     if not holds_nothing(Path(out)):
-        raise PolyglanceError(f"{out}: is there already and not empty; choose another --out")
+        raise PolyglanceError(f"{out}: already exists and is not empty; choose another --out")
     folder = source_folder(str(source), Path(out))
     old, folder = load_source(folder), folder.absolute()
     if evaluate_on is not None:
@@ -189,10 +189,10 @@ def extend_model(
 
     Args:
         recipe: of `extension_recipe`.
-        out: the new model's folder, made here.
+        out: output folder of the new model.
         pairs: images with captions in the language, to train its words on.
         data: what the dictionary and vectors may be made from, if not from `pairs`.
-        cache: where features and word vectors are kept.
+        cache: folder for features and word vectors.
         resume: go on with a training that was killed.
         device: where it trains.
     """

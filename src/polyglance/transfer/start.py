@@ -77,19 +77,19 @@ def train_recipe(
     callbacks: Sequence[Callback] = (),
     device: Device = AUTO,
 ) -> Result:
-    """Train a recipe, from the model that its transfer section names if it has one.
+    """Train a recipe, starting from the model in its transfer section, if any.
 
     Args:
         recipe: the system.
-        dataset: images with captions. A model that is trained on (`transfer.tune`) is evaluated
-            on a fifth of the training images where there is no validation split.
-        out: the run's folder, made here.
-        resume: go on with a killed run, to the same result as an uninterrupted one; or with a
-            finished one, of whose recipe only `training.epochs` or `updates` is another.
-        cache: where features and word vectors are kept; None is the XDG cache.
-        show_progress: None shows bars on a terminal where it takes long.
-        callbacks: called at every event of the training.
-        device: where it computes: auto, cpu, cuda, cuda:N or mps.
+        dataset: images with captions. Fine-tuning (`transfer.tune`) holds out a fifth of the
+            training images if there is no validation split.
+        out: output folder of the run.
+        resume: resume a killed run, with the same result as an uninterrupted one; or extend a
+            finished run whose recipe differs only in `training.epochs` or `updates`.
+        cache: folder for features and word vectors; None is the XDG cache.
+        show_progress: None shows progress bars in a terminal for long operations.
+        callbacks: called at the events of the training.
+        device: auto, cpu, cuda, cuda:N or mps.
     """
     out = Path(out)
     start: StartModel = fresh_model

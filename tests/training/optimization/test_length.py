@@ -75,7 +75,9 @@ def test_a_run_that_lost_patience_goes_on_with_more_epochs(toy: Path, tmp_path: 
 def test_fewer_epochs_than_done_are_refused_and_change_nothing(toy: Path, tmp_path: Path) -> None:
     run(toy, tmp_path / "run", "training.epochs=3")
     before, config = weights(tmp_path / "run"), (tmp_path / "run" / "model.json").read_text()
-    with pytest.raises(PolyglanceError, match="has made 45 updates, and is now to have 15"):
+    with pytest.raises(
+        PolyglanceError, match="has made 45 updates, more than the 15 now requested"
+    ):
         run(toy, tmp_path / "run", "training.epochs=1", resume=True)
     assert (tmp_path / "run" / "model.json").read_text() == config
     assert all(torch.equal(before[k], v) for k, v in weights(tmp_path / "run").items())
@@ -97,10 +99,10 @@ def test_a_run_whose_last_evaluation_was_the_best_says_how_to_go_on(
         assert result.exit_code == 0, result.output
         return result.stderr
 
-    assert "goes on" not in train("training.epochs=1")
+    assert "to continue" not in train("training.epochs=1")
     told = train("training.epochs=2")
     assert "last evaluation was the best" in told
-    assert "--resume --set training.epochs=4 goes on" in told
+    assert "to continue, repeat the command with --resume --set training.epochs=4" in told
 
 
 def test_one_evaluation_is_not_a_last_one_that_improved() -> None:

@@ -92,9 +92,9 @@ class Average:
 
 @dataclass(frozen=True)
 class Report:
-    """One model on one split.
+    """Results of one model on one split.
 
-    `images` are the file names of the split, in its order; `notes` is what to tell beside.
+    `images` are the file names of the split, in its order; `notes` are messages for the user.
     """
 
     model: str
@@ -114,7 +114,7 @@ class Report:
         return next(result for result in self.results if result.language == language)
 
     def as_dict(self, ranks: bool = False) -> dict[str, Any]:
-        """JSON form; with `ranks`, what later comparisons need."""
+        """The report as JSON; with `ranks`, it includes what later comparisons need."""
         value: dict[str, Any] = {
             "model": self.model,
             "dataset": self.dataset,

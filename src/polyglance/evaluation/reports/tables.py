@@ -142,7 +142,9 @@ def _notes(report: Report) -> list[str]:
         notes.append("human: languages whose captions people wrote; the others' are a machine's")
     smallest = min(len(result.outcome.image) for result in report.results)
     if smallest < SMALL_GALLERY:
-        notes.append(f"in a gallery of {smallest} images much is found by chance: evaluate on more")
+        notes.append(
+            f"a gallery of {smallest} images gives high recall by chance: evaluate on more"
+        )
     if report.rounds:
         notes.append(f"±: half the 95 % interval, {report.rounds} resamples of images")
     if changes := [r for r in report.results if r.perturbed is not None]:

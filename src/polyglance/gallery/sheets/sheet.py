@@ -90,7 +90,7 @@ def draw_sheet(
     width, height = sheet_size(sum(row.lines for row in rows), columns, bool(title))
     if width * height > MAX_PIXELS:
         raise PolyglanceError(
-            f"a contact sheet of {width}×{height} pixels is too large; lower --top, or ask fewer "
+            f"a contact sheet of {width}×{height} pixels is too large; lower --top, or use fewer "
             "queries at a time"
         )
     sheet = Image.new("RGB", (width, height), PAPER)

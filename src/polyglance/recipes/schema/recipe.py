@@ -38,7 +38,7 @@ IN_PIECES = ("pieces", "subwords", "transformer")
 
 
 class Recipe(Section):
-    """A named system. A system of a paper is a recipe: data, not code."""
+    """A named system, described as data, not code."""
 
     name: str = Field(description="what the recipe is called")
     paper: str = Field(description="where it comes from")

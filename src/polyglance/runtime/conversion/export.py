@@ -59,28 +59,28 @@ def export_model(
     texts: Iterable[str] = (),
     whole: bool = False,
 ) -> Manifest:
-    """Write a model as ONNX: what `polyglance.runtime.load` reads.
+    """Export a model to ONNX, for `polyglance.runtime.load`.
 
-    The folder has the text tower (one for each language where the model has such), the image
-    tower, the image network, the files of the embedder, and a manifest. It is there whole or
-    not at all. A model that has no two towers, or a part that ONNX cannot express, is an error.
+    The folder contains the text tower (or one per language, if the model has several), the image
+    tower, the backbone, the files of the embedder, and a manifest. It is written completely or
+    not at all. A model without two towers, or with a part that ONNX cannot express, is an error.
 
     Args:
         model: a trained model or its folder.
-        out: the folder to write; it must not be there, or be empty.
-        precision: how weights are stored: fp32, fp16, or int8 with a scale for every row.
-        cache: where converted image networks are kept; None is the XDG cache.
-        table_bits: of a number in the tables of a sentence encoder, 4, 8, 16 or 32; None has as
-            many as `precision`. Pieces never take more than 8, which lose nothing.
-        pieces: of a sentence encoder, the most probable ones that are kept, beside characters and
-            those that `texts` use; None keeps all that the model reads.
+        out: output folder; must be new or empty.
+        precision: storage precision of the weights: fp32, fp16, or int8 with a scale per row.
+        cache: folder for converted image networks; None is the XDG cache.
+        table_bits: bits per number in the tables of a sentence encoder, 4, 8, 16 or 32; None
+            follows `precision`. Pieces never use more than 8 bits, which are lossless.
+        pieces: number of most probable pieces that a sentence encoder keeps, in addition to
+            characters and the pieces in `texts`; None keeps all.
         texts: see `pieces`.
-        whole: whether the exported model sees the whole image, squashed, beside its centre, and
-            takes the mean of both vectors: better, in twice the time.
+        whole: use the whole image, squashed, in addition to its centre, and average both
+            vectors: better results in twice the time.
     """
     target = Path(out)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise PolyglanceError(f"{target}: is there already and not empty; choose another folder")
+        raise PolyglanceError(f"{target}: already exists and is not empty; choose another folder")
     if precision not in ("fp32", "fp16", "int8"):
         raise PolyglanceError(f"precision '{precision}': must be fp32, fp16 or int8")
     model = model if isinstance(model, Model) else Model.load(model)

@@ -123,8 +123,8 @@ class Pool:
             code = self._processes.pop(slot).wait()
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
         reason = (
-            f"the worker process ended {how}, perhaps for want of memory; "
-            "the same command goes on from its last checkpoint"
+            f"the worker process ended {how}, perhaps because memory ran out; "
+            "repeat the command to continue from its last checkpoint"
         )
         RunFolder(Path(task.folder)).fail(reason, CRASH)
         return reason

@@ -11,8 +11,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.training.distributed.join import meeting_point
 
 GONE = (
-    "another process of this training has ended or cannot be reached, so this one ends, too; the "
-    "same command with --resume goes on from the last checkpoint"
+    "another process of this training has ended or cannot be reached, so this one ends, too; "
+    "repeat the command with --resume to continue from the last checkpoint"
 )
 _TERMINATED = 143
 

@@ -229,7 +229,7 @@ def _subwords(file: str | None, folder: Path) -> SubwordVectors | None:
         return None
     if not trusted() and not is_inside(Path(file).expanduser(), folder):
         warnings.warn(
-            f"{folder / FILE}: words beyond the vocabulary have no vectors, for '{file}' is "
+            f"{folder / FILE}: words outside the vocabulary have no vectors, because '{file}' is "
             f"outside the model's folder and not read; {REMEDY}",
             OutsideWarning,
             stacklevel=2,
