@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -346,7 +347,7 @@ def add_background(folder: str | Path, background: Background) -> Manifest:
     return changed
 
 
-def _stored(chance: Chance | None) -> dict[str, np.ndarray]:
+def _stored(chance: Chance | None) -> dict[str, Any]:
     if chance is None:
         return {}
     return {
