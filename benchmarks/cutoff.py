@@ -1,9 +1,11 @@
 """Does a search say that nothing looks like what is asked for, and only then?
 
-    python benchmarks/cutoff.py [MODEL] [--split test] [--json FILE]
+    python benchmarks/cutoff.py [MODEL] [--split test] [--galleries 25 100] [--json FILE]
 
-Without a MODEL it is the one that the package carries. Pictures and captions are of a split that
-the background was not made of. Every query asks a gallery of 100 pictures:
+Without a MODEL it is the one that the package carries. On `val`, for choosing, the background is
+made anew of one half of the pictures, and the other half is judged, both ways; on another split
+the model's own background is judged. Every query asks galleries of 100 pictures, or as many as
+are said:
 
 - `captions`: of one more picture; a mistake is that it is not shown;
 - `captions of others`: pictures unlike it, those of the half whose English captions share least
@@ -11,8 +13,12 @@ the background was not made of. Every query asks a gallery of 100 pictures:
 - `nonsense`: random letters, or syllables, one to five words;
 - `talk`: sentences of Tatoeba, about anything but pictures;
 - `words`: nouns that three or more captions of one more picture have; a mistake is that neither it
-  nor another one that a caption gives the word is shown;
+  nor another one that a caption gives the word is shown. Articles and the like, some of which a
+  lexicon has as nouns too, are left out: what captions of a picture do not agree on;
 - `words of absent things`: which no caption of the split has.
+
+Areas under the ROC curve say how well the score tells the best picture that fits from the best one
+of a gallery where none does, whatever the threshold.
 """
 
 import argparse
@@ -21,6 +27,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,12 +40,14 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation.encoder import encode_quietly
 from polyglance.evaluation.perturb.lexical import translations
 from polyglance.evaluation.perturb.words import words_of
-from polyglance.runtime import open_model
+from polyglance.runtime import Background, background_of, open_model
+from polyglance.runtime.asked import AGREEMENT, agreement
 from polyglance.storage.files import read_jsonl
 from polyglance.text.lexicon import Lexicon
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
-GALLERY = 100
+RIGHT = ("captions", "words")
+"""Queries that something fits."""
 THINGS = """
 submarine volcano microscope penguin violin cactus telescope piano lighthouse igloo scorpion
 typewriter harp iceberg octopus tornado satellite skeleton spider syringe toothbrush walrus
@@ -81,10 +91,10 @@ def talk(path: Path, languages: Sequence[str], count: int, chance: Random) -> li
 
 
 class Split:
-    """Pictures of a split with their captions, as a model embeds them."""
+    """Pictures of a split with their captions, as a model embeds them, and a background."""
 
-    def __init__(self, model: Any, part: Dataset, seed: int) -> None:
-        self.model, self.part = model, part
+    def __init__(self, model: Any, part: Dataset, background: Background, seed: int) -> None:
+        self.model, self.part, self.background = model, part, background
         self.images = np.asarray(model.encode_dataset(part))
         self.chance, self.draw = Random(seed), np.random.default_rng(seed)
         self.languages = [code for code in part.languages if code in model.languages]
@@ -117,7 +127,7 @@ class Split:
             for number, own in enumerate(self.words)
             for code, words in own.items()
             for word, times in words.items()
-            if times >= 3 and word in nouns(code)
+            if times >= 3 and word in nouns(code) and self._agreed(code, word)
         )
         chosen = self.chance.sample(every, min(count, len(every)))
         return [word for word, _ in chosen], [number for _, number in chosen]
@@ -128,30 +138,45 @@ class Split:
         alike = [len(own & other["en"].keys()) for other in self.words]
         return np.argsort(alike, kind="stable")[: len(alike) // 2]
 
-    def best_right(self, words: list[str], rows: list[int]) -> np.ndarray:
-        """The best score [m] of pictures whose captions have the word, of 100 and the one given."""
-        scores = self.scores(words)
-        found = []
+    @cache  # noqa: B019
+    def _agreed(self, code: str, word: str) -> bool:
+        """Whether captions of a picture agree on a word more than on articles and the like."""
+        own = Counter({n: one[code][word] for n, one in enumerate(self.words) if one[code][word]})
+        captions = Counter(
+            {n: sum(map(len, one.captions.get(code, {}).values())) for n, one in self._rows}
+        )
+        return agreement(own, captions) >= AGREEMENT
+
+    @property
+    def _rows(self) -> list[tuple[int, Any]]:
+        return list(enumerate(self.part.images))
+
+    def best_right(self, words: list[str], rows: list[int], size: int) -> np.ndarray:
+        """The best score [m] of pictures whose captions have the word, of many and the given."""
+        scores, found = self.scores(words, size), []
         for column, (word, row) in enumerate(zip(words, rows, strict=True)):
-            drawn = self.draw.choice(len(self.images), GALLERY, replace=False)
+            drawn = self._drawn(len(self.images), size)
             right = [n for n in drawn if any(word in own for own in self.words[n].values())]
             found.append(scores[[row, *right], column].max())
         return np.array(found)
 
-    def best(self, texts: list[str], pools: Sequence[np.ndarray] | None = None) -> np.ndarray:
-        """The best score [m] of each text among 100 pictures, of any or of its pool."""
-        scores = self.scores(texts)
-        size = min(GALLERY, len(self.images) // 2)
-        rows = [
-            self.draw.choice(len(self.images) if pools is None else pools[n], size, replace=False)
-            for n in range(len(texts))
-        ]
-        return np.array([scores[own, n].max() for n, own in enumerate(rows)])
+    def best(
+        self, texts: list[str], size: int, pools: Sequence[np.ndarray] | None = None
+    ) -> np.ndarray:
+        """The best score [m] of each text among some pictures, of any or of its pool."""
+        scores, found = self.scores(texts, size), []
+        for n in range(len(texts)):
+            pool = np.arange(len(self.images)) if pools is None else pools[n]
+            found.append(scores[pool[self._drawn(len(pool), size)], n].max())
+        return np.array(found)
 
-    def scores(self, texts: list[str]) -> np.ndarray:
-        """Calibrated scores [N, m], as searches have them."""
+    def _drawn(self, count: int, size: int) -> np.ndarray:
+        return self.draw.choice(count, min(size, count), replace=False)
+
+    def scores(self, texts: list[str], size: int) -> np.ndarray:
+        """Calibrated scores [N, m] as searches of so many pictures have, the cut-off taken off."""
         found = np.asarray(encode_quietly(self.model, texts, None))
-        return self.model.background.calibrated(self.images, found)
+        return self.background.calibrated(self.images, found, size) - self.background.cutoff
 
 
 def noun_table(lexicon: Lexicon) -> Callable[[str], set[str]]:
@@ -183,27 +208,50 @@ def absent_words(split: Split, lexicon: Lexicon) -> list[str]:
     return found
 
 
-def measure(split: Split, given: argparse.Namespace) -> dict[str, Any]:
-    """For every kind of query how many there were, and the share of mistakes."""
-    cutoff, lexicon = split.model.background.cutoff, Lexicon.open(given.lexicon)
-    found: dict[str, Any] = {}
-
-    def shown(kind: str, best: np.ndarray, right: bool) -> None:
-        wrong = best < cutoff if right else best >= cutoff
-        found[kind] = {"queries": len(best), "mistakes": float(wrong.mean())}
-
+def measure(
+    split: Split, size: int, lexicon: Lexicon, given: argparse.Namespace
+) -> dict[str, np.ndarray]:
+    """For every kind of query the best scores, from the cut-off on."""
+    nouns, found = noun_table(lexicon), {}
     texts, owners = split.captions(given.queries)
-    nouns = noun_table(lexicon)
     far = {number: split.unlike(number, nouns("en")) for number in set(owners)}
-    shown("captions", split.scores(texts)[owners, np.arange(len(texts))], True)
-    shown("captions of others", split.best(texts, [far[n] for n in owners]), False)
-    shown("nonsense", split.best(nonsense(given.queries // 2, split.chance)), False)
+    found["captions"] = split.scores(texts, size)[owners, np.arange(len(texts))]
+    found["captions of others"] = split.best(texts, size, [far[n] for n in owners])
+    found["nonsense"] = split.best(nonsense(given.queries // 2, split.chance), size)
     said = talk(given.parallel, split.languages, given.queries // 2, split.chance)
-    shown("talk", split.best(said), False)
+    found["talk"] = split.best(said, size)
     words, rows = split.present_words(nouns, given.queries // 2)
-    shown("words", split.best_right(words, rows), True)
-    shown("words of absent things", split.best(absent_words(split, lexicon)), False)
+    found["words"] = split.best_right(words, rows, size)
+    found["words of absent things"] = split.best(absent_words(split, lexicon), size)
     return found
+
+
+def area(right: np.ndarray, wrong: np.ndarray) -> float:
+    """The share of pairs where what fits has the higher score; ties count half."""
+    below = np.searchsorted(np.sort(wrong), right, "left")
+    not_above = np.searchsorted(np.sort(wrong), right, "right")
+    return float((below + not_above).mean() / 2 / len(wrong))
+
+
+def splits(model: Any, given: argparse.Namespace) -> list[Split]:
+    """What is judged: on val both halves, each with a background of the other."""
+    part = load_dataset(given.data).split(given.split)
+    if given.split != "val":
+        own = getattr(model, "background", None)
+        if own is None:
+            raise PolyglanceError(
+                f"{given.model}: has no background; export with --background DATA"
+            )
+        return [Split(model, part, own, given.seed)]
+    rows = np.random.default_rng(given.seed).permutation(len(part.images))
+    halves = [
+        replace(part, images=[part.images[row] for row in np.sort(own)])
+        for own in np.array_split(rows, 2)
+    ]
+    return [
+        Split(model, judged, background_of(model, other), given.seed)
+        for judged, other in (halves, halves[::-1])
+    ]
 
 
 def main() -> None:
@@ -212,26 +260,38 @@ def main() -> None:
     parser.add_argument("--data", default=str(SHARED / "flickr8k-ml"))
     parser.add_argument("--lexicon", type=Path, default=SHARED / "lexicon.tsv.gz")
     parser.add_argument("--parallel", type=Path, default=SHARED / "parallel.jsonl.gz")
-    parser.add_argument("--split", default="test")
+    parser.add_argument("--split", default="val")
+    parser.add_argument("--galleries", type=int, nargs="+", default=[100])
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    start, model = time.perf_counter(), open_model(given.model)
-    background = getattr(model, "background", None)
-    if background is None:
-        raise PolyglanceError(f"{given.model}: has no background; export with --background DATA")
-    split = Split(model, load_dataset(given.data).split(given.split), given.seed)
-    found = measure(split, given)
-    print(f"{given.data}, {given.split}; pictures fit from a score of {background.cutoff:.2f}\n")
-    print("| query | queries | a mistake is | % mistakes |\n| --- | ---: | --- | ---: |")
-    for kind, own in found.items():
-        which = "a miss" if kind in ("captions", "words") else "a false alarm"
-        print(f"| {kind} | {own['queries']} | {which} | {100 * own['mistakes']:.1f} |")
+    start, lexicon, said = time.perf_counter(), Lexicon.open(given.lexicon), {}
+    judged = splits(open_model(given.model), given)
+    for size in given.galleries:
+        parts = [measure(split, size, lexicon, given) for split in judged]
+        found = {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0]}
+        said[size] = shown(f"{given.data}, {given.split}; galleries of {size} pictures", found)
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
     if given.json:
-        value = {"cutoff": background.cutoff, "queries": found}
-        given.json.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+        given.json.write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
+
+
+def shown(title: str, found: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Prints the mistakes of every kind of query, and the areas; returns both."""
+    wrong = {kind: own < 0 if kind in RIGHT else own >= 0 for kind, own in found.items()}
+    mistakes = {kind: float(own.mean()) for kind, own in wrong.items()}
+    print(f"{title}\n\n| query | queries | a mistake is | % mistakes | area: captions | words |")
+    print("| --- | ---: | --- | ---: | ---: | ---: |")
+    areas: dict[str, list[float]] = {}
+    for kind, own in found.items():
+        which = "a miss" if kind in RIGHT else "a false alarm"
+        areas[kind] = [] if kind in RIGHT else [area(found[one], own) for one in RIGHT]
+        cells = [f"{one:.3f}" for one in areas[kind]] or ["", ""]
+        row = [kind, str(len(own)), which, f"{100 * mistakes[kind]:.1f}", *cells]
+        print(f"| {' | '.join(row)} |")
+    print()
+    return {"mistakes": mistakes, "areas": areas}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ import typer
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
+    from polyglance.data import Dataset
     from polyglance.runtime.encoding.tables import Bits
+    from polyglance.runtime.manifest import Manifest
 
 
 class Stored(StrEnum):
@@ -31,8 +33,19 @@ class TableBits(StrEnum):
 
 
 def export_command(
-    model: Annotated[Path, typer.Argument(help="A trained model with two towers.")],
-    onnx: Annotated[Path, typer.Option(help="Output folder; must be new or empty.")],
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="A trained model with two towers; or an exported one, with --background."
+        ),
+    ],
+    onnx: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder to write; it must be new or empty. Without it an exported model gets "
+            "another --background, where it is."
+        ),
+    ] = None,
     precision: Annotated[
         Stored, typer.Option(help="Storage precision of the weights; computation is in float32.")
     ] = Stored.fp32,
@@ -83,25 +96,45 @@ def export_command(
 ) -> None:
     """Export a model to ONNX, to encode texts and images without torch."""
     from polyglance.data import load_dataset
-    from polyglance.runtime import add_background, background_of, export_model, load
     from polyglance.text.embedders.subwords.texts import piece_texts
 
     if texts and pieces is None:
         raise PolyglanceError("--texts say which pieces are kept: give --pieces as well")
     data = None if background is None else load_dataset(background, cache).split(split)
+    if onnx is None:
+        if data is None:
+            raise PolyglanceError(
+                "say where to write: --onnx FOLDER; or --background DATA for an exported model"
+            )
+        if whole or pieces is not None or table_bits is not None or precision is not Stored.fp32:
+            raise PolyglanceError(
+                "--precision, --table-bits, --pieces and --whole make a new export: give --onnx"
+            )
+        _calibrate(model, data, split, cache)
+        return
+    from polyglance.runtime import export_model
+
     kept = chain.from_iterable(map(piece_texts, texts or ()))
     bits = None if table_bits is None else cast("Bits", int(table_bits.value))
     made = export_model(model, onnx, precision.value, cache, bits, pieces, kept, whole)
     if data is not None:
-        found = background_of(load(onnx), data, cache)
-        made = add_background(onnx, found)
-        typer.echo(
-            f"calibrated: on '{split}', pictures fit from a score of {found.cutoff:.2f}; of "
-            f"pictures that had no part in choosing it {found.kept:.0%} of right ones fit, and in "
-            f"{found.refused:.0%} of galleries without one none does"
-        )
+        made = _calibrate(onnx, data, split, cache)
     size = sum(path.stat().st_size for path in onnx.rglob("*") if path.is_file()) / 2**20
     typer.echo(f"exported: {made.recipe_name}, {made.precision}, {size:.1f} MB, id {made.id[:16]}")
     if made.without_backbone:
         typer.echo(f"without the image network: {made.without_backbone}")
     typer.echo(f"model: {onnx}")
+
+
+def _calibrate(folder: Path, data: "Dataset", split: str, cache: Path | None) -> "Manifest":
+    """Give an exported model a background, and say how well it tells."""
+    from polyglance.runtime import add_background, background_of, load
+
+    found = background_of(load(folder), data, cache)
+    made = add_background(folder, found)
+    typer.echo(
+        f"calibrated: on '{split}', pictures fit from a score of {found.cutoff:.2f}; of "
+        f"pictures that had no part in choosing it {found.kept:.0%} of right ones fit, and in "
+        f"{found.refused:.0%} of galleries without one none does; id {made.id[:16]}"
+    )
+    return made

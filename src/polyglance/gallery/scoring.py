@@ -50,31 +50,41 @@ class Scorer:
         """
         vector = self._vector(query)
         similarity = self._similarity(query, vector)
-        if query.image is not None and not query.mixed:
+        if not query.mixed and (query.image is not None or self.background is None):
             return Scores(similarity)
-        own = self._standing(query, vector, similarity) if self._needs_standing(query) else None
-        if not query.mixed:
-            return Scores(similarity) if own is None else Scores(own, similarity, self._fits(own))
-        assert own is not None
-        wanted = [own, *(self._standard(other) for other in query.like)]
-        values = np.mean(wanted, axis=0) - sum(self._standard(other) for other in query.without)
         pictured = query.like or query.image is not None
-        return Scores(values, similarity, None if pictured else self._fits(own))
+        calibrated = None if pictured else self._calibrated(query, vector, similarity)
+        fits = None if calibrated is None else self._fits(calibrated)
+        if not query.mixed:
+            assert calibrated is not None
+            return Scores(calibrated, similarity, fits)
+        wanted = [
+            self._standing(query, vector, similarity),
+            *(self.standard(other) for other in query.like),
+        ]
+        values = np.mean(wanted, axis=0) - sum(self.standard(other) for other in query.without)
+        return Scores(values, similarity, fits)
+
+    def standard(self, query: Query) -> np.ndarray:
+        """How many standard deviations images [N] are above what is usual for a query."""
+        vector = self._vector(query)
+        return self._standing(query, vector, self._similarity(query, vector))
 
     def prepare(self) -> None:
         """Compute what the first query would wait for."""
         if self.background is not None:
             _ = self._usual
 
-    def _needs_standing(self, query: Query) -> bool:
-        return query.mixed or self.background is not None
+    def _fits(self, calibrated: np.ndarray) -> np.ndarray | None:
+        return None if self.background is None else calibrated >= self.background.cutoff
 
-    def _fits(self, standing: np.ndarray) -> np.ndarray | None:
-        return None if self.background is None else standing >= self.background.cutoff
-
-    def _standard(self, query: Query) -> np.ndarray:
-        vector = self._vector(query)
-        return self._standing(query, vector, self._similarity(query, vector))
+    def _calibrated(self, query: Query, vector: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Chances of a fit [N], where the background can tell; else standard scores."""
+        background = self.background
+        if background is None or background.chance is None:
+            return self._standing(query, vector, values)
+        standing = (background.for_text(vector).standing(values) + self._by_images(values)) / 2
+        return background.chance(standing, background.of_texts(vector), len(values))
 
     def _vector(self, query: Query) -> np.ndarray:
         """The embedding [1, D] of a sentence or image."""

@@ -97,10 +97,7 @@ class Suggester:
         query = self._checked(text, language)
         if query is None:
             return -np.inf
-        values = scorer(query).values
-        if scorer.background is None:  # cosines
-            values = (values - values.mean()) / max(float(values.std()), 1e-6)
-        return float(np.sort(values)[-BEST:].mean())
+        return float(np.sort(scorer.standard(query))[-BEST:].mean())
 
 
 def did_you_mean(

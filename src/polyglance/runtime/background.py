@@ -2,20 +2,36 @@
 
 A cosine of 0.3 is much for one sentence and little for another. Against the scores that a
 sentence has with background pictures, and a picture with background sentences, it becomes a
-number of standard deviations, and one threshold serves all sentences: symmetric score
-normalisation, as speaker recognition has it (Kenny 2010). What a model makes little of, nonsense
-above all, hardly tells pictures apart: its scores count for less.
+number of standard deviations: symmetric score normalisation, as speaker recognition has it (Kenny
+2010). What that means depends on the text, and `Chance` makes a probability of it. Backgrounds
+without one have a threshold for standard deviations, and what a model makes little of, nonsense
+above all, hardly tells pictures apart: there its scores count for less.
 """
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.numerics.similarity import scores
+from polyglance.numerics.similarity import normalise, scores
+from polyglance.runtime.chance import Chance, nearness
+from polyglance.runtime.chance_fit import (
+    ALARM,
+    FEW,
+    LACKING,
+    STRANGE,
+    Texts,
+    Trials,
+    Words,
+    best,
+    learn,
+    of_words,
+)
 from polyglance.runtime.manifest import FILE, Manifest, file_digests, read_manifest
 from polyglance.storage.files import atomic, write_json
 from polyglance.storage.staging import staged
@@ -26,6 +42,8 @@ IMAGES, TEXTS = 512, 256
 GALLERY, TRIALS = 100, 2000
 """Pictures of a gallery that has nothing of what is asked for, and how many sentences ask."""
 SMALLEST = 1e-6
+EVEN = 0.5
+"""The least chance of a match: as likely as not."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +60,8 @@ class Background:
     """Share of captions for which no image of a gallery without anything like it has that."""
     lessens: bool = True
     """Whether scores of unclear texts count for less; cut-offs of old exports do without."""
+    chance: Chance | None = None
+    """Makes chances of standard scores; the cut-off is then one of them."""
 
     @cached_property
     def spreads(self) -> tuple[float, float]:
@@ -68,15 +88,41 @@ class Background:
         values = self._compare(images, self.texts)
         return np.stack([values.mean(1), np.maximum(values.std(1), self._least(1))], 1)
 
-    def calibrated(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """Calibrated scores [n, m] of images [n, D] and texts [m, D]."""
+    def calibrated(
+        self, images: np.ndarray, texts: np.ndarray, gallery: int = GALLERY
+    ) -> np.ndarray:
+        """Calibrated scores [n, m] of images [n, D] and texts [m, D].
+
+        Args:
+            images: embeddings.
+            texts: embeddings.
+            gallery: pictures among which a text's best is looked for; it matters to chances alone.
+        """
+        standing, clarity = self.standing(images, texts)
+        if self.chance is None:
+            return clarity * standing
+        return self.chance(standing, self.of_texts(texts), gallery)
+
+    def standing(self, images: np.ndarray, texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Standard scores [n, m], and how much those of a text count [m]."""
         values = self._compare(images, texts)
         usual = self._compare(self.images, texts)
         spread, least = usual.std(0), self._least(0)
         by_text = (values - usual.mean(0)) / np.maximum(spread, least)
         mean, own = self.of_images(images).T[:, :, None]
-        clarity = np.minimum(spread / least, 1) if self.lessens else 1.0
-        return clarity * (by_text + (values - mean) / own) / 2
+        clarity = np.minimum(spread / least, 1) if self.lessens else np.ones_like(spread)
+        return (by_text + (values - mean) / own) / 2, clarity
+
+    def of_texts(self, texts: np.ndarray) -> np.ndarray:
+        """What texts [m, D] add to the log-odds of a fit, [m]; nothing without a `chance`."""
+        if self.chance is None:
+            return np.zeros(len(texts))
+        unit = normalise(texts)
+        return self.chance.of_texts(unit, nearness(unit, self._unit_texts))
+
+    @cached_property
+    def _unit_texts(self) -> np.ndarray:
+        return normalise(self.texts)
 
     def _least(self, side: int) -> float:
         return max(self.spreads[side], SMALLEST)
@@ -111,13 +157,16 @@ def calibrate(
     image_of: np.ndarray,
     similarity: str = "cosine",
     seed: int = 0,
+    words: Words | None = None,
 ) -> Background:
     """Background and threshold of a model from captioned images that it was not trained on.
 
-    Half of the images, and their captions, become the background, and the threshold is chosen on
-    the other half: it best tells a caption's own image from the closest of 100 images that are
-    unlike it, that is of the half whose captions are least like it. How well that does is told of
-    images that had no part in it: each quarter is judged by the threshold of the other.
+    Half of the images, and their captions, become the background. On the other half it is learned
+    what tells a caption's own image from the closest of 100 images that are unlike it, that is of
+    the half whose captions have least in common with its own. How well that does is told of
+    images that had no part in it: each quarter is judged by what was learned on the other. With
+    `words`, and at least 20 of each kind of them, scores become chances; without, a threshold is
+    chosen.
 
     Args:
         images: [N, D], embeddings as the model encodes them; rows that are NaN are left out.
@@ -125,6 +174,7 @@ def calibrate(
         image_of: [M], row of the image that a caption belongs to.
         similarity: of the model: "cosine", "dot" or "order".
         seed: of what is drawn.
+        words: what is asked beside captions.
     """
     images, texts = np.asarray(images, np.float32), np.asarray(texts, np.float32)
     image_of = np.asarray(image_of, np.int64)
@@ -141,6 +191,8 @@ def calibrate(
         0.0,
         similarity,
     )
+    if words is not None and words.enough:
+        return _with_chance(kept, images, texts, image_of, words, second, generator)
     trial = partial(_trials, kept, images, texts, image_of, generator)
     cutoff = _threshold(*trial(second))
     parts = [trial(np.sort(part)) for part in np.array_split(generator.permutation(second), 2)]
@@ -160,6 +212,77 @@ def _captions(texts: np.ndarray, image_of: np.ndarray, rows: np.ndarray) -> np.n
     return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), SMALLEST)
 
 
+def _with_chance(
+    background: Background,
+    images: np.ndarray,
+    texts: np.ndarray,
+    image_of: np.ndarray,
+    words: Words,
+    rows: np.ndarray,
+    generator: np.random.Generator,
+) -> Background:
+    """The background with chances that are learned on the images `rows` [n], sorted."""
+    has, shares = words.has[rows], words.shares[rows]
+    chosen, right = _asked(image_of, generator, rows)
+    far = _unlike(has.astype(np.float32), right)
+    parts = {
+        "caption": texts[chosen],
+        "word": words.vectors,
+        "unknown": words.unknown,
+        "strange": words.strange,
+    }
+    vectors = normalise(np.concatenate(list(parts.values())))
+    kinds = np.repeat(list(parts), [len(part) for part in parts.values()])
+    # Captions of one image are in the same half.
+    half = generator.integers(0, 2, len(vectors))
+    half[: len(chosen)] = generator.permutation(np.arange(len(rows)) % 2)[right]
+    all_texts = Texts(vectors, kinds, half, nearness(vectors, normalise(background.texts)))
+    standing = background.standing(images[rows], np.concatenate(list(parts.values())))[0]
+    columns = {kind: np.flatnonzero(kinds == kind) for kind in parts}
+    captions = standing[:, columns["caption"]]
+    closest = best(captions, far, GALLERY, generator)
+    fit, lack = of_words(standing[:, columns["word"]], has, shares, generator)
+    groups = [
+        (captions[right, np.arange(len(right))], columns["caption"], True, 1.0),
+        (closest, columns["caption"], False, ALARM * (1 - STRANGE)),
+        (fit[:, 0], columns["word"][fit[:, 1].astype(int)], True, 1.0),
+        (lack[:, 0], columns["word"][lack[:, 1].astype(int)], False, ALARM * LACKING),
+        *(
+            (best(standing[:, columns[kind]], None, GALLERY, generator), columns[kind], False, part)
+            for kind, part in (("unknown", ALARM * (1 - LACKING)), ("strange", ALARM * STRANGE))
+        ),
+    ]
+    trials = Trials(
+        np.concatenate([score for score, *_ in groups]),
+        np.concatenate([text for _, text, *_ in groups]),
+        np.repeat([fits for _, _, fits, _ in groups], [len(one[0]) for one in groups]),
+        np.concatenate([np.full(len(one[0]), one[3] / max(len(one[0]), 1)) for one in groups]),
+    )
+    fewer = best(captions, far, FEW, generator)
+    growth = float(np.mean(closest - fewer)) / np.log(min(GALLERY, len(far)) / min(FEW, len(far)))
+    made, found, refused = learn(all_texts, trials, max(growth, 0.0))
+    return replace(background, cutoff=EVEN, kept=found, refused=refused, chance=made)
+
+
+def _asked(
+    image_of: np.ndarray, generator: np.random.Generator, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Some captions [m] of the images `rows` [n], sorted, and which of these is theirs [m]."""
+    asked = generator.permutation(np.flatnonzero(np.isin(image_of, rows)))[:TRIALS]
+    return asked, np.searchsorted(rows, image_of[asked])
+
+
+def _unlike(described: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The half of the images [n // 2, m] that is least like each of `right` [m].
+
+    Args:
+        described: [n, F]: images with much in common have a large product.
+        right: rows of it.
+    """
+    alike = (described @ described.T)[:, right]
+    return np.argsort(alike, 0, kind="stable")[: max(1, len(described) // 2)]
+
+
 def _trials(
     background: Background,
     images: np.ndarray,
@@ -172,15 +295,12 @@ def _trials(
 
     Captions and galleries are of the images `rows` [n], sorted, alone.
     """
-    asked = generator.permutation(np.flatnonzero(np.isin(image_of, rows)))[:TRIALS]
-    right, columns = np.searchsorted(rows, image_of[asked]), np.arange(len(asked))
+    asked, right = _asked(image_of, generator, rows)
+    far = _unlike(_captions(texts, image_of, rows), right)
+    columns = np.arange(len(asked))
     found = background.calibrated(images[rows], texts[asked])
-    captions = _captions(texts, image_of, rows)
-    alike = captions @ captions[right].T  # [n, m]
-    far = np.argsort(alike, 0)[: max(1, len(rows) // 2)]
     drawn = generator.integers(0, len(far), (GALLERY, len(asked)))
-    best = found[far[drawn, columns], columns].max(0)
-    return found[right, columns], best
+    return found[right, columns], found[far[drawn, columns], columns].max(0)
 
 
 def _threshold(right: np.ndarray, wrong: np.ndarray) -> float:
@@ -219,11 +339,32 @@ def add_background(folder: str | Path, background: Background) -> Manifest:
                 texts=background.texts.astype(np.float16),
                 cutoff=np.array([background.cutoff]),
                 rates=np.array([background.kept, background.refused]),
+                **_stored(background.chance),
             )
         changed = manifest.model_copy(update={"files": file_digests(new)})
         changed = changed.model_copy(update={"id": changed.digest()})
         write_json(new / FILE, changed.model_dump(mode="json"))
     return changed
+
+
+def _stored(chance: Chance | None) -> dict[str, Any]:
+    if chance is None:
+        return {}
+    return {
+        "chance": np.array([chance.slope, chance.growth]),
+        "shift": chance.shift.astype(np.float32),
+        "known": chance.known.astype(np.float32),
+    }
+
+
+def _read_chance(found: Mapping[str, np.ndarray], dim: int) -> Chance | None:
+    if "chance" not in found:
+        return None
+    slope, growth = map(float, found["chance"])
+    shift, known = found["shift"].astype(np.float32), found["known"].astype(np.float32)
+    if shift.shape != (dim + 1,) or known.shape != (dim + 2,):
+        raise ValueError(f"chances are not of dimension {dim}")
+    return Chance(slope, shift, known, growth)
 
 
 def read_background(folder: Path, manifest: Manifest) -> Background | None:
@@ -238,8 +379,9 @@ def read_background(folder: Path, manifest: Manifest) -> Background | None:
             # Exports before `rates` have such of the very captions that the cut-off was chosen on.
             kept, refused = map(float, found.get("rates", [np.nan, np.nan]))
             lessens = "rates" in found
+            chance = _read_chance(found, manifest.dim)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PolyglanceError(f"{path}: cannot be read ({error}); export again") from None
     if any(part.ndim != 2 or part.shape[1] != manifest.dim for part in (images, texts)):
         raise PolyglanceError(f"{path}: not embeddings of dimension {manifest.dim}; export again")
-    return Background(images, texts, cutoff, manifest.similarity, kept, refused, lessens)
+    return Background(images, texts, cutoff, manifest.similarity, kept, refused, lessens, chance)

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.dataset import Dataset
+from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.runtime.asked import asked
 from polyglance.runtime.background import Background, calibrate
+from polyglance.runtime.chance_fit import Words
 from polyglance.runtime.model import ExportedModel
 
 CAPTIONS = 6000
@@ -42,7 +44,34 @@ def background_of(
         warnings.simplefilter("ignore", PolyglanceWarning)  # of words, and of unreadable pictures
         images = model.encode_dataset(dataset, cache, show_progress)
         texts = _encode(model, [table.texts[i] for i in rows], [table.languages[i] for i in rows])
-    return calibrate(images, texts, table.image[rows], model.similarity_name, seed)
+        words = _words(model, table, len(dataset.images), seed)
+    return calibrate(images, texts, table.image[rows], model.similarity_name, seed, words)
+
+
+def _words(model: ExportedModel, table: CaptionTable, images: int, seed: int) -> Words | None:
+    """Single words of the captions, and texts of words that no caption has, as embeddings.
+
+    None where a model must be told the language: words that no caption has are of no known one.
+    """
+    if "" not in model.towers:
+        return None
+    vocabulary = list(model.embedder.common_words(model.languages))
+    found = asked(table, images, vocabulary, seed)
+    vectors, unknown, strange = (
+        model.encode_text(texts, show_progress=False)
+        for texts in (found.words, _readable(model, found.unknown), _readable(model, found.strange))
+    )
+    return Words(vectors, found.has, found.shares, unknown, strange)
+
+
+def _readable(model: ExportedModel, texts: list[str]) -> list[str]:
+    """Texts with a word that the model knows: others are refused before they are compared."""
+    read = model.embedder.read(texts, None)
+    return [
+        text
+        for text, (words, unknown) in zip(texts, read, strict=True)
+        if len(unknown) < len(words)
+    ]
 
 
 def _encode(model: ExportedModel, texts: list[str], languages: list[str]) -> np.ndarray:

@@ -22,8 +22,9 @@ class Hit(BaseModel):
 
     id: str
     score: float = Field(
-        description="calibrated where the model has a background: standard deviations above what "
-        "is usual; else the similarity, or of a mixture the standard score within the pictures"
+        description="where the model has a background: the chance, 0 to 1, that the picture fits, "
+        "or, of older exports, standard deviations above what is usual; else the similarity; "
+        "of a mixture the standard score"
     )
     path: str = Field(description="the file's name below the folder that is served")
     width: int | None
