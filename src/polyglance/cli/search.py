@@ -22,8 +22,8 @@ def search_command(
     folder: Annotated[
         str,
         typer.Argument(
-            help="Folder of images, dataset folder, or 'generated'; with --captions an image. "
-            "A model's folder may stand before it."
+            help="Folder of images, library, dataset folder, or 'generated'; with --captions an "
+            "image. A model's folder may stand before it."
         ),
     ],
     queries: Annotated[
@@ -141,13 +141,15 @@ def search_command(
         return
     if split is not None:
         raise PolyglanceError("--split goes with --captions DATASET")
+    from polyglance.gallery import search
+    from polyglance.gallery.open import check_place
+
     images, *asked = places
+    check_place(Path(images))
     if not asked and not like:
         raise PolyglanceError(
             "there is no query; give at least one sentence, --like IMAGE, or --captions FILE"
         )
-    from polyglance.gallery import search
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
         warnings.simplefilter("always", OutsideWarning)
