@@ -81,15 +81,14 @@ def send_uploads(count: int) -> None:
         client = TestClient(make_app(service), base_url="http://localhost")
         decoder, processes = service.now.engine.decoder, set()
         for tally in send(client, uploads(count)):
-            process = decoder._process
-            if process is not None:
-                processes.add(process.pid)
+            running = [one.process.pid for one in decoder.processes if one.process is not None]
+            processes.update(running)
             if tally.count % 1000 == 0 or tally.count == 100:
                 found, other = (
                     tally.statuses[200],
                     tally.count - tally.statuses[200] - tally.refused,
                 )
-                memory = [resident() / 1e6, 0 if process is None else resident(process.pid) / 1e6]
+                memory = [resident() / 1e6, sum(resident(pid) for pid in running) / 1e6]
                 numbers = (tally.count, found, tally.refused, other, len(processes))
                 shown = " | ".join([*map(str, numbers), *(f"{one:.0f}" for one in memory)])
                 print(f"| {shown} |", flush=True)

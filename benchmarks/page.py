@@ -3,54 +3,74 @@
     python benchmarks/page.py [--pictures 100000] [--rounds 3]
 
 A library is generated: embeddings of the photographs that pip packages carry, with noise, so that
-every picture is another one, and their files for all of them. The page is served as `polyglance
-serve` does, in a process of its own, and Chromium, headless, types sentences letter by letter.
-Measured in the browser, for each letter: until rows of an answer to a text with this letter or a
-later one are in the page, and until their first thumbnail is drawn; and of the service alone, the
-answer to the request.
+every picture is another one; thumbnails and sides are theirs, made before, as a library has them.
+The page is served as `polyglance serve` does, in a process of its own, and Chromium, headless,
+types sentences letter by letter. Measured in the browser, for each letter: until an answer to a
+text with this letter or a later one is in the page, and, where it has pictures, until the first
+thumbnail is drawn; and of the service alone, the answer to the request.
 """
 
 import argparse
 import multiprocessing
 import os
-import platform
 import shutil
+import sys
 import tempfile
 import time
 from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 
+from polyglance.studies.running.machine import commit, cpu_model, memory_size
+
 SENTENCES = ["a cup of coffee", "eine Katze schaut", "une fusée", "храм в горах", "flores rojas"]
+Moment = dict[str, Any]
+"""A text, and when it was there (`at`)."""
 PAUSE = 0.15
 """Seconds between letters."""
 WATCH = """() => {
-  window.keys = []; window.drawn = []; window.painted = [];
+  window.keys = []; window.answers = [];
   const box = document.getElementById("q"), grid = document.getElementById("grid");
-  box.addEventListener("input", () => window.keys.push(performance.now()), true);
+  const real = window.fetch;
+  let asked = "";
+  window.fetch = (address, ...more) => {
+    const url = new URL(address, location.href);
+    if (url.pathname === "/v1/search") asked = url.searchParams.get("q");
+    return real(address, ...more);
+  };
+  box.addEventListener("input", () => {
+    const text = box.value.trim();
+    if (text) window.keys.push({ text, at: performance.now() });
+  }, true);
+  // The line that says how many were found is written anew with every answer, after the pictures.
   new MutationObserver(() => {
-    const began = performance.now();
-    window.drawn.push(began);
+    const answer = { text: asked, at: performance.now(), drawn: null };
+    window.answers.push(answer);
     const first = grid.querySelector("img");
     if (!first) return;
-    const done = () => requestAnimationFrame(() => window.painted.push([began, performance.now()]));
+    const done = () => requestAnimationFrame(() => { answer.drawn = performance.now(); });
     if (first.complete && first.naturalWidth) done();
     else first.addEventListener("load", done, { once: true });
-  }).observe(grid, { childList: true });
+  }).observe(document.getElementById("status"), { childList: true });
 }"""
 
 
 def serve(pictures: int, folder: str, pipe: Connection) -> None:
     """Serve a generated library until the process is ended; tells its address."""
+    from PIL import Image
+
     from polyglance.data.photographs import photographs
     from polyglance.gallery import Gallery
+    from polyglance.library.media.thumbnails import make_thumbnail
     from polyglance.runtime import open_model
     from polyglance.serve import Collection
     from polyglance.serve.access.guard import Access
-    from polyglance.serve.images.facts import FactTable
+    from polyglance.serve.images.facts import FactTable, read_head
     from polyglance.serve.run import run
     from polyglance.serve.service import Service
 
+    sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     model, files = open_model(None), list(photographs())
     real = np.asarray(model.encode_images(files, show_progress=False))
     chance = np.random.default_rng(0)
@@ -62,7 +82,10 @@ def serve(pictures: int, folder: str, pipe: Connection) -> None:
     gallery = Gallery(paths, vectors, [], content=ids, unit=True)
     collection = Collection(model, gallery, [folder])
     # A library has these; without one, 100,000 heads of the same few files would be read first.
+    small, heads = [make_thumbnail(Image.open(one)) for one in files], [*map(read_head, files)]
     collection.__dict__["_facts"] = FactTable.of([], pictures)
+    collection.__dict__["_made"] = lambda place: small[rows[place]]
+    collection.__dict__["_head"] = lambda place: heads[rows[place]]
     service = Service(collection)
     service.warm()
     run(service, "127.0.0.1", 0, Access(), ready=pipe.send)
@@ -91,23 +114,22 @@ def measure(address: str, rounds: int) -> dict[str, np.ndarray]:
                 page.wait_for_timeout(1000)
                 page.locator("#q").fill("")
                 page.wait_for_timeout(300)
-        keys, drawn, painted = page.evaluate("[window.keys, window.drawn, window.painted]")
+        keys, answers = page.evaluate("[window.keys, window.answers]")
         browser.close()
+    pairs = [(key, _answer(key, answers)) for key in keys]
     return {
-        "rows of pictures in the page": _waits(keys, [[at, at] for at in drawn]),
-        "its first thumbnail drawn": _waits(keys, painted),
-        "the service's answer": np.array([one for one in requests if one > 0]),
+        "the answer in the page": np.array([one["at"] - key["at"] for key, one in pairs if one]),
+        "its first thumbnail drawn": np.array(
+            [one["drawn"] - key["at"] for key, one in pairs if one and one["drawn"]]
+        ),
+        "the service's answer, from its request": np.array([one for one in requests if one > 0]),
     }
 
 
-def _waits(keys: list[float], done: list[list[float]]) -> np.ndarray:
-    """From each letter to the end of the first that began after it."""
-    found = []
-    for key in keys:
-        after = [end for start, end in done if start >= key]
-        if after:
-            found.append(min(after) - key)
-    return np.array(found)
+def _answer(key: Moment, answers: list[Moment]) -> Moment | None:
+    """The first after a letter that is to a text with it; None where none came."""
+    later = (one for one in answers if one["at"] >= key["at"])
+    return next((one for one in later if one["text"].startswith(key["text"])), None)
 
 
 def _time(request: object) -> float:
@@ -131,8 +153,8 @@ def main() -> None:
         load = os.getloadavg()[0]
         found = measure(address, given.rounds)
         process.terminate()
-    print(f"{given.pictures:,} pictures, {platform.machine()}, {os.cpu_count()} cores; the load")
-    print(f"of the machine was {load:.1f} before and {os.getloadavg()[0]:.1f} after\n")
+    print(f"{given.pictures:,} pictures; {os.cpu_count()} cores of {cpu_model()}, {memory_size()};")
+    print(f"commit {commit()}; load {load:.1f} before and {os.getloadavg()[0]:.1f} after\n")
     print("| from a letter to | letters | p50 ms | p95 ms |\n| --- | ---: | ---: | ---: |")
     for name, values in found.items():
         middle, most = np.quantile(values, [0.5, 0.95])

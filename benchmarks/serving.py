@@ -30,12 +30,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.library import embeddings, row, write_files
 from polyglance.library import Library
 from polyglance.library.syncing.scan import scan
+from polyglance.studies.running.machine import commit, cpu_model, memory_size
 from tests.hostile.pictures import NOISE
 
 THINGS = ("dog", "beach", "car", "house", "child", "horse", "boat", "mountain", "street", "cat")
 COLOURS = ("red", "blue", "white", "black", "green", "yellow", "old", "small", "large", "wet")
 PLACES = ("in the snow", "at night", "in the rain", "by the sea", "in a garden", "on a table")
-HEAD = "| asked by | clients | p50 ms | p95 ms | p99 ms | a second | away | processor ms | MB |"
+HEAD = (
+    "| asked by | clients | p50 ms | p95 ms | p99 ms | a second | turned away | processor ms "
+    "| memory MB |"
+)
 Ask = Callable[[http.client.HTTPConnection, int], bool]
 """Sends a request of a number; whether it was answered, and not turned away."""
 
@@ -175,15 +179,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         library = make_library(Path(made), options.pictures)
         with served(library.folder) as address:
-            print(
-                f"{options.pictures} pictures, {options.requests} requests, load {os.getloadavg()}"
-            )
-            print(HEAD)
+            print(f"{options.pictures} pictures, {options.requests} requests; commit {commit()}")
+            print(f"{os.cpu_count()} cores of {cpu_model()}, {memory_size()}")
+            print(f"load {os.getloadavg()[0]:.1f}\n\n{HEAD}")
             print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
             for name, ask in ((name, kinds[name]) for name in options.kinds):
                 load(address, ask, 2, 4, numbers)
                 for clients in options.clients:
                     measure(address, name, ask, clients, options.requests, numbers)
+    print(f"\nload {os.getloadavg()[0]:.1f} at the end")
 
 
 def measure(

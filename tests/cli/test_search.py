@@ -106,6 +106,8 @@ def test_a_dataset_folder_with_imported_features(run, toy, tmp_path):
     [
         (["empty", "dog"], "empty: there are no images"),
         (["nowhere", "dog"], "nowhere: no such dataset"),
+        (["one.png", "dog"], "one.png: is an image; name the folder to search before it"),
+        (["one.png"], "one.png: is an image; name the folder to search before it"),
         (["pictures", "qux"], "knows none of the words of 'qux'"),
         (["pictures", "!!"], "has no words"),
         (["pictures", "dog", "--language", "fr"], "not trained on language 'fr'"),
@@ -117,6 +119,7 @@ def test_a_dataset_folder_with_imported_features(run, toy, tmp_path):
 def test_mistakes(run, model, folder, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
+    (tmp_path / "one.png").write_bytes(b"")
     with pytest.raises(PolyglanceError, match=message):
         run("search", model, *arguments)
     assert not (tmp_path / "s.png").exists()

@@ -54,6 +54,15 @@ def test_processes_and_a_library_of_their_shards(tmp_path: Path) -> None:
     assert library.store.count() == 10
 
 
+def test_a_source_without_images_binds_nobody(tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(PolyglanceError, match="wrong: no such folder"):
+            embed_collection(tmp_path / "wrong", tmp_path / "out", show_progress=False)
+    write_folder(tmp_path / "in", 2)
+    report = embed_collection(tmp_path / "in", tmp_path / "out", workers=1, show_progress=False)
+    assert report.images == 2
+
+
 def test_a_crash_costs_the_image_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that dies at one picture, wherever it is decoded, is started again."""
     script = tmp_path / "site" / "sitecustomize.py"

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -40,18 +41,23 @@ def start(
 
 @contextmanager
 def served(tmp_path: Path, *words: object, **variables: str) -> Iterator[tuple[str, list[str]]]:
-    """The address of a service that runs, and its log, which is there when it has ended."""
-    process, logged = start(tmp_path, *words, "--port", 0, **variables), []
+    """The address of a service that runs, and its log, which is whole when it has ended."""
+    process, logged = start(tmp_path, *words, "--port", 0, **variables), list[str]()
+    assert process.stdout is not None
+    assert process.stderr is not None
+    # A pipe that nobody reads is full after some 64 kB, and a service that logs would wait.
+    reading = threading.Thread(target=logged.extend, args=[process.stderr], daemon=True)
+    reading.start()
     try:
-        assert process.stdout is not None
         line = process.stdout.readline()
         address = re.search(r"http://[^ ]+", line)
         if address is None:
-            pytest.fail(line + process.communicate(timeout=60)[1])
+            reading.join(60)
+            pytest.fail(line + "".join(logged))
         yield address[0], logged
         process.send_signal(signal.SIGTERM)
-        logged += process.communicate(timeout=60)[1].splitlines()
-        assert process.returncode == 143
+        assert process.wait(60) == 143
+        reading.join(60)
     finally:
         process.kill()
 

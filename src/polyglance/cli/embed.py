@@ -69,6 +69,6 @@ def embed_command(
     if report.failed:
         place, reason = report.failed[0]
         raise PolyglanceError(
-            f"{len(report.failed)} parts could not be read now (the first: {place}, {reason}); "
+            f"{len(report.failed)} parts could not be done now (the first: {place}, {reason}); "
             "call the command again to go on"
         )

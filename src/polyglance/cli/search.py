@@ -152,13 +152,15 @@ def search_command(
         return
     if split is not None:
         raise PolyglanceError("--split goes with --captions DATASET")
+    from polyglance.gallery import search
+    from polyglance.gallery.open import check_place
+
     images, *asked = places
+    check_place(Path(images))
     if not asked and not like:
         raise PolyglanceError(
             "there is no query; give at least one sentence, --like IMAGE, or --captions FILE"
         )
-    from polyglance.gallery import search
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
         warnings.simplefilter("always", OutsideWarning)

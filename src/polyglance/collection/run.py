@@ -32,7 +32,7 @@ class EmbedReport:
     fresh: int = 0
     """Parts that this run has done."""
     failed: list[tuple[str, str]] = field(default_factory=list)
-    """Tars, tables and folders that could not be read now, with the reason: call again."""
+    """Tars, tables and folders that could not be done now, with the reason: call again."""
 
 
 def embed_collection(
@@ -102,6 +102,9 @@ def _begin(
         write_mark(folder, wanted)
         return wanted
     found = read_mark(folder)
+    if not read_plan(folder):  # no image was found before, so that nothing is bound to the options
+        write_mark(folder, wanted)
+        return wanted
     for name in ("source", "model", "kind", "column", "thumbnails", "rows"):
         was, now = getattr(found, name), getattr(wanted, name)
         if was != now:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.images.read import list_images
+from polyglance.data.images.read import EXTENSIONS, list_images
 from polyglance.data.load import load_dataset, named_place
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.gallery import Gallery
@@ -49,6 +49,7 @@ def open_gallery(
     if not isinstance(images, str | Path):
         return gallery_of_files(model, images, cache, show_progress)
     folder = named_place(images)
+    check_place(folder)
     captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
     if not folder.is_dir() or captioned:
         return gallery_of_dataset(model, load_dataset(images, cache), cache, show_progress)
@@ -62,6 +63,15 @@ def open_gallery(
         raise PolyglanceError(f"{folder}: there are no images in this folder{hint}")
     found = gallery_of_files(model, paths, cache, show_progress)
     return replace(found, unreadable=[*closed, *found.unreadable])
+
+
+def check_place(place: Path) -> None:
+    """Raise where an image is named in place of what is searched."""
+    if place.suffix.lower() in EXTENSIONS and place.is_file():
+        raise PolyglanceError(
+            f"{place}: is an image; name the folder to search before it, as in "
+            "'polyglance search FOLDER IMAGE'"
+        )
 
 
 def gallery_of_files(

@@ -4,9 +4,13 @@ import threading
 
 from polyglance.runtime import ExportedModel
 from polyglance.serve.access.metrics import Metrics
-from polyglance.serve.encoding.engine import Engine, Served
+from polyglance.serve.encoding.decoding import PROCESSES
+from polyglance.serve.encoding.engine import PICTURES, Engine, Served
+from polyglance.serve.encoding.lanes import Lane
 from polyglance.serve.images.collection import Collection
 
+WAITING, BATCHES = 256, 16
+"""Requests that have a picture, and that have many, at a time; more are turned away."""
 _ANY = "a picture"
 
 
@@ -17,6 +21,10 @@ class Service:
         self.metrics = Metrics()
         self._now = Served(collection, self._engine(collection.model))
         self._warm = threading.Event()
+        self.pictures = Lane(PROCESSES + PICTURES, WAITING)
+        """Of requests with a picture: some are decoded while others are encoded together."""
+        self.batches = Lane(1, BATCHES)
+        """Of requests with many pictures, one at a time."""
         self.metrics.pictures.set_function(lambda: len(self._now.collection))
 
     @property
@@ -47,6 +55,8 @@ class Service:
 
     def close(self) -> None:
         """End threads and processes."""
+        self.pictures.close()
+        self.batches.close()
         self._now.engine.close()
 
     def _engine(self, model: ExportedModel) -> Engine:

@@ -1,6 +1,7 @@
 """The process that decodes uploads: its limits, and what comes after one that ended it."""
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from PIL import Image
 
 from polyglance.data.images.read import reading
-from polyglance.serve.encoding.decoding import WAITING, Decoder
+from polyglance.serve.encoding.decoding import Decoder
 from polyglance.serve.problems import Problem
 from polyglance.vision.networks.preprocess import Preprocessing
 from tests.serve.hostile import Deadly, Slow, Talkative
@@ -50,7 +51,7 @@ def test_a_picture_that_takes_too_long_is_given_up() -> None:
     decoder = Decoder(Slow(16, 1.0, (127.0,) * 3, (50.0,) * 3), seconds=0.2)
     with pytest.raises(Problem, match="too long"):
         decoder(png(0))
-    assert decoder._apart.process is None
+    assert [one.process for one in decoder.processes] == [None] * len(decoder.processes)
 
 
 def test_memory_is_limited() -> None:
@@ -61,13 +62,22 @@ def test_memory_is_limited() -> None:
     decoder.close()
 
 
-def test_more_pictures_than_may_wait_are_turned_away() -> None:
-    decoder = Decoder(HOW)
-    for _ in range(WAITING):
-        decoder._places.acquire()
-    with pytest.raises(Problem, match="too many") as problem:
-        decoder(png(0))
-    assert problem.value.status == 503
-    decoder._places.release()
+def test_a_process_starts_when_the_others_are_busy() -> None:
+    decoder = Decoder(HOW, processes=2)
+    for _ in range(3):
+        assert decoder(png(0)).shape == (3, 16, 16)
+    assert sum(one.process is not None for one in decoder.processes) == 1
+    busy = decoder._idle.get()
     assert decoder(png(0)).shape == (3, 16, 16)
+    assert all(one.process is not None for one in decoder.processes)
+    decoder._idle.put(busy)
+    decoder.close()
+
+
+def test_many_threads_get_their_own_pictures() -> None:
+    decoder = Decoder(HOW, processes=2)
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(decoder, [png(colour) for colour in range(0, 240, 10)]))
+    brightness = [float(pixels.mean()) for pixels in found]
+    np.testing.assert_allclose(brightness, [(c - 127) / 50 for c in range(0, 240, 10)], atol=1e-4)
     decoder.close()

@@ -1,11 +1,12 @@
 """Images as columns of Arrow, as LanceDB and Parquet keep them."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from polyglance.library.record import Caption, Record, Stamp, path_text
 
@@ -30,6 +31,8 @@ FIELDS = [
     ("second", pa.float64()),
 ]
 METADATA = [name for name, _ in FIELDS]
+_COLUMNS = 32
+"""That are moved at a time."""
 
 
 def schema(dim: int | None = None) -> pa.Schema:
@@ -95,6 +98,42 @@ def to_records(table: pa.Table) -> Iterator[Record]:
 def exact_path(text: str, exact: bytes | None) -> str:
     """A path as the system knows it."""
     return text if exact is None else os.fsdecode(exact)
+
+
+def gather(batches: Iterable[pa.RecordBatch], count: int, dim: int) -> tuple[np.ndarray, pa.Table]:
+    """Vectors float32 [n, D] and metadata in the order of the paths; vectors are there but once.
+
+    Args:
+        batches: with the columns of `METADATA` and `vector`.
+        count: how many rows they have, about.
+        dim: the dimension of the vectors.
+    """
+    vectors, end, tables = np.empty((count, dim), np.float32), 0, [schema().empty_table()]
+    for batch in batches:
+        start, end = end, end + len(batch)
+        if end > len(vectors):
+            vectors = np.concatenate([vectors[:start], np.empty((end, dim), np.float32)])
+        table = pa.Table.from_batches([batch])
+        vectors[start:end] = vectors_of(table)
+        # A copy: what is left of a batch would keep all of it in memory.
+        tables.append(table.select(METADATA).take(np.arange(len(batch))))
+    rows = pa.concat_tables(tables)
+    order = pc.sort_indices(rows["path"])
+    reorder(vectors[:end], order.to_numpy())
+    return vectors[:end], rows.take(order).combine_chunks()
+
+
+def reorder(vectors: np.ndarray, order: np.ndarray) -> None:
+    """Put rows [n, D] into another order, a few columns at a time: a copy of all takes as much.
+
+    >>> rows = np.array([[1, 2], [3, 4], [5, 6]])
+    >>> reorder(rows, np.array([2, 0, 1]))
+    >>> rows.tolist()
+    [[5, 6], [1, 2], [3, 4]]
+    """
+    for start in range(0, vectors.shape[1], _COLUMNS):
+        part = vectors[:, start : start + _COLUMNS]
+        part[:] = part[order]
 
 
 def vectors_of(table: pa.Table) -> np.ndarray:

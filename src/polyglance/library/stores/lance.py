@@ -203,19 +203,15 @@ class LanceStore:
 
     def _in_memory(self) -> Loaded:
         """The vectors and all else of the latest version, read when it is another one."""
-        import pyarrow.compute as pc
-
-        from polyglance.library.stores.columns import METADATA, vectors_of
+        from polyglance.library.stores.columns import METADATA, gather
 
         with self._lock:
             version = self._latest().version
             if self._loaded is None or self._loaded[0] != version:
                 self._loaded = None  # frees the old one first
-                table = self._table.search().select([*METADATA, "vector"]).to_arrow()
-                order = pc.sort_indices(table["path"])
-                vectors = vectors_of(table)[order.to_numpy()]
-                rows = table.select(METADATA).take(order).combine_chunks()
-                self._loaded = version, Loaded(vectors, rows)
+                count = self._table.count_rows()
+                batches = self._table.search().select([*METADATA, "vector"]).to_batches()
+                self._loaded = version, Loaded(*gather(batches, count, self.dim))
             return self._loaded[1]
 
     def _search_index(self, query: np.ndarray, top: int, where: Filter) -> list[Found]:

@@ -1,7 +1,6 @@
 """Texts and pictures as vectors, for other programs."""
 
 import base64
-import threading
 
 import numpy as np
 
@@ -18,8 +17,6 @@ LONGEST = 8000
 PICTURES = 32
 """In one request."""
 _NAME = "polyglance"
-_one_at_a_time = threading.Lock()
-"""A request with many pictures must not take the places of those of searches."""
 
 
 def embed_texts(engine: Engine, request: EmbeddingRequest) -> Embeddings:
@@ -44,9 +41,7 @@ def embed_pictures(engine: Engine, request: EmbeddingRequest) -> Embeddings:
     _check(model, request)
     if len(request.inputs) > PICTURES:
         raise Problem(422, f"a request may have {PICTURES} pictures, and this one has more")
-    files = [from_base64(text) for text in request.inputs]
-    with _one_at_a_time:
-        found = np.stack([engine.picture(data) for data in files])
+    found = engine.pictures([from_base64(text) for text in request.inputs])
     return _answer(model, request, found, 0)
 
 

@@ -27,7 +27,9 @@ class Picture(BaseModel):
     """An image that was found."""
 
     id: str = Field(description="for show_picture, and for 'like' of search_pictures")
-    score: float = Field(description="higher is closer; not comparable between queries")
+    score: float = Field(
+        description="higher is closer; with a background, the probability that it fits"
+    )
     file: str = Field(description="the file on this machine")
     width: int | None
     height: int | None

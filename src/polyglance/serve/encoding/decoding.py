@@ -1,12 +1,12 @@
-"""Uploaded pictures are decoded in a process of their own: a hostile one ends that, no more."""
+"""Uploaded pictures are decoded in processes of their own: a hostile one ends that, no more."""
 
 import io
 import os
 import signal
-import threading
 import warnings
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import LifoQueue
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,38 +26,51 @@ MEMORY = 1_500_000_000
 """Bytes of address space that the process may take besides its libraries."""
 SECONDS = 20.0
 """That a picture may take."""
-WAITING = 8
-"""Pictures at a time, the one that is decoded among them: searches need threads, too."""
+PROCESSES = min(4, os.cpu_count() or 1)
+"""That decode at a time; each is started when all others are busy."""
 _START = 60.0
 """Seconds more for the first one, before which the process has to import."""
 _NAME = Path("the picture")
 
 
 class Decoder:
-    """Files' bytes become a model's input; one picture at a time, the others wait."""
+    """Files' bytes become a model's input; any number of threads may call it."""
 
-    def __init__(self, how: "Preparing", seconds: float = SECONDS, memory: int = MEMORY) -> None:
+    def __init__(
+        self,
+        how: "Preparing",
+        seconds: float = SECONDS,
+        memory: int = MEMORY,
+        processes: int = PROCESSES,
+    ) -> None:
+        """
+        Args:
+            how: the model prepares a picture.
+            seconds: that a picture may take.
+            memory: bytes that a process may take besides its libraries.
+            processes: that decode at a time.
+        """
         self.how, self.seconds = how, seconds
-        self._lock = threading.Lock()
-        self._places = threading.BoundedSemaphore(WAITING)
-        self._apart = Apart(_work, how, memory)
+        self.processes = [Apart(_work, how, memory) for _ in range(processes)]
+        # The one that was used last is taken first, so that those that nobody needs never start.
+        self._idle: LifoQueue[Apart] = LifoQueue()
+        for one in self.processes:
+            self._idle.put(one)
 
     def __call__(self, data: bytes) -> np.ndarray:
         """The input, float32 of the shape that the model wants."""
-        if not self._places.acquire(blocking=False):
-            raise Problem(503, "too many pictures come at once; try again in a while")
+        process = self._idle.get()
         try:
-            with self._lock:
-                answer = self._ask(data)
+            answer = self._ask(process, data)
         finally:
-            self._places.release()
+            self._idle.put(process)
         status, body = int(answer[:3]), answer[3:]
         if status != 200:
             raise Problem(status, body.decode("utf-8", "replace"))
         return np.frombuffer(body, np.float32).reshape(self.how.shape)
 
-    def _ask(self, data: bytes) -> bytes:
-        pipe = self._running()
+    def _ask(self, process: Apart, data: bytes) -> bytes:
+        pipe = _running(process)
         try:
             pipe.send_bytes(data)
             if pipe.poll(self.seconds):
@@ -65,21 +78,23 @@ class Decoder:
             said = "it takes too long to decode"
         except (EOFError, OSError):
             said = "it takes too much to decode"
-        self.close()
+        process.close()
         raise Problem(422, f"the picture cannot be read: {said}")
 
-    def _running(self) -> Connection:
-        pipe, fresh = self._apart.pipe()
-        if fresh:
-            if not pipe.poll(_START):
-                self.close()
-                raise Problem(503, "the process that decodes pictures does not start; try again")
-            pipe.recv_bytes()
-        return pipe
-
     def close(self) -> None:
-        """End the process."""
-        self._apart.close()
+        """End the processes."""
+        for process in self.processes:
+            process.close()
+
+
+def _running(process: Apart) -> Connection:
+    pipe, fresh = process.pipe()
+    if fresh:
+        if not pipe.poll(_START):
+            process.close()
+            raise Problem(503, "the process that decodes pictures does not start; try again")
+        pipe.recv_bytes()
+    return pipe
 
 
 def _work(pipe: Connection, how: "Preparing", memory: int) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -47,10 +48,14 @@ class Engine:
 
     def picture(self, data: bytes) -> np.ndarray:
         """The embedding [D] of a file's bytes, which may come from anyone."""
-        found = self._pictures(None, self.decoder(data))
-        if found is None:
-            raise Problem(422, "the picture cannot be read: the model makes nothing of it")
-        return found
+        return _known(self._pictures(None, self.decoder(data)))
+
+    def pictures(self, files: Sequence[bytes]) -> np.ndarray:
+        """Embeddings [n, D] of files' bytes; single ones of other requests go before them."""
+        spared = max(1, len(self.decoder.processes) - 1)  # and one for searches
+        with ThreadPoolExecutor(spared) as threads:
+            pixels = list(threads.map(self.decoder, files))
+        return np.stack([_known(one) for one in self._pictures.many(None, pixels)])
 
     def retire(self) -> None:
         """Close when requests that began with it must be over."""
@@ -59,7 +64,7 @@ class Engine:
         timer.start()
 
     def close(self) -> None:
-        """End its threads and the process that decodes."""
+        """End its threads and the processes that decode."""
         self._texts.close()
         self._pictures.close()
         self.decoder.close()
@@ -70,6 +75,12 @@ class Engine:
 
     def _embed(self, _: Hashable, pixels: list[np.ndarray]) -> list[np.ndarray | None]:
         return self.model.images.embed_pixels(np.stack(pixels))
+
+
+def _known(found: np.ndarray | None) -> np.ndarray:
+    if found is None:
+        raise Problem(422, "the picture cannot be read: the model makes nothing of it")
+    return found
 
 
 class Served(NamedTuple):

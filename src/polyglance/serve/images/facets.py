@@ -44,11 +44,12 @@ def _counts(found: Mapping[str, int], most: int) -> tuple[list[Count], bool]:
 
 def _folders(collection: Collection) -> dict[str, int]:
     """Every folder with the images in it and below it; files of equal content count once."""
-    names = collection.names
-    pairs = np.unique(np.stack([names.codes, collection.place_of_row], 1), axis=0)
+    names, many = collection.names, max(1, len(collection))
+    pairs = np.unique(names.codes * many + collection.place_of_row)
+    starts = np.searchsorted(pairs, np.arange(len(names.folders) + 1) * many)
     inside: dict[str, list[np.ndarray]] = {}
     for code, folder in enumerate(names.folders):
-        places = pairs[pairs[:, 0] == code, 1] if len(names.folders) > 1 else pairs[:, 1]
+        places = pairs[starts[code] : starts[code + 1]] % many
         while folder:
             inside.setdefault(folder, []).append(places)
             folder = folder.rpartition("/")[0]

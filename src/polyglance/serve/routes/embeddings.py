@@ -21,6 +21,7 @@ def add_embeddings(app: FastAPI, service: Service) -> None:
         return embed_texts(service.now.engine, body)
 
     @app.post("/v1/embeddings/images")
-    def embeddings_of_pictures(body: EmbeddingRequest) -> Embeddings:
+    async def embeddings_of_pictures(body: EmbeddingRequest) -> Embeddings:
         """Vectors of pictures: each input is a file in Base64, or a data URL."""
-        return embed_pictures(service.now.engine, body)
+        size = sum(map(len, body.inputs))
+        return await service.batches.run(size, embed_pictures, service.now.engine, body)

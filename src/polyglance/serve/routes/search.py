@@ -49,7 +49,7 @@ def add_search(app: FastAPI, service: Service) -> None:
             raise Problem(415, f"the body must be a picture: {', '.join(UPLOADS)}")
         data = await request.body()
         response.headers["cache-control"] = "no-store"
-        return await run_in_threadpool(found, asked, data)
+        return await service.pictures.run(len(data), found, asked, data)
 
     @app.get("/v1/facets")
     def what_to_filter_by() -> Facets:
@@ -57,6 +57,8 @@ def add_search(app: FastAPI, service: Service) -> None:
         return facets(service.now.collection)
 
     @app.post("/v1/captions")
-    def captions(body: CaptionRequest) -> Captions:
+    async def captions(body: CaptionRequest) -> Captions:
         """The captions of a list that fit a picture best."""
-        return best_captions(service.now, body)
+        if body.image is None:
+            return await run_in_threadpool(best_captions, service.now, body)
+        return await service.pictures.run(len(body.image), best_captions, service.now, body)
