@@ -27,7 +27,7 @@ class Picture(BaseModel):
     """An image that was found."""
 
     id: str = Field(description="for show_picture, and for 'like' of search_pictures")
-    score: float = Field(
+    score: float = Field(description="higher is closer: the probability that the picture fits")
         description="higher is closer; with a background, the probability that it fits"
     )
     file: str = Field(description="the file on this machine")
