@@ -45,7 +45,7 @@ _SHOW = warnings.showwarning
 
 app = typer.Typer(
     name="polyglance",
-    help="Multilingual image–text search: find images with a sentence, or captions with an image.",
+    help="Find pictures with words, and words with pictures, in your language.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -74,7 +74,7 @@ def _root(
         ),
     ),
 ) -> None:
-    """Multilingual image–text search: find images with a sentence, and captions with an image."""
+    """Find pictures with words, and words with pictures, in your language."""
     if launched() and context.invoked_subcommand != "train":
         raise PolyglanceError(
             f"torchrun starts 'polyglance train' alone; start 'polyglance "
