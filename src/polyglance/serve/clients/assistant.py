@@ -28,8 +28,6 @@ class Picture(BaseModel):
 
     id: str = Field(description="for show_picture, and for 'like' of search_pictures")
     score: float = Field(description="higher is closer: the probability that the picture fits")
-        description="higher is closer; with a background, the probability that it fits"
-    )
     file: str = Field(description="the file on this machine")
     width: int | None
     height: int | None
