@@ -1,4 +1,4 @@
-"""`polyglance embed`: large collections into shards."""
+"""`polyglance embed`: embed large collections into shards."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -11,14 +11,14 @@ from polyglance.errors import PolyglanceError, needed_by
 
 
 class EngineName(StrEnum):
-    """Who does the work."""
+    """What runs the work."""
 
     processes = "processes"
     ray = "ray"
 
 
 class ShardKind(StrEnum):
-    """What the shards are."""
+    """File format of the shards."""
 
     parquet = "parquet"
     lance = "lance"
@@ -28,31 +28,38 @@ def embed_command(
     source: Annotated[
         str,
         typer.Argument(
-            help="A folder of images, of tars (WebDataset) or of Parquet files, or such a file; "
-            "here or elsewhere (s3:// and others)."
+            help="Folder of images, tars (WebDataset) or Parquet files, or one tar or Parquet "
+            "file; local or remote (s3:// and others)."
         ),
     ],
-    out: Annotated[str, typer.Option(help="Folder of the shards, here or elsewhere.")],
+    out: Annotated[str, typer.Option(help="Folder for the shards, local or remote.")],
     model: Annotated[
         Path | None,
-        typer.Option(help="An exported model (default: the one that comes with polyglance)."),
+        typer.Option(help="An exported model (default: the included model)."),
     ] = None,
     engine: Annotated[
-        EngineName, typer.Option(help="Processes of this machine, or Ray's cluster.")
+        EngineName, typer.Option(help="Use local processes, or a Ray cluster.")
     ] = EngineName.processes,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes (default: as many as cores).")
+        int | None, typer.Option(min=1, help="Number of processes (default: one per core).")
     ] = None,
-    kind: Annotated[ShardKind, typer.Option("--format", help="Of the shards.")] = ShardKind.parquet,
-    rows: Annotated[int, typer.Option(min=1, help="Images of a shard: what a kill costs.")] = 2048,
+    kind: Annotated[
+        ShardKind, typer.Option("--format", help="Format of the shards.")
+    ] = ShardKind.parquet,
+    rows: Annotated[
+        int, typer.Option(min=1, help="Images per shard; a kill loses unfinished shards.")
+    ] = 2048,
     column: Annotated[
-        str, typer.Option(help="Of Parquet files: the column with images, bytes or addresses.")
+        str,
+        typer.Option(
+            help="For Parquet files: the column with image bytes or addresses (default: detected)."
+        ),
     ] = "",
     thumbnails: Annotated[
-        bool, typer.Option("--thumbnails/--no-thumbnails", help="Keep small copies in the shards.")
+        bool, typer.Option("--thumbnails/--no-thumbnails", help="Store thumbnails in the shards.")
     ] = True,
 ) -> None:
-    """Embed a large collection into shards that a library opens; killed, it goes on.
+    """Embed a large collection into shards for a library; if interrupted, run again to resume.
 
     polyglance embed s3://bucket/pictures --out shards --engine ray
     """
@@ -69,6 +76,6 @@ def embed_command(
     if report.failed:
         place, reason = report.failed[0]
         raise PolyglanceError(
-            f"{len(report.failed)} parts could not be done now (the first: {place}, {reason}); "
-            "call the command again to go on"
+            f"{len(report.failed)} parts could not be processed (the first: {place}, {reason}); "
+            "run the command again to resume"
         )

@@ -1,4 +1,4 @@
-"""`polyglance mcp`: lets assistants search pictures on this machine."""
+"""`polyglance mcp`: lets assistants search images on this machine."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,20 +13,20 @@ def mcp_command(
         Path | None,
         typer.Argument(
             metavar="[LIBRARY|FOLDER]",
-            help="A library, or a folder of images (default: the library made last).",
+            help="Library or image folder (default: the most recently created library).",
         ),
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="An exported model (default: the library's, or the package's own)."),
+        typer.Option(help="An exported model (default: the library's, or the included model)."),
     ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
 ) -> None:
-    """Let assistants search pictures: an MCP server on stdin and stdout.
+    """Let assistants search images, with an MCP server on stdin and stdout.
 
-    An assistant's settings name the command, such as: polyglance mcp ~/Pictures
+    Add the command to the assistant's settings, for example: polyglance mcp ~/Pictures
     """
     with needed_by("'polyglance mcp'", "mcp"):
         import mcp  # noqa: F401

@@ -1,4 +1,4 @@
-"""`polyglance serve`: a web page and an API over HTTP."""
+"""`polyglance serve`: a web page and an HTTP API."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,8 +13,8 @@ def serve_command(
         Path | None,
         typer.Argument(
             metavar="[LIBRARY|FOLDER]",
-            help="A library, or a folder of images (default: $POLYGLANCE_PLACE, or the library "
-            "made last).",
+            help="Library or image folder (default: $POLYGLANCE_PLACE, or the most recently "
+            "created library).",
         ),
     ] = None,
     port: Annotated[
@@ -22,65 +22,64 @@ def serve_command(
         typer.Option(
             min=0,
             max=65535,
-            help="Port to listen at; 0 is a free one (default: $POLYGLANCE_PORT, or 8000).",
+            help="Port to listen on; 0 picks a free one (default: $POLYGLANCE_PORT, or 8000).",
         ),
     ] = None,
     host: Annotated[
         str | None,
         typer.Option(
-            help="Address to listen at; any but this machine's needs a token (default: "
-            "$POLYGLANCE_HOST, or 127.0.0.1)."
+            help="Address to listen on; a token is required if other machines can reach it "
+            "(default: $POLYGLANCE_HOST, or 127.0.0.1)."
         ),
     ] = None,
     token: Annotated[
         str | None,
         typer.Option(
-            help="What requests must carry, as 'Authorization: Bearer TOKEN' (default: "
+            help="Token that requests must send as 'Authorization: Bearer TOKEN' (default: "
             "$POLYGLANCE_TOKEN, or the content of $POLYGLANCE_TOKEN_FILE)."
         ),
     ] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Serve photographs that pip packages carry.")
+        bool, typer.Option("--demo", help="Serve sample photos from installed packages.")
     ] = False,
     model: Annotated[
         Path | None,
-        typer.Option(help="An exported model (default: the library's, or the package's own)."),
+        typer.Option(help="An exported model (default: the library's, or the included model)."),
     ] = None,
     rate: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Requests that a client may send in a minute (default: $POLYGLANCE_RATE, or any).",
+            help="Requests per minute and client (default: $POLYGLANCE_RATE, or unlimited).",
         ),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
         typer.Option(
-            help="A web site whose pages may ask, as https://example.org; repeatable (default: "
-            "$POLYGLANCE_ALLOW_ORIGIN, or none)."
+            help="Website whose pages may send requests, such as https://example.org; can be "
+            "repeated (default: $POLYGLANCE_ALLOW_ORIGIN, or none)."
         ),
     ] = None,
     log_queries: Annotated[
         bool | None,
         typer.Option(
             "--log-queries/--no-log-queries",
-            help="Write what is asked into the log as well (default: $POLYGLANCE_LOG_QUERIES, or "
-            "not).",
+            help="Also write queries to the log (default: $POLYGLANCE_LOG_QUERIES, or no).",
         ),
     ] = None,
     reload: Annotated[
         bool | None,
         typer.Option(
             "--reload/--no-reload",
-            help="Read the library or folder again when it has changed (default: "
-            "$POLYGLANCE_RELOAD, or so).",
+            help="Reload the library or folder when it changes (default: $POLYGLANCE_RELOAD, "
+            "or yes).",
         ),
     ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
 ) -> None:
-    """Search pictures in a browser, and from other programs.
+    """Search images in a browser, and from other programs.
 
     polyglance serve ~/Pictures
     """
@@ -121,6 +120,6 @@ def serve_command(
         Reloader(service, found, model, cache, seen=seen).start()
 
     def ready(address: str) -> None:
-        typer.echo(f"{count} pictures at {address} (Ctrl-C ends it)")
+        typer.echo(f"{count} images at {address} (Ctrl-C to stop)")
 
     run(service, own.host, own.port, access, ready)
