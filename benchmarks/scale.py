@@ -43,6 +43,7 @@ def embed(given: argparse.Namespace) -> None:
     model = load(shipped())
     dataset = load_dataset(given.dataset)
     paths = dataset.paths()
+    paths = paths[:: -(-len(paths) // given.images)]
     start, own = time.perf_counter(), time.process_time()
     images = model.encode_images(paths, on_error="skip")
     taken, busy = time.perf_counter() - start, time.process_time() - own
@@ -183,6 +184,7 @@ def main() -> None:
     one = commands.add_parser("embed")
     one.add_argument("dataset")
     one.add_argument("vectors")
+    one.add_argument("--images", type=int, default=7000, help="images at most, evenly drawn")
     one.set_defaults(run=embed)
     one = commands.add_parser("measure")
     one.add_argument("vectors")
