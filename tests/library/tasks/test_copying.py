@@ -95,7 +95,8 @@ def test_stopped_it_goes_on(
     monkeypatch.setattr(module, "CHUNK", 4)
     code = f"""
 import os, signal, sys
-from polyglance.library import Library, copying
+from polyglance.library import Library
+from polyglance.library.tasks import copying
 from polyglance.library.stores.milvus import MilvusStore
 copying.CHUNK = 4
 upsert = MilvusStore.upsert

@@ -62,8 +62,8 @@ class Pack:
         found = about.get("format")
         if found != FORMAT:
             raise PolyglanceError(
-                f"{path}: finished runs of format {ascii(found)[:20]}, not {FORMAT}; another "
-                "version of polyglance wrote it, take them in with that one"
+                f"{path}: finished runs of format {ascii(found)[:20]}, not {FORMAT}; read "
+                "it with the version that wrote it"
             )
 
     @property
