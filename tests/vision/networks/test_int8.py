@@ -122,9 +122,11 @@ def exact_sums(narrow):
     """Skips where sums of 8-bit products overflow, and sees that such a CPU is refused."""
     try:
         narrow.to_onnx()
+        refusal = ""
     except PolyglanceError as error:
-        assert "inexactly" in str(error)
-        assert str(error).endswith("as those without VNNI do; use efficientnet-lite0")
+        refusal = str(error)
+    if refusal:
+        assert refusal.endswith("as those without VNNI do; use efficientnet-lite0")
         pytest.skip("this CPU has no VNNI")
 
 
