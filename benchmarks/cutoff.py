@@ -153,7 +153,7 @@ class Split:
 
     def best_right(self, words: list[str], rows: list[int], size: int) -> np.ndarray:
         """The best score [m] of pictures whose captions have the word, of many and the given."""
-        scores, found = self.scores(words, size), []
+        scores, found = self.scores(words), []
         for column, (word, row) in enumerate(zip(words, rows, strict=True)):
             drawn = self._drawn(len(self.images), size)
             right = [n for n in drawn if any(word in own for own in self.words[n].values())]
@@ -164,7 +164,7 @@ class Split:
         self, texts: list[str], size: int, pools: Sequence[np.ndarray] | None = None
     ) -> np.ndarray:
         """The best score [m] of each text among some pictures, of any or of its pool."""
-        scores, found = self.scores(texts, size), []
+        scores, found = self.scores(texts), []
         for n in range(len(texts)):
             pool = np.arange(len(self.images)) if pools is None else pools[n]
             found.append(scores[pool[self._drawn(len(pool), size)], n].max())
@@ -173,10 +173,10 @@ class Split:
     def _drawn(self, count: int, size: int) -> np.ndarray:
         return self.draw.choice(count, min(size, count), replace=False)
 
-    def scores(self, texts: list[str], size: int) -> np.ndarray:
+    def scores(self, texts: list[str]) -> np.ndarray:
         """Calibrated scores [N, m] as searches of so many pictures have, the cut-off taken off."""
         found = np.asarray(encode_quietly(self.model, texts, None))
-        return self.background.calibrated(self.images, found, size) - self.background.cutoff
+        return self.background.calibrated(self.images, found) - self.background.cutoff
 
 
 def noun_table(lexicon: Lexicon) -> Callable[[str], set[str]]:
@@ -215,7 +215,7 @@ def measure(
     nouns, found = noun_table(lexicon), {}
     texts, owners = split.captions(given.queries)
     far = {number: split.unlike(number, nouns("en")) for number in set(owners)}
-    found["captions"] = split.scores(texts, size)[owners, np.arange(len(texts))]
+    found["captions"] = split.scores(texts)[owners, np.arange(len(texts))]
     found["captions of others"] = split.best(texts, size, [far[n] for n in owners])
     found["nonsense"] = split.best(nonsense(given.queries // 2, split.chance), size)
     said = talk(given.parallel, split.languages, given.queries // 2, split.chance)

@@ -84,7 +84,7 @@ class Scorer:
         if background is None or background.chance is None:
             return self._standing(query, vector, values)
         standing = (background.for_text(vector).standing(values) + self._by_images(values)) / 2
-        return background.chance(standing, background.of_texts(vector), len(values))
+        return background.chance(standing, background.of_texts(vector))
 
     def _vector(self, query: Query) -> np.ndarray:
         """The embedding [1, D] of a sentence or image."""

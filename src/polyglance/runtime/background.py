@@ -22,7 +22,6 @@ from polyglance.numerics.similarity import normalise, scores
 from polyglance.runtime.chance import Chance, nearness
 from polyglance.runtime.chance_fit import (
     ALARM,
-    FEW,
     LACKING,
     STRANGE,
     Texts,
@@ -88,20 +87,12 @@ class Background:
         values = self._compare(images, self.texts)
         return np.stack([values.mean(1), np.maximum(values.std(1), self._least(1))], 1)
 
-    def calibrated(
-        self, images: np.ndarray, texts: np.ndarray, gallery: int = GALLERY
-    ) -> np.ndarray:
-        """Calibrated scores [n, m] of images [n, D] and texts [m, D].
-
-        Args:
-            images: embeddings.
-            texts: embeddings.
-            gallery: pictures among which a text's best is looked for; it matters to chances alone.
-        """
+    def calibrated(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        """Calibrated scores [n, m] of images [n, D] and texts [m, D]."""
         standing, clarity = self.standing(images, texts)
         if self.chance is None:
             return clarity * standing
-        return self.chance(standing, self.of_texts(texts), gallery)
+        return self.chance(standing, self.of_texts(texts))
 
     def standing(self, images: np.ndarray, texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Standard scores [n, m], and how much those of a text count [m]."""
@@ -258,9 +249,7 @@ def _with_chance(
         np.repeat([fits for _, _, fits, _ in groups], [len(one[0]) for one in groups]),
         np.concatenate([np.full(len(one[0]), one[3] / max(len(one[0]), 1)) for one in groups]),
     )
-    fewer = best(captions, far, FEW, generator)
-    growth = float(np.mean(closest - fewer)) / np.log(min(GALLERY, len(far)) / min(FEW, len(far)))
-    made, found, refused = learn(all_texts, trials, max(growth, 0.0))
+    made, found, refused = learn(all_texts, trials)
     return replace(background, cutoff=EVEN, kept=found, refused=refused, chance=made)
 
 
@@ -351,7 +340,7 @@ def _stored(chance: Chance | None) -> dict[str, Any]:
     if chance is None:
         return {}
     return {
-        "chance": np.array([chance.slope, chance.growth]),
+        "chance": np.array([chance.slope]),
         "shift": chance.shift.astype(np.float32),
         "known": chance.known.astype(np.float32),
     }
@@ -360,11 +349,11 @@ def _stored(chance: Chance | None) -> dict[str, Any]:
 def _read_chance(found: Mapping[str, np.ndarray], dim: int) -> Chance | None:
     if "chance" not in found:
         return None
-    slope, growth = map(float, found["chance"])
+    slope = float(found["chance"][0])
     shift, known = found["shift"].astype(np.float32), found["known"].astype(np.float32)
     if shift.shape != (dim + 1,) or known.shape != (dim + 2,):
         raise ValueError(f"chances are not of dimension {dim}")
-    return Chance(slope, shift, known, growth)
+    return Chance(slope, shift, known)
 
 
 def read_background(folder: Path, manifest: Manifest) -> Background | None:

@@ -19,7 +19,7 @@ NEAREST = 5
 
 @dataclass(frozen=True)
 class Chance:
-    """Log-odds of a fit: `slope` · standard score + what the text adds − what the gallery takes.
+    """Log-odds of a fit: `slope` · standard score + what the text adds.
 
     The text adds shift · (embedding, 1) + log σ(known · (nearness, embedding, 1)): much is taken
     from texts that the model does not know, nothing from those it does.
@@ -30,9 +30,6 @@ class Chance:
     """[D + 1]"""
     known: np.ndarray
     """[D + 2]"""
-    growth: float
-    """By how much the best log-odds of pictures that do not fit grow with the logarithm of their
-    number."""
 
     def of_texts(self, texts: np.ndarray, near: np.ndarray) -> np.ndarray:
         """What texts [m, D] add to log-odds, [m].
@@ -45,16 +42,16 @@ class Chance:
         known = self.known[0] * near + texts @ self.known[1:-1] + self.known[-1]
         return shift - np.logaddexp(0, -known)
 
-    def __call__(self, standing: np.ndarray, added: np.ndarray | float, gallery: int) -> np.ndarray:
-        """Chances between 0 and 1 of standard scores, in a gallery of so many pictures.
+    def __call__(self, standing: np.ndarray, added: np.ndarray | float) -> np.ndarray:
+        """Chances between 0 and 1 of standard scores.
+
+        The number of pictures does not count: one fits no less because others were added.
 
         Args:
             standing: [n] or [n, m].
             added: [m], by `of_texts`.
-            gallery: pictures, 1 or more.
         """
-        size = self.growth * np.log(max(gallery, 1) / REFERENCE)
-        return logistic(self.slope * standing + added - size)
+        return logistic(self.slope * standing + added)
 
 
 def nearness(texts: np.ndarray, background: np.ndarray) -> np.ndarray:

@@ -11,8 +11,6 @@ import numpy as np
 
 from polyglance.runtime.chance import REFERENCE, Chance, logistic
 
-FEW = 10
-"""Pictures of the galleries that the growth with a gallery's size is measured from."""
 LACKING = 0.75
 """Share of words that pictures lack, of single words that nothing fits; others are unknown."""
 STRANGE = 0.05
@@ -119,13 +117,12 @@ def best(
     return found
 
 
-def learn(texts: Texts, trials: Trials, growth: float) -> tuple[Chance, float, float]:
+def learn(texts: Texts, trials: Trials) -> tuple[Chance, float, float]:
     """Chances, and the shares of captions that rightly fit and do not, by those of the other half.
 
     Args:
         texts: of the kinds "caption", "word", "unknown" and "strange".
         trials: of these texts.
-        growth: of the best standard score with the logarithm of a gallery's size.
     """
     probes = [_probes(texts, half) for half in (0, 1)]
     padded = np.concatenate([texts.vectors, np.ones((len(texts.vectors), 1))], 1)
@@ -144,8 +141,7 @@ def learn(texts: Texts, trials: Trials, growth: float) -> tuple[Chance, float, f
     shift[-1] += fit[2]
     knows = mean @ known[1:3]
     knows[-1] += known[3]
-    slope = max(float(fit[0]), 0.0)
-    made = Chance(slope, shift, np.concatenate([known[:1], knows]), slope * growth)
+    made = Chance(max(float(fit[0]), 0.0), shift, np.concatenate([known[:1], knows]))
     kept, refused = map(float, np.mean(rates, 0))
     return made, kept, refused
 
