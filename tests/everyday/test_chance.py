@@ -144,9 +144,8 @@ def test_chances_are_kept_and_searched_with(run, pictures, model_folder: Path, t
     assert model.background.chance.slope == 0.8
     np.testing.assert_allclose(model.background.chance.known, chance.known, rtol=1e-6)
     paths = sorted(pictures.rglob("*.[pP]*"), key=lambda path: path.name)
-    expected = model.background.calibrated(
-        model.encode_images(paths), model.encode_text("red dog"), len(paths)
-    )[:, 0]
+    images, text = model.encode_images(paths), model.encode_text("red dog")
+    expected = model.background.calibrated(images, text)[:, 0]
     options = ("search", "--model", folder, pictures, "red dog", "--json", "-", "--all")
     found = json.loads(run(*options).stdout)["queries"][0]
     order = np.argsort(-expected)
