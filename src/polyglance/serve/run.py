@@ -87,9 +87,13 @@ def run(
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        listener = socket.create_server((host, port), family=family)
     except OSError as error:
         raise PolyglanceError(
             f"cannot listen at {host}, port {port} ({error.strerror or error}); name another "
             "--port, or 0 for a free one"
         ) from None
+    # Connections inherit it. asyncio sets it only on sockets made with IPPROTO_TCP, and without it
+    # every body waits 40 ms for the acknowledgement of its headers (Nagle, delayed ACK).
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
