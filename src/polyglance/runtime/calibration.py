@@ -7,7 +7,6 @@ import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError, PolyglanceWarning
-from polyglance.runtime.asked import asked
 from polyglance.runtime.background import Background, calibrate
 from polyglance.runtime.chance_fit import Words
 from polyglance.runtime.model import ExportedModel
@@ -56,6 +55,8 @@ def _words(model: ExportedModel, table: CaptionTable, images: int, seed: int) ->
     if "" not in model.towers:
         return None
     vocabulary = list(model.embedder.common_words(model.languages))
+    from polyglance.runtime.asked import asked  # its tokenizers take long to import
+
     found = asked(table, images, vocabulary, seed)
     vectors, unknown, strange = (
         model.encode_text(texts, show_progress=False)
