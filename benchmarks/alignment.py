@@ -1,10 +1,10 @@
-"""Time and memory of aligning two languages' word vectors, and what it gains.
+"""Time and memory of aligning two languages' word vectors, and the gain.
 
 python benchmarks/alignment.py [--words 200000] [--dim 300] [--pairs 5000] [--neighbours 200000]
 
-The vectors are made up: words in topics, the target a turned copy with noise that grows with
-rarity and a language's own mean, so that neighbours and hubs are as in real ones. Peak memory is
-of the whole process, the vectors included.
+The vectors are generated: words in topics, the target a rotated copy with noise that grows with
+rarity and a language-specific mean, so that neighbours and hubs resemble real ones. Peak memory is
+that of the whole process, including the vectors.
 """
 
 import argparse
@@ -21,7 +21,7 @@ _UNIT = 1 << 30 if sys.platform == "darwin" else 1 << 20
 
 
 def make(words: int, dim: int, noise: float) -> tuple[WordVectors, WordVectors]:
-    """Two languages in which word i of the one means word i of the other."""
+    """Two languages in which word i of one means word i of the other."""
     generator = np.random.default_rng(0)
 
     def normal(*shape: int) -> np.ndarray:
@@ -46,7 +46,7 @@ def peak() -> float:
 
 
 def main() -> None:
-    """Make the vectors, align by both methods, and evaluate where asked to."""
+    """Generate the vectors, align by both methods, and evaluate if requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--words", type=int, default=200_000)
     parser.add_argument("--dim", type=int, default=300)

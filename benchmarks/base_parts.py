@@ -1,11 +1,11 @@
-"""What each part of polyglance-base brings: trainings without one part at a time.
+"""Ablation of polyglance-base: trainings without one part at a time.
 
     python benchmarks/base_parts.py RESULTS.jsonl [--seeds 3] [--updates 400]
 
-In a folder with the files of the recipe (docs/models/base.md). The image network stays frozen, so
-that a training takes minutes. Every result is a line of the file, and those that are there are
-not trained again: start it again after an interruption, or with more seeds. Prints mean mR on
-val and the share of names of emoji on val whose picture is among the first ten.
+Run in a folder with the files of the recipe (docs/models/base.md). The image network stays
+frozen, so that a training takes minutes. Every result is a line of the file, and existing ones are
+not trained again: restart it after an interruption, or with more seeds. Prints the mean mR on val
+and the share of emoji names on val whose image is among the first ten.
 """
 
 import argparse

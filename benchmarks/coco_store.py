@@ -1,14 +1,14 @@
-"""Training from a store of the size of COCO's regions on disk: samples a second, and memory.
+"""Training from a store of the size of COCO's regions: samples per second, and memory.
 
     OMP_NUM_THREADS=1 python benchmarks/coco_store.py FOLDER [--updates 20] [path=value …]
 
-FOLDER gets a dataset of 113,287 images with a caption each and 36 regions of 2,048 float16, 16.7 GB
-to the file system. The file is sparse: only the images that the updates read, and validation's, are
-written, with random numbers; all others are holes, which read as zeros. Batches come in a random
-order over the whole file, as in any training. `--updates 0` reads batches and trains nothing.
+FOLDER gets a dataset of 113,287 images with one caption each and 36 regions of 2,048 float16, an
+apparent 16.7 GB. The file is sparse: only the images of the updates and of validation are written,
+with random numbers; all others are holes, which read as zeros. Batches are in random order over
+the whole file, as in any training. `--updates 0` only reads batches.
 
-Memory is the process's own (RssAnon) and what it has of the file (RssFile), which the system takes
-back when it needs it.
+Memory is the process's own (RssAnon) and its part of the file (RssFile), which the system can
+reclaim.
 """
 
 import argparse
@@ -41,7 +41,7 @@ SMALL = [
 
 
 def make(folder: Path) -> None:
-    """The dataset with a store of holes; one that is there stays."""
+    """The dataset with a sparse store; an existing one is kept."""
     if (folder / "features" / NAME / META).is_file():
         return
     rng = np.random.default_rng(0)
@@ -69,7 +69,7 @@ def make(folder: Path) -> None:
 
 
 def fill(folder: Path, wanted: set[int]) -> None:
-    """Write random vectors of some images, with their checksums, where there are holes."""
+    """Fill holes with random vectors for some images, with their checksums."""
     store = folder / "features" / NAME
     lines = [json.loads(line) for line in (store / "index.jsonl").read_text().splitlines()]
     hole, block = zlib.crc32(bytes(REGIONS * DIM * 2)), REGIONS * DIM * 2
@@ -86,7 +86,7 @@ def fill(folder: Path, wanted: set[int]) -> None:
 
 
 def forget(path: Path) -> None:
-    """Ask the system to read the file from the disk again."""
+    """Drop the file from the page cache."""
     import os
 
     with path.open("rb") as handle:
@@ -115,7 +115,7 @@ class Clock(Callback):
 
 
 def show(what: str, samples: int, started: tuple[float, float]) -> None:
-    """A line with rates and memory."""
+    """Print rates and memory."""
     wall, busy = time.perf_counter() - started[0], time.process_time() - started[1]
     used = ", ".join(f"{name} {value:.0f} MB" for name, value in memory().items())
     print(
@@ -124,12 +124,12 @@ def show(what: str, samples: int, started: tuple[float, float]) -> None:
 
 
 def main() -> None:
-    """Make the store, read the batches of a training from it, then train."""
+    """Create the store, read the batches of a training from it, then train."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--recipe", default="vse-infinity")
     parser.add_argument("--updates", type=int, default=20)
-    parser.add_argument("--batches", type=int, default=40, help="that are read alone")
+    parser.add_argument("--batches", type=int, default=40, help="batches to read without training")
     parser.add_argument("changes", nargs="*", metavar="path=value")
     given = parser.parse_intermixed_args()
     make(given.folder)
@@ -140,7 +140,7 @@ def main() -> None:
     fill(given.folder, set(batches.ravel().tolist()))
     forget(store.folder / "vectors.f16")
     features = Features(NAME, store, keys)
-    features.lengths  # noqa: B018  (made once)
+    features.lengths  # noqa: B018  (computed once)
     started = time.perf_counter(), time.process_time()
     for batch in batches:
         features.gather_set(batch)

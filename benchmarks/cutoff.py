@@ -1,24 +1,23 @@
-"""Does a search say that nothing looks like what is asked for, and only then?
+"""Whether a search reports that nothing matches exactly when nothing does.
 
     python benchmarks/cutoff.py [MODEL] [--split test] [--galleries 25 100] [--json FILE]
 
-Without a MODEL it is the one that the package carries. On `val`, for choosing, the background is
-made anew of one half of the pictures, and the other half is judged, both ways; on another split
-the model's own background is judged. Every query asks galleries of 100 pictures, or as many as
-are said:
+The default MODEL is the included one. On `val`, for development, the background is computed from
+one half of the images and evaluated on the other, both ways; on another split the model's own
+background is evaluated. Every query searches galleries of 100 images, or of the given sizes:
 
-- `captions`: of one more picture; a mistake is that it is not shown;
-- `captions of others`: pictures unlike it, those of the half whose English captions share least
-  nouns with its own; a mistake is that any is shown, as with what follows;
+- `captions`: with one matching image added; an error is that it is not shown;
+- `captions of others`: dissimilar images, those of the half whose English captions share the
+  fewest nouns with the query's image; an error is that any is shown, as for the following;
 - `nonsense`: random letters, or syllables, one to five words;
-- `talk`: sentences of Tatoeba, about anything but pictures;
-- `words`: nouns that three or more captions of one more picture have; a mistake is that neither it
-  nor another one that a caption gives the word is shown. Articles and the like, some of which a
-  lexicon has as nouns too, are left out: what captions of a picture do not agree on;
-- `words of absent things`: which no caption of the split has.
+- `talk`: sentences from Tatoeba, not about images;
+- `words`: nouns that three or more captions of an added image have; an error is that neither it
+  nor another image with the word in a caption is shown. Function words, some of which a lexicon
+  lists as nouns too, are left out, as captions of an image do not agree on them;
+- `words of absent things`: nouns in no caption of the split.
 
-Areas under the ROC curve say how well the score tells the best picture that fits from the best one
-of a gallery where none does, whatever the threshold.
+The area under the ROC curve measures how well the score separates the best matching image from
+the best one of a gallery without a match, whatever the threshold.
 """
 
 import argparse
@@ -41,13 +40,13 @@ from polyglance.evaluation.encoder import encode_quietly
 from polyglance.evaluation.perturb.lexical import translations
 from polyglance.evaluation.perturb.words import words_of
 from polyglance.runtime import Background, background_of, open_model
-from polyglance.runtime.asked import AGREEMENT, agreement
+from polyglance.runtime.calibration_words import AGREEMENT, agreement
 from polyglance.storage.files import read_jsonl
 from polyglance.text.lexicon import Lexicon
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 RIGHT = ("captions", "words")
-"""Queries that something fits."""
+"""Kinds of queries that have a match."""
 THINGS = """
 submarine volcano microscope penguin violin cactus telescope piano lighthouse igloo scorpion
 typewriter harp iceberg octopus tornado satellite skeleton spider syringe toothbrush walrus
@@ -55,11 +54,11 @@ screwdriver pyramid pineapple giraffe hippopotamus cathedral coffin compass croc
 galaxy hedgehog jellyfish kidney mosquito mushroom orchid passport radiator saxophone snail
 spaceship stethoscope teapot tombstone tractor unicorn waterfall whale windmill zebra
 """
-"""What Flickr's photographs of people and dogs hardly show; what a caption names is left out."""
+"""Things rare in Flickr's photos of people and dogs; those named in a caption are left out."""
 
 
 def nonsense(count: int, chance: Random) -> list[str]:
-    """Half of random letters, half of syllables; one to five words."""
+    """Half random letters, half syllables; one to five words."""
     consonants, vowels = "bcdfghjklmnprstvz", "aeiou"
 
     def letters() -> str:
@@ -91,7 +90,7 @@ def talk(path: Path, languages: Sequence[str], count: int, chance: Random) -> li
 
 
 class Split:
-    """Pictures of a split with their captions, as a model embeds them, and a background."""
+    """Images of a split with their captions, embedded by a model, and a background."""
 
     def __init__(self, model: Any, part: Dataset, background: Background, seed: int) -> None:
         self.model, self.part, self.background = model, part, background
@@ -101,7 +100,7 @@ class Split:
         self.words = [self._words(number) for number in range(len(part.images))]
 
     def _words(self, number: int) -> dict[str, Counter[str]]:
-        """How many captions of a picture have each word, by language."""
+        """How many captions of an image have each word, by language."""
         found = {}
         for code in self.languages:
             kinds = self.part.images[number].captions.get(code, {})
@@ -110,7 +109,7 @@ class Split:
         return found
 
     def captions(self, count: int) -> tuple[list[str], list[int]]:
-        """Texts of any language, and their pictures."""
+        """Texts in any language, and their images."""
         every = [
             (text, number)
             for number, one in enumerate(self.part.images)
@@ -121,7 +120,7 @@ class Split:
         return list(texts), list(owners)
 
     def present_words(self, nouns: Callable[[str], set[str]], count: int) -> tuple[Any, Any]:
-        """Nouns that three or more captions of a picture have, and the pictures."""
+        """Nouns that three or more captions of an image have, and the images."""
         every = sorted(
             (word, number)
             for number, own in enumerate(self.words)
@@ -133,14 +132,14 @@ class Split:
         return [word for word, _ in chosen], [number for _, number in chosen]
 
     def unlike(self, number: int, nouns: set[str]) -> np.ndarray:
-        """The half of the pictures whose English captions share least nouns with those of one."""
+        """The half of the images whose English captions share the fewest nouns with one's."""
         own = self.words[number]["en"].keys() & nouns
         alike = [len(own & other["en"].keys()) for other in self.words]
         return np.argsort(alike, kind="stable")[: len(alike) // 2]
 
     @cache  # noqa: B019
     def _agreed(self, code: str, word: str) -> bool:
-        """Whether captions of a picture agree on a word more than on articles and the like."""
+        """Whether captions of an image agree on a word more than on function words."""
         own = Counter({n: one[code][word] for n, one in enumerate(self.words) if one[code][word]})
         captions = Counter(
             {n: sum(map(len, one.captions.get(code, {}).values())) for n, one in self._rows}
@@ -152,7 +151,7 @@ class Split:
         return list(enumerate(self.part.images))
 
     def best_right(self, words: list[str], rows: list[int], size: int) -> np.ndarray:
-        """The best score [m] of pictures whose captions have the word, of many and the given."""
+        """The best score [m] among images whose captions have the word, drawn or passed."""
         scores, found = self.scores(words), []
         for column, (word, row) in enumerate(zip(words, rows, strict=True)):
             drawn = self._drawn(len(self.images), size)
@@ -163,7 +162,7 @@ class Split:
     def best(
         self, texts: list[str], size: int, pools: Sequence[np.ndarray] | None = None
     ) -> np.ndarray:
-        """The best score [m] of each text among some pictures, of any or of its pool."""
+        """The best score [m] of each text among drawn images, of all or of its pool."""
         scores, found = self.scores(texts), []
         for n in range(len(texts)):
             pool = np.arange(len(self.images)) if pools is None else pools[n]
@@ -174,13 +173,13 @@ class Split:
         return self.draw.choice(count, min(size, count), replace=False)
 
     def scores(self, texts: list[str]) -> np.ndarray:
-        """Calibrated scores [N, m] as searches of so many pictures have, the cut-off taken off."""
+        """Calibrated scores [N, m] minus the cut-off."""
         found = np.asarray(encode_quietly(self.model, texts, None))
         return self.background.calibrated(self.images, found) - self.background.cutoff
 
 
 def noun_table(lexicon: Lexicon) -> Callable[[str], set[str]]:
-    """Language → its words in the lexicon that are nouns in most senses."""
+    """Language → its words in the lexicon that are mostly nouns."""
     known: dict[str, set[str]] = {}
 
     def nouns(code: str) -> set[str]:
@@ -196,7 +195,7 @@ def noun_table(lexicon: Lexicon) -> Callable[[str], set[str]]:
 
 
 def absent_words(split: Split, lexicon: Lexicon) -> list[str]:
-    """Names of things in the model's languages that no caption has."""
+    """Names of things in the model's languages that occur in no caption."""
     english, found = lexicon.synsets("en", normalised=True), []
     for code in split.languages:
         table = translations(english, lexicon.synsets(code, normalised=True))
@@ -211,7 +210,7 @@ def absent_words(split: Split, lexicon: Lexicon) -> list[str]:
 def measure(
     split: Split, size: int, lexicon: Lexicon, given: argparse.Namespace
 ) -> dict[str, np.ndarray]:
-    """For every kind of query the best scores, from the cut-off on."""
+    """The best scores, relative to the cut-off, by kind of query."""
     nouns, found = noun_table(lexicon), {}
     texts, owners = split.captions(given.queries)
     far = {number: split.unlike(number, nouns("en")) for number in set(owners)}
@@ -227,14 +226,14 @@ def measure(
 
 
 def area(right: np.ndarray, wrong: np.ndarray) -> float:
-    """The share of pairs where what fits has the higher score; ties count half."""
+    """The share of pairs in which the match has the higher score; ties count half."""
     below = np.searchsorted(np.sort(wrong), right, "left")
     not_above = np.searchsorted(np.sort(wrong), right, "right")
     return float((below + not_above).mean() / 2 / len(wrong))
 
 
 def splits(model: Any, given: argparse.Namespace) -> list[Split]:
-    """What is judged: on val both halves, each with a background of the other."""
+    """What is evaluated: on val both halves, each with a background of the other."""
     part = load_dataset(given.data).split(given.split)
     if given.split != "val":
         own = getattr(model, "background", None)
@@ -278,7 +277,7 @@ def main() -> None:
 
 
 def shown(title: str, found: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Prints the mistakes of every kind of query, and the areas; returns both."""
+    """Print the errors by kind of query, and the areas; returns both."""
     wrong = {kind: own < 0 if kind in RIGHT else own >= 0 for kind, own in found.items()}
     mistakes = {kind: float(own.mean()) for kind, own in wrong.items()}
     print(f"{title}\n\n| query | queries | a mistake is | % mistakes | area: captions | words |")

@@ -2,9 +2,9 @@
 
     python benchmarks/dictionary.py DATA [--lexicon FILE] [--below 50] [--min-count 2]
 
-A word is rare if the training captions have it less than `--below` times. Translated is a word
-whose English translation the English training captions have; "as spelt" looks words up as the
-lexicon spells them, with the capitals of German nouns.
+A word is rare if it occurs less than `--below` times in the training captions. It is translated if
+its English translation occurs in the English training captions; "as spelt" looks words up in the
+lexicon's spelling, with the capitals of German nouns.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""What training the image network costs: images per second of one core's time, update by update.
+"""The cost of training the image network: images per second of one core, update by update.
 
     OMP_NUM_THREADS=1 python benchmarks/end_to_end.py DATA [RECIPE] [path=value …]
 
-Images of a batch are decoded, seen, and trained on; all threads' time is counted, so the rate does
-not depend on what else the machine does.
+Images of a batch are decoded, encoded, and trained on; the CPU time of all threads is counted, so
+the rate does not depend on the machine's load.
 """
 
 import sys
@@ -31,7 +31,7 @@ SMALL = [
 
 
 def main() -> None:
-    """Print a line for each way to train."""
+    """Print a line per way to train."""
     torch.set_num_threads(1)
     data = Path(sys.argv[1])
     named = sys.argv[2:3] if len(sys.argv) > 2 and "=" not in sys.argv[2] else ["nce-e2e"]
@@ -44,7 +44,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             recipe = load_recipe(named[0], changes)
             train(recipe, dataset, Path(folder, "run"), show_progress=False, callbacks=[clock])
-        # The first update pays for what is made once, and for batches that are decoded ahead.
+        # The first updates include one-off work and batches decoded ahead.
         seconds = median(clock.each[2:])
         print(f"{trained}\t{1000 * seconds:.1f}\t{1 / seconds:.1f}")
 

@@ -3,7 +3,7 @@
     python benchmarks/evaluation.py [--small]
 
 The loop is written from the protocol's description (spec §2.4): for every image, the products
-with all captions, a full sort, and the best place among its own; for every caption, the products
+with all captions, a full sort, and the best rank among its own; for every caption, the products
 with all images and a full sort. Both run in the same process on the same vectors; the loop's
 ranks are checked against ours. Exits with 1 if the target is missed.
 """
@@ -59,7 +59,7 @@ def seconds(function, *arguments, repeat: int = 1) -> tuple[float, Ranks]:
 
 
 def peak_bytes(*arguments: np.ndarray) -> int:
-    """Most memory that `rank_both` holds above its inputs."""
+    """Peak memory of `rank_both` beyond its inputs."""
     tracemalloc.start()
     rank_both(*arguments)
     peak = tracemalloc.get_traced_memory()[1]
@@ -79,7 +79,7 @@ def main() -> int:
         data = vectors(count, per_image)
         ours, ranks = seconds(rank_both, *data, repeat=3)
         loop, reference = seconds(official_loop, *data)
-        # Sums in another order may swap neighbours that differ in the last bit.
+        # Different summation orders may swap neighbours that differ in the last bit.
         same = np.mean(
             np.concatenate(
                 [

@@ -1,4 +1,4 @@
-"""How far exports are from their models, by recipe: the largest difference in any number.
+"""Differences between exports and their models, by recipe: the largest in any component.
 
 The models are those of tests/v0_1_0: every kind of embedder, encoder and pooling, small.
 
@@ -20,7 +20,7 @@ from tests.v0_1_0.test_golden import HERE, MODELS, TEXTS, data_of
 
 
 def difference(model: Model, other: ExportedModel, name: str) -> tuple[float, float]:
-    """Largest difference in any number of the embeddings of texts, and of images."""
+    """Largest difference in any component of the embeddings of texts, and of images."""
     texts = max(
         float(np.abs(other.encode_text(own, code) - model.encode_text(own, code)).max())
         for code, own in TEXTS.items()
@@ -34,7 +34,7 @@ def difference(model: Model, other: ExportedModel, name: str) -> tuple[float, fl
 
 
 def row(name: str) -> str:
-    """A line of the table."""
+    """A row of the table."""
     model = Model.load(HERE / "models" / name)
     cells = [f"`{model.recipe.name}`", ", ".join(model.languages)]
     with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,10 @@
-"""What fewer bits cost a model: the size of its export, its embeddings and its recalls.
+"""The cost of fewer bits: the size of an export, its embeddings and its recalls.
 
     python benchmarks/export_bits.py RUN DATASET [--split val]
 
-Of every precision and number of bits: cosines of the embeddings of captions with those of the
-model itself, and mR, the mean over languages, of captions and pictures that the export embeds
-from their files on its own.
+For every precision and number of bits: cosine similarities of the embeddings of captions with
+those of the model itself, and mR, averaged over languages, of captions and images encoded by the
+export itself.
 """
 
 import argparse
@@ -25,7 +25,7 @@ WAYS = (("fp32", 32), ("fp32", 8), ("fp32", 4), ("fp16", 4), ("int8", 8), ("int8
 
 
 def mean_mr(images: np.ndarray, texts: np.ndarray, table: CaptionTable) -> float:
-    """mR, the mean over languages; a language's images are those that have it."""
+    """mR averaged over languages; a language's images are those with captions in it."""
     codes, found = np.array(table.languages), []
     for code in sorted(set(table.languages)):
         own = np.flatnonzero(codes == code)
@@ -35,7 +35,7 @@ def mean_mr(images: np.ndarray, texts: np.ndarray, table: CaptionTable) -> float
 
 
 def row(model: Model, part: Dataset, precision: str, bits: int) -> str:
-    """A line of the table."""
+    """A row of the table."""
     table = part.captions()
     own = model.encode_text(table.texts, show_progress=False)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,9 @@
-"""Feature extraction: from files to the store, beside onnxruntime on tensors decoded before.
+"""Feature extraction from files to the store, against onnxruntime on decoded tensors.
 
     OMP_NUM_THREADS=1 python benchmarks/features.py FOLDER [--images 64] [--rounds 3] [--torch]
 
-Seconds are wall-clock time and processor time of all threads; on a busy machine only the second
-says something. The network runs on OMP_NUM_THREADS threads and decoding on others.
+Seconds are wall-clock time and CPU time of all threads; on a busy machine only the latter is
+meaningful. The network runs on OMP_NUM_THREADS threads, and decoding on others.
 """
 
 import argparse
@@ -23,11 +23,11 @@ from polyglance.vision.networks.lite import LiteBackbone
 from polyglance.vision.networks.preprocess import to_pixels
 
 Times = tuple[float, float]
-"""Wall-clock and processor seconds."""
+"""Wall-clock and CPU seconds."""
 
 
 def timed(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, Times]:
-    """Medians of ways that take turns; the first round warms up and does not count."""
+    """Medians of interleaved runs; the first round is a warm-up and does not count."""
     found: dict[str, list[Times]] = {name: [] for name in ways}
     for _ in range(rounds + 1):
         for name, way in ways.items():
@@ -44,25 +44,25 @@ def timed(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, Times
 
 
 def whole(paths: list[Path], name: str) -> None:
-    """Files → store, in a cache that has the network alone."""
+    """Files → store, with a cache that has only the network."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "backbones").symlink_to(cache_dir() / "backbones")
         extract(paths, f"{name}/global", Path(folder), show_progress=False)
 
 
 def batched(network: LiteBackbone, pixels: np.ndarray, size: int) -> Callable[[], object]:
-    """The network over decoded images, so many at a time."""
+    """The network on decoded images, `size` at a time."""
     return lambda: [network(pixels[i : i + size]) for i in range(0, len(pixels), size)]
 
 
 def main() -> None:
-    """Print a line for each stage and each network, then ratios."""
+    """Print a line per stage and network, then ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--images", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--backbone", default=DEFAULT, choices=backbones.list())
-    parser.add_argument("--torch", action="store_true", help="eager torch as well")
+    parser.add_argument("--torch", action="store_true", help="also eager torch")
     options = parser.parse_args()
     name, paths = options.backbone, list_images(options.folder)[: options.images]
     lite = backbones.get(name)

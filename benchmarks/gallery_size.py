@@ -1,10 +1,10 @@
-"""Mean recall in galleries of several sizes: what to expect of more images than a split has.
+"""Mean recall by gallery size: what to expect with more images than a split has.
 
     python benchmarks/gallery_size.py [MODEL] [--data DATA]
 
-Recall@K falls as a gallery grows, so figures of a split of 500 images say little about one of
-1,000. Evaluates the validation and test images apart and together. Without a MODEL it is the one
-that the package carries.
+Recall@K falls as a gallery grows, so figures for a split of 500 images say little about 1,000.
+Evaluates the validation and test images separately and together. The default MODEL is the included
+one.
 """
 
 import argparse
@@ -23,7 +23,7 @@ BOTH = "val + test"
 
 
 def joined(dataset: Dataset) -> Dataset:
-    """The dataset with validation and test images as one more split."""
+    """The dataset with validation and test images combined as an additional split."""
     held_out = [one for one in dataset.images if one.split in SPLITS]
     return replace(
         dataset, images=[*dataset.images, *(replace(one, split=BOTH) for one in held_out)]

@@ -1,11 +1,10 @@
-"""How time and memory grow with captions, languages, words and images.
+"""Growth of time and memory with captions, languages, words and images.
 
     python benchmarks/growth.py [captions languages vocabulary gallery]
 
-Every point is measured in a process of its own: seconds of the processor on one thread, and by how
-much the most memory that the process held grew meanwhile. Slopes are of logarithms: 1 is
-proportional, 2 quadratic, 0 no growth. Captions are made up (made_up.py), of `vsepp` with a GRU of
-512 units and batches of 128.
+Every point is measured in a separate process: CPU seconds on one thread, and the increase of the
+process's peak memory. Slopes are on logarithmic scales: 1 is proportional, 2 quadratic, 0 no
+growth. Captions are generated (made_up.py), for `vsepp` with a GRU of 512 units and batches of 128.
 """
 
 import argparse
@@ -26,11 +25,11 @@ import numpy as np
 DIM, HIDDEN = 1280, 512
 UPDATES = 7
 Measured = dict[str, tuple[float, float]]
-"""What was done → seconds, and MB at the end of it beyond those at the start."""
+"""Operation → seconds, and increase of the peak memory in MB."""
 
 
 class Stage:
-    """Seconds and growth of the process's largest memory, of one thing done."""
+    """Seconds and increase of the process's peak memory during one operation."""
 
     def __init__(self) -> None:
         self.seconds, self.memory = time.process_time(), _megabytes()
@@ -47,13 +46,13 @@ def _megabytes() -> float:
 def _training(
     images: int, languages: int, per_image: int, vocabulary: int, table: int | None = None
 ) -> Measured:
-    """Data made ready, from the texts and then from the cache; and an update.
+    """Preparation of the data, from the texts and then from the cache; and an update.
 
     Args:
-        images: how many.
-        languages: how many.
-        per_image: captions of an image in a language.
-        vocabulary: words of a language that captions may have.
+        images: number of images.
+        languages: number of languages.
+        per_image: captions per image and language.
+        vocabulary: words of a language that captions may use.
         table: words of the model's table, if it is not built from the captions.
     """
     import torch
@@ -90,35 +89,35 @@ def _training(
 
 
 def _with_table(count: int, recipe: Any, texts: Any, dim: int) -> Any:
-    """A fresh model with a table of `count` words, those of the captions among them."""
+    """A fresh model with a table of `count` words, including those of the captions."""
     from polyglance.models import Model
     from polyglance.text.embedders.table import TableEmbedder
     from polyglance.text.embedders.vocabulary import Vocabulary
-    from polyglance.training.inputs.data import Start
+    from polyglance.training.inputs.data import InitialModel
 
     known = dict.fromkeys(word for words in texts.words for word in words)
     others = (f"other{number}" for number in range(count - len(known)))
     embedder = TableEmbedder(recipe, {"": Vocabulary([*known, *others])})
-    return Start(Model(recipe, embedder, dim, ["en"]))
+    return InitialModel(Model(recipe, embedder, dim, ["en"]))
 
 
 def captions(count: int) -> Measured:
-    """Of one language, five of an image."""
+    """In one language, five per image."""
     return _training(count // 5, 1, 5, 8000)
 
 
 def languages(count: int) -> Measured:
-    """Of 2,000 images with eight captions each; every language has 2,000 words of its own."""
+    """For 2,000 images with eight captions each; every language has 2,000 words of its own."""
     return _training(2000, count, 8 // count, 2000)
 
 
 def vocabulary(count: int) -> Measured:
-    """A table of so many words, of which 16,000 captions have up to 2,000."""
+    """A table of `count` words, of which 16,000 captions use up to 2,000."""
     return _training(16_000 // 5, 1, 5, 2000, count)
 
 
 def gallery(count: int) -> Measured:
-    """Ranks of images with five captions each in both directions, and one query."""
+    """Ranks of images with five captions each in both directions, and of one query."""
     from evaluation import peak_bytes, vectors
 
     from polyglance.evaluation.ranking.ranks import rank_both
@@ -148,7 +147,7 @@ AXES: dict[str, tuple[Callable[[int], Measured], Sequence[int]]] = {
 
 
 def measure(axis: str) -> dict[int, Measured]:
-    """All points of an axis, each in a process of its own."""
+    """All points of an axis, each in a separate process."""
     found = {}
     for count in AXES[axis][1]:
         run = subprocess.run(
@@ -161,7 +160,7 @@ def measure(axis: str) -> dict[int, Measured]:
 
 
 def slope(counts: Sequence[int], values: Sequence[float]) -> float | None:
-    """Of the logarithms, by least squares; None where a value is not positive."""
+    """On logarithmic scales, by least squares; None if a value is not positive."""
     if min(values) <= 0:
         return None
     return float(np.polyfit(np.log(counts), np.log(values), 1)[0])
@@ -176,7 +175,7 @@ def show(axis: str, found: dict[int, Measured]) -> list[str]:
         for place, unit in enumerate(("ms", "MB")):
             scale = 1 if place else 1000
             values = [scale * found[count][what][place] for count in counts]
-            if place and max(values) < 8:  # nothing that a process would notice
+            if place and max(values) < 8:  # negligible
                 continue
             steep = slope(counts, values)
             cells = " | ".join(

@@ -1,10 +1,10 @@
-"""Words that are spelt alike in two languages: is a query read in its own, without being told?
+"""Homographs of two languages: is a query understood in its own language, without specifying it?
 
     python benchmarks/homographs.py [MODEL]
 
 Each line has a query, its meaning in English, and what it looks like in English (or in another
-language). A query is read right if it is nearer to its meaning. Chance is not one half: the wrong
-text has the very letters of the query.
+language). A query is understood if it is closer to its meaning. Chance level is below one half, as
+the wrong text shares the query's letters.
 """
 
 import sys
@@ -49,7 +49,7 @@ PAIRS = (
     ("tr", "at", "a horse", "at"),
     ("sv", "barn", "children", "a barn"),
 )
-"""Language, query, meaning, what it is not."""
+"""Language, query, meaning, false meaning."""
 
 
 def main() -> None:

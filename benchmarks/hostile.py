@@ -1,10 +1,10 @@
-"""How many hostile inputs are read and how many refused; anything else stops the count.
+"""How many malicious inputs are read and how many rejected; any other outcome is an error.
 
     python benchmarks/hostile.py [TIMES]
     python benchmarks/hostile.py uploads [COUNT]
 
 TIMES multiplies the random cases of the tests in tests/hostile. `uploads` sends COUNT mutated
-pictures to the service, which has the package's own model. Run it in the repository's root.
+images to the service with the included model. Run it in the repository's root.
 """
 
 import sys
@@ -31,7 +31,7 @@ from tests.hostile.tables import table_cases
 from tests.hostile.watch import CONNECTIONS, PROGRAMS, watched
 
 Outcome = Callable[[Path], bool]
-"""What tries a case in a folder; whether it was refused."""
+"""Tries a case in a folder; whether it was rejected."""
 
 
 def tries(times: int, folder: Path) -> dict[str, Iterator[Outcome]]:
@@ -66,7 +66,7 @@ def _asked(model: Model, query: str, folder: Path) -> bool:
 
 
 def send_uploads(count: int) -> None:
-    """Mutated pictures to the service; a line for each thousand, with the memory in MB."""
+    """Send mutated images to the service; a line per thousand, with the memory in MB."""
     from starlette.testclient import TestClient
 
     from polyglance.serve import make_app

@@ -1,9 +1,9 @@
-"""The ranges of activations that `efficientnet-liteN-int8` computes with, as JSON.
+"""Computes the activation ranges of `efficientnet-liteN-int8`, as JSON.
 
     python benchmarks/int8_ranges.py DATA > src/polyglance/vision/networks/int8_ranges.json
 
-They are the least and the largest values over some training images, to three digits; what lies
-beyond is clipped.
+They are the smallest and largest values over some training images, to three digits; values beyond
+are clipped.
 """
 
 import json
@@ -24,7 +24,7 @@ NETWORKS = ("efficientnet-lite0", "efficientnet-lite1", "efficientnet-lite2")
 
 
 def observed(name: str, paths: list[Path]) -> list[tuple[float, float]]:
-    """Least and largest value of each quantised tensor over images."""
+    """Smallest and largest value of each quantised tensor over images."""
     import onnx
     import onnxruntime
 

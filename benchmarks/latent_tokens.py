@@ -1,12 +1,12 @@
-"""How far two languages share latent tokens, by the way words are assigned.
+"""How much two languages share latent tokens, by assignment method.
 
 python benchmarks/latent_tokens.py [--data DIR] [--lexicon FILE] [--languages de,en]
     [--tokens 4000] [--updates 300] [--assignments start,aligned,random]
 
 All words that occur twice are latent, in batches of 100 images. `start` is `aligned` before its
-first update. `paper` takes the embedder's own vectors, which are trained here first (some
-minutes). Beside the share of a lexicon's pairs on one token stand the share of words with at least
-one translation on theirs, and what random tokens of the same sizes would give.
+first update. `paper` uses the embedder's own vectors, which are trained here first (some
+minutes). Besides the share of a lexicon's pairs on one token, it prints the share of words with at
+least one translation on the same token, and what random tokens of the same sizes would give.
 """
 
 import argparse
@@ -33,7 +33,7 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
 def known_words(texts: TrainingTexts) -> dict[str, list[str]]:
-    """Words that occur twice, frequent ones first, by language."""
+    """Words that occur twice, the most frequent first, by language."""
     found = {}
     for code, captions in sorted(texts.by_language().items()):
         counts = Counter(word for words in captions for word in words)

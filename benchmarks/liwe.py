@@ -1,9 +1,9 @@
-"""What it saves to embed each distinct word once, and to keep word vectors at inference.
+"""Savings from embedding each distinct word once, and from caching word vectors at inference.
 
 python benchmarks/liwe.py [--data DIR] [--batch 128] [--rounds 10]
 
-The captions are those of DIR, of ../shared/data/flickr8k-ml where that is there, or made up.
-Times are of the processor, on one thread.
+The captions are those of DIR, of ../shared/data/flickr8k-ml if it exists, or generated. Times are
+CPU times on one thread.
 """
 
 import argparse
@@ -34,7 +34,7 @@ Captions = list[list[str]]
 
 
 def read_captions(data: str | None, number: int) -> dict[str, Captions]:
-    """Words of `number` captions: of all languages of a dataset, and of one alone."""
+    """Words of `number` captions: in all languages of a dataset, and in one."""
     source = data or (str(SHARED) if SHARED.is_dir() else None)
     generator = np.random.default_rng(0)
     if source is None:
@@ -52,13 +52,13 @@ def read_captions(data: str | None, number: int) -> dict[str, Captions]:
 
 
 def milliseconds(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median processor time of each function."""
+    """Median CPU time of each function."""
     spent = median_seconds(functions, rounds, time.process_time)
     return {name: 1000 * value for name, value in spent.items()}
 
 
 def batches(embedder: Embedder, captions: Captions, size: int) -> Iterator[TextBatch]:
-    """Batches of captions in their order."""
+    """Batches of captions in order."""
     for start in range(0, len(captions), size):
         part = captions[start : start + size]
         found = embedder.encode([""] * len(part), part, [None] * len(part))
@@ -69,7 +69,7 @@ def batches(embedder: Embedder, captions: Captions, size: int) -> Iterator[TextB
 def compare_training(
     name: str, network: CharacterNetwork, table: FormTable, captions: Captions, rounds: int
 ) -> None:
-    """Word vectors of one batch and their gradients: once a distinct word, or every occurrence."""
+    """Word vectors of a batch and their gradients: per distinct word, or per occurrence."""
     words = CharacterLayer(network, table.characters).train()
     ids, lengths, _ = next(batches(spelling(table), captions, len(captions)))
     real = ids[torch.arange(ids.shape[1]) < lengths[:, None]]
@@ -89,7 +89,7 @@ def compare_training(
 
 
 def spelling(table: FormTable) -> CharacterEmbedder:
-    """An embedder of characters over a table of forms."""
+    """A character embedder over a table of forms."""
     return CharacterEmbedder(load_recipe("liwe", {"text.embedder.ends": False}), {"": table})
 
 
@@ -102,7 +102,7 @@ def encode(
     size: int,
     forget: bool = False,
 ) -> None:
-    """Words → ids → vectors → states, in batches of `size`; perhaps without a cache."""
+    """Words → ids → vectors → states, in batches of `size`; optionally without a cache."""
     for batch in batches(embedder, captions, size):
         if forget and isinstance(layer, CharacterLayer):
             layer.cache.clear()
@@ -112,7 +112,7 @@ def encode(
 
 
 def compare_inference(network: CharacterNetwork, alphabet: Alphabet, captions: Captions) -> None:
-    """Vectors kept, against a word table and against spelling every word again."""
+    """Cached vectors, against a word table and against recomputing every word."""
     settings = {"text.embedder.ends": False, "text.embedder.word_dim": network.dim}
     table = TableEmbedder(
         load_recipe("vsepp", settings), {"": Vocabulary.build({"": captions}, min_count=1)}

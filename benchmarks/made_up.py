@@ -1,4 +1,4 @@
-"""Captions that nobody wrote, as long and as repetitive as those of Flickr8K, with features.
+"""Generated captions, as long and as repetitive as those of Flickr8K, with features.
 
 In 128 English captions of Flickr8K (nltk's tokens) there are 1,493 words, 441 of them distinct, and
 the longest caption has 25; here there are about 1,490, 440 and 25.
@@ -26,12 +26,12 @@ def make_words(count: int, generator: np.random.Generator, letters: np.ndarray) 
 
 
 def make_captions(count: int, vocabulary: int, seed: int = 0) -> list[str]:
-    """Captions of a Zipf–Mandelbrot vocabulary.
+    """Captions with a Zipf–Mandelbrot vocabulary.
 
     Args:
-        count: how many.
-        vocabulary: distinct words that they may have.
-        seed: of the words and of the draws; other words for another seed.
+        count: number of captions.
+        vocabulary: number of distinct words that they may use.
+        seed: of the words and captions.
     """
     generator = np.random.default_rng(seed)
     words = make_words(vocabulary, generator, np.roll(LETTERS, 5 * seed))
@@ -53,13 +53,13 @@ def make_dataset(
     """Images of one training split with captions and random features named `FEATURE`.
 
     Args:
-        folder: where the features are written.
-        images: how many.
-        vectors: of each image; None is one, without a set.
-        dim: of a vector.
-        languages: of the first ones of en, de, l2, l3 …, each with words of its own.
-        per_image: captions of an image in a language.
-        vocabulary: words of a language.
+        folder: for the features.
+        images: number of images.
+        vectors: per image; None for a global feature.
+        dim: dimension of a vector.
+        languages: number of languages, from en, de, l2, l3 …, each with words of its own.
+        per_image: captions per image and language.
+        vocabulary: words per language.
     """
     names = [f"{i}.jpg" for i in range(images)]
     codes = language_codes(languages)

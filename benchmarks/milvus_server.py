@@ -1,12 +1,12 @@
-"""The conformance suite of stores against a real server of Milvus.
+"""The conformance tests of stores against a real Milvus server.
 
     python benchmarks/milvus_server.py                    # the suite, in its own network
     python benchmarks/milvus_server.py --kills 5          # and the server itself under kill -9
 
-The server is the one of the PyPI wheel `milvus` 2.3.5, which is installed into a temporary folder
-(`--wheel FILE` for one that lies here). It listens on all interfaces: this script starts itself
-again in a network namespace of its own, where there is no other interface than loopback (`unshare
--n`, which needs root, or `unshare -rn`).
+The server is that of the PyPI wheel `milvus` 2.3.5, which is installed into a temporary folder
+(`--wheel FILE` for a local one). It listens on all interfaces, so this script restarts itself in a
+network namespace with only a loopback interface (`unshare -n`, which needs root, or
+`unshare -rn`).
 """
 
 import argparse
@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 WHEEL = "milvus==2.3.5"
 PORT, PLACE = 19530, "POLYGLANCE_MILVUS_PLACE"
-"""In the namespace the variable names the folder with the server."""
+"""In the namespace, the variable has the folder of the server."""
 BATCH = 100
 SERVER = """
 import signal, sys
@@ -41,8 +41,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--wheel", default=WHEEL, help="what pip installs the server from")
-    parser.add_argument("--kills", type=int, default=0, help="times that the server is killed")
+    parser.add_argument("--wheel", default=WHEEL, help="what to install the server from")
+    parser.add_argument("--kills", type=int, default=0, help="how often to kill the server")
     parser.add_argument("--only", default="", help="which tests, as pytest's -k")
     given = parser.parse_args()
     if PLACE in os.environ:
@@ -58,12 +58,12 @@ def main() -> None:
 
 
 def measure(place: Path, only: str, times: int) -> int:
-    """The suite, then kills; 0 where all is well.
+    """The tests, then kills; 0 if all succeed.
 
     Args:
         place: folder with the server's package.
-        only: which tests, as pytest's -k.
-        times: that the server is killed.
+        only: which tests, as for pytest's -k.
+        times: how often to kill the server.
     """
     with serving(place):
         failed = suite(only)
@@ -73,7 +73,7 @@ def measure(place: Path, only: str, times: int) -> int:
 
 @contextmanager
 def serving(place: Path) -> Iterator[subprocess.Popen[str]]:
-    """A server whose data lies in a folder."""
+    """A server with its data in a folder."""
     environment = {**os.environ, "PYTHONPATH": str(place / "packages")}
     command = [sys.executable, "-c", SERVER, str(place / "data")]
     started = time.monotonic()
@@ -102,13 +102,13 @@ def suite(only: str) -> int:
 
 
 def kills(place: Path, times: int) -> int:
-    """Kill the server while rows are written, and start it again.
+    """Kill the server while rows are written, and restart it.
 
     Args:
         place: folder with the server's package and its data.
-        times: that it is killed.
+        times: how often to kill it.
 
-    Returns how many rows were lost that had been acknowledged.
+    Returns the number of acknowledged rows that were lost.
     """
     sys.path[:0] = [str(ROOT), str(ROOT / "src")]
     from polyglance.errors import PolyglanceError
@@ -133,7 +133,7 @@ def kills(place: Path, times: int) -> int:
                     store.upsert(records(first, BATCH), vectors(first, BATCH), MODEL)
                     first = written = first + BATCH
             except PolyglanceError:
-                pass  # the batch under way is written again, acknowledged or not
+                pass  # the current batch is written again, acknowledged or not
     return len(lost)
 
 

@@ -1,4 +1,4 @@
-"""Vocabulary sizes of Multi30K task 1 as far as the captions at hand reach (Kádár et al. 2018, §4).
+"""Vocabulary sizes of Multi30K task 1 from the available captions (Kádár et al. 2018, §4).
 
 Draws 29,000 of the images that have translations in en, de, fr and cs, as many as Multi30K trains
 on, from a dataset folder and its text-only tuples, and counts words as the papers' code does.
@@ -22,7 +22,7 @@ TRAIN = 29_000
 
 
 def translations(folder: Path) -> list[dict[str, str]]:
-    """The translations of every image that has all four."""
+    """The translations of every image that has all four languages."""
     found = []
     for name in ("captions.jsonl.gz", "text-only.jsonl.gz"):
         for _, row in read_jsonl(folder / name):

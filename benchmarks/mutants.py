@@ -1,8 +1,8 @@
 """Mutants of a module: the same source with one small fault each, made on its syntax tree.
 
 The operators are those of the usual mutation testers (Jia & Harman 2011), and a few for tensors:
-a method call left out, a named argument left out, `amax` for `amin`. Docstrings, types, the words
-of errors, `dataclass` and `zip`'s `strict` are left as they are.
+a method call left out, a named argument left out, `amax` for `amin`. Docstrings, types, error
+messages, `dataclass` and `zip`'s `strict` are left as they are.
 """
 
 import ast
@@ -45,7 +45,7 @@ MODULES = {"torch", "np", "nn", "F", "functional", "math", "re"}
 class Mutant:
     """A module's source with one fault: its line, its function or class, and the new statement.
 
-    `span` are the lines of the function, or all of the module where it is in none.
+    `span` are the lines of the function, or of the whole module if it is in none.
     """
 
     line: int
@@ -57,7 +57,7 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """A place of a tree that holds a node: a field of `holder`, or an item of a list."""
+    """A position of a node in a tree: a field of `holder`, or an item of a list."""
 
     holder: Any
     key: Any
@@ -74,7 +74,7 @@ class _Slot:
 
 
 def mutants(source: str) -> list[Mutant]:
-    """All mutants of a module's source, in its order.
+    """All mutants of a module's source, in order.
 
     >>> [mutant.change for mutant in mutants("def f(a): return a < 2")][1:]
     ['return a <= 2', 'return a >= 2', 'return a < 3', 'return a < 1']
@@ -85,7 +85,7 @@ def mutants(source: str) -> list[Mutant]:
         line = getattr(slot.node, "lineno", slot.statement.lineno)
         for replacement in _replacements(slot.node):
             if isinstance(slot.holder, ast.Expr) and not isinstance(replacement, ast.Call):
-                continue  # The whole statement is left out already.
+                continue  # Another mutant leaves out the whole statement.
             slot.put(replacement)
             text = ast.unparse(ast.fix_missing_locations(tree))
             change = _header(slot.statement)
@@ -97,7 +97,7 @@ def mutants(source: str) -> list[Mutant]:
 
 
 def _slots(node: ast.AST, statement: ast.stmt | None, where: str, span: range) -> Iterator[_Slot]:
-    """What may be mutated below a node; no docstrings, types, imports or words of errors."""
+    """What may be mutated below a node; no docstrings, types, imports or error messages."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         where = f"{where}.{node.name}".lstrip(".")
     if isinstance(node, ast.FunctionDef):
@@ -184,7 +184,7 @@ def _constants(value: Any) -> Iterator[Any]:
 
 
 def _calls(node: ast.Call) -> Iterator[ast.expr]:
-    """Another function of the pair, no call, and one named argument less."""
+    """The paired function, no call, and one named argument less."""
     function, arguments, named = node.func, node.args, node.keywords
     if isinstance(function, ast.Name) and {function.id, NAMES.get(function.id)} <= set(
         dir(builtins)
@@ -203,7 +203,7 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
 
 
 def _negated_anyway(test: ast.expr) -> bool:
-    """Whether another operator turns a condition into its opposite."""
+    """Whether another operator already negates a condition."""
     return isinstance(test, ast.Compare | ast.UnaryOp)
 
 

@@ -1,12 +1,12 @@
-"""How many small faults the tests notice, by file: mutation testing of the numerical rooms.
+"""How many small faults the tests detect, by file: mutation testing of the numerical rooms.
 
     python benchmarks/mutation.py [ROOM ...] [--file NAME] [--list]
 
 Every mutant (`mutants.py`) of a room's modules is run against the tests that mirror the room and
-the module's own examples, in a copy of the repository, until one fails. A mutant is killed if a
-test fails, or all take five times as long as they should. Mutants of `equivalent_mutants.yaml`
-behave as the original does, for the reason given there; they are not run and do not count.
-Random tests are seeded, so that the score is the same every time. Exits with 1 if one survives.
+the module's doctests, in a copy of the repository, until one fails. A mutant is killed if a test
+fails, or if the tests take five times as long as usual. Mutants in `equivalent_mutants.yaml`
+behave like the original, for the reason given there; they are not run and do not count. Random
+tests are seeded, so that the score is reproducible. Exits with 1 if one survives.
 """
 
 import argparse
@@ -37,16 +37,16 @@ PACKAGE = Path("src/polyglance")
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.yaml")
 WITHOUT = ("cacheprovider", "xdist", "anyio")
 OPTIONS = ["-x", "--hypothesis-profile=mutation", *(f"-pno:{plugin}" for plugin in WITHOUT)]
-# A failure is enough: the smallest one is not looked for.
+# Any failure is enough: no shrinking.
 PHASES = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
 FACTS = "facts.json"
 NO_TESTS = (4, 5)
-"""Codes of pytest where there is no such test: a mutant may change the names of tests."""
+"""Exit codes of pytest for missing tests: a mutant may change the names of tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Modules below the package, and the tests that mirror them."""
+    """Modules of the package, and the tests that mirror them."""
 
     modules: str
     tests: tuple[str, ...]
@@ -64,7 +64,7 @@ ROOMS = {
 
 @dataclass(slots=True)
 class Score:
-    """What became of a file's mutants."""
+    """What happened to a file's mutants."""
 
     killed: int = 0
     survived: int = 0
@@ -80,7 +80,7 @@ def main() -> None:
     """Read the rooms, run their mutants, print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rooms", nargs="*", help=f"of {', '.join(ROOMS)}; all if none is given")
-    parser.add_argument("--file", default="", help="only modules whose path ends like this")
+    parser.add_argument("--file", default="", help="only modules whose path ends with this")
     parser.add_argument("--list", action="store_true", help="print the mutants, run none")
     given = parser.parse_args()
     if wrong := set(given.rooms) - set(ROOMS):
@@ -104,7 +104,7 @@ def main() -> None:
 def _modules(room: Room, ending: str) -> list[Path]:
     found = [path.relative_to(ROOT) for path in (ROOT / PACKAGE).glob(room.modules)]
     if not found:
-        sys.exit(f"{ROOT / PACKAGE}: holds no '{room.modules}'; mend ROOMS in {__file__}")
+        sys.exit(f"{ROOT / PACKAGE}: has no '{room.modules}'; fix ROOMS in {__file__}")
     return sorted(path for path in found if str(path).endswith(ending))
 
 
@@ -149,14 +149,14 @@ def _run_module(copy: Path, path: Path, tests: list[str]) -> Score:
 
 
 def _equivalent(path: Path) -> set[tuple[str, str]]:
-    """Functions and changes of a module's mutants that behave as the original."""
+    """Functions and changes of a module's equivalent mutants."""
     listed = yaml.safe_load(EQUIVALENT.read_text("utf-8")) if EQUIVALENT.is_file() else {}
     rows = listed.get(str(path.relative_to(PACKAGE)), [])
     return {(row["where"], change) for row in rows for change in row["changes"]}
 
 
 class _Run:
-    """Runs of the tests of one module in a copy of the repository, each in a process of its own."""
+    """Runs the tests of one module in a copy of the repository, each in a separate process."""
 
     def __init__(self, copy: Path, path: Path, arguments: list[str]) -> None:
         self.copy, self.path, self.arguments = copy, path, arguments
@@ -165,7 +165,7 @@ class _Run:
         facts = json.loads((copy / FACTS).read_text("utf-8"))
         self.calls: dict[str, list[int]] = facts["calls"]
         for name in facts["modules"]:
-            # What the tests import beside the package: once, not in every process.
+            # Import what the tests need once, not in every process.
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
         gc.freeze()
@@ -174,9 +174,11 @@ class _Run:
         self.limit = 10 + 5 * (time.monotonic() - started)
 
     def _pass(self, watch: bool = False) -> None:
-        """The original must survive."""
+        """The original must pass."""
         if self._code(self.arguments, watch):
-            sys.exit(f"{self.path}: tests fail as they are: pytest {' '.join(self.arguments)}")
+            sys.exit(
+                f"{self.path}: tests fail without a mutation: pytest {' '.join(self.arguments)}"
+            )
 
     def kills(self, mutant: Mutant) -> bool:
         """Whether a test fails: one that calls the mutant's function, or else any."""
@@ -192,7 +194,7 @@ class _Run:
         return code != 0
 
     def write(self, source: str) -> None:
-        """Put a source into the place of the module."""
+        """Replace the module's source."""
         path = self.copy / self.path
         path.write_text(source, "utf-8")
         # Python trusts a compiled file of the same size and second.
@@ -215,7 +217,7 @@ class _Run:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
         sys.path[:0] = [str(self.copy / "src")]
-        # Or pytest would import the module, for its examples, before its package.
+        # Otherwise pytest would import the module, for its doctests, before its package.
         module = importlib.import_module(".".join(self.path.with_suffix("").parts[1:]))
         assert Path(str(module.__file__)).is_relative_to(self.copy)
         hypothesis.settings.register_profile(
@@ -235,7 +237,7 @@ class _Run:
 
 
 class _Calls:
-    """A plugin that notes the first lines of a module's functions that every test calls."""
+    """A plugin that records the first lines of a module's functions that every test calls."""
 
     def __init__(self, file: str) -> None:
         self.file = file

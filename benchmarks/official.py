@@ -1,9 +1,9 @@
-"""Updates as the authors' code makes them, written anew from its description (spec §2–4).
+"""Updates as in the authors' code, reimplemented from its description (spec §2–4).
 
 A shuffled DataLoader whose collate function sorts captions by length and pads them; torch's own
-GRU, packed, or over the padding as LIWE's; every word embedded wherever it occurs; GPO of every
-sample on its own, the sort along the padded axis; torch's optimizer as it comes, and
-`clip_grad_norm_`. Captions are ids already: the authors tokenise a caption whenever it is drawn.
+GRU, packed, or over the padding as in LIWE; every occurrence of a word embedded; GPO for each
+sample separately, sorting along the padded axis; torch's default optimizer, and `clip_grad_norm_`.
+Captions are already ids: the authors tokenise a caption whenever it is drawn.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,12 +59,12 @@ def collate(data: list[tuple[Any, Any]]) -> tuple[Any, Tensor, list[int]]:
 
 
 def l2norm(vectors: Tensor) -> Tensor:
-    """Rows at length one."""
+    """Rows normalised to length one."""
     return vectors / (vectors.pow(2).sum(dim=-1, keepdim=True).sqrt() + 1e-8)
 
 
 def hinges(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """Costs of captions and of images, as VSE++'s ContrastiveLoss has them."""
+    """Hinge costs of captions and of images, as in VSE++'s ContrastiveLoss."""
     diagonal = scores.diag().view(-1, 1)
     mask = torch.eye(scores.size(0)) > 0.5
     captions = (MARGIN + scores - diagonal.expand_as(scores)).clamp(min=0)
@@ -79,7 +79,7 @@ def hardest(scores: Tensor) -> Tensor:
 
 
 def mixed(scores: Tensor, weight: float = 0.5) -> Tensor:
-    """LIWE's loss at the update where all and the hardest negatives count alike."""
+    """LIWE's loss at the update where all and the hardest negatives have equal weight."""
     captions, images = hinges(scores)
     every = captions.sum() + images.sum()
     return (1 - weight) * every + weight * (captions.max(1)[0].sum() + images.max(0)[0].sum())
@@ -105,7 +105,7 @@ class Vsepp(nn.Module):
 
 
 class OfficialGPO(nn.Module):
-    """GPO: the generator sees every sample of the batch, the sort is along the padded axis."""
+    """GPO: the generator runs for every sample of the batch, sorting along the padded axis."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class VseInfinity(nn.Module):
 
 
 class Liwe(nn.Module):
-    """LIWE: 1×1 convolutions over all words, padding too, and a BiGRU that is not packed."""
+    """LIWE: 1×1 convolutions over all words, including padding, and an unpacked BiGRU."""
 
     def __init__(self, alphabet: int, dim: int, hidden: int) -> None:
         super().__init__()

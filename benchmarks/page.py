@@ -1,32 +1,39 @@
-"""From a keystroke to pictures on the page, at 100,000 pictures.
+"""Time from a keystroke to images on the page, with 100,000 images.
 
-    python benchmarks/page.py [--pictures 100000] [--rounds 3]
+    python benchmarks/page.py [--pictures 100000] [--rounds 3] [--other CHECKOUT]
 
-A library is generated: embeddings of the photographs that pip packages carry, with noise, so that
-every picture is another one; thumbnails and sides are theirs, made before, as a library has them.
-The page is served as `polyglance serve` does, in a process of its own, and Chromium, headless,
-types sentences letter by letter. Measured in the browser, for each letter: until an answer to a
-text with this letter or a later one is in the page, and, where it has pictures, until the first
-thumbnail is drawn; and of the service alone, the answer to the request.
+A library is generated: embeddings of the photos in pip packages, with noise, so that all images
+differ; thumbnails and sizes are theirs, made beforehand, as in a library. The page is served as
+by `polyglance serve`, in a separate process, and headless Chromium types sentences letter by
+letter. Measured in the browser, for each letter: the time until the page has an answer to a text
+with this letter or a later one, and, if it has images, until the first thumbnail is drawn; and
+the time of the service's answer alone. Processor time is that of the
+service and of all browser processes, divided by the number of letters.
+
+`--other` is another checkout of this repository, such as an older commit: both are served, and
+each round types into one and then into the other, so that both face the same load.
 """
 
 import argparse
-import multiprocessing
 import os
 import shutil
+import subprocess
 import sys
-import tempfile
 import time
-from multiprocessing.connection import Connection
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polyglance.studies.running.machine import commit, cpu_model, memory_size
 
+ROOT = Path(__file__).resolve().parent.parent
 SENTENCES = ["a cup of coffee", "eine Katze schaut", "une fusée", "храм в горах", "flores rojas"]
 Moment = dict[str, Any]
-"""A text, and when it was there (`at`)."""
+"""A text, and its time (`at`)."""
 PAUSE = 0.15
 """Seconds between letters."""
 WATCH = """() => {
@@ -56,8 +63,8 @@ WATCH = """() => {
 }"""
 
 
-def serve(pictures: int, folder: str, pipe: Connection) -> None:
-    """Serve a generated library until the process is ended; tells its address."""
+def serve(pictures: int) -> None:
+    """Serve a generated library until the process is stopped; prints its address."""
     from PIL import Image
 
     from polyglance.data.photographs import photographs
@@ -80,19 +87,47 @@ def serve(pictures: int, folder: str, pipe: Connection) -> None:
     paths = [files[row] for row in rows]
     ids = [f"{number:032x}" for number in range(pictures)]
     gallery = Gallery(paths, vectors, [], content=ids, unit=True)
-    collection = Collection(model, gallery, [folder])
-    # A library has these; without one, 100,000 heads of the same few files would be read first.
+    collection = Collection(model, gallery, [os.getcwd()])
+    # As in a library; without one, 100,000 headers of the same few files would be read first.
     small, heads = [make_thumbnail(Image.open(one)) for one in files], [*map(read_head, files)]
     collection.__dict__["_facts"] = FactTable.of([], pictures)
     collection.__dict__["_made"] = lambda place: small[rows[place]]
     collection.__dict__["_head"] = lambda place: heads[rows[place]]
     service = Service(collection)
     service.warm()
-    run(service, "127.0.0.1", 0, Access(), ready=pipe.send)
+    run(service, "127.0.0.1", 0, Access(), ready=lambda address: print(address, flush=True))
 
 
-def measure(address: str, rounds: int) -> dict[str, np.ndarray]:
-    """Milliseconds, by what was waited for."""
+@contextmanager
+def served(root: Path, pictures: int) -> Iterator[tuple[str, int]]:
+    """The address of the service of a checkout, and its process id."""
+    code = f"import page; page.serve({pictures})"
+    folders = os.pathsep.join([str(root / "src"), str(ROOT / "benchmarks")])
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": folders},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip(), process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+Found = dict[str, list[float]]
+
+
+def measure(address: str, service: int, found: Found) -> None:
+    """Type all sentences once, and add milliseconds to what was found before.
+
+    Args:
+        address: of the page.
+        service: its process.
+        found: milliseconds by event; processor time has one value for all letters.
+    """
     from playwright.sync_api import sync_playwright
 
     path = shutil.which("chromium") or shutil.which("google-chrome")
@@ -108,26 +143,54 @@ def measure(address: str, rounds: int) -> dict[str, np.ndarray]:
         page.wait_for_timeout(1500)
         requests.clear()
         page.evaluate(WATCH)
-        for _ in range(rounds):
-            for text in SENTENCES:
-                page.locator("#q").press_sequentially(text, delay=1000 * PAUSE)
-                page.wait_for_timeout(1000)
-                page.locator("#q").fill("")
-                page.wait_for_timeout(300)
+        before = _processor([service]), _processor(_chromium())
+        for text in SENTENCES:
+            page.locator("#q").press_sequentially(text, delay=1000 * PAUSE)
+            page.wait_for_timeout(1000)
+            page.locator("#q").fill("")
+            page.wait_for_timeout(300)
+        after = _processor([service]), _processor(_chromium())
         keys, answers = page.evaluate("[window.keys, window.answers]")
         browser.close()
-    pairs = [(key, _answer(key, answers)) for key in keys]
-    return {
-        "the answer in the page": np.array([one["at"] - key["at"] for key, one in pairs if one]),
-        "its first thumbnail drawn": np.array(
-            [one["drawn"] - key["at"] for key, one in pairs if one and one["drawn"]]
-        ),
-        "the service's answer, from its request": np.array([one for one in requests if one > 0]),
-    }
+    pairs = [(key, one) for key in keys if (one := _answer(key, answers))]
+    found["the answer in the page"] += [one["at"] - key["at"] for key, one in pairs]
+    drawn = [one["drawn"] - key["at"] for key, one in pairs if one["drawn"]]
+    found["its first thumbnail drawn"] += drawn
+    found["the service's answer, from its request"] += [one for one in requests if one > 0]
+    for name, start, end in zip((SERVICE, BROWSER), before, after, strict=True):
+        found[name].append((end - start) / len(keys))
+
+
+SERVICE, BROWSER = "processor time of the service", "processor time of the browser"
+
+
+def _processor(processes: list[int]) -> float:
+    """Milliseconds of processor time that processes have used."""
+    ticks = 0
+    for process in processes:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return 1000 * ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _chromium() -> list[int]:
+    """The processes of the browser that this one has started."""
+    parents, names = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            head, _, tail = stat.read_text().rpartition(")")
+        except OSError:  # it has ended meanwhile
+            continue
+        process = int(stat.parent.name)
+        parents[process], names[process] = int(tail.split()[1]), head.partition("(")[2]
+    found = {os.getpid()}
+    while grown := {one for one, parent in parents.items() if parent in found} - found:
+        found |= grown
+    return [one for one in found if names.get(one, "").startswith("chrom")]
 
 
 def _answer(key: Moment, answers: list[Moment]) -> Moment | None:
-    """The first after a letter that is to a text with it; None where none came."""
+    """The first answer to a text that includes a letter; None if there is none."""
     later = (one for one in answers if one["at"] >= key["at"])
     return next((one for one in later if one["text"].startswith(key["text"])), None)
 
@@ -138,27 +201,36 @@ def _time(request: object) -> float:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--pictures", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--other", type=Path, help="another checkout, measured in turn")
     given = parser.parse_args()
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    with tempfile.TemporaryDirectory() as folder:
-        process = context.Process(target=serve, args=(given.pictures, folder, there), daemon=True)
-        process.start()
-        address = here.recv()
+    roots = [ROOT, *([given.other.resolve()] if given.other else [])]
+    found: dict[Path, Found] = {root: defaultdict(list) for root in roots}
+    with ExitStack() as stack:
+        services = {root: stack.enter_context(served(root, given.pictures)) for root in roots}
         time.sleep(1)
         load = os.getloadavg()[0]
-        found = measure(address, given.rounds)
-        process.terminate()
+        for _ in range(given.rounds):
+            for root, (address, process) in services.items():
+                measure(address, process, found[root])
     print(f"{given.pictures:,} pictures; {os.cpu_count()} cores of {cpu_model()}, {memory_size()};")
-    print(f"commit {commit()}; load {load:.1f} before and {os.getloadavg()[0]:.1f} after\n")
+    print(f"commit {commit()}; load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    for root, values in found.items():
+        print(f"\n{root}:\n")
+        _print(values)
+
+
+def _print(found: Found) -> None:
     print("| from a letter to | letters | p50 ms | p95 ms |\n| --- | ---: | ---: | ---: |")
     for name, values in found.items():
-        middle, most = np.quantile(values, [0.5, 0.95])
-        print(f"| {name} | {len(values)} | {middle:.0f} | {most:.0f} |")
+        if name not in (SERVICE, BROWSER):
+            middle, most = np.quantile(values, [0.5, 0.95])
+            print(f"| {name} | {len(values)} | {middle:.0f} | {most:.0f} |")
+    print(f"\nmilliseconds a letter: {SERVICE} {np.mean(found[SERVICE]):.0f}, ", end="")
+    print(f"{BROWSER} {np.mean(found[BROWSER]):.0f}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Recall, memory and time of a query by language, in tables as immich has them.
+"""Recall, memory and time of a query by language, in tables like immich's.
 
     python benchmarks/pareto.py [MODEL ...] [--split test] [--json FILE]
 
-A MODEL is an exported folder or a run (which needs torch); `base` is the one that the package
-carries, and the default. For every language the models by recall: the mean of R@1, R@5 and R@10 of
-captions that look for their picture; R@10; milliseconds of the processor for a query, the median of
-200 captions asked one by one; and the memory of a process that has asked them all. A model is
-Pareto optimal if no other is at least as good in recall, memory and time and better in one.
+A MODEL is an exported folder or a run (which needs torch); `base`, the default, is the included
+one. For every language, the models by recall: the mean of R@1, R@5 and R@10 of captions searching
+for their image; R@10; CPU milliseconds per query, the median of 200 captions encoded one by one;
+and the memory of a process after encoding all of them. A model is Pareto optimal if no other is at
+least as good in recall, memory and time and better in one.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def opened(name: str) -> Any:
 
 
 def cost(name: str, texts: dict[str, list[str]]) -> dict[str, Any]:
-    """Milliseconds of a query by language, and MB of this process after all."""
+    """Milliseconds per query by language, and MB of this process after all."""
     model, found = opened(name), {}
     for code, own in texts.items():
         language = code if code in model.languages else None
@@ -54,7 +54,7 @@ def cost(name: str, texts: dict[str, list[str]]) -> dict[str, Any]:
 
 
 def cost_apart(name: str, texts: dict[str, list[str]]) -> dict[str, Any]:
-    """The same in a process of its own, with one thread."""
+    """The same in a separate process, with one thread."""
     command = [sys.executable, __file__, name, "--cost"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
@@ -66,7 +66,7 @@ def cost_apart(name: str, texts: dict[str, list[str]]) -> dict[str, Any]:
 
 
 def queries(part: Dataset) -> dict[str, list[str]]:
-    """Captions of each language to be asked one by one."""
+    """Captions of each language to encode one by one."""
     return {
         code: list(dict.fromkeys(part.captions([code]).texts))[: QUERIES + WARM]
         for code in part.languages
@@ -91,7 +91,7 @@ def measure(name: str, dataset: Dataset, split: str) -> dict[str, dict[str, floa
 
 
 def optimal(name: str, found: dict[str, dict[str, float]]) -> bool:
-    """Whether no other model is at least as good in every axis and better in one.
+    """Whether no other model is at least as good in every respect and better in one.
 
     >>> rows = {"a": dict(recall=5, memory=9, ms=1), "b": dict(recall=5, memory=8, ms=1)}
     >>> optimal("a", rows), optimal("b", rows)
@@ -110,7 +110,7 @@ def optimal(name: str, found: dict[str, dict[str, float]]) -> bool:
 
 
 def show(results: dict[str, dict[str, dict[str, float]]]) -> None:
-    """One Markdown table with a block of rows for every language."""
+    """One Markdown table with a block of rows per language."""
     print("| language | model | recall | R@10 | mR | memory, MB | ms | Pareto optimal |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
     codes = dict.fromkeys(code for found in results.values() for code in found)

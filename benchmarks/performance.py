@@ -1,8 +1,8 @@
-"""Writes docs/performance.md: updates beside the authors', and how time and memory grow.
+"""Writes docs/performance.md: updates against the authors', and growth of time and memory.
 
     make bench            # or: python benchmarks/performance.py [--rounds 9]
 
-Takes about ten minutes on an idle core. Every row is measured in a process of its own.
+Takes about ten minutes on an idle core. Every row is measured in a separate process.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def processor() -> str:
-    """Its name and what of it matters here."""
+    """The processor's name and relevant features."""
     names = {}
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -72,7 +72,7 @@ def processor() -> str:
 
 
 def commit() -> str:
-    """The one that is measured."""
+    """The commit measured."""
     run = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True
     )
@@ -80,7 +80,7 @@ def commit() -> str:
 
 
 def main() -> None:
-    """Measure all and write the page."""
+    """Measure everything and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""GPO's speed against two ways of writing it, in one run on the same vectors.
+"""GPO's speed against two other implementations, in one process on the same vectors.
 
     OMP_NUM_THREADS=1 python benchmarks/pooling.py [--batch 128 --vectors 36 --dim 1024]
 
@@ -56,13 +56,13 @@ def loop(pool: GPO, vectors: Tensor, lengths: Tensor) -> Tensor:
 
 
 def uncached(pool: GPO, vectors: Tensor, lengths: Tensor) -> Tensor:
-    """GPO that has forgotten its coefficients."""
+    """GPO without its cached coefficients."""
     pool._kept.clear()
     return pool(vectors, lengths)
 
 
 def training(pool: GPO, vectors: Tensor, lengths: Tensor, rounds: int) -> dict[str, float]:
-    """Forward and backward of the three."""
+    """Forward and backward passes of the three."""
     ways: dict[str, Callable[[GPO, Tensor, Tensor], Tensor]] = {
         "gpo": GPO.forward,
         "official": official,
@@ -80,7 +80,7 @@ def training(pool: GPO, vectors: Tensor, lengths: Tensor, rounds: int) -> dict[s
 
 
 def inference(pool: GPO, vectors: Tensor, lengths: Tensor, rounds: int) -> dict[str, float]:
-    """Forward alone, without gradients."""
+    """Forward pass only, without gradients."""
     pool = copy.deepcopy(pool).eval()
     with torch.inference_mode():
         torch.testing.assert_close(pool(vectors, lengths), uncached(pool, vectors, lengths))

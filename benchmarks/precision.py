@@ -1,8 +1,8 @@
-"""Whether bf16 costs recall: both precisions of a recipe on the same data and seeds, on the CPU.
+"""Whether bf16 reduces recall: both precisions of a recipe on the same data and seeds, on the CPU.
 
     OMP_NUM_THREADS=1 python benchmarks/precision.py DATA [--recipe nce] [--seeds 3] [path=value …]
 
-Recall is the validation split's, of the best evaluation, as training itself keeps weights.
+Recall is that of the best evaluation on the validation split, by which training keeps weights.
 Sizes are those of the studies' standard profiles, so that three seeds take minutes; a
 `path=value` changes them. Each seed is trained in both precisions, one after the other.
 """
@@ -42,13 +42,13 @@ SIZES = {
 
 
 def best_mr(result: Result) -> float:
-    """Mean mR over languages of the evaluation whose weights were kept."""
+    """Mean mR over languages in the evaluation whose weights were kept."""
     rows = {row["update"]: row for row in result.progress.evaluations}
     return statistics.mean(rows[result.progress.best_update]["mr"].values())
 
 
 def one_run(name: str, changes: list[str], dataset: Dataset) -> tuple[float, float]:
-    """(mR on val, median processor seconds of an update) of a training."""
+    """(mR on val, median CPU seconds per update) of a training."""
     clock = Clock()
     recipe = load_recipe(name, parse_overrides(changes))
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +58,7 @@ def one_run(name: str, changes: list[str], dataset: Dataset) -> tuple[float, flo
 
 
 def main() -> None:
-    """Print a line for each run, then means and the difference between precisions."""
+    """Print a line per run, then means and the difference between precisions."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--recipe", default="nce", choices=SIZES)

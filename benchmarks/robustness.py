@@ -1,16 +1,15 @@
-"""What a model loses when queries are not written as captions are, by language.
+"""How much a model loses on queries that are not written like captions, by language.
 
     python benchmarks/robustness.py [MODEL ...] [--split test] [--json FILE]
 
-Without a MODEL it is the one that the package carries. For every kind of query: mR of each
-language, and what is lost against captions as they are. Kinds besides those of `polyglance
-evaluate --perturb`:
+The default MODEL is the included one. For every kind of query: mR in each language, and the loss
+against plain captions. Kinds in addition to those of `polyglance evaluate --perturb`:
 
-- `no language`: the model is not told the language; with all other kinds it is not told either.
-- `half`: the first half of a caption's words and the second half of one of the same picture in
-  another language (English; for English captions German ones).
+- `no language`: the language is not passed to the model, as for all other kinds.
+- `half`: the first half of a caption and the second half of one of the same image in another
+  language (English; for English captions German).
 
-One caption a picture and language by default, so that it takes minutes; `--captions 5` takes all.
+By default one caption per image and language, so that it takes minutes; `--captions 5` uses all.
 """
 
 import argparse
@@ -49,7 +48,7 @@ Perturb = Callable[[list[str], str], tuple[list[str], Perturbed]]
 
 
 class Encoded:
-    """A model that has seen the pictures, so that they are encoded once for all kinds."""
+    """A model with precomputed image embeddings, so that images are encoded only once."""
 
     def __init__(self, model: Any, images: np.ndarray, told: bool) -> None:
         self.model, self.images, self.told = model, images, told
@@ -65,7 +64,7 @@ class Encoded:
 
 
 def few_captions(dataset: Dataset, split: str, count: int) -> Dataset:
-    """The split with the first captions of each language's best kind alone."""
+    """The split with only the first captions of each language's best kind."""
     part = dataset.split(split)
     kinds = {code: part.best_kind(code) for code in part.languages}
     images = [
@@ -110,7 +109,7 @@ def half_sentences(images: Sequence[CaptionedImage]) -> Perturb:
 
 
 def measure(name: str, given: argparse.Namespace, dataset: Dataset, part: Dataset) -> Any:
-    """mR by kind and language, and the share of words that were changed."""
+    """mR by kind and language, and the share of words changed."""
     model = open_model(None if name == "" else name)
     images, known = np.asarray(model.encode_dataset(part)), KnownWords(dataset)
     found: dict[str, Any] = {}
@@ -136,7 +135,7 @@ def _changed(perturbed: Perturbed | None) -> float:
 
 
 def show(name: str, found: dict[str, Any]) -> None:
-    """A Markdown table: mR as it is, then what every kind loses."""
+    """A Markdown table: mR of plain captions, then the loss for every kind."""
     codes = list(found[PLAIN])
     print(f"\n{name or 'the package’s model'}: mR, then its loss (points; % of words changed)\n")
     print(f"| query | {' | '.join(codes)} | mean | % of words |")

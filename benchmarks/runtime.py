@@ -1,11 +1,11 @@
-"""What an exported model costs: its folder, loading, a query, pictures, memory; one core.
+"""The cost of an exported model: its folder, loading, queries, images, memory; one core.
 
     python benchmarks/runtime.py EXPORTED [--texts FILE] [--images DIR]
 
-Each part runs in a process of its own, so that what one leaves in memory does not count for
-another. The queries are captions of a dataset's FILE (.jsonl, .gz or not) or lines of text, each
-asked once, after ten others: a word that was read before is quicker. Beside the clock's time
-stands the processor's, which other programs do not lengthen.
+Each part runs in a separate process, so that they do not affect each other's memory. The queries
+are captions of a dataset's FILE (.jsonl, .gz or not) or lines of text, each encoded once, after
+ten others, as words seen before are faster. In addition to the wall-clock time there is the CPU
+time, which is independent of other programs.
 """
 
 import argparse
@@ -25,7 +25,7 @@ QUERIES = [
 
 
 def memory() -> float:
-    """MB that this process holds now, mapped files included."""
+    """Current memory of this process in MB, including mapped files."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
 
@@ -48,7 +48,7 @@ def of_loading(folder: str, _: str) -> dict[str, float]:
 
 
 def of_queries(folder: str, source: str) -> dict[str, float]:
-    """Milliseconds of a query."""
+    """Milliseconds per query."""
     import polyglance.runtime
 
     texts = QUERIES
@@ -70,7 +70,7 @@ def of_queries(folder: str, source: str) -> dict[str, float]:
 
 
 def of_images(folder: str, source: str) -> dict[str, float]:
-    """Pictures a second, decoding included."""
+    """Images per second, including decoding."""
     import polyglance.runtime
 
     paths = sorted(path for path in Path(source).iterdir() if path.is_file())[:200]
@@ -78,7 +78,7 @@ def of_images(folder: str, source: str) -> dict[str, float]:
     model.encode_images(paths[:8], show_progress=False)
     started = time.process_time()
     model.encode_images(paths, show_progress=False)
-    # Time of the process, not of the clock: others may have the core in between.
+    # CPU time rather than wall-clock time: other processes may use the core.
     seconds = time.process_time() - started
     return {"pictures a second and core": len(paths) / seconds, "memory, MB": memory()}
 

@@ -2,11 +2,15 @@
 
     python benchmarks/scale.py embed DATASET vectors.npz
     python benchmarks/scale.py measure vectors.npz results.jsonl --counts 10000 100000 1000000
+    python benchmarks/scale.py sweep STORE vectors.npz --probes 1 2 3 4 --refine 5 10
     python benchmarks/scale.py report results.jsonl --help
 
-Vectors are embeddings of real images. Beyond as many as there are, each is one of them with
-Gaussian noise of the length `--noise` (the real one has length 1). Queries are images that are
-left out of that, and captions. Every step runs in a process of its own, whose peak memory is told.
+Vectors are embeddings of real images. Beyond as many as there are, they are made of them, as
+`--further` says: `noise` adds Gaussian noise of the length `--noise` to one (of length 1), which
+makes clusters of near-duplicates; `differences` adds `--noise` times the difference between two
+others, which goes in the directions in which images differ, so that clusters overlap. Queries are
+images that are left out of that, and captions. Every step runs in a process of its own, whose peak
+memory is told. STORE is one that `measure --stores FOLDER` left.
 """
 
 import argparse
@@ -17,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +30,7 @@ import numpy as np
 from polyglance.core.memory import peak_memory
 from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.record import Record, Stamp
+from polyglance.library.stores import lance
 from polyglance.library.stores.lance import LanceStore
 
 MODEL, ROWS, QUERIES = "ab" * 32, 20_000, 50
@@ -70,6 +76,18 @@ def noisy(real: np.ndarray, start: int, count: int, noise: float) -> np.ndarray:
     return unit(found + shift * (numbers >= len(real))[:, None])
 
 
+def differing(real: np.ndarray, start: int, count: int, noise: float) -> np.ndarray:
+    """As `noisy`, with the differences between two real ones in place of Gaussian noise."""
+    rng = np.random.default_rng(start)
+    numbers = np.arange(start, start + count)
+    found = real[numbers % len(real)].astype(np.float32)
+    one, other = rng.integers(len(real), size=(2, count))
+    return unit(found + (real[one] - real[other]) * (noise * (numbers >= len(real)))[:, None])
+
+
+FURTHER = {"noise": noisy, "differences": differing}
+
+
 def parts(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Vectors to keep, and those of queries by their kind."""
     found = np.load(path)
@@ -78,53 +96,62 @@ def parts(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return images[order[QUERIES:]], {"image": images[order[:QUERIES]], "caption": texts}
 
 
-def fill(store: Path, vectors: Path, count: int, noise: float) -> dict[str, Any]:
+def fill(given: argparse.Namespace) -> dict[str, Any]:
     """Write the rows."""
-    real, _ = parts(vectors)
-    made = LanceStore.create(store, MODEL, real.shape[1])
-    for start in range(0, count, ROWS):
-        size = min(ROWS, count - start)
+    real, _ = parts(given.vectors)
+    made = LanceStore.create(given.store, MODEL, real.shape[1])
+    for start in range(0, given.count, ROWS):
+        size = min(ROWS, given.count - start)
         rows = []
         for number in range(start, start + size):
             tags = [t for t, every in (("tenth", 10), ("hundredth", 100)) if number % every == 0]
             path, name = f"/pictures/{number % 100:02}/{number:08}.jpg", f"{number:032x}"
             rows.append(Record(name, name, path, Stamp(1, 1, number), 9, 9, tags=tuple(tags)))
-        made.upsert(rows, noisy(real, start, size, noise), MODEL)
-    return {"bytes": sum(path.stat().st_size for path in store.rglob("*") if path.is_file())}
+        made.upsert(rows, FURTHER[given.further](real, start, size, given.noise), MODEL)
+    return {"bytes": bytes_of(given.store)}
 
 
-def index(store: Path, vectors: Path, count: int, noise: float) -> dict[str, Any]:
-    """Build IVF_HNSW_SQ, as a library does from 500,000 images on."""
-    LanceStore(store, exact_below=1).optimise()
-    return {"bytes": sum(path.stat().st_size for path in store.rglob("*") if path.is_file())}
+def bytes_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def ask(found: LanceStore, queries: dict[str, np.ndarray]) -> dict[str, Any]:
+def index(given: argparse.Namespace) -> dict[str, Any]:
+    """Build the index, as a library does from 500,000 images on."""
+    LanceStore(given.store, exact_below=1).optimise()
+    return {"bytes": bytes_of(given.store)}
+
+
+def ask(
+    found: LanceStore, queries: dict[str, np.ndarray], filters: dict[str, Filter] = FILTERS
+) -> dict[str, Any]:
     """Seconds of each search, and what it finds."""
     first = time.perf_counter()
     found.search(queries["image"][0], 10, MODEL)
-    result: dict[str, Any] = {"first": time.perf_counter() - first, "seconds": {}, "found": {}}
+    result: dict[str, Any] = {"first": time.perf_counter() - first}
+    result.update(seconds={}, busy={}, found={})
     for kind, rows in queries.items():
-        for name, where in FILTERS.items():
-            taken, hits = [], []
+        for name, where in filters.items():
+            taken, busy, hits = [], [], []
             for row in rows:
-                start = time.perf_counter()
+                start, own = time.perf_counter(), time.process_time()
                 answer = found.search(row, 10, MODEL, where)
                 taken.append(time.perf_counter() - start)
+                busy.append(time.process_time() - own)
                 hits.append([hit.record.id for hit in answer])
             result["seconds"][f"{kind}, {name}"] = sorted(taken)
+            result["busy"][f"{kind}, {name}"] = sorted(busy)
             result["found"][f"{kind}, {name}"] = hits
     return result
 
 
-def exact(store: Path, vectors: Path, count: int, noise: float) -> dict[str, Any]:
+def exact(given: argparse.Namespace) -> dict[str, Any]:
     """Search in memory, all compared."""
-    return ask(LanceStore(store, exact_below=10**12), parts(vectors)[1])
+    return ask(LanceStore(given.store, exact_below=10**12), parts(given.vectors)[1])
 
 
-def indexed(store: Path, vectors: Path, count: int, noise: float) -> dict[str, Any]:
+def indexed(given: argparse.Namespace) -> dict[str, Any]:
     """Search by the index."""
-    return ask(LanceStore(store, exact_below=1), parts(vectors)[1])
+    return ask(LanceStore(given.store, exact_below=1), parts(given.vectors)[1])
 
 
 STEPS: dict[str, Callable[..., dict[str, Any]]] = {
@@ -135,30 +162,47 @@ STEPS: dict[str, Callable[..., dict[str, Any]]] = {
 def step(given: argparse.Namespace) -> None:
     """One step, in this process; its figures go to stdout."""
     start, own, before = time.perf_counter(), os.times(), os.getloadavg()[0]
-    found = STEPS[given.name](Path(given.store), Path(given.vectors), given.count, given.noise)
+    found = STEPS[given.name](given)
     busy = sum(os.times()[:2]) - sum(own[:2])
     figures = {"wall": time.perf_counter() - start, "processor": busy, "peak": peak_memory()}
     print(json.dumps({**found, **figures, "load": [before, os.getloadavg()[0]]}))
 
 
 def measure(given: argparse.Namespace) -> None:
-    """All steps at all counts; a line of JSON for each."""
-    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+    """Steps at all counts; a line of JSON for each."""
+    with tempfile.TemporaryDirectory(dir=given.folder) as made:
         for count in given.counts:
-            store = Path(folder) / str(count)
+            store = Path(given.stores or made) / f"{given.further}-{count}"
             answers: dict[str, Any] = {}
-            for name in STEPS:
+            for name in given.steps:
                 words = ["step", name, store, given.vectors, count, "--noise", given.noise]
+                words += ["--further", given.further]
                 command = [sys.executable, __file__, *map(str, words)]
                 done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
                 found = json.loads(done.stdout.splitlines()[-1])
                 answers[name] = found.pop("found", None)
-                if name == "indexed":
+                if name == "indexed" and answers.get("exact"):
                     found["recall"] = dict(recalls(answers["exact"], answers["indexed"]))
-                line = {"count": count, "step": name, "noise": given.noise, **found}
+                line = {"count": count, "step": name, "further": given.further, **found}
                 with Path(given.results).open("a") as handle:
                     handle.write(json.dumps(line) + "\n")
-                print(count, name, {k: v for k, v in found.items() if k != "seconds"}, flush=True)
+                shown = {k: v for k, v in found.items() if k not in ("seconds", "busy")}
+                print(count, name, shown, flush=True)
+
+
+def sweep(given: argparse.Namespace) -> None:
+    """recall@10 and time of searches without a filter, by the settings of the index."""
+    queries, unfiltered = parts(given.vectors)[1], {"all": EVERYTHING}
+    wanted = ask(LanceStore(given.store, exact_below=10**12), queries, unfiltered)["found"]
+    store = LanceStore(given.store, exact_below=1)
+    print("| PROBES | REFINE | partitions | queries | recall@10 | processor ms | ms |")
+    for lance.PROBES, lance.REFINE in product(given.probes, given.refine):
+        found = ask(store, queries, unfiltered)
+        number = lance.probes(store.count(), filtered=False)
+        for kind, recall in recalls(wanted, found["found"]):
+            busy, taken = (1000 * np.median(found[of][kind]) for of in ("busy", "seconds"))
+            settings = f"{lance.PROBES:g} | {lance.REFINE} | {number}"
+            print(f"| {settings} | {kind} | {recall:.3f} | {busy:.0f} | {taken:.0f} |", flush=True)
 
 
 def recalls(wanted: dict[str, Any], found: dict[str, Any]) -> Iterator[tuple[str, float]]:
@@ -176,6 +220,11 @@ def report(given: argparse.Namespace) -> None:
     print_plan(lines, given)
 
 
+def add_vectors_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--further", choices=FURTHER, default="noise", help="see above")
+    parser.add_argument("--noise", type=float, default=0.5)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -187,19 +236,27 @@ def main() -> None:
     one.add_argument("--images", type=int, default=7000, help="images at most, evenly drawn")
     one.set_defaults(run=embed)
     one = commands.add_parser("measure")
-    one.add_argument("vectors")
+    one.add_argument("vectors", type=Path)
     one.add_argument("results")
     one.add_argument("--counts", type=int, nargs="+", default=[10_000, 100_000])
-    one.add_argument("--noise", type=float, default=0.5)
+    add_vectors_options(one)
     one.add_argument("--folder", help="where the stores are made; they are removed at the end")
+    one.add_argument("--stores", help="where they are made, or were by an earlier call, to be kept")
+    one.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
     one.set_defaults(run=measure)
     one = commands.add_parser("step")
     one.add_argument("name", choices=STEPS)
-    one.add_argument("store")
-    one.add_argument("vectors")
+    one.add_argument("store", type=Path)
+    one.add_argument("vectors", type=Path)
     one.add_argument("count", type=int)
-    one.add_argument("--noise", type=float, default=0.5)
+    add_vectors_options(one)
     one.set_defaults(run=step)
+    one = commands.add_parser("sweep")
+    one.add_argument("store", type=Path)
+    one.add_argument("vectors", type=Path)
+    one.add_argument("--probes", type=float, nargs="+", default=[lance.PROBES])
+    one.add_argument("--refine", type=int, nargs="+", default=[lance.REFINE])
+    one.set_defaults(run=sweep)
     one = commands.add_parser("report")
     one.add_argument("results")
     one.add_argument("--images", type=float, default=1e9)

@@ -1,11 +1,11 @@
-"""Times of requests to the service, asked from another process by several clients at once.
+"""Latency of requests to the service, sent from another process by several concurrent clients.
 
     python benchmarks/serving.py [--pictures 10000] [--requests 200] [--clients 1 8 64]
 
-The library has real files of no content and random embeddings around centres: what is measured
-does not depend on what they show. Sentences are different each time, so that nothing is found in
-a cache. Besides the times, which are worth what the machine was idle, the processor time of the
-service for each request and its memory are told.
+The library has real files without content and random embeddings around centres: the measurements
+do not depend on what they show. Sentences differ each time, so that nothing is cached. In addition
+to the latency, which depends on the machine's load, the service's CPU time per request and its
+memory are reported.
 """
 
 import argparse
@@ -41,11 +41,11 @@ HEAD = (
     "| memory MB |"
 )
 Ask = Callable[[http.client.HTTPConnection, int], bool]
-"""Sends a request of a number; whether it was answered, and not turned away."""
+"""Sends the request with a number; whether it was answered rather than rejected."""
 
 
 def make_library(place: Path, count: int) -> Library:
-    """A library of the package's own model with made-up embeddings."""
+    """A library of the included model with random embeddings."""
     write_files(place / "pictures", count)
     library = Library.create(place / "library")
     library.change(folders=[str(place / "pictures")])
@@ -61,7 +61,7 @@ def make_library(place: Path, count: int) -> Library:
 
 @contextmanager
 def served(library: Path) -> Iterator[str]:
-    """The address of `polyglance serve` in a process of its own, when it is ready."""
+    """The address of `polyglance serve` in a separate process, when it is ready."""
     command = [sys.executable, "-m", "polyglance", "serve", str(library), "--port", "0"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ
@@ -92,7 +92,7 @@ def get(connection: http.client.HTTPConnection, path: str) -> tuple[int, bytes]:
 
 
 def by_text(connection: http.client.HTTPConnection, number: int) -> bool:
-    """A sentence that was not asked before."""
+    """A new sentence."""
     words = COLOURS[number % 10], THINGS[number // 10 % 10], PLACES[number // 100 % 6]
     asked = quote(" ".join(words) + f" {number}")
     status, body = get(connection, f"/v1/search?q={asked}&limit=40")
@@ -101,7 +101,7 @@ def by_text(connection: http.client.HTTPConnection, number: int) -> bool:
 
 
 def filtered(connection: http.client.HTTPConnection, number: int) -> bool:
-    """The same in a tenth of the pictures."""
+    """The same in a tenth of the images."""
     words = f"{COLOURS[number % 10]} {THINGS[number // 10 % 10]} {number}"
     status, body = get(connection, f"/v1/search?q={quote(words)}&limit=40&tag=tenth")
     assert status == 200, body
@@ -113,7 +113,7 @@ def by_picture(connection: http.client.HTTPConnection, number: int) -> bool:
     connection.request("POST", "/v1/search?limit=40", _jpeg(), {"Content-Type": "image/jpeg"})
     answer = connection.getresponse()
     body = answer.read()
-    assert answer.status in (200, 503), body  # of many at once some are turned away
+    assert answer.status in (200, 503), body  # of many at once some are rejected
     return answer.status == 200
 
 
@@ -134,7 +134,7 @@ _SENT = b""
 
 
 def metric(address: str, name: str) -> float:
-    """A number that the service tells."""
+    """A metric of the service."""
     text = get(connect(address), "/metrics")[1].decode()
     found = re.search(rf"^{name} (\S+)$", text, re.M)
     assert found is not None
@@ -144,7 +144,7 @@ def metric(address: str, name: str) -> float:
 def load(
     address: str, ask: Ask, clients: int, requests: int, numbers: Iterator[int]
 ) -> list[float]:
-    """Seconds of those of `requests` requests by several clients that were not turned away."""
+    """Seconds of the requests that were answered, of `requests` sent by several clients."""
     times: list[float] = []
     left, lock = itertools.count(), threading.Lock()
 

@@ -1,4 +1,4 @@
-"""How large the package is: files, lines, lines of code without docstrings and comments.
+"""The size of the package: files, lines, and lines of code without docstrings and comments.
 
 python benchmarks/sizes.py [FOLDER ...]
 """

@@ -1,9 +1,9 @@
-"""What SMALR's training saves by scoring a word once, and sentences of all languages together.
+"""Savings in SMALR's training from scoring a word once, and all languages together.
 
 python benchmarks/smalr.py [--data DIR] [--batch 100] [--latent 4000] [--rounds 5]
 
-A batch of images with two captions in every language, of DIR or ../shared/data/flickr8k-ml.
-Every way is checked to give the same loss. Forward and backward, processor time, one thread.
+A batch of images with two captions in every language, from DIR or ../shared/data/flickr8k-ml.
+All variants are checked to give the same loss. Forward and backward, CPU time, one thread.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def read_batch(data: str, recipe: Recipe) -> tuple[TupleBatch, NumberedWords, di
 
 
 def pair_by_pair(sentences: Tensor, has: Tensor, recipe: Recipe) -> Tensor:
-    """`across_languages`, a pair of languages at a time."""
+    """`across_languages`, one pair of languages at a time."""
     parts = [
         across_languages(sentences[[one, two]], has[[one, two]], recipe.loss)
         for one, two in combinations(range(len(sentences)), 2)
@@ -59,7 +59,7 @@ def pair_by_pair(sentences: Tensor, has: Tensor, recipe: Recipe) -> Tensor:
 
 
 def sentence_by_sentence(sentences: Tensor, has: Tensor, recipe: Recipe) -> Tensor:
-    """`across_languages`, an anchor at a time."""
+    """`across_languages`, one anchor at a time."""
     totals = []
     for one, two in combinations(range(len(sentences)), 2):
         images = torch.nonzero(has[one] & has[two])[:, 0].tolist()
@@ -102,7 +102,7 @@ def compare_losses(has: np.ndarray, recipe: Recipe, dim: int, rounds: int) -> No
 def compare_scores(
     words: np.ndarray, counts: dict[str, int], latent: int, dim: int, rounds: int
 ) -> None:
-    """Latent tokens of the words [n] of a batch: each distinct word once, or every occurrence."""
+    """Latent tokens of the words [n] of a batch: per distinct word, or per occurrence."""
     generator = torch.Generator().manual_seed(0)
     scores = LayerScores(len(counts), dim, latent, 128, generator)
     vectors = torch.randn(sum(counts.values()) + 1, dim, generator=generator)

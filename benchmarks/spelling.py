@@ -1,11 +1,10 @@
-"""How often another spelling is offered, and how often it is the right one.
+"""How often another spelling is suggested, and how often it is the right one.
 
     python benchmarks/spelling.py DATASET [--split val] [--images 500] [--queries 200]
 
-Queries are one to six words in a row of captions of the split, the images searched are of the
-split as well. A query as it is written should be left alone; one with a slip of the finger
-(`evaluation.perturb.typos`) in one of its words should become what it was. Many slips need no
-help: the model reads parts of words.
+Queries are one to six consecutive words of captions of the split, whose images are searched. A
+correct query should be left alone; one with a typo (`evaluation.perturb.typos`) in one of its words
+should be corrected. Many typos need no correction, as the model reads subwords.
 """
 
 import argparse
@@ -28,7 +27,7 @@ def main() -> None:
     parser.add_argument("dataset")
     parser.add_argument("--split", default="val")
     parser.add_argument("--images", type=int, default=500)
-    parser.add_argument("--queries", type=int, default=200, help="of each language")
+    parser.add_argument("--queries", type=int, default=200, help="per language")
     given = parser.parse_args()
     model, dataset = open_model(None), load_dataset(given.dataset)
     rows = [row for row, one in enumerate(dataset.images) if one.split == given.split]
@@ -54,7 +53,7 @@ def main() -> None:
 def queries(
     dataset: Dataset, rows: list[int], language: str, count: int
 ) -> list[tuple[list[str], list[str]]]:
-    """Words of a query, and the same with a slip."""
+    """Words of a query, and the same with a typo."""
     chance, found = Random(0), []
     kinds = [dataset.images[row].captions.get(language, {}) for row in rows]
     captions = [text for one in kinds for texts in one.values() for text in texts]

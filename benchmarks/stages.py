@@ -1,4 +1,4 @@
-"""Training speed: PackedGRU against torch's packed GRU in one run, and where an update's time goes.
+"""Training speed: PackedGRU against torch's packed GRU, and the time of an update by stage.
 
 python benchmarks/stages.py                          # the GRU alone
 python benchmarks/stages.py --data DIR --recipe nce  # and an epoch's stages on real captions
@@ -39,7 +39,7 @@ def compare_gru(batch: int, steps: int, hidden: int, rounds: int) -> None:
 
 
 def profile_updates(data: str, recipe: str, overrides: list[str], updates: int) -> None:
-    """Shares of an update's time, and captions per second."""
+    """Time shares of an update, and captions per second."""
     from polyglance.data import load_dataset
     from polyglance.models.tensors import to_tensors
     from polyglance.objectives import build_objective

@@ -1,9 +1,9 @@
-"""How long a search takes from the start of the command to its first result, with an index.
+"""Time of a search from the start of the command to its first result, with an index.
 
     python benchmarks/startup.py FOLDER [--query TEXT] [--model MODEL] [--rounds 10]
 
-FOLDER has pictures; the first search indexes them and does not count. Seconds of the clock, and
-of the processor, which other programs do not lengthen; and memory at the peak.
+FOLDER has images; the first search indexes them and does not count. Wall-clock and CPU seconds
+(the latter are independent of other programs), and peak memory.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import time
 
 
 def search(command: list[str]) -> tuple[float, float, float, float]:
-    """Seconds to the first line of a search, to its end, of the processor; MB at the peak."""
+    """Seconds to the first line of a search, to its end, and of CPU; peak memory in MB."""
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
@@ -35,7 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
     parser.add_argument("--query", default="zwei Hunde im Schnee")
-    parser.add_argument("--model", help="the package's own by default")
+    parser.add_argument("--model", help="the included model by default")
     parser.add_argument("--rounds", type=int, default=10)
     given = parser.parse_args()
     command = [sys.executable, "-m", "polyglance", "search"]

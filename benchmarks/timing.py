@@ -1,4 +1,4 @@
-"""Times of ways to do one thing, for the benchmarks beside it."""
+"""Timing helpers for the other benchmarks."""
 
 import statistics
 import time
@@ -9,7 +9,7 @@ from polyglance.training.steps import StepOutcome
 
 
 class Clock(Callback):
-    """Processor time of every update of a training, and of an image or caption of it."""
+    """CPU time of every update of a training, in total and per image or caption."""
 
     def __init__(self) -> None:
         self.last, self.seconds, self.each = 0.0, list[float](), list[float]()
@@ -29,9 +29,9 @@ def median_seconds(
     rounds: int,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
-    """Median time of each function, called in turn so that noise meets all alike.
+    """Median time of each function, interleaved so that noise affects all alike.
 
-    The first round warms up and does not count.
+    The first round is a warm-up and does not count.
     """
     times: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(rounds + 1):
@@ -43,7 +43,7 @@ def median_seconds(
 
 
 def show(title: str, seconds: Mapping[str, float]) -> None:
-    """A line for each function with its ratio to the first."""
+    """Print a line per function with its ratio to the first."""
     first = next(iter(seconds.values()))
     print(title)
     for name, value in seconds.items():

@@ -1,12 +1,12 @@
-"""Whole updates beside those of the authors' code, in one run, in turn, at equal sizes.
+"""Whole updates against those of the authors' code, interleaved in one process, at equal sizes.
 
     python benchmarks/training.py [--only vsepp-1024 liwe] [--rounds 9] [--precision bf16]
 
-An update is all of it: the batch is put together, forward, loss, backward, clipping, optimizer.
-Ours is `Trainer`'s; the authors' is in official.py. Captions are made up (made_up.py), features
-random with the dimension of the recipes' own (efficientnet-lite2), batches of 128 captions. Times
-are of the processor, on one thread. GFLOP are those of matrix products as ours makes them; the peak
-is the fastest product of two 2,048² matrices in float32 that was measured between the rounds.
+An update is complete: batching, forward, loss, backward, clipping, optimizer. Ours is
+`Trainer`'s; the authors' is in official.py. Captions are generated (made_up.py), features random
+with the dimension of the recipes' own (efficientnet-lite2), in batches of 128 captions. Times are
+CPU times on one thread. GFLOP are those of our matrix products; the peak is the fastest product of
+two 2,048² matrices in float32 measured between the rounds.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from polyglance.numerics.devices import move
 from polyglance.recipes import load_recipe
 from polyglance.text.embedders.characters.embedder import CharacterEmbedder
 from polyglance.training.images import prepared
-from polyglance.training.inputs.data import Start, TrainingData, fresh_model, prepare
+from polyglance.training.inputs.data import InitialModel, TrainingData, fresh_model, prepare
 from polyglance.training.samplers import samplers
 from polyglance.training.steps import steps
 from polyglance.training.trainer import Trainer
@@ -42,7 +42,7 @@ PEAK_SIZE = 2048
 
 @dataclass(frozen=True)
 class System:
-    """A recipe with settings, the authors' model, and what both are trained on."""
+    """A recipe with settings, the authors' model, and the data of both."""
 
     recipe: str
     model: type
@@ -70,14 +70,14 @@ SYSTEMS = {
 
 @register_flop_formula(torch.ops.mkldnn._linear_pointwise)
 def _onednn_flop(left: torch.Size, right: torch.Size, *_: Any, **__: Any) -> int:
-    """Of oneDNN's products, which torch's counter does not know."""
+    """FLOP of oneDNN's products, which torch's counter does not include."""
     return 2 * left[0] * left[1] * right[0]
 
 
 class Updates:
     """Updates of `Trainer`, from the batch to the optimizer."""
 
-    def __init__(self, started: Start, data: TrainingData, out: Path) -> None:
+    def __init__(self, started: InitialModel, data: TrainingData, out: Path) -> None:
         recipe = started.model.recipe
         sampler = samplers.get(recipe.sampling.kind)(recipe, data)
         self.started, self.data = started, data
@@ -87,12 +87,12 @@ class Updates:
         self.batches = prepared(self.step, sampler.batches(0), 0)
 
     def update(self) -> None:
-        """The next one."""
+        """Make the next update."""
         batch, read = next(self.batches)
         self.trainer._update(move(read, self.trainer.device), self.step.size(batch))
 
     def flop(self) -> float:
-        """GFLOP of the products of an update."""
+        """GFLOP of the matrix products of an update."""
         counter = FlopCounterMode(display=False)
         with counter:
             self.update()
@@ -100,7 +100,7 @@ class Updates:
 
 
 def our_updates(system: System, folder: Path, precision: str) -> Updates:
-    """Ours of a system, on data that is made up."""
+    """Our updates of a system, on generated data."""
     dataset = make_dataset(folder, IMAGES, system.vectors, DIM, system.languages)
     settings = {"image.feature": FEATURE, "text.tokenizer": "words", **system.settings}
     recipe = load_recipe(system.recipe, settings | {"training.precision": precision})
@@ -128,7 +128,7 @@ def theirs(system: System, ours: Updates) -> official.Updates:
 
 
 def _pairs(system: System, data: TrainingData, captions: list[Any]) -> tuple[list, list]:
-    """Captions with features of their images, or captions with others of their image."""
+    """Captions with features of their images, or with other captions of their image."""
     if system.settings is C2C:
         half = len(captions) // 2
         return captions[:half], captions[half:]
@@ -138,7 +138,7 @@ def _pairs(system: System, data: TrainingData, captions: list[Any]) -> tuple[lis
 
 
 def peak() -> Callable[[], float]:
-    """GFLOP/s of the fastest of the ways in which a product can be made here."""
+    """GFLOP/s of the fastest available matrix product."""
     one, other = torch.randn(2, PEAK_SIZE, PEAK_SIZE).unbind()
     ways: list[Callable[[], object]] = [lambda: one @ other]
     if torch.backends.mkldnn.is_available():
@@ -157,14 +157,14 @@ def peak() -> Callable[[], float]:
 
 
 def compare(name: str, rounds: int, precision: str) -> dict[str, float]:
-    """Medians of both, in milliseconds, and what follows of them."""
+    """Medians of both, in milliseconds, and derived values."""
     system = SYSTEMS[name]
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         ours = our_updates(system, Path(folder), precision)
         other = theirs(system, ours)
         measure, peaks = peak(), []
-        for _ in range(2):  # beside the round that warms up in any case
+        for _ in range(2):  # in addition to the warm-up round
             ours.update(), other.update()
         flop = statistics.median(ours.flop() for _ in range(3))
         ways = {

@@ -1,11 +1,11 @@
-"""How far a reader has to walk: files and functions of the package on the way of the data.
+"""How much code a task runs through: files and functions of the package.
 
     python benchmarks/walk.py
 
-Two walks are traced, each in a process of its own: a training of the recipe `nce` from a CSV with
-generated images, from the call of `train` to its end; and one caption on its way to ids, as a
-trained model reads it. Counted are the package's functions that are called at least once (not
-lambdas, comprehensions or what runs at import) and the files they are in.
+Two tasks are traced, each in a separate process: a training of the recipe `nce` from a CSV with
+generated images, from the call of `train` to its end; and the conversion of one caption to ids by
+a trained model. Counts functions of the package that are called at least once (except lambdas,
+comprehensions and code run at import) and their files.
 """
 
 import csv

@@ -71,5 +71,5 @@ def test_independent_captions_where_there_is_no_translation(tmp_path):
 def test_no_image_in_common(tmp_path):
     photos = [CaptionedImage(f"{c}.jpg", "train", {c: {"machine": ["x"]}}) for c in ("de", "en")]
     save_folder(tmp_path, photos)
-    with pytest.raises(PolyglanceError, match="share no image"):
+    with pytest.raises(PolyglanceError, match="no common image"):
         induced_pairs(*parallel_captions(load_folder(tmp_path), "en", "de"))

@@ -73,5 +73,5 @@ def test_rare_and_unknown_words_are_left_out():
     assert set(sentence_translations(source, target, KNOWN)) == {"x"}
     assert sentence_translations(source, target, ["cat"]) == {}
     far = CaptionTable(["dog"], np.array([9]), ["en"], ["translation"])
-    with pytest.raises(PolyglanceError, match="share no sentence"):
+    with pytest.raises(PolyglanceError, match="no common sentence"):
         sentence_translations(source, far, KNOWN)

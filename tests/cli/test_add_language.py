@@ -106,10 +106,10 @@ def test_vectors_of_the_new_language_for_a_model_of_fixed_ones(run, tmp_path, mo
     ("words", "message"),
     [
         (["--language", "f r"], "expected a language tag"),
-        (["--language", "en"], "knows 'en' already"),
+        (["--language", "en"], "already has 'en'"),
         (["--language", "fr", "--method", "magic"], "expected svd or rcsls"),
         (["--language", "fr", "--lr", "0"], "expected a number above 0"),
-        (["--language", "fr", "--pairs", "3"], "say of which dataset with --data"),
+        (["--language", "fr", "--pairs", "3"], "--pairs needs a dataset in --data"),
         (["--language", "xx", "--evaluate", DATA], "no captions in language 'xx'"),
         (["--language", "fr", "--dictionary", "none.txt"], "no such file"),
     ],

@@ -102,7 +102,7 @@ def test_captions(files, toy, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*BASE[:5], "m.pt"], "ends in .safetensors"),
+        ([*BASE[:5], "m.pt"], "end in .safetensors"),
         ([*BASE, "--method", "gan"], "expected svd or rcsls"),
         ([*BASE, "--rate", "0"], "--rate"),
         ([*BASE, "--rate", "nan"], "--rate"),

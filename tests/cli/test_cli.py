@@ -32,17 +32,33 @@ def test_help_begins_with_what_most_people_come_for(shell):
     assert places == sorted(places)
 
 
+MAIN_IN_TRY = (
+    "from polyglance.cli import main\n"
+    "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
+)
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["recipes"], ["search", "--help"]])
 def test_light_commands_import_nothing_heavy(arguments):
     code = (
-        "import sys\nfrom polyglance.cli import main\n"
-        f"sys.argv = ['polyglance', *{arguments}]\n"
-        "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
+        f"import sys\nsys.argv = ['polyglance', *{arguments}]\n{MAIN_IN_TRY}"
         f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
     )
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
     assert finished.returncode == 0, finished.stderr
     assert finished.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("given", [None, "0"])
+def test_torch_is_asked_for_huge_pages_unless_the_user_decides(given):
+    name = "THP_MEM_ALLOC_ENABLE"
+    show = f"print(os.environ['{name}'])"
+    code = f"import os, sys\nsys.argv = ['polyglance', '--version']\n{MAIN_IN_TRY}{show}"
+    others = {key: value for key, value in os.environ.items() if key != name}
+    environment = others if given is None else {**others, name: given}
+    command = [sys.executable, "-c", code]
+    finished = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment)
+    assert finished.stdout.splitlines()[-1] == (given or "1")
 
 
 @pytest.mark.parametrize(
@@ -102,12 +118,12 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, number: int, code: int, sai
     [
         (["train", "vsepp", "--data", "x", "--out", "file"], "file: is a file, not a folder"),
         (["train", "vsepp", "--data", "x", "--out", "file/run"], "file: is a file, not a folder"),
-        (["train", "vsepp", "--data", "x", "--out", "run", "--languages", ","], "names nothing"),
-        (["evaluate", "m", "--data", "x", "--languages", ","], "--languages ',': names nothing"),
-        (["evaluate", "m", "--data", "x", "--kinds", ""], "--kinds '': names nothing"),
-        (["evaluate", "m", "--crisscrossed", "x", "--folds", "5"], "--folds does nothing with"),
-        (["study", "--again", "x", "--seeds", "2"], "--seeds does nothing with --again"),
-        (["study", "kadar-table2", "--json"], "--json goes with --plan"),
+        (["train", "vsepp", "--data", "x", "--out", "run", "--languages", ","], "is empty"),
+        (["evaluate", "m", "--data", "x", "--languages", ","], "--languages ',': is empty"),
+        (["evaluate", "m", "--data", "x", "--kinds", ""], "--kinds '': is empty"),
+        (["evaluate", "m", "--crisscrossed", "x", "--folds", "5"], "--folds has no effect with"),
+        (["study", "--again", "x", "--seeds", "2"], "--seeds has no effect with --again"),
+        (["study", "kadar-table2", "--json"], "--json needs --plan"),
         (["data", "generate", "file/world"], "file: cannot be read or written (File exists)"),
         (["data", "convert", "table", "t.csv", "file/out"], "file: cannot be read or written"),
     ],

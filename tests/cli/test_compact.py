@@ -46,7 +46,7 @@ def test_a_compact_model_gives_the_same(toy: Path, tmp_path: Path, recipe: str) 
     assert deployed["all"] == trained["all"] - trained["words"]
     towers = 2 if recipe == "par-embn" else 1
     assert deployed["frozen"] == (model.embedder.layout.total - 1 + towers) * 8
-    with pytest.raises(PolyglanceError, match="compact already"):
+    with pytest.raises(PolyglanceError, match="already compact"):
         compact(small)
 
 

@@ -48,7 +48,7 @@ def test_a_second_run_replaces_its_own_files_alone(copy, run):
     (copy / "model" / "model.safetensors").write_bytes(b"")
     (copy / "sheet.png").unlink()
     printed = run("demo", "--out", copy, "--data", WORLD, "--epochs", "1").stdout
-    assert "going on" not in printed
+    assert "resuming" not in printed
     assert sorted(path.name for path in copy.iterdir()) == sorted([*MADE, "mine.txt"])
     assert (copy / "model" / "model.safetensors").read_bytes() == weights
 
@@ -57,7 +57,7 @@ def test_a_killed_run_goes_on(copy, run):
     written = (copy / "model" / "model.safetensors").stat().st_mtime_ns
     write_json(copy / "demo.json", {**read_json(copy / "demo.json"), "trained": False})
     printed = run("demo", "--out", copy, "--data", WORLD, "--epochs", "1").stdout
-    assert "going on with the run that is there" in printed
+    assert "resuming the existing run" in printed
     assert (copy / "model" / "model.safetensors").stat().st_mtime_ns == written
 
 
@@ -77,7 +77,7 @@ def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
     with pytest.raises(PolyglanceError, match="not empty and not a demo's"):
         run("demo", "--out", tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(PolyglanceError, match="file: cannot be made"):
+    with pytest.raises(PolyglanceError, match="file: cannot be created"):
         run("demo", "--out", tmp_path / "file")
 
 

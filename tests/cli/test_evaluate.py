@@ -87,8 +87,8 @@ def test_seeds_print_mean_and_deviation(command, tmp_path):
     [
         (["1-0", "--split", "tset"], "no split 'tset'"),
         (["1-0", "--languages", "fr"], "no captions in language 'fr'"),
-        (["1-0", "--seeds"], "two models or more"),
-        (["1-0", "--trec", "x", "--folds", "2"], "leave out --folds"),
+        (["1-0", "--seeds"], "at least two models"),
+        (["1-0", "--trec", "x", "--folds", "2"], "remove --folds"),
         (["1-0", "1-0"], "named twice"),
         (["1-0", "2-0", "--bootstrap", "0"], "needs --bootstrap"),
         (["missing.json"], "no such file"),
@@ -104,7 +104,7 @@ def test_outputs_are_checked_before_the_work(command, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(PolyglanceError, match="is a folder"):
         command("1-0", "--json", str(tmp_path))
-    with pytest.raises(PolyglanceError, match="cannot be made"):
+    with pytest.raises(PolyglanceError, match="cannot be created"):
         command("1-0", "--markdown", str(tmp_path / "file" / "r.md"))
     with pytest.raises(PolyglanceError, match="with --data"):
         command("1-0", data=False)

@@ -69,12 +69,12 @@ def test_mass() -> None:
 @pytest.mark.parametrize(
     ("pooling", "arguments", "message"),
     [
-        ("mean", ["--out", "c.png"], "no coefficients learned by rank; train with"),
+        ("mean", ["--out", "c.png"], "no learned coefficients by rank; train with"),
         ("gpo-features", ["--out", "c.png"], "'gpo-features' of images"),
-        ("gpo", ["--out", "c.svg"], "ends in .png"),
-        ("gpo", ["--out", "c.png", "--sizes", "3,x"], "expected numbers"),
-        ("gpo", ["--out", "c.png", "--sizes", "0,3"], "expected numbers"),
-        ("gpo", ["--out", "c.png", "--sizes", ","], "expected numbers"),
+        ("gpo", ["--out", "c.svg"], "end in .png"),
+        ("gpo", ["--out", "c.png", "--sizes", "3,x"], "expected comma-separated numbers"),
+        ("gpo", ["--out", "c.png", "--sizes", "0,3"], "expected comma-separated numbers"),
+        ("gpo", ["--out", "c.png", "--sizes", ","], "expected comma-separated numbers"),
         ("gpo", ["--out", "c.png", "--sizes", "9" * 5000], "from 1 to 1000"),
     ],
 )

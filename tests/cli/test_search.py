@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 
 import pytest
 from PIL import Image
@@ -106,13 +107,16 @@ def test_a_dataset_folder_with_imported_features(run, toy, tmp_path):
     [
         (["empty", "dog"], "empty: there are no images"),
         (["nowhere", "dog"], "nowhere: no such dataset"),
-        (["one.png", "dog"], "one.png: is an image; name the folder to search before it"),
-        (["one.png"], "one.png: is an image; name the folder to search before it"),
+        (["one.png", "dog"], r"one.png: is an image, .* a folder, such as '\.';.*--captions FILE"),
+        (["one.png"], "one.png: is an image, .* --like one.png"),
+        (["unnamed", "dog"], "unnamed: is an image"),
+        (["none.jpg", "dog"], "none.jpg: no such image"),
+        (["notes.txt", "dog"], "notes.txt: not a dataset folder"),
         (["pictures", "qux"], "knows none of the words of 'qux'"),
         (["pictures", "!!"], "has no words"),
         (["pictures", "dog", "--language", "fr"], "not trained on language 'fr'"),
-        (["pictures", "dog", "--sheet", "empty"], "is a folder; name a file"),
-        (["pictures", "dog", "--json", "model/model.json/x"], "cannot be made"),
+        (["pictures", "dog", "--sheet", "empty"], "is a folder; pass a file"),
+        (["pictures", "dog", "--json", "model/model.json/x"], "cannot be created"),
         (["pictures", "dog", "--sheet", "s.png", "--font", "no.ttf"], "no such font file"),
     ],
 )
@@ -120,6 +124,8 @@ def test_mistakes(run, model, folder, tmp_path, monkeypatch, arguments, message)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "one.png").write_bytes(b"")
+    shutil.copy(folder / "deep" / "2.PNG", tmp_path / "unnamed")
+    (tmp_path / "notes.txt").write_text("dog")
     with pytest.raises(PolyglanceError, match=message):
         run("search", model, *arguments)
     assert not (tmp_path / "s.png").exists()
@@ -146,7 +152,7 @@ def test_a_sheet_is_what_its_name_says(run, model, folder, tmp_path):
 
 def test_an_empty_name_of_images_is_refused(run, model, folder, monkeypatch):
     monkeypatch.chdir(folder)
-    with pytest.raises(PolyglanceError, match="names no folder"):
+    with pytest.raises(PolyglanceError, match="is not a folder"):
         run("search", model, "", "dog")
     assert run("search", model, ".", "dog", "--top", "1").stdout
 

@@ -48,13 +48,13 @@ def test_json_and_sheet(run, made):
 def test_mistakes_are_told(run, made):
     model, folder = made
     with pytest.raises(
-        PolyglanceError, match="give at least one sentence, --like IMAGE, or --captions FILE"
+        PolyglanceError, match="pass at least one sentence, --like IMAGE, or --captions FILE"
     ):
         run("search", model, folder)
     options = ["--captions", folder / "captions.txt", "--consistency"]
-    with pytest.raises(PolyglanceError, match="--captions goes without --translator"):
+    with pytest.raises(PolyglanceError, match="--captions cannot be combined with --translator"):
         run("search", model, folder / "red.png", *options)
-    with pytest.raises(PolyglanceError, match="--split goes with --captions"):
+    with pytest.raises(PolyglanceError, match="--split needs --captions"):
         run("search", model, folder, "dog", "--split", "test")
 
 
@@ -63,7 +63,7 @@ def test_asked_in_all_languages(run, made):
     (folder / "t.jsonl").write_text('{"fr": "chien", "en": "dog", "de": "hund"}\n')
     translator = ["--language", "fr", "--translator", f"file:{folder / 't.jsonl'}"]
     found = run("search", model, folder, "chien", *translator, "--consistency")
-    assert "'chien' is also asked as de 'hund', en 'dog'" in found.stderr
+    assert "'chien' is also searched for as de 'hund', en 'dog'" in found.stderr
     each = {
         code: dict(reversed(line.split("\t")) for line in lines.splitlines())
         for code, lines in (

@@ -69,7 +69,7 @@ def without_times(folder: Path) -> dict[str, str]:
 
 def test_two_machines_make_the_report_of_one(place: Path, tmp_path: Path) -> None:
     said = told(place, tmp_path / "B", "--out", tmp_path / "two" / "out")
-    assert "a.zip: 1 finished run taken in\n" in said
+    assert "a.zip: 1 finished run imported\n" in said
     assert "[2/2] nce, seed 0: done" in said
     study(*words(place, str(tmp_path / "one")), "--out", tmp_path / "single" / "out")
     two, single = (without_times(tmp_path / name / "out") for name in ("two", "single"))
@@ -99,7 +99,7 @@ def test_machine_and_commit_stay_those_of_the_training(place: Path, tmp_path: Pa
     said = study(
         *words(place, str(tmp_path / "B")), "--with", pack.parent, "--out", tmp_path / "out"
     )
-    assert "1 finished run taken in" in said.output
+    assert "1 finished run imported" in said.output
     numbers = json.loads((tmp_path / "out" / "two.json").read_text(encoding="utf-8"))
     assert numbers["rows"][0]["machines"] == ["Cray-1"]
     assert numbers["rows"][1]["machines"] != ["Cray-1"]
@@ -121,10 +121,10 @@ def test_a_new_column_trains_a_run_again_and_says_so(place: Path, tmp_path: Path
     assert "to run again\thinge, seed 0\t" in planned
     assert "1 of 1 runs to do with 1 at a time: about" in planned
     waiting = study(*own, place / "a.zip", "--minutes", 0, "--out", tmp_path / "out").output
-    assert "1 run left for want of time (--minutes)" in waiting
+    assert "1 run left after the time limit (--minutes)" in waiting
     assert hinge(tmp_path / "B").done, "what was taken in stays until the run starts again"
     said = study(*own, place / "a.zip", "--out", tmp_path / "out").output
-    why = "hinge, seed 0: its weights are not here; run again to evaluate it on en as this study"
+    why = "hinge, seed 0: its weights are missing; run again to evaluate it on en as this study"
     assert why in said
     folder = hinge(tmp_path / "B")
     assert folder.has_weights
@@ -142,8 +142,8 @@ def test_a_command_that_needs_the_weights_says_where_they_are(place: Path, tmp_p
         asked = ["pooling", str(named), "--out", str(tmp_path / "x.png")]
         error = CliRunner().invoke(app, asked).exception
         assert isinstance(error, PolyglanceError)
-        assert str(error).startswith(f"{named}: no model; the run was taken from a.zip")
-        assert f"delete {folder.path} and give 'polyglance study' the row 'hinge'" in str(error)
+        assert str(error).startswith(f"{named}: no model; the run was imported from a.zip")
+        assert f"delete {folder.path} and run 'polyglance study' with --rows 'hinge'" in str(error)
 
 
 def test_a_bad_pack_ends_the_command_with_code_2(place: Path, tmp_path: Path) -> None:
@@ -152,17 +152,17 @@ def test_a_bad_pack_ends_the_command_with_code_2(place: Path, tmp_path: Path) ->
     asked = [sys.executable, "-m", "polyglance", "study", *map(str, own)]
     done = subprocess.run(asked, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"error: {tmp_path / 'bad.zip'}: not a whole file of finished")
+    assert done.stderr.startswith(f"error: {tmp_path / 'bad.zip'}: a damaged pack of")
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "B").exists()
 
 
 MISTAKES: dict[str, tuple[Callable[[Path], list[object]], str]] = {
     "plan": (lambda path: ["--pack", path / "x.zip", "--plan"], "--plan runs nothing"),
-    "suffix": (lambda path: ["--pack", path / "x.tar"], "name a file that ends in .zip"),
-    "empty": (lambda path: ["--plan", "--with", path], "has no .zip file that --pack wrote"),
-    "missing": (lambda path: ["--plan", "--with", path / "x.zip"], "no such file of finished runs"),
-    "neither": (lambda path: ["--minutes", "5"], "give --out, the folder for the report, or"),
+    "suffix": (lambda path: ["--pack", path / "x.tar"], "must end in .zip"),
+    "empty": (lambda path: ["--plan", "--with", path], "has no .zip file written by --pack"),
+    "missing": (lambda path: ["--plan", "--with", path / "x.zip"], "no such pack of runs"),
+    "neither": (lambda path: ["--minutes", "5"], "pass --out, a folder for the report, or"),
 }
 
 
@@ -181,7 +181,7 @@ def test_evening_by_evening_with_one_pack(tmp_path: Path) -> None:
     pack = tmp_path / "runs.zip"
     own = [*MEASURED, "--rows", "interp*", "--pack", pack, "--runs"]
     first = study(*own, tmp_path / "first", "--minutes", 0, "--out", tmp_path / "out").output
-    assert "5 runs left for want of time (--minutes); the same command goes on" in first
+    assert "5 runs left after the time limit (--minutes); run the same command to continue" in first
     assert "0 finished" in first
     study(*own, tmp_path / "second", "--minutes", 60)
     for path in (tmp_path / "second").glob("*/done.json"):
@@ -193,13 +193,14 @@ def test_evening_by_evening_with_one_pack(tmp_path: Path) -> None:
     pack.unlink()
     short = study(*own, tmp_path / "second", "--minutes", 5).output
     assert (
-        "3 runs left for want of time (--minutes), about 2 h 30 min; the shortest 50 min" in short
+        "3 runs left after the time limit (--minutes), about 2 h 30 min; the shortest 50 min"
+        in short
     )
     assert f"runs: {pack}, 2 finished" in short
     last = study(*own, tmp_path / "third", "--minutes", 600, "--out", tmp_path / "out").output
-    assert f"{pack}: 2 finished runs taken in" in last
+    assert f"{pack}: 2 finished runs imported" in last
     assert f"runs: {pack}, 5 finished" in last
-    assert "left for want of time" not in last
+    assert "left after the time limit" not in last
     text = (tmp_path / "out" / "gpo-synthetic.md").read_text(encoding="utf-8")
     assert re.search(r"\| Interp\. \| 0\.000 \| 0\.000", text)
     assert (tmp_path / "out" / "gpo-synthetic.experiment.svg").is_file()

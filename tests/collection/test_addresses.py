@@ -80,7 +80,7 @@ def test_a_table_of_addresses(tmp_path: Path, server: str, monkeypatch: pytest.M
     ],
 )
 def test_addresses_that_a_table_may_not_have(table: str, place: str) -> None:
-    with pytest.raises(ValueError, match=r"file of this one|is not one of|joins several"):
+    with pytest.raises(ValueError, match=r"a local file|is not one of|combine file"):
         locate(table, place)
 
 

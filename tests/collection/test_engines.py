@@ -38,7 +38,7 @@ def test_processes_and_a_library_of_their_shards(tmp_path: Path) -> None:
     assert (report.images, report.problems, report.parts, report.fresh) == (8, 1, 3, 3)
     again = embed_collection(tmp_path / "in", out, rows=3, show_progress=False)
     assert (again.images, again.fresh) == (8, 0)
-    with pytest.raises(PolyglanceError, match="was begun with rows '3', and this is '5'"):
+    with pytest.raises(PolyglanceError, match="was started with rows '3', not '5'"):
         embed_collection(tmp_path / "in", out, rows=5)
     library = Library.of_shards(tmp_path / "library", out)
     assert library.store.count() == 8
@@ -76,7 +76,7 @@ def test_a_crash_costs_the_image_alone(tmp_path: Path, monkeypatch: pytest.Monke
     assert (report.images, report.problems) == (4, 1)
     said = (tmp_path / "out" / "problems.jsonl").read_text()
     assert "003.png" in said
-    assert "ends the process" in said
+    assert "crashes the process" in said
 
 
 CRASHING = """
@@ -95,7 +95,7 @@ def test_a_model_of_another_id_is_refused(tmp_path: Path) -> None:
     embed_collection(tmp_path / "in", tmp_path / "out", workers=1, show_progress=False)
     mark = tmp_path / "out" / "embed.json"
     mark.write_text(mark.read_text().replace(read_mark(Folder(tmp_path / "out")).model, "0" * 64))
-    with pytest.raises(PolyglanceError, match="was begun with model"):
+    with pytest.raises(PolyglanceError, match="was started with model"):
         embed_collection(tmp_path / "in", tmp_path / "out", show_progress=False)
     worker = Worker(str(tmp_path / "out"))
     with pytest.raises(PolyglanceError, match="is not the one that"):

@@ -29,7 +29,7 @@ def write(folder: Path, *rows: dict[str, Any], name: str = "captions.jsonl") -> 
         ({"image": 3}, "'image' must be a non-empty string"),
         ({"image": "a.jpg", "captions": {"": {"independent": ["a"]}}}, "language has no name"),
         ({"image": "a.jpg", "captions": {"en": {"": ["a"]}}}, r"kind of captions\.en has no name"),
-        ({"image": "a.jpg", "captions": {"en": {"x": [" "]}}}, "holds an empty caption"),
+        ({"image": "a.jpg", "captions": {"en": {"x": [" "]}}}, "has an empty caption"),
     ],
 )
 def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
@@ -41,7 +41,7 @@ def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], message: str) -
 def test_two_caption_files_are_ambiguous(tmp_path: Path) -> None:
     folder = write(tmp_path / "d", {"image": "a.jpg"})
     write(folder, {"image": "a.jpg"}, name="captions.jsonl.gz")
-    with pytest.raises(PolyglanceError, match=r"holds both .* remove one"):
+    with pytest.raises(PolyglanceError, match=r"has both .* remove one"):
         load_dataset(folder)
 
 

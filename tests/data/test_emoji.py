@@ -12,8 +12,8 @@ from polyglance.cli import app
 from polyglance.data import CaptionedImage, load_dataset, save_folder
 from polyglance.data.emoji import EmojiOptions, write_emoji
 from polyglance.data.emoji.dataset import split_of
+from polyglance.data.emoji.images import compose
 from polyglance.data.emoji.names import read_names
-from polyglance.data.emoji.pictures import compose
 from polyglance.data.emoji.sequences import concept, sequence_of_file
 from polyglance.data.merge import merge_datasets
 from polyglance.errors import PolyglanceError
@@ -110,7 +110,7 @@ def test_an_unreadable_picture_is_named_and_nothing_is_written(
 
 
 def test_a_folder_without_names_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PolyglanceError, match="holds no names of emoji"):
+    with pytest.raises(PolyglanceError, match="contains no names of emoji"):
         read_names(tmp_path)
 
 
@@ -119,7 +119,7 @@ def test_emoji_stand_in_the_middle_of_the_background(sets: dict[str, Path]) -> N
     assert (image.size, image.mode) == ((26, 26), "RGB")
     assert image.getpixel((0, 0)) == image.getpixel((7, 13)) == (0, 255, 0)
     assert image.getpixel((8, 8)) == image.getpixel((17, 17)) == (10, 0, 200)
-    with pytest.raises(PolyglanceError, match="is no colour"):
+    with pytest.raises(PolyglanceError, match="is not a colour"):
         compose(sets["noto"] / "1f408.png", "whitish")
 
 

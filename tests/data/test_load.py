@@ -14,7 +14,7 @@ def test_an_empty_name_is_not_the_current_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "captions.jsonl").write_text('{"image": "a.jpg", "split": "train"}\n')
-    with pytest.raises(PolyglanceError, match="names no folder"):
+    with pytest.raises(PolyglanceError, match="is not a folder"):
         load_dataset(nothing)
 
 

@@ -75,7 +75,7 @@ def test_images_are_the_same_by_their_number(three):
         "42.jpg": "COCO_val2014_000000000042.jpg",
     }
     assert "1 images changed their split: train of coco-cn → test" in found.notes
-    assert found.notes[-1] == "7 images of 3 datasets are 4"
+    assert found.notes[-1] == "7 images of 3 datasets were merged into 4"
 
 
 def test_the_datasets_themselves_do_not_change(three):
@@ -117,9 +117,9 @@ def test_origins_stay_with_their_captions(tmp_path):
 
 
 def test_mistakes_are_told(three, tmp_path):
-    with pytest.raises(PolyglanceError, match="two datasets at least"):
+    with pytest.raises(PolyglanceError, match="at least two datasets"):
         merge_datasets(three[:1])
-    with pytest.raises(PolyglanceError, match="nothing is left to merge"):
+    with pytest.raises(PolyglanceError, match="nothing left to merge"):
         merge_datasets(three, {"x.jpg": "train"})
     with pytest.raises(PolyglanceError, match=r"has no train\.txt"):
         read_splits(tmp_path)

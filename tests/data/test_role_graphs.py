@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from polyglance.data.role_graphs import Node, letters, read_role_graphs
+from polyglance.data.leakage import text_key
+from polyglance.data.role_graphs import Node, read_role_graphs
 from polyglance.errors import PolyglanceError
 
 SENTENCE = "a man 's dog runs and jumps over a fence"
@@ -28,7 +29,7 @@ def write(path: Path, value: Any) -> Path:
 
 def test_the_authors_layout_is_read(tmp_path: Path) -> None:
     found = read_role_graphs(write(tmp_path / "g.json", {SENTENCE: [NODES, EDGES]}))
-    graph = found[letters("A man's dog runs, and jumps over a fence.")]
+    graph = found[text_key("A man's dog runs, and jumps over a fence.")]
     assert graph.words == tuple(SENTENCE.split())
     assert graph.verbs == (Node(0, (4,)), Node(0, (6,)))
     # ARG0 is the third role, ARGM-DIR the tenth; what is not among the sixteen is a NOUN.
@@ -38,7 +39,7 @@ def test_the_authors_layout_is_read(tmp_path: Path) -> None:
 
 def test_nodes_that_are_not_read_do_not_count(tmp_path: Path) -> None:
     found = read_role_graphs(write(tmp_path / "g.json", {SENTENCE: [NODES, EDGES]}))
-    graph = found[letters(SENTENCE)]
+    graph = found[text_key(SENTENCE)]
     cut = graph.within(9, 4, 6)
     assert cut.entities == (Node(2, (0, 1, 2, 3)), Node(9, (7, 8)))
     assert cut.edges == graph.edges

@@ -94,10 +94,10 @@ def test_parquet(tmp_path: Path) -> None:
         ("path,caption,language\na,b,en\n\na,  ,en\n", "line 4: the caption is empty"),
         ("path,caption,language\n,,\n", "line 2: the path is empty"),
         ("path,caption,language\na,b\n", "line 2: the language is empty"),
-        ("path,caption,language\na,b, c,en\n", "line 2: 4 cells under 3 columns"),
+        ("path,caption,language\na,b, c,en\n", "line 2: 4 cells in 3 columns"),
         ('path,caption,language\na,"b,en\n', "check the quotes"),
-        ("path,caption,language\na,b,English\n", "line 2: .* 'English', .* its tag, 'en'"),
-        ("path,caption,language\na,b,deutsch\n", "line 2: .* 'deutsch', .* its tag, 'de'"),
+        ("path,caption,language\na,b,English\n", "line 2: .* 'English', .* the tag 'en'"),
+        ("path,caption,language\na,b,deutsch\n", "line 2: .* 'deutsch', .* the tag 'de'"),
         ("path,caption,language\na,b,en\na,b,-\n", "line 3: the language is '-', .* such as en"),
         (
             "path,caption,language,split\na,b,en,train\na,c,en,test\n",
@@ -172,15 +172,15 @@ def test_folder_is_still_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
-        ("caption", [1, 2], "row 1: the caption must be text, and is 1 .int."),
+        ("caption", [1, 2], "row 1: the caption must be text, not 1 .int."),
         (
             "caption",
             [b"a dog", b"a cat"],
-            "row 1: the caption must be text, and is b'a dog' .bytes",
+            "row 1: the caption must be text, not b'a dog' .bytes",
         ),
-        ("caption", [[1], [2]], "row 1: the caption must be text, and is 1 .int."),
+        ("caption", [[1], [2]], "row 1: the caption must be text, not 1 .int."),
         ("language", [1, 2], "row 1: the language must be text"),
-        ("split", [True, False], "row 1: the split must be text, and is True"),
+        ("split", [True, False], "row 1: the split must be text, not True"),
         ("caption", [None, "x"], "row 1: the caption is empty"),
     ],
 )
@@ -198,5 +198,5 @@ def test_a_parquet_column_of_another_type_is_not_called_empty(
 def test_a_language_of_one_s_own_is_taken(tmp_path: Path) -> None:
     table = write(tmp_path / "t.csv", "path,caption,language\na.jpg,nuqneH,klingon\n")
     assert load_table(table).languages == ["klingon"]
-    with pytest.raises(PolyglanceError, match="its tag, 'fr'"):
+    with pytest.raises(PolyglanceError, match="the tag 'fr'"):
         load_table(write(tmp_path / "u.csv", "path,caption\na,b\n"), language="French")

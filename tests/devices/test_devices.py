@@ -10,7 +10,7 @@ import torch
 from polyglance import Model
 from polyglance.cli import main
 from polyglance.errors import PolyglanceError
-from polyglance.numerics.devices import choose_device, enough_memory, move
+from polyglance.numerics.devices import choose_device, explain_out_of_memory, move
 from polyglance.text.embedders.encoded import TextBatch
 from polyglance.training.steps import TermsStep
 from tests.conftest import TOY
@@ -47,7 +47,7 @@ def test_names(monkeypatch: pytest.MonkeyPatch) -> None:
         ("cpu:1", "device 'cpu:1': expected"),
         ("cuda:", "device 'cuda:': expected"),
         ("cuda:x", "device 'cuda:x': expected"),
-        ("cuda:2", "there is no such GPU here; use cuda:0 to cuda:1"),
+        ("cuda:2", "this machine has no such GPU; use cuda:0 to cuda:1"),
         ("mps", "this machine has no Metal device, or torch .* without it; use --device cpu"),
     ],
 )
@@ -80,10 +80,10 @@ def test_tensors_are_moved_wherever_they_are() -> None:
 def test_exhausted_memory_is_told_with_the_remedy(error: Exception) -> None:
     with (
         pytest.raises(PolyglanceError, match="not enough memory on cuda:0; lower it"),
-        enough_memory("cuda:0", "lower it"),
+        explain_out_of_memory("cuda:0", "lower it"),
     ):
         raise error
-    with pytest.raises(RuntimeError, match="other"), enough_memory("cuda:0", "lower it"):
+    with pytest.raises(RuntimeError, match="other"), explain_out_of_memory("cuda:0", "lower it"):
         raise RuntimeError("other")
 
 

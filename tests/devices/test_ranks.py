@@ -8,7 +8,7 @@ import torch
 
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import rank_both
-from polyglance.evaluation.ranking.on_device import DotOnDevice, where_it_is
+from polyglance.evaluation.ranking.on_device import DotOnDevice, score_on_device
 from polyglance.numerics.similarity import dot, order
 from tests.devices.pretend import pretend_gpu
 
@@ -62,12 +62,12 @@ def test_nothing_meets_another_device() -> None:
 def test_nan_is_refused() -> None:
     images, captions, owner = embeddings(5, 23, 3)
     images[2, 0] = np.nan
-    with pytest.raises(PolyglanceError, match="the scores hold NaN"):
+    with pytest.raises(PolyglanceError, match="the scores contain NaN"):
         rank_both(images, captions, owner, DotOnDevice(torch.device("cpu")))
 
 
 def test_only_products_of_models_elsewhere_are_ranked_there() -> None:
     cpu, gpu = (SimpleNamespace(device=torch.device(name)) for name in ("cpu", "cuda:0"))
-    assert where_it_is(cpu, dot) is where_it_is(object(), dot) is dot
-    assert where_it_is(gpu, order) is order
-    assert isinstance(where_it_is(gpu, dot), DotOnDevice)
+    assert score_on_device(cpu, dot) is score_on_device(object(), dot) is dot
+    assert score_on_device(gpu, order) is order
+    assert isinstance(score_on_device(gpu, dot), DotOnDevice)

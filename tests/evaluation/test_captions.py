@@ -18,6 +18,6 @@ def test_a_caption_without_words_is_named(tmp_path: Path) -> None:
     run(toy, tmp_path / "run", "training.updates=2")
     line = spoil(toy, "test", "?!")
     model, dataset = Model.load(tmp_path / "run"), load_dataset(toy)
-    with pytest.raises(PolyglanceError, match=rf"gz, line {line}: captions\.de\.independent holds"):
+    with pytest.raises(PolyglanceError, match=rf"gz, line {line}: captions\.de\.independent has"):
         evaluate(model, dataset, show_progress=False)
     assert [r.language for r in evaluate(model, dataset, languages=["en"]).results] == ["en"]

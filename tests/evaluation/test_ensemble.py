@@ -101,7 +101,7 @@ def test_trec_of_an_ensemble(dataset, tmp_path):
 
 
 def test_nothing_to_average():
-    with pytest.raises(PolyglanceError, match="needs a model"):
+    with pytest.raises(PolyglanceError, match="needs at least one model"):
         Ensemble([])
 
 
@@ -126,8 +126,8 @@ def test_the_command_shows_members_and_ensemble(command, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["1-0"], "--ensemble needs two models"),
-        (["1-0", "r.json"], "r.json: holds ranks"),
+        (["1-0"], "--ensemble needs at least two models"),
+        (["1-0", "r.json"], "r.json: contains ranks"),
         (["1-0", "2-0", "--seeds"], "do not go together"),
         (["1-0", "1-0"], "named twice"),
     ],

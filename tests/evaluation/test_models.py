@@ -52,7 +52,7 @@ def test_an_ensemble_is_last_and_on_what_all_can_read(data):
     assert {tuple(report.unreadable) for report in found.reports} == {("4.jpg",)}
     joint = evaluate(Ensemble(models), dataset, bootstrap=10, name="ensemble")
     assert found["ensemble"].as_dict() == joint.as_dict()
-    assert found.notes[0].startswith("cosine and order scores have scales of their own")
+    assert found.notes[0].startswith("cosine and order scores have different scales")
 
 
 def test_one_model_and_seeds(data):

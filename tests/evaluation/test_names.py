@@ -113,4 +113,4 @@ def test_the_command(tmp_path: Path) -> None:
     assert report["pictures"] == {"": 160}
     refused = CliRunner().invoke(app, ["evaluate", model, *options, "--folds", "2"])
     assert isinstance(refused.exception, PolyglanceError)
-    assert "--folds does nothing with --names" in str(refused.exception)
+    assert "--folds has no effect with --names" in str(refused.exception)

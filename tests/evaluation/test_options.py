@@ -22,13 +22,13 @@ def test_options_and_keywords_are_the_same(toy):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"folds": 0}, "folds=0: give 1 or more"),
-        ({"bootstrap": -1}, "bootstrap=-1: give 0 or more"),
+        ({"folds": 0}, "folds=0: must be at least 1"),
+        ({"bootstrap": -1}, "bootstrap=-1: must be at least 0"),
         ({"seed": -1}, "seed=-1"),
-        ({"languages": "en"}, r"languages='en': give a list, such as \['en'\]"),
-        ({"kinds": "machine"}, "kinds='machine': give a list"),
-        ({"same_text": True, "folds": 2}, "neither folds nor strict"),
-        ({"same_text": True, "strict": True}, "neither folds nor strict"),
+        ({"languages": "en"}, r"languages='en': must be a list, such as \['en'\]"),
+        ({"kinds": "machine"}, "kinds='machine': must be a list"),
+        ({"same_text": True, "folds": 2}, "cannot be combined with folds or strict"),
+        ({"same_text": True, "strict": True}, "cannot be combined with folds or strict"),
     ],
 )
 def test_combinations_that_mean_nothing(fields, message):
@@ -70,7 +70,7 @@ def test_queries_are_translated_where_the_options_say_so(toy, tmp_path):
     both = evaluate(model, dataset, languages=["de"], bootstrap=0, translation=Translation())
     assert both.similarity == "cosine, translated to en, de"
     assert both.notes == ["8 % of the translations of 'de' are missing"]
-    with pytest.raises(PolyglanceError, match="--perturb does not go with translated"):
+    with pytest.raises(PolyglanceError, match="--perturb cannot be combined with translated"):
         evaluate(model, dataset, translation=Translation(), perturb="typos:0.5")
-    with pytest.raises(PolyglanceError, match="is in no file"):
+    with pytest.raises(PolyglanceError, match="has no file"):
         evaluate(model, toy[0], translation=Translation())

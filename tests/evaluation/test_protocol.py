@@ -132,10 +132,10 @@ def test_bad_requests(toy):
 def test_vectors_that_are_not_finite_or_do_not_fit(toy):
     dataset, model = toy
     model.encode_text = lambda texts, language=None, **_: np.full((len(texts), 6), np.inf)
-    with pytest.raises(PolyglanceError, match="'de': the model gave a caption"):
+    with pytest.raises(PolyglanceError, match="'de': the model returned a vector"):
         evaluate(model, dataset)
     model.encode_text = lambda texts, language=None, **_: np.ones((len(texts), 5))
-    with pytest.raises(PolyglanceError, match="both need one dimension"):
+    with pytest.raises(PolyglanceError, match="dimensions must be equal"):
         evaluate(model, dataset)
 
 
@@ -163,7 +163,7 @@ def test_report_survives_json_with_ranks(toy, tmp_path):
     path.write_text(json.dumps(report.as_dict(ranks=True), allow_nan=False))
     assert load_report(path).as_dict(ranks=True) == report.as_dict(ranks=True)
     path.write_text(json.dumps(report.as_dict()))
-    with pytest.raises(PolyglanceError, match="holds no ranks"):
+    with pytest.raises(PolyglanceError, match="contains no ranks"):
         load_report(path)
     path.write_text('{"languages": {"en": {}}, "photos": []}')
     with pytest.raises(PolyglanceError, match="damaged report"):
@@ -196,7 +196,7 @@ def test_compare_refuses_other_queries(toy):
     second = evaluate(model, dataset, bootstrap=0, name="b")
     with pytest.raises(PolyglanceError, match="not evaluated on the same"):
         compare([first, second])
-    with pytest.raises(PolyglanceError, match="a name of its own"):
+    with pytest.raises(PolyglanceError, match="with different names"):
         compare([first, first])
 
 
@@ -213,7 +213,7 @@ def test_aggregate_by_hand(toy):
     assert spread.sd > 0
     table = seeds_rows(runs, aggregate(runs)).markdown()
     assert f"| {spread.mean:.1f} ± {spread.sd:.1f} |" in table
-    with pytest.raises(PolyglanceError, match="two runs or more"):
+    with pytest.raises(PolyglanceError, match="at least two runs"):
         aggregate(runs[:1])
 
 
@@ -234,14 +234,14 @@ def test_people_s_captions_have_a_row_where_a_machine_wrote_others(toy):
     mixed = summarise(replace(report, results=[*machine, *report.results[1:]]))
     table = report_rows(mixed)
     assert [row[0] for row in table.rows] == ["de", "en", "human", "all"]
-    assert table.notes[0].startswith("human: languages whose captions people wrote")
+    assert table.notes[0].startswith("human: languages with captions by people")
 
 
 @pytest.mark.parametrize(("count", "told"), [(12, True), (60, False)])
 def test_a_small_gallery_is_told(count, told):
     dataset = make_dataset(count)
     report = evaluate(FakeModel(make_vectors(dataset)), dataset, "test", bootstrap=0)
-    assert ("high recall by chance" in report_rows(report).markdown()) is told
+    assert ("recall is high by chance" in report_rows(report).markdown()) is told
 
 
 def test_same_text_takes_every_photograph_of_a_text_for_right():
@@ -255,5 +255,5 @@ def test_same_text_takes_every_photograph_of_a_text_for_right():
     merged = evaluate(model, dataset, bootstrap=10, same_text=True)["en"].metrics
     assert plain.text_to_image.r1 == pytest.approx(200 / 3)
     assert merged.text_to_image.r1 == 100.0
-    with pytest.raises(PolyglanceError, match="neither folds nor strict"):
+    with pytest.raises(PolyglanceError, match="cannot be combined with folds or strict"):
         evaluate(model, dataset, same_text=True, strict=True)

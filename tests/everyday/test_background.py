@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 
 import polyglance
+from polyglance.cli import search_hits
+from polyglance.cli.search_hits import print_hits
+from polyglance.core.shipped import PLACE
 from polyglance.errors import PolyglanceError
+from polyglance.gallery import search
+from polyglance.gallery.index import indexed_folder
 from polyglance.numerics.similarity import normalise
 from polyglance.runtime import Background, add_background, background_of, calibrate, load
 from polyglance.runtime.background import _rates, _threshold, read_background
-from polyglance.runtime.manifest import read_manifest
+from polyglance.runtime.manifest import BACKGROUND, read_manifest
 from tests.runtime.trained import exported, trained
 
 
@@ -120,15 +125,58 @@ def with_background(model_folder: Path, tmp_path: Path, monkeypatch) -> Path:
 
 def test_a_background_is_part_of_the_model(model, with_background):
     found = load(with_background)
-    assert found.id != model.id
+    assert found.id == model.id
     assert found.background is not None
     assert found.background.cutoff == 1e6
     assert model.background is None
     (with_background / "background.npz").write_bytes(b"no numbers")
     with pytest.raises(PolyglanceError, match=r"background\.npz: is damaged or was changed"):
         load(with_background)
-    with pytest.raises(PolyglanceError, match="embeddings of dimension 16, and the background"):
+    with pytest.raises(PolyglanceError, match="embeddings of dimension 16, but the background"):
         add_background(model.folder, Background(np.ones((9, 3)), np.ones((9, 3)), 0.0))
+
+
+def as_once_written(folder: Path) -> str:
+    """Give a model the id that older versions gave it, with the background; that id."""
+    manifest = read_manifest(folder)
+    old = manifest.model_copy(update={"id": manifest.full_digest()})
+    written = old.model_dump(mode="json", exclude={"former"})
+    (folder / "manifest.json").write_text(json.dumps(written))
+    return old.id
+
+
+def test_an_export_with_an_id_of_older_versions_keeps_it_as_a_former_one(model, with_background):
+    once = as_once_written(with_background)
+    assert once != model.id
+    before = load(with_background)
+    assert before.id == once
+    assert model.id in before.ids
+    vectors = normalise(np.random.default_rng(1).normal(size=(40, 16)))
+    add_background(with_background, Background(vectors, vectors, 1.0))
+    add_background(with_background, Background(vectors, vectors, 2.0))
+    after = load(with_background)
+    assert after.id == model.id
+    assert once in after.ids
+
+
+def test_another_background_reads_no_picture_again(with_background, pictures):
+    once = as_once_written(with_background)
+    first = indexed_folder(load(with_background), pictures)
+    vectors = normalise(np.random.default_rng(1).normal(size=(40, 16)))
+    add_background(with_background, Background(vectors, vectors, 1.0))
+    renewed = load(with_background)
+    assert renewed.id != once
+    renewed.images = None  # nothing can be encoded with it
+    np.testing.assert_array_equal(indexed_folder(renewed, pictures).embeddings, first.embeddings)
+
+
+def test_the_shipped_model_keeps_its_id_with_another_background_only():
+    manifest = read_manifest(PLACE)
+    assert manifest.id == manifest.digest()
+    assert manifest.renewed({**manifest.files, BACKGROUND: "0" * 64}).id == manifest.id
+    other = manifest.model_copy(update={"files": {**manifest.files, "text.onnx": "0" * 64}})
+    assert other.digest() != manifest.id
+    assert other.renewed({**other.files, "image.onnx": "0" * 64}).former == []
 
 
 def test_an_old_export_keeps_the_scores_that_its_cutoff_was_chosen_for(with_background):
@@ -152,12 +200,27 @@ def test_nothing_looks_like_that(run, pictures, with_background):
     options = ("search", "--model", with_background, pictures, "red dog")
     result = run(*options)
     assert result.stdout == ""
-    assert "nothing here looks like that; --all shows what comes closest" in result.stderr
+    assert "nothing here looks like that; --all shows the closest images" in result.stderr
     found = json.loads(run(*options, "--json", "-").stdout)["queries"][0]
     assert (found["hits"], found["hidden"]) == ([], 6)
-    assert len(run(*options, "--all").stdout.splitlines()) == 6
+    everything = json.loads(run(*options, "--all", "--json", "-").stdout)["queries"][0]
+    assert len(everything["hits"]) == 6
+    assert "closest" not in everything
+    assert found["closest"] == everything["hits"][:3]
     result = run(*options, "dog")
     assert "'dog': nothing here looks like that" in result.stderr
+
+
+def test_a_terminal_shows_the_closest_images(pictures, with_background, monkeypatch, capsys):
+    found = search(with_background, pictures, "red dog", show_progress=False)
+    monkeypatch.setattr(search_hits.sys.stdout, "isatty", lambda: True, raising=False)
+    print_hits(found)
+    said = capsys.readouterr()
+    assert "nothing here looks like that; the closest images:" in said.err
+    rows = [line.split() for line in said.out.splitlines() if line.strip()[:1].isdigit()]
+    assert [row[0] for row in rows] == ["1", "2", "3"]
+    assert [float(row[1]) for row in rows] == [round(hit.score, 4) for hit in found[0].closest]
+    assert len(search(with_background, pictures, "red dog", top=1)[0].closest) == 1
 
 
 def test_scores_are_calibrated_and_cut(run, pictures, with_background):
@@ -189,7 +252,7 @@ def test_a_picture_alone_is_never_cut(run, pictures, with_background):
 def test_the_command_calibrates_on_a_dataset(run, tmp_path):
     _, data = trained(tmp_path, "nce", "global", "training.epochs=12")
     result = run("export", tmp_path / "run", "--onnx", tmp_path / "out", "--background", data)
-    assert "calibrated: on 'val', pictures fit from a score of" in result.stdout
+    assert "calibrated: on 'val', images with a score of at least" in result.stdout
     made = load(tmp_path / "out")
     dataset = polyglance.load_dataset(data)
     again = background_of(made, dataset.split("val"))

@@ -9,7 +9,9 @@ import polyglance
 from polyglance.core.shipped import PLACE
 from polyglance.core.trust import refuse_foreign_feature
 from polyglance.errors import PolyglanceError
-from polyglance.runtime.places import is_exported
+from polyglance.runtime.opening import is_exported
+from polyglance.vision.networks.int8 import simplified
+from polyglance.vision.networks.onnx_network import network_name, open_onnx
 
 pytestmark = pytest.mark.skipif(not is_exported(PLACE), reason="this copy carries no model")
 MEGABYTES = 64
@@ -97,3 +99,16 @@ def test_runs_tuned_from_it_need_no_trust():
     refuse_foreign_feature("onnx:base@123456789abc/global", "model.json")
     with pytest.raises(PolyglanceError, match="outside the model's folder"):
         refuse_foreign_feature("onnx:/tmp/backbone.onnx@123456789abc/global", "model.json")
+
+
+def test_a_model_tuned_on_another_network_is_refused():
+    assert open_onnx(network_name(PLACE).removeprefix("onnx:")).path == PLACE / "backbone.onnx"
+    with pytest.raises(PolyglanceError, match="is not the network that the model was trained with"):
+        open_onnx("base@0123456789ab")
+
+
+def test_onnxruntime_merges_the_padding_of_the_network():
+    onnx = pytest.importorskip("onnx")
+    model = simplified((PLACE / "backbone.onnx").read_bytes())
+    nodes = {node.op_type for node in onnx.load_from_string(model).graph.node}
+    assert nodes == {"Conv", "Clip", "Add"}

@@ -54,8 +54,8 @@ def test_a_run(made):
     assert card.startswith("# Mine\n")
     assert "- pictures: CC0" in card
     assert "Trained on `toy`" in card
-    assert "On the validation split, which chose the weights, mR: de " in card
-    assert "Words that its training captions do not have are unknown" in card
+    assert "mR on the validation split, by which the weights were selected: de " in card
+    assert "Words outside its training captions are unknown" in card
 
 
 def test_an_export(made):
@@ -63,8 +63,19 @@ def test_an_export(made):
     identity = json.loads((made / "out" / "manifest.json").read_text())["id"]
     assert f"`{identity}`" in card
     assert "Licences: not recorded" in card
-    assert "None is stored: `polyglance evaluate" in card
+    assert "None is stored; run `polyglance evaluate" in card
     assert "It has no image network: its features, 'imported/toy', are not computed" in card
+
+
+def test_an_export_of_a_run_names_its_data(made, tmp_path):
+    manifest = export_model(made / "run", tmp_path / "out")
+    known = re.search(
+        r"^Trained on `toy`, \d+ captions \(fingerprint .*$", model_card(made / "run"), re.M
+    )
+    assert known[0] in model_card(tmp_path / "out").splitlines()
+    unknown = manifest.model_copy(update={"trained_on": ""})
+    assert (unknown.digest(), unknown.full_digest()) == (manifest.id, manifest.full_digest())
+    assert "Not recorded in the export" in model_card(made / "out")
 
 
 def test_the_command(made, tmp_path):
@@ -85,8 +96,9 @@ def test_a_calibrated_export_says_so(model_folder, tmp_path):
     shutil.copytree(model_folder, tmp_path / "m")
     vectors = np.eye(16, dtype=np.float32)
     add_background(tmp_path / "m", Background(vectors, vectors, 2.5, "cosine", 0.75, 0.875))
-    assert "pictures fit from a score of 2.50; 75% of right pictures do, and in" in model_card(
-        tmp_path / "m"
+    assert (
+        "images with a score of at least 2.50 match; 75% of matching images do, and"
+        in model_card(tmp_path / "m")
     )
 
 
@@ -118,15 +130,15 @@ def test_languages_by_what_was_trained_on_in_them(tmp_path):
     }
     recipe = load_recipe("polyglance-base", changes)
     assert [line for line in listed_languages(recipe, ["en"], data) if line] == [
-        "With captions of pictures, 3: German (`de`, 1), English (`en`, 2), Turkish (`tr`, 1).",
-        "With sentences without pictures, no captions, 1: Swahili (`sw`, 1).",
-        "With names of things alone, 1: Thai (`th`, 2).",
-        "Not looked into, for they are not beside the data: emoji/captions.jsonl.gz.",
+        "With captions of images, 3: German (`de`, 1), English (`en`, 2), Turkish (`tr`, 1).",
+        "With sentences but no captions, 1: Swahili (`sw`, 1).",
+        "With names of things only, 1: Thai (`th`, 2).",
+        "Not counted, as they are not beside the data: emoji/captions.jsonl.gz.",
     ]
     plain = "\n".join(listed_languages(recipe, ["en", "sw"], None))
     assert plain.startswith("2: English (`en`), Swahili (`sw`).")
     assert "polyglance card --data DATA" in plain
-    assert listed_languages(load_recipe("nce"), [], None) == ["None is recorded."]
+    assert listed_languages(load_recipe("nce"), [], None) == ["None are recorded."]
 
 
 def test_mistakes(made, tmp_path):

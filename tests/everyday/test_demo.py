@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from polyglance.cli.demo_questions import ANYWHERE, QUESTIONS
+from polyglance.cli.demo_queries import GENERAL_QUERIES, PHOTO_QUERIES
 from polyglance.core.languages import language_name
 from polyglance.data import photographs as module
 from polyglance.data.photographs import PHOTOGRAPHS, photographs
@@ -54,10 +54,10 @@ def reads_all(run, tmp_path, model_folder, monkeypatch):
 
 def test_questions_are_about_photographs_that_are_there():
     names = {one.name for one in PHOTOGRAPHS}
-    assert {name for _, _, name in QUESTIONS} <= names
-    codes = [code for code, *_ in (*QUESTIONS, *ANYWHERE)]
+    assert {name for _, _, name in PHOTO_QUERIES} <= names
+    codes = [code for code, *_ in (*PHOTO_QUERIES, *GENERAL_QUERIES)]
     assert len(set(codes)) >= 18
-    assert len({code for code, _ in ANYWHERE}) >= 10
+    assert len({code for code, _ in GENERAL_QUERIES}) >= 10
     assert all(language_name(code) != code for code in codes)
 
 
@@ -76,34 +76,34 @@ def test_without_the_packages_it_says_what_to_install(monkeypatch):
 
 def test_photographs_are_asked_for(reads_all, packages, tmp_path):
     result = reads_all("demo", "--out", tmp_path / "out")
-    assert f"{len(PHOTOGRAPHS)} photographs of pip packages" in result.stdout
+    assert f"{len(PHOTOGRAPHS)} sample photos from pip packages" in result.stdout
     assert "cat        chelsea.png (CC0, Stefan van der Walt)" in result.stdout
-    assert f"of {len(QUESTIONS)} questions find what they mean first" in result.stdout
+    assert f"of {len(PHOTO_QUERIES)} queries rank the right photo first" in result.stdout
     found = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert [one["query"] for one in found] == [text for _, text, _ in QUESTIONS]
+    assert [one["query"] for one in found] == [text for _, text, _ in PHOTO_QUERIES]
     assert {len(one["hits"]) for one in found} == {5}
     assert Image.open(tmp_path / "out" / "sheet.png").format == "PNG"
 
 
 def test_ones_own_pictures_are_asked(reads_all, pictures, tmp_path):
     result = reads_all("demo", "--images", pictures, "--out", tmp_path / "out")
-    assert "photographs of pip packages" not in result.stdout
-    assert len(json.loads((tmp_path / "out" / "results.json").read_text())) == len(ANYWHERE)
+    assert "sample photos from pip packages" not in result.stdout
+    assert len(json.loads((tmp_path / "out" / "results.json").read_text())) == len(GENERAL_QUERIES)
     reads_all("demo", "--images", pictures, "--out", tmp_path / "out")  # its own folder again
 
 
 def test_questions_that_the_model_cannot_read_are_left_out(run, pictures, tmp_path, monkeypatch):
     result = run("demo", "--images", pictures, "--out", tmp_path / "out")
-    assert "the model cannot read the questions in fr, es, zh" in result.stdout
+    assert "the model cannot read the queries in fr, es, zh" in result.stdout
     found = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [one["language"] for one in found] == ["en", "de"]
-    monkeypatch.setattr("polyglance.cli.demo.ANYWHERE", [("zh", "一个人")])
-    with pytest.raises(PolyglanceError, match="can read none of the demo's questions"):
+    monkeypatch.setattr("polyglance.cli.demo.GENERAL_QUERIES", [("zh", "一个人")])
+    with pytest.raises(PolyglanceError, match="can read none of the demo's queries"):
         run("demo", "--images", pictures, "--out", tmp_path / "out")
 
 
 def test_mistakes(run, pictures, tmp_path, monkeypatch):
-    with pytest.raises(PolyglanceError, match="--images goes without --train"):
+    with pytest.raises(PolyglanceError, match="--images cannot be combined with --train"):
         run("demo", "--images", pictures, "--train", "--out", tmp_path / "out")
     with pytest.raises(PolyglanceError, match="not empty and not a demo's"):
         run("demo", "--images", pictures, "--out", pictures)
@@ -117,7 +117,7 @@ def test_without_a_model_it_trains(run, tmp_path, monkeypatch):
     monkeypatch.setattr("polyglance.core.shipped.PLACE", tmp_path / "none")
     monkeypatch.setattr("polyglance.cli.demo.train_demo", lambda *given: trained.append(given))
     result = run("demo", "--out", tmp_path / "out")
-    assert "carries no model; training a small one" in result.stdout
+    assert "does not include a model; training a small one" in result.stdout
     run("demo", "--out", tmp_path / "out", "--train")
     run("demo", "--out", tmp_path / "out", "--epochs", "2")
     assert [one[1:3] for one in trained] == [("generated", 4), ("generated", 4), ("generated", 2)]

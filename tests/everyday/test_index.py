@@ -12,7 +12,7 @@ import pytest
 
 from polyglance.errors import ImageProblem, IndexWarning, PolyglanceError
 from polyglance.gallery.index import indexed_files, indexed_folder, open_index, update
-from polyglance.gallery.index.lock import alone
+from polyglance.gallery.index.lock import exclusive_lock
 from polyglance.numerics.similarity import normalise
 from polyglance.runtime import ExportedModel, load
 from tests.everyday.conftest import write_model, write_picture
@@ -151,12 +151,12 @@ def test_unreadable_pictures_are_listed_and_not_tried_again(model, pictures, enc
     assert [(path.name, reason[:12]) for path, reason in first.unreadable] == [
         ("bad.jpg", "not an image")
     ]
-    assert (len(first), first.told) == (6, 0)
+    assert (len(first), first.reported) == (6, 0)
     encoded.clear()
     again = indexed_folder(model, pictures)
-    assert (again.unreadable, again.told, encoded) == (first.unreadable, 1, [])
+    assert (again.unreadable, again.reported, encoded) == (first.unreadable, 1, [])
     monkeypatch.setattr(update, "reader", lambda: "another one")
-    assert indexed_folder(model, pictures).told == 0
+    assert indexed_folder(model, pictures).reported == 0
     assert encoded == ["bad.jpg"]
 
 
@@ -214,7 +214,7 @@ def test_a_damaged_index_is_made_again(model, pictures, tmp_path, damage):
 
 def test_a_cache_that_cannot_be_written_to(model, pictures, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.warns(IndexWarning, match="the index cannot be kept in .*file/cache/index"):
+    with pytest.warns(IndexWarning, match="the index cannot be stored in .*file/cache/index"):
         found = indexed_folder(model, pictures, tmp_path / "file" / "cache")
     assert len(found) == 6
 
@@ -247,10 +247,10 @@ def test_the_second_process_waits_and_finds_the_work_done(tmp_path):
             waited.append(True)
             fcntl.flock(handle, fcntl.LOCK_UN)
 
-        with alone(path, free) as others:
+        with exclusive_lock(path, free) as others:
             assert others
     assert waited == [True]
-    with alone(path, lambda: pytest.fail("nobody holds it")) as others:
+    with exclusive_lock(path, lambda: pytest.fail("nobody holds it")) as others:
         assert not others
 
 
@@ -276,4 +276,16 @@ def test_entries_come_back_as_they_were(tmp_path):
         assert index.entries(b"/a") == index.get([b"/a/\xff.png", b"/b"]) == {entry.path: entry}
         assert index.with_content([b"c" * 16, b"d"]) == {b"c" * 16: b"v"}
         index.drop([entry.path])
+        assert index.entries(b"/a") == {}
+
+
+def test_an_index_under_a_former_id_is_used_and_another_models_is_not(tmp_path):
+    entry = update.Entry(b"/a/b.png", update.Stamp(1, 2, 3), b"c" * 16, b"v", "", "")
+    with open_index(tmp_path, "old") as index:
+        index.put([entry])
+    with open_index(tmp_path, "new", "old") as index:
+        assert index.entries(b"/a") == {entry.path: entry}
+    with open_index(tmp_path, "other") as index:
+        assert index.entries(b"/a") == {}
+    with open_index(tmp_path, "new") as index:  # nothing was made under the new id
         assert index.entries(b"/a") == {}

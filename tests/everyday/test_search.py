@@ -44,14 +44,14 @@ def test_models_can_be_named_before_the_folder_and_by_an_option(
     monkeypatch.delenv("POLYGLANCE_MODEL")
     assert run("search", model_folder, pictures, "dog").stdout == expected
     assert run("search", "--model", model_folder, pictures, "dog").stdout == expected
-    with pytest.raises(PolyglanceError, match="is a model; name a folder of images after it"):
+    with pytest.raises(PolyglanceError, match="is a model; pass a folder of images after it"):
         run("search", model_folder)
 
 
 def test_without_a_model_it_says_what_to_do(run, pictures, monkeypatch, tmp_path):
     monkeypatch.setattr("polyglance.core.shipped.PLACE", tmp_path / "none")
     monkeypatch.delenv("POLYGLANCE_MODEL")
-    with pytest.raises(PolyglanceError, match="carries no model; name one with --model"):
+    with pytest.raises(PolyglanceError, match="does not include a model; pass one with --model"):
         run("search", pictures, "dog")
     monkeypatch.setenv("POLYGLANCE_MODEL", str(tmp_path / "lost"))
     with pytest.raises(PolyglanceError, match=r"POLYGLANCE_MODEL=.*lost: no such folder"):
@@ -68,13 +68,16 @@ def test_without_a_model_it_says_what_to_do(run, pictures, monkeypatch, tmp_path
         (["pictures", ""], "the query '' has no words"),
         (["pictures", "  "], "the query '  ' has no words"),
         (["pictures", "qux"], r"knows none of the words of 'qux' \(qux\)"),
-        (["", "dog"], "'' names no folder"),
+        (["", "dog"], "'' is not a folder"),
         (["pictures"], "there is no query"),
         (["pictures", "--like", "lost.jpg"], "lost.jpg: no such file"),
         (["pictures", "dog", "--not", "qux"], "knows none of the words of 'qux'"),
         (["pictures", "dog", "--model", "nowhere"], "nowhere: not a model"),
-        (["pictures", "dog", "--captions", "c.txt", "--like", "a.jpg"], "not go with --captions"),
-        (["pictures", "dog", "--like", "a.jpg", "--consistency"], "goes without --like"),
+        (
+            ["pictures", "dog", "--captions", "c.txt", "--like", "a.jpg"],
+            "cannot be combined with --captions",
+        ),
+        (["pictures", "dog", "--like", "a.jpg", "--consistency"], "cannot be combined with --like"),
     ],
 )
 def test_mistakes(run, pictures, tmp_path, monkeypatch, arguments, message):

@@ -52,7 +52,7 @@ def test_scores_are_the_mean_over_the_models_languages(model, pictures, translat
     assert found_scores(found) == pytest.approx(wanted, abs=2e-6)
     ranked = [hit.path for hit in found[0].hits]
     assert ranked == sorted(paths, key=lambda path: -wanted[path])
-    assert "'chien rouge' is also asked as de 'roter hund', en 'a red dog'" in found.notes
+    assert "'chien rouge' is also searched for as de 'roter hund', en 'a red dog'" in found.notes
     assert (found[0].query.text, found[0].query.language) == ("chien rouge", "fr")
 
 
@@ -63,7 +63,7 @@ def test_a_translation_of_unknown_words_does_not_count(model, pictures, translat
     paths = open_gallery(model, pictures).paths
     wanted = dict(zip(paths, scores_of(model, pictures, "red", "en"), strict=True))
     assert found_scores(found) == pytest.approx(wanted, abs=2e-6)
-    assert "'red' is not asked in de" in found.notes
+    assert "'red' is not searched for in de" in found.notes
 
 
 def test_kept_weights_join_the_scores(tmp_path, model, pictures, translator):
@@ -79,7 +79,7 @@ def test_kept_weights_join_the_scores(tmp_path, model, pictures, translator):
     assert found_scores(found) == pytest.approx(wanted, abs=2e-6)
     assert any("learned with other" in note for note in found.notes)
     one = search(folder, pictures, "chien rouge", translate_to="en", **options)
-    assert any("weights for de, en; the mean is taken" in note for note in one.notes)
+    assert any("weights for de, en; the mean is used" in note for note in one.notes)
     assert found_scores(one) == pytest.approx(dict(zip(paths, english, strict=True)), abs=2e-6)
 
 
@@ -112,7 +112,7 @@ def test_weights_are_read_as_they_were_written(tmp_path):
         ({"translator": None}, "--consistency needs a --translator"),
         ({"language": None}, "needs the --language of the queries"),
         ({"translate_to": "ja"}, "--translate-to ja: the model knows de, en"),
-        ({"queries": "chat"}, "'chat' can be asked in none of de, en"),
+        ({"queries": "chat"}, "'chat' can be translated to none of de, en"),
     ],
 )
 def test_mistakes_are_told(model, pictures, translator, changes, message):
@@ -122,7 +122,7 @@ def test_mistakes_are_told(model, pictures, translator, changes, message):
 
 
 def test_notes_are_warnings(model, pictures, translator):
-    with pytest.warns(PolyglanceWarning, match="is also asked as"):
+    with pytest.warns(PolyglanceWarning, match="is also searched for as"):
         search(
             model, pictures, "chien rouge", language="fr", translator=translator, consistency=True
         )

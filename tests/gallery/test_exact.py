@@ -130,7 +130,7 @@ def test_unknown_words_are_told(model, pictures):
         ("…", None, "'…' has no words"),
         ("", None, "'' has no words"),
         ("dog", "dee", r"not trained on language 'dee' \(did you mean 'de'"),
-        (["dog", "hund"], ["en"], "2 queries were given with 1 languages"),
+        (["dog", "hund"], ["en"], "2 queries were passed with 1 languages"),
         ([], None, "there is no query"),
     ],
 )
@@ -149,6 +149,15 @@ def test_valid_queries_are_answered_beside_unknown_ones(model, pictures):
     value = found.as_dict()["queries"]
     assert value[1]["problem"].startswith("the model knows none")
     assert "problem" not in value[0]
+
+
+def test_a_sentence_that_looks_as_if_it_excluded_something(model, pictures):
+    with pytest.warns(PolyglanceWarning, match="searched as a whole.*--not 'hund'"):
+        found = search(model, pictures, "red dog -hund", top=3)
+    assert found[0].hits
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search(model, pictures, "red dog", without="hund")
 
 
 def test_a_language_for_each_query_may_be_wrong_for_one(model, pictures):
@@ -186,7 +195,7 @@ def test_words_past_the_longest_sentence_do_not_count(make_model):
 
 def test_top_below_one(model, pictures):
     gallery = gallery_of_files(model, pictures)
-    with pytest.raises(PolyglanceError, match="top 0"):
+    with pytest.raises(PolyglanceError, match="top=0"):
         search(model, gallery, check_queries(model, "dog"), top=0)
 
 

@@ -4,7 +4,7 @@ from PIL import features
 from polyglance.data.generated.scenes import make_scene
 from polyglance.data.generated.store import caption
 from polyglance.errors import PolyglanceError
-from polyglance.gallery.fonts import can_show, choose, find, font_for
+from polyglance.gallery.fonts import choose, find, font_for, has_glyphs
 from polyglance.gallery.fonts.choose import needs_shaping
 from polyglance.gallery.fonts.find import own_fonts, system_fonts
 
@@ -38,10 +38,10 @@ def test_a_text_that_no_font_has_gets_none(text):
 
 def test_missing_glyphs_are_seen():
     dejavu, subset = (choose._open(path, 20) for path in own_fonts())
-    assert can_show(dejavu, "Příliš žluťoučký Hund, собака 1 ½")
-    assert not can_show(dejavu, "a 狗")
-    assert can_show(subset, "一只狗 dog")
-    assert not can_show(subset, "Příliš")
+    assert has_glyphs(dejavu, "Příliš žluťoučký Hund, собака 1 ½")
+    assert not has_glyphs(dejavu, "a 狗")
+    assert has_glyphs(subset, "一只狗 dog")
+    assert not has_glyphs(subset, "Příliš")
 
 
 def test_scripts_that_need_shaping():
@@ -61,7 +61,7 @@ def test_a_named_font_comes_first(tmp_path):
     assert font_for("dog", 20, [subset]).path == str(subset)
     bad = tmp_path / "bad.ttf"
     bad.write_bytes(b"no font")
-    with pytest.raises(PolyglanceError, match=r"bad\.ttf: not a font"):
+    with pytest.raises(PolyglanceError, match=r"bad\.ttf: not a readable font"):
         font_for("dog", 20, [bad])
 
 
@@ -113,10 +113,10 @@ def test_the_want_of_matplotlib_is_told(monkeypatch):
 )
 def test_emoji_without_a_font_are_spelt_out(monkeypatch, text, shown):
     monkeypatch.setattr(choose, "system_fonts", tuple)
-    assert choose.spelt_out(text) == shown
+    assert choose.name_missing_symbols(text) == shown
     assert choose.font_for(shown, 19) is not None
 
 
 def test_a_text_of_letters_without_a_font_stays(monkeypatch):
     monkeypatch.setattr(choose, "system_fonts", tuple)
-    assert choose.spelt_out("कुत्ता \U0001f436") == "कुत्ता \U0001f436"
+    assert choose.name_missing_symbols("कुत्ता \U0001f436") == "कुत्ता \U0001f436"

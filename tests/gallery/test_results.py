@@ -65,7 +65,7 @@ def test_no_sheet_without_files(toy, tmp_path):
     changes = {"image.feature": "imported/toy", "joint.dim": 8, "text.encoder.hidden": 8}
     model = table_model(load_recipe("nce", changes), ["red", "dog"])
     found = search(model, load_folder(toy), "red dog", top=1)
-    with pytest.raises(PolyglanceError, match="has features and no images"):
+    with pytest.raises(PolyglanceError, match="has features but no images"):
         found.write_sheet(tmp_path / "s.png")
     assert not (tmp_path / "s.png").exists()
 

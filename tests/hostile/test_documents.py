@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from polyglance.core.documents import parse_yaml, shown
+from polyglance.core.documents import abbreviated, parse_yaml
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.studies import load_study
@@ -27,7 +27,7 @@ def test_a_few_bytes_of_aliases_are_a_short_error(tmp_path: Path) -> None:
     path.write_text(aliases())
     assert path.stat().st_size < 600
     for read in (load_recipe, load_study):
-        with pytest.raises(PolyglanceError, match=r"aliases stand for more than 100,000") as told:
+        with pytest.raises(PolyglanceError, match=r"aliases expand to more than 100,000") as told:
             read(str(path))
         assert len(str(told.value)) < 300
     with pytest.raises(PolyglanceError) as told:
@@ -40,6 +40,6 @@ def test_aliases_that_help_are_read() -> None:
 
 
 def test_values_are_shown_in_short() -> None:
-    assert shown("abc") == "'abc'"
-    assert len(shown(["x" * 1000] * 1000)) < 700
-    assert len(shown({str(i): {"y": [0] * 100} for i in range(1000)})) < 500
+    assert abbreviated("abc") == "'abc'"
+    assert len(abbreviated(["x" * 1000] * 1000)) < 700
+    assert len(abbreviated({str(i): {"y": [0] * 100} for i in range(1000)})) < 500

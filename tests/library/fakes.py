@@ -19,6 +19,7 @@ class FakeModel:
 
     def __init__(self, seed: int = 0) -> None:
         self.id = f"{seed:x}" * 64
+        self.ids: tuple[str, ...] = (self.id,)
         self.embedded = 0
         self._map = np.random.default_rng(seed).normal(size=(3 * SIDE * SIDE, DIM))
         self.images = self

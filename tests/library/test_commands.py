@@ -67,7 +67,7 @@ def test_a_library_from_its_making_to_its_end(tmp_path: Path, model: Path) -> No
     found = json.loads(run(tmp_path, "library", "info", "mine", "--json"))
     assert (found["images"], found["dim"], found["unreadable"]) == (5, 16, 1)
     assert (found["folders"], found["model"]) == ([str(first), str(second)], load(model).id)
-    assert "images: 5 (lance, compared one and all" in run(tmp_path, "library", "info", "mine")
+    assert "images: 5 (lance, exhaustive search" in run(tmp_path, "library", "info", "mine")
     assert run(tmp_path, "library", "remove", "mine", second, first / "2.png") == (
         "2 removed, 3 unchanged\n"
     )
@@ -94,7 +94,7 @@ def test_mistakes(tmp_path: Path, model: Path) -> None:
     assert "not a library" in run(tmp_path, "library", "sync", "pictures", code=2)
     right = ("library", "create", "mine", "pictures", "--model", model)
     run(tmp_path, *right)
-    assert "there is a library already" in run(tmp_path, *right, code=2)
+    assert "a library already exists" in run(tmp_path, *right, code=2)
     words = ("library", "create", "pictures", "--model", model)
     assert "must be a new or an empty folder" in run(tmp_path, *words, code=2)
     assert "not in this library" in run(tmp_path, "library", "remove", "mine", "/none", code=2)
@@ -109,7 +109,7 @@ def test_a_model_that_was_moved(tmp_path: Path, model: Path) -> None:
     (tmp_path / "model").unlink()
     save(tmp_path / "pictures" / "b.png", 1)
     told = run(tmp_path, "library", "sync", "mine", code=2)
-    assert "is not there any more" in told
+    assert "no longer exists" in told
     assert run(tmp_path, "library", "sync", "mine", "--model", model) == "1 added, 1 unchanged\n"
     save(tmp_path / "pictures" / "c.png", 2)
     assert run(tmp_path, "library", "sync", "mine") == "1 added, 2 unchanged\n"

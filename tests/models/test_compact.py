@@ -39,10 +39,10 @@ def test_the_same_as_version_0_1_0_stored(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("mule-compact", "compact already"),
-        ("mule-nl", "'add-language' has given this model nl"),
-        ("vsepp", r"kind=table has nothing to compact"),
-        ("liwe", r"kind=liwe has nothing to compact"),
+        ("mule-compact", "already compact"),
+        ("mule-nl", "'add-language' added nl to this model"),
+        ("vsepp", r"kind=table cannot be compacted"),
+        ("liwe", r"kind=liwe cannot be compacted"),
     ],
 )
 def test_models_that_cannot_be_compacted(name: str, message: str) -> None:

@@ -24,7 +24,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[torch.Size, torch.Size]
         found.append((left.shape, right.shape))
         return own(left, right, *rest)
 
-    monkeypatch.setattr(products, "has_faster", lambda: True)
+    monkeypatch.setattr(products, "prefers_onednn", lambda: True)
     monkeypatch.setattr(products, "_linear", lambda: counted)
     return found
 
@@ -117,10 +117,10 @@ def test_the_rule_asks_for_the_processor(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.undo()
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
     for maker, expected in (("GenuineIntel", False), ("AuthenticAMD", True)):
-        monkeypatch.setattr(products, "_maker", lambda maker=maker: maker)
-        products.has_faster.cache_clear()
-        assert products.has_faster() == (expected and torch.backends.mkl.is_available())
+        monkeypatch.setattr(products, "_vendor", lambda maker=maker: maker)
+        products.prefers_onednn.cache_clear()
+        assert products.prefers_onednn() == (expected and torch.backends.mkl.is_available())
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
-    products.has_faster.cache_clear()
-    assert not products.has_faster()
-    products.has_faster.cache_clear()
+    products.prefers_onednn.cache_clear()
+    assert not products.prefers_onednn()
+    products.prefers_onednn.cache_clear()

@@ -105,7 +105,7 @@ def test_products_in_half_precision_are_near(monkeypatch: pytest.MonkeyPatch) ->
     full = states_and_gradients()
     found = {}
     for able in (False, True):
-        monkeypatch.setattr(precision, "_multiplies_bf16", lambda able=able: able)
+        monkeypatch.setattr(precision, "_has_fast_bf16", lambda able=able: able)
         with torch.autocast("cpu", torch.bfloat16):
             found[able] = states_and_gradients()
     for values in found.values():

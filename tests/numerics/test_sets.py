@@ -62,7 +62,7 @@ def test_wrong_sizes_and_wrong_use():
     found, _ = make([2, 1])
     with pytest.raises(ValueError, match="do not fit"):
         VectorSets.from_lengths(found.flat, np.array([2, 2]))
-    with pytest.raises(ValueError, match="other lengths"):
+    with pytest.raises(ValueError, match="different lengths"):
         found[0:1] = found[1:2]
     with pytest.raises(ValueError, match=r"do not fit \[total, D\]"):
         VectorSets(np.zeros(3), np.array([0, 3]))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from polyglance.numerics.precision import wide
+from polyglance.numerics.precision import to_float32
 from polyglance.pooling import GeMPool, KMaxPool, Pooling, build_pooling, poolings
 from polyglance.pooling.ranks import interpolation
 from polyglance.pooling.sequence import AttentionPool, ReasoningPool
@@ -181,4 +181,4 @@ def test_a_name_is_taken_once() -> None:
     ],
 )
 def test_wide(given: torch.dtype, used: torch.dtype) -> None:
-    assert wide(torch.ones(2, dtype=given)).dtype == used
+    assert to_float32(torch.ones(2, dtype=given)).dtype == used

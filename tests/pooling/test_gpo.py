@@ -163,3 +163,14 @@ def test_autocast_leaves_coefficients_exact() -> None:
     plain = pool.coefficients(lengths)
     with torch.autocast("cpu", torch.bfloat16):
         assert torch.equal(pool.coefficients(lengths), plain)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["gpo-mlp", "gpo-interpolation"])
+def test_a_trace_serves_other_vectors_and_lengths(name: str) -> None:
+    torch.manual_seed(0)
+    pool, sets = build_pooling(name, 3).eval(), torch.randn(2, 4, 5, 3)
+    nn.init.normal_(next(pool.parameters()))
+    lengths = torch.tensor([[5, 5, 5, 5], [1, 5, 3, 2]])
+    traced = torch.jit.trace(pool, (sets[0], lengths[0]))
+    torch.testing.assert_close(traced(sets[1], lengths[1]), pool(sets[1], lengths[1]))

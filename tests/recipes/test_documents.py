@@ -88,7 +88,7 @@ def _empty(value: object) -> None:
 def test_both_loaders_have_both_rules(loader: type[yaml.SafeLoader]) -> None:
     text = "[no, yes, on, off, true, False]"
     assert yaml.load(text, loader) == ["no", "yes", "on", "off", True, False]
-    with pytest.raises(yaml.YAMLError, match="'a' is there twice") as caught:
+    with pytest.raises(yaml.YAMLError, match="'a' occurs twice") as caught:
         yaml.load("b: {c: 1}\na: 1\na: 2\n", loader)
     assert caught.value.problem_mark.line == 2
 

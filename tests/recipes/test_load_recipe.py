@@ -13,8 +13,8 @@ START = b"name: a\npaper: b\nsummary: c\n"
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (START + b"training:\n  lr: 1\n  lr: 2\n", r"line 6: .*'lr' is there twice"),
-        (START + b"text: {}\ntext: {}\n", r"line 5: .*'text' is there twice"),
+        (START + b"training:\n  lr: 1\n  lr: 2\n", r"line 6: .*'lr' occurs twice"),
+        (START + b"text: {}\ntext: {}\n", r"line 5: .*'text' occurs twice"),
         (b"name: a\n\tpaper: b\n", "line 2: not valid YAML"),
         ("name: ü\n".encode("latin-1"), "not UTF-8; save"),
         (START.decode().encode("utf-16"), "not UTF-8; save"),

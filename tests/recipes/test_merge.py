@@ -89,10 +89,10 @@ def test_dots_and_sections_meet() -> None:
         ({"text.encoder.hidden": 8}, "text tower's dimension is 8 and joint.dim is 1024"),
         ({"text.embedder.kind": "pieces"}, "go together"),
         ({"text.towers": "per-language"}, "needs batches of one language"),
-        ({"sampling.kind": "tuples"}, "set loss.kind=triplets"),
-        ({"compat.translator_bias": True}, "compat.translator_bias does nothing"),
+        ({"sampling.kind": "tuples"}, "needs loss.kind=triplets"),
+        ({"compat.translator_bias": True}, "compat.translator_bias has no effect"),
         ({"data.images": 0}, "data.images=0 trains nothing"),
-        ({"transfer.source": "model"}, "extended, with transfer.keep=true"),
+        ({"transfer.source": "model"}, "set transfer.keep=true"),
         (
             {"sampling": {"kind": "languages", "text_only": True}},
             "sampling.text_only needs sampling.c2c above 0",

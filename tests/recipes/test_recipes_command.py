@@ -44,7 +44,7 @@ def test_list_with_parameters():
 def test_wildcards():
     assert [row[0] for row in rows("vse[0p]*")] == ["vse0", "vsepp", "vsepp-improved"]
     assert rows("list", "vse*") == rows("vse*")
-    with pytest.raises(PolyglanceError, match=r"no recipe matches 'zzz\*'; there are: .*vsepp"):
+    with pytest.raises(PolyglanceError, match=r"no recipe matches 'zzz\*'; choose from: .*vsepp"):
         run("zzz*")
 
 

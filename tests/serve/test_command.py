@@ -145,7 +145,7 @@ def test_what_is_refused_at_the_start(tmp_path: Path, pictures: Path, model_fold
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         said = refusal(tmp_path, pictures, "--model", model_folder, "--port", port)
-        assert f"cannot listen at 127.0.0.1, port {port}" in said
+        assert f"cannot listen on 127.0.0.1, port {port}" in said
 
 
 def test_without_its_packages_the_extra_is_named(tmp_path: Path, pictures: Path) -> None:

@@ -56,7 +56,7 @@ def whole(header: object, data: bytes = b"") -> bytes:
 def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "some.safetensors"
     path.write_bytes(data)
-    with pytest.raises(PolyglanceError, match=r"some\.safetensors: not a file of tensors"):
+    with pytest.raises(PolyglanceError, match=r"some\.safetensors: not a safetensors file"):
         map_tensors(path)
 
 

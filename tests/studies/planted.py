@@ -11,7 +11,7 @@ from polyglance.evaluation.reports.report import LanguageResult
 from polyglance.storage.files import write_json
 from polyglance.studies.plan import Facts, Plan, Run
 from polyglance.studies.running.execute import Options
-from polyglance.studies.running.store import Ended
+from polyglance.studies.running.store import RunOutcome
 
 SPLIT = "test"
 LANGUAGES = ("en", "de", "fr", "cs")
@@ -48,4 +48,4 @@ def plant(plan: Plan, known: Facts, options: Options, quality: Callable[[Run, st
             result = LanguageResult(need.language, need.kinds or ("independent",), outcome)
             report = Report(run.key, "planted", SPLIT, "cosine", names, [], [result], {})
             write_json(folder.result(SPLIT, need), report.as_dict(ranks=True))
-        folder.finish(Ended(12.5, 1, "all 3 epochs done", 30, 20, 1000))
+        folder.finish(RunOutcome(12.5, 1, "all 3 epochs done", 30, 20, 1000))

@@ -80,11 +80,13 @@ def test_it_translates_word_by_word(folder):
 def test_mistakes_are_told(tmp_path, folder):
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(PolyglanceError, match=r"holds no dictionaries; they are called by"):
+    with pytest.raises(PolyglanceError, match=r"contains no dictionaries; name them by"):
         lexicon_path(empty, "x")
     (folder / "de-en.txt").write_text("hund a dog\n")
     with pytest.raises(PolyglanceError, match=r"de-en\.txt, line 1: expected a source and a"):
         Lexicon.open(folder)
     (tmp_path / "pairs.txt").write_text("hund dog\n")
-    with pytest.raises(PolyglanceError, match=r"is called by its languages, such as fr-de\.txt"):
+    with pytest.raises(
+        PolyglanceError, match=r"of word pairs by its languages, such as fr-de\.txt"
+    ):
         Lexicon.open(tmp_path / "pairs.txt")

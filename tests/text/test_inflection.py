@@ -78,7 +78,7 @@ def test_an_index_can_be_pickled(rule):
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(inflection, "KEPT", 3)
+    monkeypatch.setattr(inflection, "CACHED", 3)
     index = InflectionIndex(["hund"])
     assert [index.closest(f"hund{n % 10}") for n in range(40)] == ["hund"] * 40
     assert index._cached.cache_info().currsize == 3

@@ -73,8 +73,8 @@ def test_the_same_files_make_the_same_bytes(sources: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("wn-data-x.tab", "02084071-n\tlemma\tHund\n", "line 1: '' is no language"),
-        ("wn-data-x.tab", "# x\tdeu\n", "hold no lemma"),
+        ("wn-data-x.tab", "02084071-n\tlemma\tHund\n", "line 1: '' is not a language tag"),
+        ("wn-data-x.tab", "# x\tdeu\n", "contain no lemmas"),
         ("data.noun", "some text\n", "line 1: not a line of WordNet"),
     ],
 )
@@ -86,7 +86,7 @@ def test_what_is_no_wordnet_is_told(tmp_path: Path, name: str, text: str, messag
 
 
 def test_places_without_wordnets_are_told(tmp_path: Path) -> None:
-    with pytest.raises(PolyglanceError, match=r"holds neither wn-\*\.tab nor data\.noun"):
+    with pytest.raises(PolyglanceError, match=r"contains neither wn-\*\.tab nor data\.noun"):
         make_lexicon(tmp_path / "out.gz", [tmp_path])
     with pytest.raises(PolyglanceError, match="no such file or folder"):
         make_lexicon(tmp_path / "out.gz", [tmp_path / "gone"])

@@ -43,7 +43,7 @@ def test_the_next_update_is_the_same(tmp_path: Path) -> None:
 def test_one_that_does_not_fit_is_told(tmp_path: Path) -> None:
     modules, optimizer = parts(0)
     save_checkpoint(tmp_path, modules, optimizer, Progress())
-    with pytest.raises(PolyglanceError, match="does not fit this recipe and dataset"):
+    with pytest.raises(PolyglanceError, match="does not match this recipe and dataset"):
         load_checkpoint(tmp_path, *parts(0, size=4))
 
 

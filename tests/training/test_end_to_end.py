@@ -118,7 +118,7 @@ def test_a_batch_is_the_same_whichever_thread_decodes_it(coloured):
         torch.testing.assert_close(read.pixels.images, again.pixels.images, atol=0, rtol=0)
         rows = data.image[batch[0].captions]
         np.testing.assert_array_equal(read.pixels.rows, np.unique(rows))
-        seen = step.images.see(read.pixels)
+        seen = step.images.run_network(read.pixels)
         vectors, lengths = step.images.features(read.terms[0].images, seen)
         alone = started.model.network.image.backbone(read.pixels.images)[0]
         place = list(read.pixels.rows).index(rows[3])
@@ -132,7 +132,7 @@ def test_a_batch_is_the_same_whichever_thread_decodes_it(coloured):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["image.feature=imported/toy"], "feature=imported/toy does not come from one pass"),
+        (["image.feature=imported/toy"], "feature=imported/toy is not; set"),
         (["image.backbone.name=efficientnet-lite2"], "set feature=efficientnet-lite2/global"),
         (["image.backbone.train=some"], "image.backbone.train"),
     ],
@@ -168,10 +168,23 @@ def test_views_resume_to_the_same_weights(coloured, tmp_path):
     assert same(tmp_path / "whole", tmp_path / "killed")
 
 
+def test_the_view_of_an_image_does_not_depend_on_the_others_of_its_process(coloured):
+    recipe = load_recipe("nce-e2e", parse_overrides([*SMALL, *VIEWS, "image.backbone.views=4"]))
+    started, data = prepare(recipe, load_dataset(coloured), fresh_model, show_progress=False)
+    step = steps.get("union")(started.model, data, samplers.get("union")(recipe, data))
+    rows = np.arange(len(step.images.files))
+    for update in range(3):
+        together = step.images.load_pixels(update, rows)
+        shares = [step.images.load_pixels(update, rows[start::2]) for start in (0, 1)]
+        for start, share in enumerate(shares):
+            np.testing.assert_array_equal(share.rows, rows[start::2])
+            torch.testing.assert_close(share.images, together.images[start::2], atol=0, rtol=0)
+
+
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        (["image.backbone.train=all"], "backbone.views keeps what frozen stages make"),
+        (["image.backbone.train=all"], "backbone.views caches the outputs of frozen stages"),
         (
             ["image.backbone.train=last", "image.backbone.keep=1.0"],
             "backbone.keep needs head.kind=classes",

@@ -21,7 +21,7 @@ def test_a_run_is_not_overwritten_nor_resumed_with_another_recipe(toy: Path, tra
     with pytest.raises(PolyglanceError, match="a different recipe"):
         run(toy, trained, "training.lr=0.02", resume=True)
     (trained / "model.json").write_text("[]")
-    with pytest.raises(PolyglanceError, match="not the description of a run"):
+    with pytest.raises(PolyglanceError, match="does not describe a run"):
         run(toy, trained, resume=True)
 
 

@@ -46,7 +46,7 @@ def test_a_curve_is_drawn_of_losses_and_recalls(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [(b"[]\n", "no number 'update'"), (b"garbage\n", "line 1: not valid JSON")],
+    [(b"[]\n", "lacks the number 'update'"), (b"garbage\n", "line 1: not valid JSON")],
 )
 def test_a_damaged_one_is_told(toy: Path, tmp_path: Path, data: bytes, message: str) -> None:
     run(toy, tmp_path / "run", "training.updates=2")

@@ -155,7 +155,7 @@ def test_sets_of_vectors_train(tmp_path: Path) -> None:
     ("overrides", "message"),
     [
         (["data.languages=[fr]"], "no captions in language 'fr'"),
-        (["data.kinds=[machine]"], "no captions of the languages and kinds"),
+        (["data.kinds=[machine]"], "no captions in the requested languages"),
         (["data.validation_split=dev"], "no split 'dev'"),
         (["image.feature=imported/regions"], "no imported features 'regions'"),
         (["image.feature=efficientnet-lite2/global"], "has no images to compute"),

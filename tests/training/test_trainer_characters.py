@@ -176,7 +176,7 @@ def test_a_tower_for_each_language(toy: Path, tmp_path: Path) -> None:
     english = result.model.encode_text("red", "en")
     np.testing.assert_allclose(loaded.encode_text("red", "en"), english, atol=1e-6)
     assert not np.allclose(loaded.encode_text("red", "de"), english)
-    with pytest.raises(PolyglanceError, match="say which language"):
+    with pytest.raises(PolyglanceError, match="state the language"):
         loaded.encode_text("red")
 
 
@@ -210,7 +210,7 @@ def test_pretrained_vectors_go_beside_those_from_characters(toy: Path, tmp_path:
     np.testing.assert_allclose(
         loaded.encode_text(TEXTS), result.model.encode_text(TEXTS), atol=1e-6
     )
-    with pytest.raises(PolyglanceError, match=r"no such file; give pretrained word vectors"):
+    with pytest.raises(PolyglanceError, match=r"no such file; set pretrained word vectors"):
         run(toy, tmp_path / "other", *settings, recipe="liwe-glove")
     file.write_text("never 1 2\n")
     with pytest.raises(PolyglanceError, match="a vector for none of the"):
@@ -278,7 +278,7 @@ def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["text.encoder.kind=transformer"], "has word vectors of its own"),
+        (["text.encoder.kind=transformer"], "has its own word vectors"),
         (
             ["text.embedder.kind=table", "text.embedder.layers=[8, 8]"],
             "of kind table has no field .layers",

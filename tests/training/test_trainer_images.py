@@ -83,10 +83,10 @@ def test_the_loss_is_what_the_docs_say(toy: Path, texts: Path, things: Path) -> 
     assert data.texts is not None
     said = [[data.texts.texts[row] for row in side] for side in batch.texts.T]
     expected += 0.25 * nce(*(np.asarray(model.encode_text(side)) for side in said))
-    assert data.beside is not None
+    assert data.second_dataset is not None
     with torch.no_grad():
-        shown = model.network.embed_images(*to_tensors(data.beside.features, batch.things))
-    called = np.asarray(model.encode_tokens(data.beside.texts))[batch.names]
+        shown = model.network.embed_images(*to_tensors(data.second_dataset.features, batch.things))
+    called = np.asarray(model.encode_tokens(data.second_dataset.texts))[batch.names]
     expected += 0.75 * nce(shown.numpy(), called)
     outcome = step.outcome(0, step.prepare(0, batch))
     assert outcome.loss.item() == pytest.approx(expected, rel=1e-4)
@@ -110,7 +110,7 @@ def test_images_are_embedded_once(toy: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_things_and_their_names_belong_together(toy: Path, things: Path) -> None:
     step, _ = prepared(toy, f"sampling.beside.data={things}", "sampling.beside.batch=2")
-    beside = step.data.beside
+    beside = step.data.second_dataset
     assert beside is not None
     assert [own.tolist() for own in beside.images] == [[0, 3], [1, 4], [2, 5]]
     table = load_dataset(things).split("train")
@@ -135,7 +135,7 @@ def _group(names: object, row: int) -> int:
 def test_some_languages_are_favoured(toy: Path, things: Path) -> None:
     named = f"sampling.beside.data={things}"
     step, _ = prepared(toy, named, "sampling.beside.languages=[ka]", "sampling.beside.favour=0.4")
-    beside = step.data.beside
+    beside = step.data.second_dataset
     assert beside is not None
     codes: list[str] = []
     for seed in range(500):
@@ -156,9 +156,9 @@ def test_languages_without_a_captioned_image_are_learned(
     assert len(step.data.texts) == 6  # without those that have no words
     words, _ = prepared(toy, *named[1:], small=TOY)
     assert words.model.languages == ["de", "en"]
-    assert words.data.beside is not None
-    assert set(words.data.beside.names.language.tolist()) == {"en"}
-    with pytest.raises(PolyglanceError, match="no tuple in two languages that are read"):
+    assert words.data.second_dataset is not None
+    assert set(words.data.second_dataset.names.language.tolist()) == {"en"}
+    with pytest.raises(PolyglanceError, match="no tuple with two languages that the model reads"):
         prepared(toy, named[0], small=TOY)
 
 
@@ -196,7 +196,7 @@ def test_other_texts_are_another_run(toy: Path, tmp_path: Path, texts: Path) -> 
     write_texts(texts, {"en": "a bird", "ka": "ჩიტი"})
     with pytest.raises(PolyglanceError, match="the captions have changed"):
         run(toy, tmp_path / "run", *changes, small=SUBWORDS, resume=True)
-    with pytest.raises(PolyglanceError, match="no such file of captions"):
+    with pytest.raises(PolyglanceError, match="no such file, but the recipe's sampling"):
         run(toy, tmp_path / "none", *KIND, "sampling.text_files=[none.jsonl]", small=SUBWORDS)
 
 
@@ -219,7 +219,7 @@ def test_more_captions_are_trained_on_and_never_those_of_other_splits(
     result = run(toy, tmp_path / "run", *KIND, f"data.more=[{path}]", small=SUBWORDS)
     assert set(result.progress.evaluations[-1]["mr"]) == {"de", "en"}
     path.write_text(json.dumps(rows[-1]) + "\n")
-    with pytest.raises(PolyglanceError, match="names no image of split 'train'"):
+    with pytest.raises(PolyglanceError, match="has no image of split 'train'"):
         prepared(toy, f"data.more=[{path}]")
 
 
@@ -227,12 +227,12 @@ def test_more_captions_are_trained_on_and_never_those_of_other_splits(
     ("change", "message"),
     [
         ("text.towers=per-language", "sampling.kind=images mixes languages"),
-        ("loss.kind=triplets", "triplets is not one"),
+        ("loss.kind=triplets", "triplets is not"),
     ],
 )
 def test_what_cannot_be_sampled_by_images_is_refused(change: str, message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         load_recipe("vsepp", parse_overrides(["sampling.kind=images", change]))
     scan = parse_overrides(["sampling.kind=images"])
-    with pytest.raises(PolyglanceError, match="compares one vector for an image"):
+    with pytest.raises(PolyglanceError, match="compares one vector per image"):
         load_recipe("scan-t2i", scan)

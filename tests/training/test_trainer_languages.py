@@ -43,7 +43,7 @@ def test_separate_towers_need_a_language(toy: Path, tmp_path: Path) -> None:
     assert set(model.embedder.towers) == {"de", "en"}
     english = model.encode_text("red", "en")
     assert not np.allclose(english, model.encode_text("red", "de"))
-    with pytest.raises(PolyglanceError, match="say which language"):
+    with pytest.raises(PolyglanceError, match="state the language"):
         model.encode_text("red")
     with pytest.raises(PolyglanceError, match="does not know the language 'fr'"):
         model.encode_text("rouge", "fr")

@@ -82,7 +82,7 @@ def test_a_caption_without_roles_is_named(clips: Path, tmp_path: Path) -> None:
     [
         ("text.embedder={kind: table, ends: false}", "go together"),
         ("text.embedder.ends=true", "one tower without ends"),
-        ("augment.word_drop=0.2", "counts words of graphs"),
+        ("augment.word_drop=0.2", "needs all words of the graphs"),
         ("image.feature=efficientnet-lite2/global", "one vector per image"),
     ],
 )

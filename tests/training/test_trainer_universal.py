@@ -80,7 +80,7 @@ def test_every_recipe_learns(toy: Path, tmp_path: Path, recipe: str, changes: li
     if recipe == "embn":  # which has one language only
         assert np.array_equal(loaded.encode_text(["rot"]), loaded.encode_text(["rot"], "de"))
     else:
-        with pytest.raises(PolyglanceError, match="say which language"):
+        with pytest.raises(PolyglanceError, match="state the language"):
             loaded.encode_text(["rot"])
     np.testing.assert_allclose(
         loaded.encode_text(["ein hund läuft", "rot"], "de"),
@@ -160,7 +160,7 @@ def test_pretraining_leaves_word_vectors_as_they_are(toy: Path, tmp_path: Path) 
         ("mule", ["text.embedder.vectors=nowhere"], "no such folder"),
         ("mule", ["text.embedder.own_dim=9"], "text.embedder.own_dim is 9"),
         ("mule", ["text.embedder.stored=true"], "polyglance compact"),
-        ("mule", ["joint.similarity.kind=order"], "compares by cosine"),
+        ("mule", ["joint.similarity.kind=order"], "needs joint.similarity.kind=cosine"),
         ("dictionary", ["text.embedder.frequent_count=100"], "needs a lexicon"),
         ("smalr", ["text.towers=per-language", "text.embedder.frequent=2"], "shares no words"),
         (

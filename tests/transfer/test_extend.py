@@ -18,7 +18,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation import evaluate
 from polyglance.evaluation.ranking.metrics import Metrics
 from polyglance.transfer import PairTraining, add_language
-from polyglance.transfer.extend import check_unchanged, unfinished
+from polyglance.transfer.extend import check_unchanged, temporary_folder
 from tests.training.runs import same
 from tests.transfer.sources import KINDS, World
 
@@ -69,7 +69,7 @@ def test_the_same_model_and_recalls_as_the_commands(
     assert table(shown) == {name: rounded(metrics) for name, metrics in gained.items()}
     assert f"de: {found.words} words by" in shown
     assert f"all {found.unchanged:,} parameters are the same" in shown
-    assert f"reads {100 * found.gain.read:.0f} % of the captions' words" in shown
+    assert f"knows {100 * found.gain.read:.0f} % of the captions' words" in shown
     report = evaluate(found.model, world[1], "test", languages=["de"], bootstrap=0, cache=cache)
     assert report.results[0].metrics == found.gain.start
     assert found.gain.images == len(world[1].split("test"))
@@ -135,10 +135,10 @@ def test_a_change_of_the_old_model_would_be_noticed(trained: Trained) -> None:
 @pytest.mark.parametrize(
     ("language", "transfer", "message"),
     [
-        ("en", {}, "the model knows 'en' already"),
+        ("en", {}, "the model already has 'en'"),
         ("de", {"dictionry": "x"}, "dictionry"),
         ("de", {"dictionary": "nowhere.txt"}, "nowhere.txt: no such file"),
-        ("de", {"dictionary": "captions", "pivot": "fr"}, "'fr' is not the source's"),
+        ("de", {"dictionary": "captions", "pivot": "fr"}, "'fr' is not a language of"),
     ],
 )
 def test_mistakes_leave_nothing(
@@ -181,9 +181,9 @@ def test_a_kill_leaves_no_unfinished_model_and_resume_goes_on(
     done = subprocess.run([sys.executable, "-c", KILLED, *words], check=False, capture_output=True)
     assert done.returncode == 9, done.stderr
     assert not out.exists()
-    assert (unfinished(out) / "model.safetensors").is_file()
+    assert (temporary_folder(out) / "model.safetensors").is_file()
     command(source, *named, "--out", out, "--resume")
-    assert not unfinished(out).exists()
+    assert not temporary_folder(out).exists()
     command(source, *named, "--out", tmp_path / "alone")
     assert same(out, tmp_path / "alone")
     with pytest.raises(PolyglanceError, match="already exists and is not empty"):
@@ -194,9 +194,9 @@ def test_what_was_killed_is_begun_again_without_resume(
     world: World, trained: Trained, tmp_path: Path
 ) -> None:
     out = tmp_path / "de"
-    unfinished(out).mkdir()
-    (unfinished(out) / "model.json").write_text("{")
-    (unfinished(out) / "encoder").mkdir()
+    temporary_folder(out).mkdir()
+    (temporary_folder(out) / "model.json").write_text("{")
+    (temporary_folder(out) / "encoder").mkdir()
     add_language(trained("table"), "de", out, {"dictionary": f"captions:{world[0] / 'toy'}"})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["de"]
     assert Model.load(out).languages == ["de", "en"]

@@ -13,8 +13,14 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe
 from polyglance.recipes.schema import TransferRecipe
 from polyglance.text.embedders import TrainingTexts
-from polyglance.transfer.source import check_alike, copy_weights, freeze, pivot_of, source_folder
-from polyglance.transfer.start import transferred
+from polyglance.transfer.source import (
+    check_compatible,
+    copy_weights,
+    freeze,
+    pivot_of,
+    source_folder,
+)
+from polyglance.transfer.start import extend_source
 from tests.transfer.sources import KINDS, World, german, recipe_of
 
 Trained = Callable[[str], Path]
@@ -27,7 +33,7 @@ def extended(world: World, trained: Trained, kind: str) -> Model:
         named += ["sampling.kind=languages", "loss.kind=sum-hinge"]
     recipe, source = recipe_of(kind, *named), Model.load(trained(kind))
     texts = TrainingTexts(CaptionTable.collect([]), [], world[1], world[0] / "cache")
-    return transferred(recipe, source, texts, source.feature_dim, trained(kind)).model
+    return extend_source(recipe, source, texts, source.feature_dim, trained(kind)).model
 
 
 def parameters(model: Model) -> set[str]:
@@ -66,13 +72,13 @@ def test_copied_weights_are_those_that_both_have(trained: Trained) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"text.embedder.word_dim": 9}, "text.embedder.word_dim=8, and the recipe has 9; --set"),
-        ({"image.head.kind": "mlp"}, "image.head.kind=linear, and the recipe has mlp; --set"),
-        ({"text.encoder.kind": "bigru"}, "text.encoder.kind=gru, and the recipe has bigru"),
-        ({"text.embedder.kind": "liwe"}, "text.embedder.kind=table, and the recipe has liwe"),
-        ({"text.tokenizer": "moses"}, "text.tokenizer=nltk, and the recipe has moses"),
-        ({"joint.similarity.kind": "order"}, "joint.similarity.kind=cosine, and the recipe has"),
-        ({"image.feature": "imported/other"}, "image.feature=imported/toy, and the recipe has"),
+        ({"text.embedder.word_dim": 9}, "text.embedder.word_dim=8, but the recipe has 9; --set"),
+        ({"image.head.kind": "mlp"}, "image.head.kind=linear, but the recipe has mlp; --set"),
+        ({"text.encoder.kind": "bigru"}, "text.encoder.kind=gru, but the recipe has bigru"),
+        ({"text.embedder.kind": "liwe"}, "text.embedder.kind=table, but the recipe has liwe"),
+        ({"text.tokenizer": "moses"}, "text.tokenizer=nltk, but the recipe has moses"),
+        ({"joint.similarity.kind": "order"}, "joint.similarity.kind=cosine, but the recipe has"),
+        ({"image.feature": "imported/other"}, "image.feature=imported/toy, but the recipe has"),
     ],
 )
 def test_the_first_field_that_differs_is_told(
@@ -82,7 +88,7 @@ def test_the_first_field_that_differs_is_told(
     small = source.recipe.model_dump(include={"text", "image", "joint"})
     recipe = load_recipe("vsepp", [small, changes])
     with pytest.raises(PolyglanceError, match=rf"folder: was trained with {message}"):
-        check_alike(recipe, source, 16, Path("folder"))
+        check_compatible(recipe, source, 16, Path("folder"))
 
 
 def test_fields_that_say_where_words_come_from_may_differ(trained: Trained) -> None:
@@ -91,16 +97,16 @@ def test_fields_that_say_where_words_come_from_may_differ(trained: Trained) -> N
     changed = {**own, "vectors": "elsewhere", "known": own["known"] + 1}
     text = source.recipe.text.model_dump() | {"embedder": changed}
     recipe = type(source.recipe).model_validate(source.recipe.model_dump() | {"text": text})
-    check_alike(recipe, source, 16, Path("folder"))
-    with pytest.raises(PolyglanceError, match="features of dimension 16, and 'imported/toy' has 8"):
-        check_alike(recipe, source, 8, Path("folder"))
+    check_compatible(recipe, source, 16, Path("folder"))
+    with pytest.raises(PolyglanceError, match="features of dimension 16, but 'imported/toy' has 8"):
+        check_compatible(recipe, source, 8, Path("folder"))
 
 
 def test_what_trains_a_model_may_differ(trained: Trained) -> None:
     source = Model.load(trained("table"))
     changes = {"training.lr": 0.5, "loss.kind": "infonce", "data.languages": ["de"]}
     small = source.recipe.model_dump(include={"text", "image", "joint"})
-    check_alike(load_recipe("vsepp", [small, changes]), source, 16, Path("folder"))
+    check_compatible(load_recipe("vsepp", [small, changes]), source, 16, Path("folder"))
 
 
 def test_the_pivot_is_named_or_english_or_the_first(trained: Trained) -> None:
@@ -112,7 +118,7 @@ def test_the_pivot_is_named_or_english_or_the_first(trained: Trained) -> None:
     assert pivot_of(TransferRecipe(source="x", pivot="fr"), source) == "fr"
     source.languages = ["de", "fr"]
     assert pivot_of(TransferRecipe(source="x"), source) == "de"
-    with pytest.raises(PolyglanceError, match=r"transfer\.pivot 'en' is not the source's"):
+    with pytest.raises(PolyglanceError, match=r"transfer\.pivot 'en' is not a language of"):
         pivot_of(named, source)
 
 

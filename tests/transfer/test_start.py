@@ -87,7 +87,7 @@ def test_a_compact_model_takes_a_language_as_the_whole_one_does(world, trained):
         found.append(run(world, name, "universal", *more, *AFTER["universal"]).model)
     whole, small = (model.encode_text(["roter hund läuft", "katze"], "de") for model in found)
     np.testing.assert_allclose(small, whole, atol=1e-5)
-    with pytest.raises(PolyglanceError, match="given this model de; compact the model that"):
+    with pytest.raises(PolyglanceError, match="added de to this model; compact the original"):
         compact(found[0])
 
 
@@ -108,18 +108,18 @@ def test_few_pairs_teach_words_that_the_dictionary_lacks(world, trained, tmp_pat
         (
             "table",
             ["text.embedder.word_dim=9"],
-            "trained with text.embedder.word_dim=8, and the recipe has 9",
+            "trained with text.embedder.word_dim=8, but the recipe has 9",
         ),
-        ("table", ["data.languages=[en]"], "the model knows 'en' already"),
-        ("table", ["transfer.keep=false"], "extended, with transfer.keep=true"),
-        ("table", ["transfer.pivot=fr"], "transfer.pivot 'fr' is not the source's"),
+        ("table", ["data.languages=[en]"], "the model already has 'en'"),
+        ("table", ["transfer.keep=false"], "set transfer.keep=true"),
+        ("table", ["transfer.pivot=fr"], "transfer.pivot 'fr' is not a language of the source"),
         ("table", ["transfer.dictionary=lexicon"], "dictionary lexicon needs a lexicon"),
-        ("table", ["transfer.source=null"], "it goes with transfer.source"),
+        ("table", ["transfer.source=null"], "set transfer.source"),
         ("table", ["transfer.dictionary=identical"], "needs vectors of both languages"),
         (
             "vectors",
             ["text.embedder.vectors=nowhere"],
-            "no such folder; give text.embedder.vectors",
+            "no such folder; set text.embedder.vectors",
         ),
         ("vectors", ["data.languages=null"], "data.images=0 needs data.languages"),
     ],

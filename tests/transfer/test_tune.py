@@ -142,7 +142,7 @@ def test_all_weights_begin_as_the_sources(trained) -> None:
 def test_a_recipe_or_a_model_is_named(exported: Path, toy: Path, tmp_path: Path) -> None:
     where = ["--data", toy, "--out", tmp_path / "run"]
     for arguments in (["train"], ["train", "nce", "--from", exported]):
-        assert "name a recipe" in refused(*arguments, *where)
+        assert "pass a recipe" in refused(*arguments, *where)
     assert "neither model.json nor manifest.json" in refused("train", "--from", toy, *where)
     assert not (tmp_path / "run").exists()
     with pytest.raises(PolyglanceError, match="set one"):
@@ -155,6 +155,6 @@ def test_base_needs_no_language_added(
     monkeypatch.setenv("POLYGLANCE_MODEL", str(exported))
     where = ["--language", "nl", "--out", tmp_path / "nl"]
     for named in (["base"], ["--from", "base"]):
-        assert "reads words of every language" in refused("add-language", *named, *where)
-    assert "name one MODEL" in refused("add-language", "base", "--from", "base", *where)
+        assert "reads every language" in refused("add-language", *named, *where)
+    assert "pass one MODEL" in refused("add-language", "base", "--from", "base", *where)
     assert not (tmp_path / "nl").exists()

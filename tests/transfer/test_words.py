@@ -12,7 +12,7 @@ from polyglance.data.dataset import CaptionTable
 from polyglance.text.embedders import TableEmbedder, TrainingTexts
 from polyglance.text.embedders.added import AddedEmbedder
 from polyglance.text.vectors.word_vectors import save_vectors
-from polyglance.transfer.start import transferred
+from polyglance.transfer.start import extend_source
 from polyglance.transfer.words import word_vectors
 from tests.conftest import WORDS
 from tests.transfer.sources import World, german, recipe_of, run
@@ -24,7 +24,7 @@ def begun(kind: str, source: Path, dataset: Dataset | None, *changes: str) -> Mo
     """A model as a transfer starts, without captions to train on."""
     recipe, old = recipe_of(kind, *changes), Model.load(source)
     texts = TrainingTexts(CaptionTable.collect([]), [], dataset)
-    return transferred(recipe, old, texts, old.feature_dim, source).model
+    return extend_source(recipe, old, texts, old.feature_dim, source).model
 
 
 def test_languages_are_added_one_after_the_other(

@@ -77,7 +77,7 @@ def test_models_of_many_languages_start_with_one(tmp_path):
 
 
 def test_what_lacks_is_told(tmp_path, monkeypatch):
-    with pytest.raises(PolyglanceError, match="there is no tokenizer beside the model"):
+    with pytest.raises(PolyglanceError, match="the model has no tokenizer"):
         model(tmp_path).translate(["a"], "en", "de")
     with pytest.raises(PolyglanceError, match=r"there is no model\.bin"):
         make_translator(f"ctranslate2:{tmp_path / 'none'}")

@@ -138,7 +138,10 @@ def options(tmp_path):
 def test_the_command_writes_a_folder_with_links(folder, tmp_path, options):
     out = tmp_path / "out"
     text = run(folder, *options, "--out", out)
-    assert "en → fr: 2 captions made for 1 images, 1 had captions, 1 without a translation" in text
+    assert (
+        "en → fr: 2 captions translated for 1 images, 1 had captions, 1 without a translation"
+        in text
+    )
     filled = load_dataset(out)
     assert filled.images[0].captions["fr"] == {"machine": ["Un A.", "Un B."]}
     assert filled.images[0].origins["fr"]["machine"][1]["translator"] == "file:t.jsonl"
@@ -155,7 +158,7 @@ def test_the_command_translates_from_several_languages(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"de": "D.", "en": "A."}\n{"fr": "F.", "en": "B."}\n')
     options = ["--translator", f"file:{tmp_path / 't.jsonl'}", "--out", tmp_path / "out"]
     text = run(tmp_path / "data", "--from", "de,fr", "--to", "en", "--beside", *options)
-    assert "fr → en: 1 captions made for 1 images" in text
+    assert "fr → en: 1 captions translated for 1 images" in text
     found = load_dataset(tmp_path / "out").images[0]
     assert found.captions["en"] == {"machine": ["A.", "B."]}
 

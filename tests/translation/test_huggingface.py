@@ -4,7 +4,7 @@ import pytest
 
 from polyglance.errors import PolyglanceError
 from polyglance.translation import make_translator, translate
-from polyglance.translation.huggingface import ask_for, language_marks
+from polyglance.translation.huggingface import generation_options, language_tokens
 
 pytest.importorskip("transformers")
 
@@ -31,7 +31,7 @@ def test_a_pair_of_languages(tmp_path):
 def test_many_languages_start_with_a_token(tmp_path):
     translator = make_translator(f"hf:{save_m2m(tmp_path / 'm2m')}")
     tokenizer = translator.tokenizer
-    prefix, options = ask_for(tokenizer, None, "en", "de", tmp_path)
+    prefix, options = generation_options(tokenizer, None, "en", "de", tmp_path)
     assert (prefix, tokenizer.src_lang) == ("", "en")
     assert options == {"forced_bos_token_id": tokenizer.convert_tokens_to_ids("__de__")}
     assert len(translator.translate(["a dog", "a cat runs"], "en", "de")) == 2
@@ -54,8 +54,8 @@ def test_many_languages_start_with_a_token(tmp_path):
 def test_every_way_to_name_a_language(tmp_path, marks, prefix, first):
     translator = make_translator(f"hf:{save_marian(tmp_path / 'model', marks)}")
     tokenizer = translator.tokenizer
-    assert language_marks(tokenizer) == list(marks)
-    found, options = ask_for(tokenizer, None, "en", "de", tmp_path)
+    assert language_tokens(tokenizer) == list(marks)
+    found, options = generation_options(tokenizer, None, "en", "de", tmp_path)
     wanted = {} if first is None else {"forced_bos_token_id": tokenizer.get_vocab()[first]}
     assert (found, options) == (prefix, wanted)
 
@@ -63,14 +63,16 @@ def test_every_way_to_name_a_language(tmp_path, marks, prefix, first):
 def test_t5_is_asked_in_words(tmp_path):
     translator = make_translator(f"hf:{save_t5(tmp_path / 't5')}")
     assert len(translator.translate(["a dog"], "en", "de")) == 1
-    asked = ask_for(translator.tokenizer, translator._network.config, "en", "de", tmp_path)
+    asked = generation_options(
+        translator.tokenizer, translator._network.config, "en", "de", tmp_path
+    )
     assert asked == ("translate English to German: ", {})
     with pytest.raises(PolyglanceError, match="T5 does not know language 'ja'"):
         translator.translate(["a dog"], "en", "ja")
 
 
 def test_folders_without_a_model_are_told(tmp_path):
-    with pytest.raises(PolyglanceError, match="no model there"):
+    with pytest.raises(PolyglanceError, match="contains no model"):
         make_translator(f"hf:{tmp_path}")
     folder = save_marian(tmp_path / "model")
     (folder / "model.safetensors").write_bytes(b"broken")

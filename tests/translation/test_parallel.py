@@ -31,9 +31,9 @@ def test_a_table_has_a_language_a_column(tmp_path):
     [
         ("a.jsonl", '{"en": 3}\n', "line 1: expected an object of texts"),
         ("a.tsv", "en\nA dog\n", "line 1: must name the language"),
-        ("a.tsv", "en\tde\na\tb\tc\n", "line 2: 3 cells under 2 languages"),
+        ("a.tsv", "en\tde\na\tb\tc\n", "line 2: 3 cells for 2 languages"),
         ("a.txt", "x", ".tsv or .jsonl"),
-        ("a.jsonl", "", "holds no translations"),
+        ("a.jsonl", "", "contains no translations"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told(tmp_path, name, text, part):

@@ -35,7 +35,8 @@ MODELS = sorted(path.name for path in (HERE / "models").iterdir())
 CHANGED = {"dictionary"}
 """Its words are looked up in lower case since, as they are written in captions."""
 RECIPES = sorted({path.stem for path in (HERE / "recipes").iterdir()} - CHANGED)
-TOLERANCE = 1e-4
+TOLERANCE = 5e-4
+"""Rounding differs by processor, and a training amplifies it: up to 1.3e-4 on an Intel Xeon."""
 
 
 def data_of(name: str) -> Path:

@@ -43,7 +43,7 @@ def test_of_several_parts_the_mean_counts():
     (mean,) = found(parts.unflatten(0, (4, 2)))
     (each,) = found(parts)
     torch.testing.assert_close(mean, each.unflatten(0, (4, 2)).mean(1))
-    with pytest.raises(ValueError, match=r"backbone\.whole takes the mean"):
+    with pytest.raises(ValueError, match=r"backbone\.whole averages"):
         network("efficientnet-lite0/grid", whole=True)
 
 
@@ -59,6 +59,19 @@ def test_pixels_are_standardised_as_the_network_wants_them():
 )
 def test_what_is_trained(train, stages):
     assert trained_stages(network(train=train)) == list(map(bool, stages))
+
+
+def test_depthwise_kernels_can_be_left_out():
+    found = network(train="last", depthwise=False)
+    trainable = {id(one) for one in found.parameters() if one.requires_grad}
+    found.thaw(9, trainable)
+    last = found.stages[-1]
+    parts = [part for part in last.modules() if hasattr(part, "groups")]
+    assert {part.groups > 1 for part in parts} == {True, False}
+    for part in parts:
+        assert part.weight.requires_grad == (part.groups == 1)
+    ours = sum(part.weight.numel() for part in parts if part.groups > 1)
+    assert ours / sum(one.numel() for one in last.parameters()) < 0.06
 
 
 def test_stages_are_thawed_one_after_another_from_the_last():

@@ -78,14 +78,14 @@ def test_the_classifier_is_saved_but_not_trained() -> None:
 
 def test_a_classifier_of_another_size_is_refused() -> None:
     mixture = ClassMixture(ClassesHead(classes=4), 3, 2)
-    with pytest.raises(PolyglanceError, match=r"3 classes of 3 numbers.*image\.head\.classes=3"):
+    with pytest.raises(PolyglanceError, match=r"3 classes of dimension 3.*image\.head\.classes=3"):
         mixture.use(Classifier(np.eye(3, dtype=np.float32), np.zeros(3), ("", "", "")))
 
 
 def test_a_network_without_a_classifier_is_refused(blocks, monkeypatch) -> None:
     monkeypatch.setattr("polyglance.vision.classifier.open_backbone", lambda *_: blocks)
     blocks.classifier = lambda: None
-    with pytest.raises(PolyglanceError, match=r"'timm:some/global' has no classifier"):
+    with pytest.raises(PolyglanceError, match=r"'timm:some/global' has no known classifier"):
         classifier_of("timm:some/global")
 
 

@@ -5,7 +5,7 @@ from PIL import Image
 
 from polyglance.recipes.schema import BackboneRecipe, ImageRecipe
 from polyglance.vision import views
-from polyglance.vision.extraction.image_files import glance, look
+from polyglance.vision.extraction.image_files import load_eval_pixels, load_training_crop
 from polyglance.vision.image_network import build_image_network
 from polyglance.vision.views import Views
 
@@ -44,8 +44,8 @@ def test_the_rest_of_the_network_makes_the_same_of_a_kept_view(pictures, tmp_pat
     how, seen = kept.files.how, []
     for row, view in zip(rows, chosen, strict=True):
         rng = np.random.default_rng([7, view, views.STREAM, int(row)])
-        cropped = glance(pictures[row], how, found.settings, rng)
-        seen.append(look(pictures[row], how) if view == 0 else cropped)
+        cropped = load_training_crop(pictures[row], how, found.settings, rng)
+        seen.append(load_eval_pixels(pictures[row], how) if view == 0 else cropped)
     expected = found(torch.from_numpy(np.stack(seen)))
     torch.testing.assert_close(parts[0], expected[0], rtol=2e-2, atol=2e-2)
     assert not torch.allclose(expected[0][2], expected[0][3], atol=0.1)
@@ -57,7 +57,7 @@ def test_the_first_views_are_those_of_evaluation(pictures, tmp_path):
     kept.keep([5])
     rows = np.array([1, 1])
     parts = found.shaped(found.grid(kept.read(5, rows, np.array([0, 1])), 5))[0]
-    (mean,) = found(torch.from_numpy(look(pictures[1], kept.files.how)[None]))
+    (mean,) = found(torch.from_numpy(load_eval_pixels(pictures[1], kept.files.how)[None]))
     torch.testing.assert_close(parts.mean(0), mean[0], rtol=2e-2, atol=2e-2)
     assert not torch.allclose(parts[0], parts[1], atol=1e-3)
 

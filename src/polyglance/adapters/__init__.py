@@ -1,1 +1,1 @@
-"""Models as other packages know them; each file is for one package, which it need not import."""
+"""Models behind other packages' interfaces, one file per package; none needs to be installed."""

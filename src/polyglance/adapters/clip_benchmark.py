@@ -1,6 +1,6 @@
-"""(model, transform, tokenizer), as CLIP_benchmark loads models; needs torch, as that does.
+"""(model, transform, tokenizer), as CLIP_benchmark loads models; both need torch.
 
-With `pip install clip-benchmark`, and this as a type of its own:
+After `pip install clip-benchmark`, register it as a model type:
 
     from clip_benchmark import models
     models.TYPE2FUNC["polyglance"] = load_polyglance
@@ -17,29 +17,29 @@ from polyglance.runtime import ExportedModel
 
 
 class Texts(list[str]):
-    """Texts where CLIP_benchmark has tokens: the model reads them itself, on the CPU."""
+    """Texts in place of CLIP_benchmark's tokens: the model tokenizes them itself, on the CPU."""
 
     def to(self, device: Any) -> "Texts":
-        """The same, whatever the device."""
+        """Return self: texts stay on the CPU."""
         return self
 
 
 class ClipModel:
-    """`encode_image` and `encode_text` of an exported model, in tensors."""
+    """`encode_image` and `encode_text` of an exported model, returning tensors."""
 
     def __init__(self, model: ExportedModel) -> None:
         self.model = model
 
     def eval(self) -> "ClipModel":
-        """The same: an exported model does not train."""
+        """Return self: an exported model has no training mode."""
         return self
 
     def to(self, device: Any) -> "ClipModel":
-        """The same, whatever the device."""
+        """Return self: the model stays on the CPU."""
         return self
 
     def encode_image(self, pixels: Any) -> Any:
-        """Embeddings [n, D] of prepared images [n, 3, size, size]."""
+        """Embeddings [n, D] of preprocessed images [n, 3, size, size]."""
         import torch
 
         found = self.model.images.embed_pixels(pixels.cpu().float().numpy())
@@ -63,10 +63,10 @@ def load_polyglance(
     """(model, transform, tokenizer) of an exported model.
 
     Args:
-        model_name: its folder; empty is the model that the package carries.
-        pretrained: of no use here.
-        cache_dir: of no use here.
-        device: of no use here; the model runs on the CPU.
+        model_name: its folder; the included model if empty.
+        pretrained: ignored.
+        cache_dir: ignored.
+        device: ignored; the model runs on the CPU.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""What all adapters share: a model, and texts of any kind as vectors."""
+"""Code that all adapters share: opening a model, and encoding texts as vectors."""
 
 import warnings
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def opened(model: "Model | ExportedModel | str | Path | None") -> "Model | ExportedModel":
-    """The model of a place, or the model itself; one without single vectors is an error."""
+    """Load a model if a path is passed; a model without single-vector embeddings is an error."""
     found = open_model(model) if isinstance(model, str | Path | None) else model
     if found.attends:
         raise PolyglanceError(
-            "this model compares sets of vectors, and other packages take one vector for a text"
+            "this model compares sets of vectors, but other packages need one vector per text"
         )
     return found
 
@@ -27,12 +27,12 @@ def opened(model: "Model | ExportedModel | str | Path | None") -> "Model | Expor
 def vectors(
     model: "Model | ExportedModel", texts: Sequence[str], batch_size: int = 256
 ) -> np.ndarray:
-    """Embeddings [n, D]; of a text without any word, such as an empty one, zeros.
+    """Embeddings [n, D]; zeros for a text without words, such as an empty one.
 
     Args:
-        model: that encodes.
-        texts: of any kind, as a benchmark has them.
-        batch_size: texts that the network sees at a time.
+        model: the model that encodes.
+        texts: any texts; a benchmark's may be empty.
+        batch_size: texts per forward pass.
     """
     result = np.zeros((len(texts), model.dim), np.float32)
     rows = [i for i, (words, _) in enumerate(model.embedder.read(texts, None)) if words]

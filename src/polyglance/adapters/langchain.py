@@ -1,4 +1,4 @@
-"""LangChain's `Embeddings`, and its multimodal sibling's `embed_image`.
+"""LangChain's `Embeddings`, with the `embed_image` of its multimodal integrations.
 
 LangChain takes any object with these methods; it need not be installed here.
 """
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 try:
     from langchain_core.embeddings import Embeddings
-except ImportError:  # the methods are all that matters
+except ImportError:  # duck typing is enough
     Embeddings = object
 
 
 class PolyglanceEmbeddings(Embeddings):
-    """Embeddings of texts, and of image files, for a vector store of LangChain."""
+    """Embeddings of texts and image files for a LangChain vector store."""
 
     def __init__(self, model: "Model | ExportedModel | str | Path | None" = None) -> None:
         self.model = opened(model)
@@ -40,7 +40,7 @@ class PolyglanceEmbeddings(Embeddings):
         return np.asarray(self.model.encode_images(list(uris), show_progress=False)).tolist()
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """`embed_documents`, for programs that wait for others meanwhile."""
+        """`embed_documents` in a thread."""
         from asyncio import to_thread
 
         return await to_thread(self.embed_documents, texts)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def llama_embedding(model: "Model | ExportedModel | str | Path | None" = None) -> Any:
-    """A `MultiModalEmbedding` of LlamaIndex, whose package `llama-index-core` must be there.
+    """A LlamaIndex `MultiModalEmbedding`; needs the package `llama-index-core`.
 
-    It is a class of theirs, checked by pydantic, and therefore made when it is asked for.
+    The class is created here because its base class is imported from that package.
     """
     name = "llama_index.core.embeddings.multi_modal_base"
     base = import_package("llama-index-core", name).MultiModalEmbedding

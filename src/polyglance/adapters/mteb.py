@@ -1,4 +1,4 @@
-"""MTEB's encoder: batches of texts and images, as its tasks hand them over."""
+"""MTEB's encoder interface: batches of texts and images, as its tasks pass them."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class MTEBEncoder:
-    """An `EncoderProtocol` of MTEB 2: `mteb.evaluate(MTEBEncoder(), tasks)`."""
+    """An `EncoderProtocol` for MTEB 2: `mteb.evaluate(MTEBEncoder(), tasks)`."""
 
     def __init__(
         self,
@@ -24,23 +24,23 @@ class MTEBEncoder:
         revision: str | None = None,
         **more: Any,
     ) -> None:
-        """Args as MTEB gives them.
+        """The arguments that MTEB passes.
 
         Args:
-            model_name: a model, its folder, or None for the one that the package carries.
-            revision: of no use here.
-            **more: a device and other things that mean nothing here.
+            model_name: a model, its folder, or None for the included one.
+            revision: ignored.
+            **more: ignored, such as a device.
         """
         self.model = opened(model_name)
 
     def encode(self, inputs: Iterable[Mapping[str, Any]], **more: Any) -> np.ndarray:
-        """Embeddings [n, D] of batches with a list of `text`, of `image`, or of both.
+        """Embeddings [n, D] of batches with lists of `text`, `image`, or both.
 
-        Where an input has both, it is the sum of the two vectors at length one.
+        The embedding of an input with both is the normalised sum of the two vectors.
 
         Args:
-            inputs: batches, as of a `DataLoader`.
-            **more: the task and the kind of prompt, which mean nothing here.
+            inputs: batches, as from a `DataLoader`.
+            **more: ignored, such as the task and the prompt type.
         """
         return np.concatenate([self._batch(batch) for batch in inputs])
 
@@ -56,17 +56,17 @@ class MTEBEncoder:
         return parts[0] if len(parts) == 1 else normalise(sum(parts[1:], parts[0]))
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
-        """Cosines [n, m] of embeddings [n, D] and [m, D]."""
+        """Cosine similarities [n, m] of embeddings [n, D] and [m, D]."""
         return cosine(np.atleast_2d(embeddings1), np.atleast_2d(embeddings2))
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
-        """Cosines [n] of embeddings [n, D] and [n, D], one by one."""
+        """Cosine similarities [n] of the rows of embeddings [n, D] and [n, D]."""
         first, second = (normalise(np.atleast_2d(one)) for one in (embeddings1, embeddings2))
         return np.einsum("nd,nd->n", first, second)
 
     @property
     def mteb_model_meta(self) -> Any:
-        """What MTEB keeps of a model beside its results."""
+        """The model metadata that MTEB stores with its results."""
         meta = import_package("mteb", "mteb.models.model_meta").ModelMeta
         name = f"polyglance/{self.model.recipe.name}"
         return meta.create_empty({"name": name, "embed_dim": self.model.dim})

@@ -1,4 +1,4 @@
-"""`encode` and `similarity` as sentence-transformers has them, of texts and images."""
+"""`encode` and `similarity` like those of sentence-transformers, for texts and images."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class SentenceEncoder:
-    """Encodes like a `SentenceTransformer`: texts, or images of Pillow.
+    """Encodes texts or Pillow images like a `SentenceTransformer`.
 
-    `SentenceEncoder().encode(["a dog", "ein Hund"])` gives float32 [2, D].
+    `SentenceEncoder().encode(["a dog", "ein Hund"])` returns float32 [2, D].
     """
 
     def __init__(self, model: "Model | ExportedModel | str | Path | None" = None) -> None:
@@ -38,27 +38,27 @@ class SentenceEncoder:
         normalize_embeddings: bool = False,
         **more: Any,
     ) -> Any:
-        """Embeddings [n, D], or [D] of one text or image.
+        """Embeddings [n, D], or [D] for a single text or image.
 
         Args:
-            sentences: texts and images of Pillow, mixed as one likes.
-            batch_size: texts that the network sees at a time.
-            show_progress_bar: of images; None shows a bar on a terminal.
-            convert_to_numpy: False gives a list of vectors.
-            convert_to_tensor: whether to give a tensor of torch.
-            normalize_embeddings: whether vectors have length one.
-            **more: options that mean nothing here, such as prompts and devices.
+            sentences: texts and Pillow images, in any mixture.
+            batch_size: texts per forward pass.
+            show_progress_bar: for images; None shows a bar in a terminal.
+            convert_to_numpy: False returns a list of vectors.
+            convert_to_tensor: return a torch tensor.
+            normalize_embeddings: scale the vectors to length one.
+            **more: ignored options, such as prompts and devices.
         """
         single = isinstance(sentences, str | Image.Image)
-        given: list[Any] = [sentences] if single else list(sentences)  # type: ignore[arg-type]
-        found = np.empty((len(given), self.model.dim), np.float32)
-        texts = [i for i, one in enumerate(given) if isinstance(one, str)]
-        images = [i for i, one in enumerate(given) if not isinstance(one, str)]
+        inputs: list[Any] = [sentences] if single else list(sentences)  # type: ignore[arg-type]
+        found = np.empty((len(inputs), self.model.dim), np.float32)
+        texts = [i for i, one in enumerate(inputs) if isinstance(one, str)]
+        images = [i for i, one in enumerate(inputs) if not isinstance(one, str)]
         if texts:
-            found[texts] = vectors(self.model, [str(given[i]) for i in texts], batch_size)
+            found[texts] = vectors(self.model, [str(inputs[i]) for i in texts], batch_size)
         if images:
             found[images] = self.model.encode_images(
-                [given[i] for i in images], show_progress=show_progress_bar
+                [inputs[i] for i in images], show_progress=show_progress_bar
             )
         if normalize_embeddings:
             found = normalise(found)
@@ -71,5 +71,5 @@ class SentenceEncoder:
         return found if convert_to_numpy else list(found)
 
     def similarity(self, first: Any, second: Any) -> np.ndarray:
-        """Cosines [n, m] of embeddings [n, D] and [m, D]."""
+        """Cosine similarities [n, m] of embeddings [n, D] and [m, D]."""
         return cosine(np.atleast_2d(first), np.atleast_2d(second))

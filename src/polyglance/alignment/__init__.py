@@ -1,4 +1,4 @@
-"""Word vectors of two languages brought into one space, and the dictionaries this needs."""
+"""Alignment of two languages' word vectors, and the dictionaries it needs."""
 
 from polyglance.alignment.alignment import Alignment, align, evaluate_alignment
 from polyglance.alignment.captions import induced_pairs, parallel_captions

@@ -35,7 +35,7 @@ _PURPOSE = "polyglance word alignment"
 class Alignment:
     """`matrix` M [d, d] maps a prepared source vector x to Mx.
 
-    A prepared vector has length 1; where there are means [d] it is centred and scaled again.
+    Preparation normalises a vector and, if there are means [d], centres it and normalises again.
     """
 
     matrix: np.ndarray
@@ -44,15 +44,15 @@ class Alignment:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def source(self, matrix: np.ndarray) -> np.ndarray:
-        """Raw source vectors [n, d] prepared."""
+        """Prepare raw source vectors [n, d]."""
         return prepare_vectors(matrix, self.source_mean)
 
     def target(self, matrix: np.ndarray) -> np.ndarray:
-        """Raw target vectors [n, d] prepared: what mapped source vectors compare with."""
+        """Prepare raw target vectors [n, d], for comparison with mapped source vectors."""
         return prepare_vectors(matrix, self.target_mean)
 
     def apply(self, matrix: np.ndarray, unit: bool = True) -> np.ndarray:
-        """Raw source vectors [n, d] in the target's space, scaled to length 1 if `unit`."""
+        """Map raw source vectors [n, d] into the target's space, normalised if `unit`."""
         mapped = self.source(matrix) @ self.matrix.T
         return normalise_rows(mapped) if unit else mapped
 
@@ -69,7 +69,7 @@ class Alignment:
 
     @classmethod
     def load(cls, path: Path) -> "Alignment":
-        """Read what `save` wrote."""
+        """Read a file written by `save`."""
         from safetensors import SafetensorError, safe_open
 
         if not has_file(path):
@@ -101,7 +101,7 @@ def align(
     on_step: Callable[[RcslsStep], None] | None = None,
     show_progress: bool | None = None,
 ) -> tuple[Alignment, list[RcslsStep]]:
-    """Fit a map on pairs of rows: Procrustes, and for `rcsls` gradient descent from there.
+    """Fit a map on pairs of rows: Procrustes, and for `rcsls` gradient descent starting from it.
 
     Args:
         source: vectors to map, most frequent words first.
@@ -109,14 +109,14 @@ def align(
         rows: word pairs [p, 2], a row of `source` and one of `target` each.
         method: `svd` or `rcsls`.
         centre: whether to subtract each language's mean vector.
-        neighbours: how many words, most frequent first, RCSLS looks for neighbours among; None
-            is all.
+        neighbours: number of words, most frequent first, among which RCSLS finds neighbours; None
+            for all.
         k: neighbours of RCSLS.
         iterations: of RCSLS.
         rate: first learning rate of RCSLS.
         spectral: whether RCSLS clips singular values to 1.
         on_step: called with every step of RCSLS.
-        show_progress: whether to show a progress bar; None is on a terminal.
+        show_progress: whether to show a progress bar; None for only on a terminal.
 
     Returns:
         The map, and the steps of RCSLS, none for `svd`.
@@ -163,10 +163,10 @@ def evaluate_alignment(
         source: vectors of the words to translate.
         target: vectors of the candidates.
         rows: held-out word pairs [p, 2].
-        neighbours: how many source words, most frequent first, CSLS's correction for hubs is
-            computed on; None is all.
+        neighbours: number of source words, most frequent first, for CSLS's hubness correction; None
+            for all.
         k: neighbours of CSLS.
-        show_progress: whether to show a progress bar; None is on a terminal.
+        show_progress: whether to show a progress bar; None for only on a terminal.
     """
     words, gold = group_gold(rows[:, 0], rows[:, 1])
     targets = alignment.target(target.matrix)

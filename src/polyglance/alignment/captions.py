@@ -1,4 +1,4 @@
-"""A dictionary induced from captions in two languages of the same images."""
+"""Induces a dictionary from captions of the same images in two languages."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -16,16 +16,16 @@ from polyglance.text.vectors.corpus import count_keys
 def parallel_captions(
     dataset: Dataset, source: str, target: str, text_only: bool = False
 ) -> tuple[CaptionTable, CaptionTable]:
-    """Captions of both languages of training images, and text-only ones.
+    """Captions of training images in both languages, and text-only ones.
 
-    Where both languages have captions that are translations, only those are taken: independent
-    captions of an image mention different things.
+    If both languages have translations, only these are used, since independent captions of an image
+    mention different things.
 
     Args:
-        dataset: its split `train` is read, or all of it where it has none.
+        dataset: its split `train` is used, or all of it if it has none.
         source: language of the first table.
         target: language of the second table.
-        text_only: whether to read text-only captions alone.
+        text_only: whether to use only text-only captions.
     """
     part = dataset.split("train") if "train" in dataset.splits else dataset
     if text_only:
@@ -46,7 +46,7 @@ def parallel_captions(
 
 
 def _translated_kinds(kinds: list[set[str]]) -> list[str] | None:
-    """Kinds in which both languages say the same, human before machine ones; None is all."""
+    """Kinds that are translations in both languages, human ones if possible; None for all."""
     if all("translation" in own for own in kinds):
         return ["translation"]
     both = all({"translation", "machine"} & own for own in kinds)
@@ -60,7 +60,7 @@ def _of_kinds(table: CaptionTable, kinds: list[str] | None) -> CaptionTable:
 def induced_pairs(
     source: CaptionTable, target: CaptionTable, least: int = 5, threshold: float = 0.3
 ) -> Pairs:
-    """Words that are each other's best translation, the pair with the highest score first.
+    """Words that are each other's best translation, by decreasing score.
 
     The score of two words is their Dice coefficient over the images with captions in both
     languages: 2·both / (one + other).
@@ -68,12 +68,12 @@ def induced_pairs(
     Args:
         source: captions of the source language.
         target: captions of the target language.
-        least: words of fewer images are left out.
-        threshold: pairs with a lower score are left out.
+        least: minimum number of images with a word.
+        threshold: minimum score.
     """
     common = np.intersect1d(source.image, target.image)
     if len(common) == 0:
-        raise PolyglanceError("the two languages share no image to learn a dictionary from")
+        raise PolyglanceError("the two languages have no common image to learn a dictionary from")
     words, groups = group_words(source, common, least)
     others, other_groups = group_words(target, common, least)
     keys, both = _count_pairs(groups, other_groups, len(others))
@@ -93,14 +93,14 @@ def group_words(
     tokenizer: str = "words",
     known: Collection[str] | None = None,
 ) -> tuple[list[str], list[np.ndarray]]:
-    """Words that are frequent enough, sorted, and the ids of those of each image's captions.
+    """The frequent words, sorted, and their ids in each image's captions.
 
     Args:
         table: captions of one language.
-        common: [n], the images that count.
-        least: how many of them must have a word.
+        common: [n], the images to use.
+        least: minimum number of images with a word.
         tokenizer: name of the tokenizer.
-        known: words that may be taken; all by default.
+        known: words to consider; all by default.
     """
     place = {int(number): index for index, number in enumerate(common)}
     found: list[set[str]] = [set() for _ in place]
@@ -118,13 +118,13 @@ def group_words(
 def _count_pairs(
     groups: list[np.ndarray], others: list[np.ndarray], words: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Keys s · words + t of word pairs that share an image, sorted, and how many they share."""
+    """Keys s · words + t of word pairs that share an image, sorted, and their counts."""
     pairs = zip(groups, others, strict=True)
     return count_keys(np.add.outer(one * words, two).ravel() for one, two in pairs)
 
 
 def _counts(groups: list[np.ndarray], words: int) -> np.ndarray:
-    """How many images have each word, [words]."""
+    """Number of images with each word, [words]."""
     return np.bincount(np.concatenate(groups), minlength=words)
 
 

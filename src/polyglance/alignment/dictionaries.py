@@ -1,4 +1,4 @@
-"""Word pairs to align with: found by equal spelling; the rows of any pairs, split."""
+"""Word pairs with identical spelling, and rows of word pairs."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ LARGEST_TEST_SHARE = 0.2
 
 
 def identical_pairs(source: WordVectors, target: WordVectors, shortest: int = 2) -> Pairs:
-    """Words that both languages spell alike: names, numbers, loans. No dictionary is needed.
+    """Words with the same spelling in both languages: names, numbers, loanwords.
 
     >>> both = [WordVectors(words, np.eye(2)) for words in (["a", "taxi"], ["taxi", "a"])]
     >>> identical_pairs(*both)
@@ -21,7 +21,7 @@ def identical_pairs(source: WordVectors, target: WordVectors, shortest: int = 2)
     Args:
         source: vectors of the source language.
         target: vectors of the target language.
-        shortest: characters that a word needs.
+        shortest: minimum length of a word, in characters.
     """
     return [(word, word) for word in source.words if len(word) >= shortest and word in target]
 
@@ -29,10 +29,10 @@ def identical_pairs(source: WordVectors, target: WordVectors, shortest: int = 2)
 def paired_rows(
     pairs: Sequence[tuple[str, str]], source: WordVectors, target: WordVectors
 ) -> np.ndarray:
-    """Rows [p, 2] of the pairs that have both vectors, distinct, frequent source words first.
+    """Distinct rows [p, 2] of the pairs with both vectors, by source row (most frequent first).
 
     Args:
-        pairs: of a source and a target word; one without a vector is also looked up normalised.
+        pairs: of a source and a target word; words without a vector are also looked up normalised.
         source: vectors of the source language.
         target: vectors of the target language.
     """
@@ -57,15 +57,15 @@ def _rows(words: Sequence[str], vectors: WordVectors) -> np.ndarray:
 def split_rows(
     rows: np.ndarray, train: int | None = 5000, test: int = 1500, seed: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs [p, 2] of the first `train` source words and of the next `test`; no word is in both.
+    """Split pairs [p, 2] into those of the first `train` source words and of the next `test`.
 
     At most a fifth of the words is held out.
 
     Args:
         rows: word pairs [p, 2], frequent source words first.
-        train: source words to learn from; None is all that are not held out.
-        test: source words to hold out.
-        seed: draws the words; without one the most frequent are learned from, as with MUSE's
+        train: number of source words to train on; None for all that are not held out.
+        test: number of source words to hold out.
+        seed: of a random split; None to train on the most frequent words, as with MUSE's
             dictionaries.
     """
     words = np.unique(rows[:, 0])

@@ -1,4 +1,4 @@
-"""Dictionaries by name, as commands and recipes give them."""
+"""Dictionaries by name, as in commands and recipes."""
 
 from pathlib import Path
 
@@ -22,16 +22,16 @@ def named_pairs(
     dataset: Dataset | None = None,
     vectors: tuple[WordVectors, WordVectors] | None = None,
 ) -> Pairs:
-    """Pairs of a word of language `source` and one of `target`.
+    """Word pairs of the languages `source` and `target`.
 
     Args:
-        name: `lexicon` (perhaps with `:fr-de`), `identical`, `captions` or `text-only` (perhaps
-            with `:DATASET`), or a file; or several with `+` between, each for the words that
-            those before it lack.
+        name: `lexicon` (optionally with `:fr-de`), `identical`, `captions` or `text-only`
+            (optionally with `:DATASET`), or a file; or several separated by `+`, each for the words
+            that the previous ones lack.
         source: language of the first words.
         target: language of the second words.
-        lexicon: the file for `lexicon`; None is $POLYGLANCE_LEXICON.
-        dataset: for `captions` and `text-only` that name none.
+        lexicon: the file for `lexicon`; None for $POLYGLANCE_LEXICON.
+        dataset: for `captions` and `text-only` without a dataset.
         vectors: of both languages, for `identical`.
     """
     pairs: Pairs = []
@@ -69,20 +69,20 @@ def _pairs(
 
 
 def from_sentences(name: str) -> bool:
-    """Whether a dictionary is made from sentences in both languages."""
+    """Whether a dictionary is learned from sentences in both languages."""
     return name.partition(":")[0] in ("captions", "text-only")
 
 
 def parallel(
     name: str, source: str, target: str, dataset: Dataset | None
 ) -> tuple[CaptionTable, CaptionTable]:
-    """The sentences in both languages that a dictionary is made from.
+    """The sentences in both languages that a dictionary is learned from.
 
     Args:
-        name: `captions` or `text-only`, perhaps with `:DATASET`.
+        name: `captions` or `text-only`, optionally with `:DATASET`.
         source: language of the first sentences.
         target: language of the second sentences.
-        dataset: where `name` has none.
+        dataset: used if `name` has none.
     """
     kind, _, rest = name.partition(":")
     if rest:
@@ -90,14 +90,14 @@ def parallel(
 
         dataset = load_dataset(rest)
     if dataset is None:
-        raise PolyglanceError(f"dictionary {name}: say of which dataset, as {kind}:FOLDER")
+        raise PolyglanceError(f"dictionary {name}: name the dataset, as in {kind}:FOLDER")
     return parallel_captions(dataset, source, target, kind == "text-only")
 
 
 def language_pair(text: str, where: str) -> list[str]:
     """The two languages of a pair.
 
-    Hyphens may be read in several ways, as in `pt-BR-de`: then as tags in their standard form.
+    Ambiguous hyphens, as in `pt-BR-de`, are resolved in favour of standard tags.
 
     >>> language_pair("fr-de", "--languages"), language_pair("pt-BR-de", "--languages")
     (['fr', 'de'], ['pt-BR', 'de'])

@@ -1,4 +1,4 @@
-"""The k nearest vectors by inner product, exactly, in blocks of scores."""
+"""Exact search of the k nearest vectors by inner product, in blocks of scores."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,12 +14,12 @@ Advance = Callable[[int], None]
 def nearest(
     queries: np.ndarray, pool: np.ndarray, k: int, scores_bytes: int = SCORES_BYTES
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Yield (rows of queries, scores [c, k], places in the pool [c, k]), in no order within k.
+    """Yield (rows of queries, scores [c, k], indices in the pool [c, k]), unordered within k.
 
     Args:
         queries: [n, d].
         pool: [m, d], of the queries' dtype.
-        k: neighbours of each query, at most m.
+        k: neighbours per query, at most m.
         scores_bytes: memory for a block of scores.
     """
     k = min(k, len(pool))
@@ -31,7 +31,7 @@ def nearest(
 def score_blocks(
     queries: np.ndarray, pool: np.ndarray, scores_bytes: int = SCORES_BYTES
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield (rows, queries[rows] · pool): every block is overwritten by the next.
+    """Yield (rows, queries[rows] · pool); each block is overwritten by the next.
 
     Args:
         queries: [n, d].
@@ -48,8 +48,8 @@ def score_blocks(
 def top_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The k largest of each row of scores [c, m]: (values, columns), both [c, k].
 
-    Columns are folded into groups first: the k largest scores are in the k groups with the
-    largest maxima, so that one fast pass replaces the partition of whole rows.
+    Columns are first divided into groups: the k largest scores are in the k groups with the largest
+    maxima, so one fast pass replaces partitioning whole rows.
     """
     count, width = scores.shape
     groups = width // _FOLD
@@ -77,7 +77,7 @@ def mean_similarity(
     Args:
         queries: x [n, d].
         pool: Z [m, d], of the queries' dtype.
-        k: neighbours of each query.
+        k: neighbours per query.
         advance: called with the number of queries done since the last call.
     """
     means = np.empty(len(queries), queries.dtype)

@@ -1,4 +1,4 @@
-"""Orthogonal Procrustes: the rotation that brings one language's vectors onto another's."""
+"""Orthogonal Procrustes: the rotation that best maps one language's vectors to another's."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from polyglance.errors import PolyglanceError
 def procrustes(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """M [d, d], orthogonal, minimising ‖X Mᵀ − Y‖ over paired rows X, Y [n, d] (Schönemann 1966).
 
-    YᵀX = UΣVᵀ gives M = UVᵀ; a vector x is mapped to Mx, rows to X Mᵀ. Being a rotation, it keeps
-    all distances of the source: use it where pairs are scarce or noisy, and to start RCSLS.
+    YᵀX = UΣVᵀ gives M = UVᵀ; a vector x is mapped to Mx, rows to X Mᵀ. As a rotation, it preserves
+    all distances: use it if pairs are few or noisy, and to initialise RCSLS.
 
     >>> turn = np.array([[0.0, -1.0], [1.0, 0.0]])
     >>> source = np.array([[1.0, 0.0], [0.6, 0.8]])
@@ -22,9 +22,9 @@ def procrustes(source: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def check_pairs(source: np.ndarray, target: np.ndarray) -> None:
-    """Raise unless there are pairs, of vectors of the same dimension."""
+    """Raise an error unless there are pairs, with vectors of the same dimension."""
     if len(source) == 0:
-        raise PolyglanceError("there are no word pairs to align with; give a larger dictionary")
+        raise PolyglanceError("there are no word pairs to align with; use a larger dictionary")
     if source.shape[1] != target.shape[1]:
         raise PolyglanceError(
             f"the source vectors have dimension {source.shape[1]} and the target's "

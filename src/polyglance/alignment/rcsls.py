@@ -1,7 +1,7 @@
 """RCSLS (Joulin et al. 2018): a linear map trained for CSLS retrieval, with a working rollback.
 
-The objective is positively homogeneous of degree 1 in M: scaling M scales it, so without a
-constraint it is unbounded below, and few iterations are part of the method (Joulin et al. 2018).
+The objective is positively homogeneous of degree 1 in M, so without a constraint it is unbounded
+below; stopping after a few iterations is part of the method.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ SMALLEST_RATE = 1e-4
 
 @dataclass(frozen=True)
 class RcslsStep:
-    """One iteration: the objective it reached, with which rate, and whether it was kept."""
+    """One iteration: its objective and learning rate, and whether it was kept."""
 
     iteration: int
     objective: float
@@ -34,9 +34,9 @@ def rcsls_objective(
     k: int = 10,
     advance: Advance | None = None,
 ) -> tuple[float, np.ndarray]:
-    """f(M) and its gradient [d, d], the k-NN sets taken as fixed.
+    """f(M) and its gradient [d, d] for fixed k-NN sets.
 
-    f = (1/n) Σ −2 (Mxᵢ)ᵀyᵢ + r(Mxᵢ, Z_t) + r(yᵢ, Z_s Mᵀ). As yᵀ(Mz) = (Mᵀy)ᵀz, no pool is ever
+    f = (1/n) Σ −2 (Mxᵢ)ᵀyᵢ + r(Mxᵢ, Z_t) + r(yᵢ, Z_s Mᵀ). Since yᵀ(Mz) = (Mᵀy)ᵀz, pools are never
     mapped or copied.
 
     Args:
@@ -92,9 +92,9 @@ def rcsls(
     advance: Advance | None = None,
     on_step: Callable[[RcslsStep], None] | None = None,
 ) -> tuple[np.ndarray, list[RcslsStep]]:
-    """Descend from `start`; (the best matrix, all steps, the first that of `start`).
+    """Gradient descent from `start`; returns the best matrix, and all steps including `start`.
 
-    Where the objective rises, the best matrix is restored and the rate halved.
+    If the objective rises, the best matrix is restored and the rate halved.
 
     Args:
         source: [n, d].
@@ -103,7 +103,7 @@ def rcsls(
         target_pool: [t, d], all target vectors.
         start: [d, d].
         k: neighbours in the objective.
-        iterations: at most so many; fewer when the rate falls below 1e-4.
+        iterations: maximum number; it stops early if the rate falls below 1e-4.
         rate: first learning rate.
         spectral: whether to clip singular values to 1 after every step.
         advance: called with the rows done since the last call, 2n per iteration.

@@ -13,7 +13,7 @@ CUTOFFS = (1, 5, 10)
 
 @dataclass(frozen=True)
 class Precision:
-    """How many source words there are, and the shares with a right translation in the first k."""
+    """Number of source words, and the shares with a correct translation among the first k."""
 
     words: int
     at: dict[int, float]
@@ -25,17 +25,17 @@ def translation_ranks(
     gold: Sequence[np.ndarray],
     hubness: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Ranks from 0 [n] of each query's best right translation among all targets.
+    """Ranks [n], from 0, of each query's best correct translation among all targets.
 
-    A wrong word of equal score ranks before.
+    In a tie, wrong words rank first.
 
     Args:
-        queries: [n, d], mapped, of length 1.
-        targets: [m, d], of length 1.
-        gold: for each query, the rows of `targets` that are right.
+        queries: [n, d], mapped and normalised.
+        targets: [m, d], normalised.
+        gold: the correct rows of `targets` for each query.
         hubness: r_s(y) [m], the `mean_similarity` of each target to the mapped source words; with
-            it the score is CSLS, 2cos − r_t(x) − r_s(y), of which r_t(x) is the same for all y
-            and left out.
+            it, the score is CSLS, 2cos − r_t(x) − r_s(y), without r_t(x), which is constant for a
+            query.
     """
     ranks = np.empty(len(queries), np.int64)
     for rows, scores in score_blocks(queries, targets):
@@ -50,7 +50,7 @@ def translation_ranks(
 
 
 def group_gold(rows: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Distinct source rows [n], and for each the rows of its translations; of pairs [p]."""
+    """Distinct source rows [n], and the rows of their translations, from pairs [p]."""
     distinct, inverse = np.unique(rows, return_inverse=True)
     order = np.argsort(inverse, kind="stable")
     bounds = np.cumsum(np.bincount(inverse, minlength=len(distinct)))[:-1]
@@ -65,6 +65,6 @@ def precision(ranks: np.ndarray, cutoffs: Sequence[int] = CUTOFFS) -> Precision:
     """
     if len(ranks) == 0:
         raise PolyglanceError(
-            "there are no held-out pairs to evaluate with; give a larger dictionary"
+            "there are no held-out pairs to evaluate with; use a larger dictionary"
         )
     return Precision(len(ranks), {k: float(np.mean(ranks < k)) for k in cutoffs})

@@ -1,4 +1,4 @@
-"""Translations of words from sentences in two languages: IBM model 1."""
+"""Learns word translations from parallel sentences with IBM model 1."""
 
 from collections.abc import Collection
 
@@ -9,11 +9,11 @@ from polyglance.data.dataset import CaptionTable
 from polyglance.errors import PolyglanceError
 
 ITERATIONS = 5
-"""Of EM."""
+"""Iterations of EM."""
 LEAST = 2
-"""Images whose captions must have a word."""
+"""Minimum number of images with a word."""
 MOST, SHARE = 5, 0.1
-"""Translations of a word at most, each with at least this share of the best one's weight."""
+"""Most translations of a word, and their minimum weight relative to the best one."""
 
 Translations = dict[str, dict[str, float]]
 """Source word → target word → weight; the weights of a source word sum to 1."""
@@ -25,18 +25,20 @@ def sentence_translations(
     """Translations of source words, weighted by their probability t(target | source).
 
     The probabilities are those of IBM model 1 (Brown et al. 1993, §4.1) after `ITERATIONS` of EM
-    from uniform ones; every sentence also has an empty source word, which explains what none of
-    the others does.
+    from a uniform start; every sentence also has an empty source word, for target words without a
+    counterpart.
 
     Args:
         source: sentences of the source language.
-        target: sentences of the target language; those of the same `image` are translations.
-        known: target words that may be a translation.
+        target: sentences of the target language; those with the same `image` are translations.
+        known: target words to consider.
         tokenizer: name of the tokenizer.
     """
     common = np.intersect1d(source.image, target.image)
     if not len(common):
-        raise PolyglanceError("the two languages share no sentence to learn a dictionary from")
+        raise PolyglanceError(
+            "the two languages have no common sentence to learn a dictionary from"
+        )
     words, groups = group_words(source, common, LEAST, tokenizer)
     others, sentences = group_words(target, common, LEAST, tokenizer, known)
     rows, columns, cells, units = _cells(groups, sentences)
@@ -56,8 +58,8 @@ def _cells(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Source word, target word and target occurrence of every pair that shares a sentence.
 
-    Source word 0 is the empty one, others are one more than their id. The last value is the
-    number of target occurrences.
+    Source word 0 is the empty one, others are their id plus one. The last value is the number of
+    target occurrences.
     """
     rows, columns, cells = [], [], []
     units = 0
@@ -75,7 +77,7 @@ def _cells(
 def _best(
     words: list[str], others: list[str], owner: np.ndarray, column: np.ndarray, table: np.ndarray
 ) -> Translations:
-    """The likeliest translations of every word but the empty one, their weights summing to 1."""
+    """The most probable translations of each word except the empty one, with normalised weights."""
     order = np.lexsort((-table, owner))
     _, starts = np.unique(owner[order], return_index=True)
     found: Translations = {}

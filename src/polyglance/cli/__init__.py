@@ -1,4 +1,4 @@
-"""The command line. Heavy imports happen inside the commands, so that --help answers at once."""
+"""The command line. Heavy imports are inside the commands, so that --help is fast."""
 
 import logging
 import os
@@ -38,7 +38,7 @@ from polyglance.cli.vectors import vectors_command
 from polyglance.core.terminal import printable
 from polyglance.core.trust import VARIABLE, trusting
 from polyglance.errors import MissingPackage, PolyglanceError, PolyglanceWarning
-from polyglance.numerics.devices import is_exhausted
+from polyglance.numerics.devices import is_out_of_memory
 from polyglance.numerics.torchrun import launched
 
 _SHOW = warnings.showwarning
@@ -77,7 +77,7 @@ def _root(
     """Find pictures with words, and words with pictures, in your language."""
     if launched() and context.invoked_subcommand != "train":
         raise PolyglanceError(
-            f"torchrun starts 'polyglance train' alone; start 'polyglance "
+            f"torchrun can only run 'polyglance train'; run 'polyglance "
             f"{context.invoked_subcommand}' without it"
         )
     context.with_resource(trusting(trust))
@@ -90,7 +90,7 @@ data_app.command("lexicon")(lexicon_command)
 data_app.command("merge")(merge_command)
 
 USE, MODELS, RESEARCH = "Search your pictures", "Train and ship models", "Data and research"
-"""Panels of `polyglance --help`, in the order in which people need them."""
+"""Panels of `polyglance --help`, in the order in which users need them."""
 app.command("search", rich_help_panel=USE)(search_command)
 app.add_typer(library_app, name="library", rich_help_panel=USE)
 app.command("serve", rich_help_panel=USE)(serve_command)
@@ -115,11 +115,13 @@ app.command("pooling", rich_help_panel=RESEARCH)(pooling_command)
 def main() -> None:
     """Entry point: user errors are one sentence on stderr and exit code 2; Ctrl-C is 130."""
     warnings.showwarning = _show
-    logging.getLogger().addHandler(logging.NullHandler())  # else Python prints what libraries log
-    # Ended by another program, leave no temporary files behind either.
+    logging.getLogger().addHandler(logging.NullHandler())  # silences libraries' logging
+    # Also remove temporary files when terminated by another program.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # torch allocates large tensors in huge pages (Linux), which makes large batches faster.
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
-        with _one_voice():
+        with _one_error_message():
             app()
     except PolyglanceError as error:
         _fail(error)
@@ -129,35 +131,35 @@ def main() -> None:
         _fail(MissingPackage("this command", error.name))
     except BrokenPipeError:
         sys.exit(0)
-    except OSError as error:  # a file that none of the checks foresaw
+    except OSError as error:  # a file that was not checked before
         where = f"{error.filename}: " if error.filename is not None else ""
         _fail(f"{where}cannot be read or written ({error.strerror or error})")
     except (MemoryError, RuntimeError) as error:
-        if not is_exhausted(error):
+        if not is_out_of_memory(error):
             raise
         _fail("not enough memory; try smaller sizes, batches or data")
     except SystemExit as end:
-        if end.code == 130:  # typer's way of passing on KeyboardInterrupt
+        if end.code == 130:  # typer's code for KeyboardInterrupt
             print("interrupted", file=sys.stderr)
         raise
 
 
 @contextmanager
-def _one_voice() -> Iterator[None]:
-    """Of processes that torchrun has started, one says what is wrong."""
+def _one_error_message() -> Iterator[None]:
+    """Of the processes that torchrun started, only one prints an error."""
     if not launched():
         yield
         return
-    # Torch would warn every process of what is meant: parameters that an update does not use.
+    # Otherwise torch warns in every process about parameters that an update does not use.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-    from polyglance.training.distributed.voice import speaking
+    from polyglance.training.distributed.error_message import single_error_message
 
-    with speaking():
+    with single_error_message():
         yield
 
 
 def _show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """What a user should know is a note; other libraries' warnings are for those who ask (-W)."""
+    """Print our warnings as notes; other libraries' warnings only if requested (-W)."""
     if issubclass(category, PolyglanceWarning):
         print(f"note: {printable(message)}", file=sys.stderr)
     elif sys.warnoptions:

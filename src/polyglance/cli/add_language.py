@@ -1,4 +1,4 @@
-"""`polyglance add-language`: bring a trained model to a language it never saw."""
+"""`polyglance add-language`: extend a trained model to a new language."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -77,7 +77,7 @@ def add_language_command(
     _check(language, method, lr, data, pairs)
     named = model or source
     if named is None or (model and source):
-        raise PolyglanceError("name one MODEL to add a language to")
+        raise PolyglanceError("pass one MODEL to add a language to")
     from polyglance.data import load_dataset
     from polyglance.transfer import PairTraining, add_language
 
@@ -117,7 +117,7 @@ def _check(language: str, method: str, lr: float, data: str | None, pairs: int |
     if not 0 < lr < float("inf"):
         raise PolyglanceError(f"--lr {lr}: expected a number above 0")
     if pairs is not None and data is None:
-        raise PolyglanceError("--pairs: say of which dataset with --data")
+        raise PolyglanceError("--pairs needs a dataset in --data")
 
 
 def _print(gain: "Gain", language: str, split: str) -> None:
@@ -130,7 +130,7 @@ def _print(gain: "Gain", language: str, split: str) -> None:
     rows = [[name, *_cells(found)] for name, found in named.items() if found is not None]
     title = f"{language}, {gain.images} images of split {split}"
     notes = [
-        f"It reads {100 * gain.read:.0f} % of the captions' words. Chance would give an mR of "
+        f"The model knows {100 * gain.read:.0f} % of the captions' words. Chance level is an mR of "
         f"{gain.chance:.1f}."
     ]
     Console(width=100).print(Rows(title, header, rows, notes, frozenset()).rich())

@@ -1,4 +1,4 @@
-"""`polyglance align`: a map between the word vectors of two languages."""
+"""`polyglance align`: learn a map between the word vectors of two languages."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,7 +87,7 @@ def align_command(
     if evaluate and not len(test):
         raise PolyglanceError(
             f"--evaluate: the {len(rows)} pairs found in both files are too few to hold some out; "
-            "give a larger dictionary, or raise --test-words"
+            "use a larger dictionary, or raise --test-words"
         )
     if translations is not None:
         train = best_rows(train, translations)
@@ -123,7 +123,7 @@ def align_command(
 
 def _check(out: Path, method: str, rate: float) -> None:
     if out.suffix != ".safetensors" or out.is_dir():
-        raise PolyglanceError(f"--out {out}: name a file that ends in .safetensors")
+        raise PolyglanceError(f"--out {out}: must end in .safetensors")
     if method not in ("svd", "rcsls"):
         raise PolyglanceError(f"--method {method}: expected svd or rcsls")
     if not 0 < rate < float("inf"):
@@ -146,14 +146,14 @@ def _pairs(
     elif kind in ("captions", "text-only"):
         if languages is None:
             raise PolyglanceError(
-                f"--dictionary {name}: say which languages to read with --languages, such as fr-de"
+                f"--dictionary {name}: specify the languages with --languages, such as fr-de"
             )
         pair = language_pair(languages, f"--languages {languages}")
     return named_pairs(name, pair[0], pair[1], lexicon, vectors=(source, target))
 
 
 def _describe(path: Path, vectors: "WordVectors") -> None:
-    passed = f", {vectors.skipped} lines passed over" if vectors.skipped else ""
+    passed = f", {vectors.skipped} lines skipped" if vectors.skipped else ""
     typer.echo(f"{path.name}: {len(vectors)} words, dimension {vectors.dim}{passed}")
 
 
@@ -166,7 +166,7 @@ def _held(test: "np.ndarray") -> str:
 
 
 def _line(step: "RcslsStep") -> str:
-    state = "" if step.kept else "  rose: went back, rate halved"
+    state = "" if step.kept else "  rose: reverted, rate halved"
     return f"iteration {step.iteration:3}  f {step.objective:9.5f}  rate {step.rate:g}{state}"
 
 
@@ -179,7 +179,7 @@ def _evaluate(
     neighbours: int,
     k: int,
 ) -> dict[str, dict[str, dict[int, float]]]:
-    """Precision before (no map), of the rotation RCSLS starts from, and after."""
+    """Precision before (no map), with the rotation that RCSLS starts from, and after."""
     import numpy as np
 
     from polyglance.alignment import Alignment, align, evaluate_alignment

@@ -34,10 +34,10 @@ def compact_command(
         write_weights(out, kept.targets, kept.translator, kept.weights)
     for name, one, folder in (("trained", model, run), ("compact", small, out)):
         size = (folder / WEIGHTS).stat().st_size / 2**20
-        typer.echo(f"{name}: {_told(one.parameters())}; {size:.1f} MB")
+        typer.echo(f"{name}: {_counts(one.parameters())}; {size:.1f} MB")
     typer.echo(f"model: {out}")
 
 
-def _told(parameters: dict[str, int]) -> str:
+def _counts(parameters: dict[str, int]) -> str:
     parts = ", ".join(f"{name} {count:,}" for name, count in parameters.items() if name != "all")
-    return f"{parameters['all']:,} trainable numbers ({parts})"
+    return f"{parameters['all']:,} trainable parameters ({parts})"

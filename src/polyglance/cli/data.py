@@ -1,4 +1,4 @@
-"""`polyglance data`: look at datasets, convert them, generate one."""
+"""`polyglance data`: inspect, convert and generate datasets."""
 
 import dataclasses
 import enum
@@ -24,7 +24,7 @@ data_app = typer.Typer(
 
 
 class Images(enum.StrEnum):
-    """How images get into a dataset folder."""
+    """How images are put into a dataset folder."""
 
     symlink = "symlink"
     link = "link"
@@ -151,7 +151,7 @@ def _summary(out: Path, result: "Conversion") -> str:
 
 
 def _features(dataset: "Dataset") -> dict[str, dict[str, Any]]:
-    """What each imported feature of a dataset holds."""
+    """Properties of each imported feature of a dataset."""
     from polyglance.vision.extraction.extract import imported_names, load_features
 
     found = {}
@@ -210,9 +210,9 @@ def _findings(report: "DatasetReport", features: dict[str, dict[str, Any]]) -> l
             broken = [f"{name} ({why})" for name, why in report.broken.items()]
             found.append(_some("unreadable images", broken))
         else:
-            found.append("unreadable images: not looked for (--fast)")
+            found.append("unreadable images: not checked (--fast)")
     found.append(_some("images in several splits (leakage)", _groups(report.leaked)))
-    found.append(_some("images several times in a split", _groups(report.repeated)))
+    found.append(_some("images repeated within a split", _groups(report.repeated)))
     found.append(_some("images without captions", report.uncaptioned))
     for split, languages in report.without.items():
         found.append(f"languages without captions in {split}: {', '.join(languages)}")

@@ -1,4 +1,4 @@
-"""`polyglance data classes`: ImageNet's classes and their hypernyms with names, to train on."""
+"""`polyglance data classes`: names of ImageNet's classes and their hypernyms, to train on."""
 
 from pathlib import Path
 from typing import Annotated

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from polyglance.cli.given import ALL, listed
+from polyglance.cli.options import ALL, listed
 from polyglance.errors import PolyglanceError
 
 
@@ -52,8 +52,8 @@ def emoji_command(
     splits = ", ".join(f"{counts[split]} {split}" for split in ("train", "val", "test"))
     if written.dropped:
         typer.echo(
-            f"note: {written.dropped} names were left out of train because an emoji of val or "
-            "test has them as well",
+            f"note: {written.dropped} names were left out of train because an emoji in val or "
+            "test also has them",
             err=True,
         )
     total = sum(len(entry.captions) for entry in written.images)
@@ -62,16 +62,16 @@ def emoji_command(
     )
 
 
-def _sets(given: list[str]) -> dict[str, Path]:
-    """Name of a set of pictures → its folder."""
+def _sets(folders: list[str]) -> dict[str, Path]:
+    """Name of an image set → its folder."""
     found: dict[str, Path] = {}
-    for text in given:
+    for text in folders:
         name, separator, folder = text.partition("=")
         path = Path(folder if separator else text).expanduser()
         name = name if separator else path.resolve().name
         if not name or name in found or "/" in name or name.startswith("."):
             raise PolyglanceError(
-                f"--pictures '{text}': give each folder a name of its own, such as noto={path}"
+                f"--pictures '{text}': give each folder its own name, such as noto={path}"
             )
         found[name] = path
     return found

@@ -1,4 +1,4 @@
-"""`polyglance data lexicon`: make a lexicon of wordnets."""
+"""`polyglance data lexicon`: build a lexicon from wordnets."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`polyglance data merge`: join datasets that share images."""
+"""`polyglance data merge`: merge datasets that share images."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.data import Images, write_store
-from polyglance.cli.given import ALL, listed
+from polyglance.cli.options import ALL, listed
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def merge_command(
     datasets = [load_dataset(source) for source in sources]
     for dataset in datasets:
         if dataset.root is not None and out.resolve() == dataset.root.resolve():
-            raise PolyglanceError(f"{out}: is one of the datasets; name another folder")
+            raise PolyglanceError(f"{out}: is one of the datasets; choose another folder")
     codes = None if languages is None else _codes(languages, datasets)
     splits = None if lists is None else read_splits(lists)
     merged = merge_datasets(datasets, splits, codes, shared)
@@ -73,13 +73,13 @@ def _codes(text: str, datasets: "Sequence[Dataset]") -> list[str]:
         if code not in known:
             raise PolyglanceError(
                 f"--languages {code}: no dataset has captions in it; "
-                f"there are {', '.join(sorted(known))}"
+                f"choose from {', '.join(sorted(known))}"
             )
     return codes
 
 
 def _text_only(datasets: "Sequence[Dataset]") -> "Iterator[Any]":
-    """Caption tuples without images of all datasets, each line once."""
+    """Text-only caption tuples of all datasets, without repeated lines."""
     from polyglance.data.text_only import FILE
     from polyglance.storage.digest import json_digest
     from polyglance.storage.files import read_jsonl

@@ -1,4 +1,4 @@
-"""`polyglance data translate`: fill a dataset to more languages."""
+"""`polyglance data translate`: translate captions into more languages."""
 
 import shutil
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.data import Images
-from polyglance.cli.given import listed
+from polyglance.cli.options import listed
 from polyglance.cli.translation import TRANSLATOR
 from polyglance.errors import PolyglanceError
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from polyglance.data.convert import Conversion
     from polyglance.translation.fill import Filled
 
-BESIDE = ("features", "text-only.jsonl.gz")
-"""What else a dataset folder may hold."""
+EXTRAS = ("features", "text-only.jsonl.gz")
+"""Other contents of a dataset folder."""
 
 
 def translate_command(
@@ -59,7 +59,7 @@ def translate_command(
     targets, chosen = listed(to, "--to"), listed(kinds, "--kinds")
     conversion, dataset = _load(source, cache)
     if dataset.root is not None and out.resolve() == dataset.root.resolve():
-        raise PolyglanceError(f"{out}: is the dataset itself; name another folder with --out")
+        raise PolyglanceError(f"{out}: is the dataset itself; choose another folder with --out")
     if not force and out.is_dir() and any(out.iterdir()):
         raise PolyglanceError(f"{out}: exists and is not empty; choose another folder, or --force")
     made, sources = make_translator(translator), listed(from_, "--from")
@@ -74,7 +74,7 @@ def translate_command(
     conversion.images = photos
     write_folder(out, conversion, images.value, force)
     if dataset.root is not None and dataset.image_folder == dataset.root / "images":
-        _take_along(dataset.root, out, images)
+        _copy_extras(dataset.root, out, images)
     for note in conversion.notes:
         typer.echo(f"note: {note}", err=True)
     for one in filled:
@@ -83,7 +83,7 @@ def translate_command(
 
 
 def _load(source: str, cache: Path | None) -> "tuple[Conversion, Dataset]":
-    """The dataset, and where its pictures are by the names that they get."""
+    """The dataset, and the sources of its images by their new names."""
     from polyglance.data import load_dataset
     from polyglance.data.convert import Conversion
     from polyglance.data.convert.table import convert_table
@@ -98,9 +98,9 @@ def _load(source: str, cache: Path | None) -> "tuple[Conversion, Dataset]":
     return Conversion(dataset.images, found), dataset
 
 
-def _take_along(root: Path, out: Path, images: Images) -> None:
-    """Imported features and captions without a photograph, linked like the pictures."""
-    for name in BESIDE:
+def _copy_extras(root: Path, out: Path, images: Images) -> None:
+    """Imported features and text-only captions, linked like the images."""
+    for name in EXTRAS:
         old, new = root / name, out / name
         if new.is_symlink():
             new.unlink()
@@ -119,12 +119,12 @@ def _refuse(filled: "list[Filled]", source: str, kinds: list[str]) -> None:
         raise PolyglanceError("the translator has no translation of any caption; try another one")
     if all(one.kept for one in filled):
         names = ", ".join(one.language for one in filled)
-        raise PolyglanceError(f"all photographs have captions in {names}, or none in '{source}'")
+        raise PolyglanceError(f"all images have captions in {names}, or none in '{source}'")
     raise PolyglanceError(f"there are no captions in '{source}' of kind {', '.join(kinds)}")
 
 
 def _line(one: "Filled") -> str:
-    parts = [f"{one.captions} captions made for {one.images} images"]
+    parts = [f"{one.captions} captions translated for {one.images} images"]
     parts += [f"{one.kept} had captions"] if one.kept else []
     parts += [f"{one.lacking} without a translation"] if one.lacking else []
     return f"{one.source} → {one.language}: {', '.join(parts)}"

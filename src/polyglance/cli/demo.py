@@ -1,4 +1,4 @@
-"""`polyglance demo`: photographs asked for in many languages, or a training in one go."""
+"""`polyglance demo`: search photos in many languages, or train a small model."""
 
 import time
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyglance.cli.demo_questions import ANYWHERE, QUESTIONS
+from polyglance.cli.demo_queries import GENERAL_QUERIES, PHOTO_QUERIES
 from polyglance.cli.demo_train import JSON, MARK, SHEET, check_folder, train_demo
 from polyglance.cli.search_captions import print_unreadable, print_unshown
 from polyglance.core.terminal import printable
@@ -48,11 +48,11 @@ def demo_command(
     """
     wanted = train or data is not None or epochs is not None
     if wanted and images is not None:
-        raise PolyglanceError("--images goes without --train, --data and --epochs")
+        raise PolyglanceError("--images cannot be combined with --train, --data or --epochs")
     if not wanted and not _has_model() and images is None:
         typer.echo(
-            "this copy of polyglance carries no model; training a small one on a generated world "
-            "instead (--train)"
+            "this copy of polyglance does not include a model; training a small one on generated "
+            "data instead (--train)"
         )
         wanted = True
     if wanted:
@@ -71,7 +71,7 @@ def _has_model() -> bool:
 
 
 def _ask(out: Path, images: Path | None, cache: Path | None) -> None:
-    """Search pictures and write a sheet of what every language finds."""
+    """Search images and write a sheet with the results in every language."""
     from polyglance.data.photographs import photographs
     from polyglance.gallery import gallery_of_files, open_gallery
     from polyglance.gallery.exact import find, load_model
@@ -86,12 +86,14 @@ def _ask(out: Path, images: Path | None, cache: Path | None) -> None:
         gallery = open_gallery(model, images, cache)
     else:
         gallery = gallery_of_files(model, list(known), cache)
-        typer.echo(f"{len(gallery)} photographs of pip packages:")
+        typer.echo(f"{len(gallery)} sample photos from pip packages:")
         for path, one in known.items():
             typer.echo(f"    {one.name:<10} {path.name} ({one.licence})")
     right = {one.name: path for path, one in known.items()}
-    asked = [(*pair, None) for pair in ANYWHERE] if images is not None else list(QUESTIONS)
-    queries, targets = _queries(model, asked, right)
+    texts = (
+        [(*pair, None) for pair in GENERAL_QUERIES] if images is not None else list(PHOTO_QUERIES)
+    )
+    queries, targets = _queries(model, texts, right)
     found = find(model, gallery, queries, len(gallery), cache=cache)
     print_unreadable(gallery)
     _print(found, targets)
@@ -99,20 +101,20 @@ def _ask(out: Path, images: Path | None, cache: Path | None) -> None:
     write_json(out / JSON, [_as_dict(result) for result in found])
     _write_sheet(out / SHEET, found, targets, len(gallery))
     typer.echo(f"done in {time.monotonic() - started:.0f} s; sheet: {printable(out / SHEET)}")
-    typer.echo('next, with your own pictures: polyglance search ~/Pictures "zwei Hunde im Schnee"')
+    typer.echo('next, with your own images: polyglance search ~/Pictures "zwei Hunde im Schnee"')
 
 
 def _queries(
-    model: Any, asked: Sequence[tuple[str, str, str | None]], right: dict[str, Path]
+    model: Any, texts: Sequence[tuple[str, str, str | None]], right: dict[str, Path]
 ) -> tuple[list["Query"], list[Path | None]]:
-    """The questions that the model can read, as people ask: without naming a language."""
+    """The queries that the model can encode, without specifying their language."""
     from dataclasses import replace
 
     from polyglance.gallery import check_query
 
     queries, targets, unread = [], [], []
-    for code, text, name in asked:
-        if name is not None and name not in right:  # of a package that is not installed
+    for code, text, name in texts:
+        if name is not None and name not in right:  # its package is not installed
             continue
         try:
             queries.append(replace(check_query(model, text), language=code))
@@ -121,9 +123,9 @@ def _queries(
             continue
         targets.append(right.get(name or ""))
     if unread:
-        typer.echo(f"the model cannot read the questions in {', '.join(unread)}; they are left out")
+        typer.echo(f"the model cannot read the queries in {', '.join(unread)}; they are left out")
     if not queries:
-        raise PolyglanceError("the model can read none of the demo's questions")
+        raise PolyglanceError("the model can read none of the demo's queries")
     return queries, targets
 
 
@@ -133,10 +135,10 @@ def _print(found: Sequence["QueryResult"], targets: Sequence[Path | None]) -> No
         best, query = result.hits[0], result.query
         rank = next((hit.rank for hit in result.hits if target in hit.paths), None)
         hits += rank == 1
-        told = "" if rank is None else f", the one meant has rank {rank}"
-        typer.echo(f"    {query.language}  {query.text}: {printable(best.path.name)}{told}")
+        note = "" if rank is None else f", the right one has rank {rank}"
+        typer.echo(f"    {query.language}  {query.text}: {printable(best.path.name)}{note}")
     if any(targets):
-        typer.echo(f"{hits} of {len(found)} questions find what they mean first")
+        typer.echo(f"{hits} of {len(found)} queries rank the right photo first")
 
 
 def _as_dict(result: "QueryResult") -> dict[str, Any]:
@@ -147,7 +149,7 @@ def _as_dict(result: "QueryResult") -> dict[str, Any]:
 def _write_sheet(
     path: Path, found: Sequence["QueryResult"], targets: Sequence[Path | None], pictures: int
 ) -> None:
-    from polyglance.gallery.sheets.sheet import SheetRow, unshown, write_sheet
+    from polyglance.gallery.sheets.sheet import SheetRow, undrawable_texts, write_sheet
 
     rows = [
         SheetRow(
@@ -158,6 +160,6 @@ def _write_sheet(
         )
         for result, target in zip(found, targets, strict=True)
     ]
-    framed = "; what is meant is framed" if any(targets) else ""
-    write_sheet(path, rows, f"{pictures} pictures, asked in {len(rows)} questions{framed}")
-    print_unshown(unshown([row.text for row in rows], ()))
+    framed = "; the right one is framed" if any(targets) else ""
+    write_sheet(path, rows, f"{pictures} images, {len(rows)} queries{framed}")
+    print_unshown(undrawable_texts([row.text for row in rows], ()))

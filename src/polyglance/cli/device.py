@@ -1,4 +1,4 @@
-"""The option `--device`, which several commands have."""
+"""The option `--device` of several commands."""
 
 from typing import Annotated
 

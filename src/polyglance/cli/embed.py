@@ -11,7 +11,7 @@ from polyglance.errors import PolyglanceError, needed_by
 
 
 class EngineName(StrEnum):
-    """What runs the work."""
+    """The engine that does the work."""
 
     processes = "processes"
     ray = "ray"

@@ -1,4 +1,4 @@
-"""`polyglance evaluate`: recalls per language, comparisons, exports."""
+"""`polyglance evaluate`: recall per language, comparisons, exports."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
-from polyglance.cli.given import ALL, listed, refuse_others, was_given
+from polyglance.cli.options import ALL, listed, reject_other_options, was_given
 from polyglance.cli.outputs import check_outputs
 from polyglance.cli.translation import TRANSLATOR
 from polyglance.errors import PolyglanceError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from polyglance.evaluation.reports.tables import Rows
 
 NONE = "none"
-"""The consistency that overrules a recipe's."""
+"""The value of --consistency that disables a recipe's."""
 WITH_NAMES = {"names", "models", "split", "languages", "cache", "json", "markdown", "device"}
 WITH_CRISSCROSSED = {"crisscrossed", "models", "data", "split", "seed"}
 WITH_CRISSCROSSED |= {"cache", "json", "markdown", "device"}
@@ -158,16 +158,16 @@ def evaluate_command(
 ) -> None:
     """Compute recall per language in both directions; compare further models with the first."""
     if crisscrossed is not None:
-        refuse_others(context, "--crisscrossed", WITH_CRISSCROSSED)
+        reject_other_options(context, "--crisscrossed", WITH_CRISSCROSSED)
         check_outputs([json, markdown])
         _crisscrossed(models, data, split, crisscrossed, seed, cache, json, markdown, device)
         return
     if names is not None:
-        refuse_others(context, "--names", WITH_NAMES)
+        reject_other_options(context, "--names", WITH_NAMES)
         check_outputs([json, markdown])
-        given = was_given(context, "split")
+        has_split = was_given(context, "split")
         codes = _list(languages, "--languages")
-        _names(models, names, split if given else "val", codes, cache, json, markdown, device)
+        _names(models, names, split if has_split else "val", codes, cache, json, markdown, device)
         return
     from polyglance.evaluation.models import check_request, evaluate_models
     from polyglance.evaluation.options import EvaluateOptions
@@ -189,10 +189,10 @@ def evaluate_command(
         lexicon=lexicon,
         translation=None if how == NONE else Translation(translator, targets, how, keep=keep),
     )
-    asked: dict[str, Any] = {"ensemble": ensemble, "seeds": seeds, "trec": trec}
-    check_request(models, options, **asked)  # before folders are made
+    requested: dict[str, Any] = {"ensemble": ensemble, "seeds": seeds, "trec": trec}
+    check_request(models, options, **requested)  # before creating folders
     check_outputs([json, markdown], [trec, clip_benchmark])
-    found = evaluate_models(models, data, split, options, cache=cache, device=device, **asked)
+    found = evaluate_models(models, data, split, options, cache=cache, device=device, **requested)
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
     print_tables(found.tables())
@@ -221,7 +221,7 @@ def _crisscrossed(
     from polyglance.runtime import open_model
 
     if data is None:
-        raise PolyglanceError("name COCO's images and captions with --data")
+        raise PolyglanceError("pass COCO's images and captions with --data")
     ratings, dataset = read_crisscrossed(folder, split), load_dataset(data, cache)
     reports = [
         evaluate_crisscrossed(model, dataset, ratings, name=one, seed=seed, cache=cache)
@@ -253,7 +253,7 @@ def _names(
 
 
 def _write(reports: "Sequence[Any]", json: Path | None, markdown: Path | None) -> None:
-    """Print reports, and write them where it is asked."""
+    """Print reports, and write them if requested."""
     from polyglance.storage.files import atomic, write_json
 
     print_tables([report.table() for report in reports])
@@ -266,7 +266,7 @@ def _write(reports: "Sequence[Any]", json: Path | None, markdown: Path | None) -
 
 def _model_folder(models: list[str]) -> Path:
     if len(models) > 1 or not Path(models[0]).is_dir():
-        raise PolyglanceError("--keep-weights goes with one model, in a folder")
+        raise PolyglanceError("--keep-weights needs a single model folder")
     return Path(models[0])
 
 
@@ -275,7 +275,7 @@ def _list(text: str | None, option: str) -> list[str] | None:
 
 
 def print_tables(tables: list["Rows"]) -> None:
-    """Print tables in full width: numbers cut to "4…" are worse than a line that is folded."""
+    """Print tables in full width: a wrapped line is better than a number truncated to "4…"."""
     from rich.console import Console
 
     for rows in tables:

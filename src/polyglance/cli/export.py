@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Stored(StrEnum):
-    """How weights are stored."""
+    """Storage precision of weights."""
 
     fp32 = "fp32"
     fp16 = "fp16"
@@ -24,7 +24,7 @@ class Stored(StrEnum):
 
 
 class TableBits(StrEnum):
-    """Bits of a number in a table."""
+    """Bits per value in a table."""
 
     four = "4"
     eight = "8"
@@ -42,8 +42,8 @@ def export_command(
     onnx: Annotated[
         Path | None,
         typer.Option(
-            help="Folder to write; it must be new or empty. Without it an exported model gets "
-            "another --background, where it is."
+            help="Output folder; must be new or empty. Without it, the --background of an "
+            "exported model is replaced in place."
         ),
     ] = None,
     precision: Annotated[
@@ -85,8 +85,8 @@ def export_command(
         typer.Option(
             "--whole",
             help=(
-                "Use the whole image, squashed, in addition to its centre: better "
-                "results at half the throughput."
+                "Use both the whole image, squashed, and its centre: better results at "
+                "half the throughput."
             ),
         ),
     ] = False,
@@ -99,16 +99,16 @@ def export_command(
     from polyglance.text.embedders.subwords.texts import piece_texts
 
     if texts and pieces is None:
-        raise PolyglanceError("--texts say which pieces are kept: give --pieces as well")
+        raise PolyglanceError("--texts needs --pieces")
     data = None if background is None else load_dataset(background, cache).split(split)
     if onnx is None:
         if data is None:
             raise PolyglanceError(
-                "say where to write: --onnx FOLDER; or --background DATA for an exported model"
+                "pass --onnx FOLDER as output; or --background DATA for an exported model"
             )
         if whole or pieces is not None or table_bits is not None or precision is not Stored.fp32:
             raise PolyglanceError(
-                "--precision, --table-bits, --pieces and --whole make a new export: give --onnx"
+                "--precision, --table-bits, --pieces and --whole create a new export: pass --onnx"
             )
         _calibrate(model, data, split, cache)
         return
@@ -127,14 +127,14 @@ def export_command(
 
 
 def _calibrate(folder: Path, data: "Dataset", split: str, cache: Path | None) -> "Manifest":
-    """Give an exported model a background, and say how well it tells."""
+    """Add a background to an exported model, and report its quality."""
     from polyglance.runtime import add_background, background_of, load
 
     found = background_of(load(folder), data, cache)
     made = add_background(folder, found)
     typer.echo(
-        f"calibrated: on '{split}', pictures fit from a score of {found.cutoff:.2f}; of "
-        f"pictures that had no part in choosing it {found.kept:.0%} of right ones fit, and in "
-        f"{found.refused:.0%} of galleries without one none does; id {made.id[:16]}"
+        f"calibrated: on '{split}', images with a score of at least {found.cutoff:.2f} match; on "
+        f"held-out images, {found.kept:.0%} of matching ones do, and {found.refused:.0%} of "
+        f"galleries without a match have none; id {made.id[:16]}"
     )
     return made

@@ -44,7 +44,7 @@ def features_command(
         _print_backbones()
         return
     if source is None:
-        raise PolyglanceError("name a dataset or a folder of images, or use --list")
+        raise PolyglanceError("pass a dataset or a folder of images, or use --list")
     from polyglance.vision.extraction.extract import extract_many
 
     names = feature or [DEFAULT_FEATURE]
@@ -63,14 +63,14 @@ def features_command(
 def _files(
     source: str, feature: str, cache: Path | None, closed: list[tuple[Path, str]]
 ) -> list[Path]:
-    """The files a dataset names, or the images below a plain folder; `closed` gets its folders
-    that cannot be read."""
+    """The image files of a dataset or a plain folder; unreadable subfolders are added to
+    `closed`."""
     from polyglance.data import load_dataset
     from polyglance.data.images.read import list_images
-    from polyglance.data.load import named_place
+    from polyglance.data.load import source_path
     from polyglance.vision.extraction.extract import check_images
 
-    folder = named_place(source)
+    folder = source_path(source)
     captioned = any(has_file(folder / f"captions.jsonl{end}") for end in ("", ".gz"))
     if not folder.is_dir() or captioned:
         dataset = load_dataset(source, cache)
@@ -113,6 +113,6 @@ def _print_backbones() -> None:
             f"{name:<22} {lite.preprocessing.size:>5}  {lite.dim:>9}  {lite.side}×{lite.side}"
         )
     typer.echo(
-        "also, where you have the package and weights: timm:NAME[@FILE], "
+        "also, if the package and weights are installed: timm:NAME[@FILE], "
         "torchvision:NAME[@FILE], transformers:FOLDER"
     )

@@ -1,4 +1,4 @@
-"""`polyglance library`: images of folders, kept current and searched."""
+"""`polyglance library`: folders of images, kept up to date and searched."""
 
 import json as json_module
 from dataclasses import asdict
@@ -27,7 +27,7 @@ Model = Annotated[
 
 
 def open_library(folder: Path, model: Path | None = None) -> "Library":
-    """The library of a folder."""
+    """Open the library in a folder."""
     with needed_by("a library", "library"):
         from polyglance.library import Library
 
@@ -35,7 +35,7 @@ def open_library(folder: Path, model: Path | None = None) -> "Library":
 
 
 def sync_and_print(library: "Library", **options: Any) -> None:
-    """Sync a library and say what came of it."""
+    """Sync a library and print the outcome."""
     from polyglance.library import sync
 
     print_report(sync(library, **options))
@@ -62,8 +62,9 @@ def create_command(
         str | None,
         typer.Option(
             help=(
-                "Where to store the embeddings: milvus://HOST:PORT/COLLECTION, or "
-                "FILE.db for milvus-lite (default: LanceDB in the library's folder)."
+                "Where to store the embeddings: milvus://HOST:PORT/COLLECTION "
+                "(milvus+tls:// with TLS), or FILE.db for milvus-lite "
+                "(default: LanceDB in the library's folder)."
             )
         ),
     ] = None,
@@ -75,7 +76,7 @@ def create_command(
         from polyglance.library.syncing.places import add_places, check_places
     check_places(folders or [])
     if shards is not None and (folders or store):
-        raise PolyglanceError("a library has folders, or --shards without --store; name one")
+        raise PolyglanceError("pass either folders, or --shards without --store")
     if shards is not None:
         made = Library.of_shards(library, shards, model)
     else:

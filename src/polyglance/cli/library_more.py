@@ -65,7 +65,7 @@ def duplicates_command(
             kind = "equal" if group.exact else "near"
             typer.echo(f"{number}\t{kind}\t".encode() + path_bytes(Path(record.path)))
     more = sum(len(group.records) - 1 for group in found)
-    typer.echo(f"{len(found):,} groups, {more:,} images more than needed", err=True)
+    typer.echo(f"{len(found):,} groups, {more:,} redundant images", err=True)
 
 
 @library_app.command("export")
@@ -96,8 +96,9 @@ def copy_command(
         str | None,
         typer.Option(
             help=(
-                "Where to store the copy's embeddings: milvus://HOST:PORT/COLLECTION, "
-                "or FILE.db for milvus-lite (default: LanceDB in its folder)."
+                "Where to store the copy's embeddings: milvus://HOST:PORT/COLLECTION "
+                "(milvus+tls:// with TLS), or FILE.db for milvus-lite "
+                "(default: LanceDB in its folder)."
             )
         ),
     ] = None,
@@ -109,6 +110,6 @@ def copy_command(
     report = copy_library(open_library(library), copy, store)
     register(copy)
     typer.echo(
-        f"{report.copied:,} images copied, {report.there:,} there before; all {report.compared:,} "
-        "were read back and are the same"
+        f"{report.copied:,} images copied, {report.there:,} already there; all {report.compared:,} "
+        "were read back and verified"
     )

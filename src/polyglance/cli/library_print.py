@@ -1,4 +1,4 @@
-"""What the commands of `polyglance library` print."""
+"""Output of the `polyglance library` commands."""
 
 from typing import TYPE_CHECKING
 
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from polyglance.library import SyncReport
 
 SHOWN = 10
-"""Unreadable files that are named."""
+"""Number of unreadable files listed."""
 _COUNTS = ("added", "changed", "moved", "copied", "removed", "unchanged")
 
 
 def print_report(report: "SyncReport") -> None:
-    """What a sync did on stdout, and what went wrong on stderr."""
+    """Print the outcome of a sync to stdout, and problems to stderr."""
     counts = [f"{getattr(report, name):,} {name}" for name in _COUNTS if getattr(report, name)]
     typer.echo(", ".join(counts) or "no images")
     for note in report.notes:
         typer.echo(f"note: {printable(note)}", err=True)
     if not report.unreadable:
         return
-    told = len(report.unreadable) - report.fresh
+    reported = len(report.unreadable) - report.fresh
     for path, reason in report.unreadable[:SHOWN]:
         typer.echo(f"skipped {printable(path)}: {printable(reason)}", err=True)
     if len(report.unreadable) > SHOWN:
         typer.echo(f"… and {len(report.unreadable) - SHOWN:,} others", err=True)
-    if told:
-        typer.echo(f"({told:,} of them were skipped before)", err=True)
+    if reported:
+        typer.echo(f"({reported:,} of them were skipped before)", err=True)

@@ -1,4 +1,4 @@
-"""`polyglance pooling`: what a model's poolings have learned to weigh."""
+"""`polyglance pooling`: the coefficients that a model's poolings have learned."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +23,7 @@ def pooling_command(
     """Plot the learned coefficients of the image and text pooling by rank."""
     counts = _sizes(sizes)
     if out.suffix.lower() != ".png" or out.is_dir():
-        raise PolyglanceError(f"--out {out}: name a file that ends in .png")
+        raise PolyglanceError(f"--out {out}: must end in .png")
     from polyglance.models import Model
     from polyglance.pooling.plot import draw
 
@@ -38,7 +38,7 @@ def _sizes(text: str) -> list[int]:
     counts = sorted({int(part[:9]) for part in parts}) if not wrong else []
     if not counts or counts[0] < 1 or counts[-1] > LARGEST:
         raise PolyglanceError(
-            f"--sizes {text}: expected numbers from 1 to {LARGEST} with commas, such as 5,9,16"
+            f"--sizes {text}: expected comma-separated numbers from 1 to {LARGEST}, such as 5,9,16"
         )
     return counts
 
@@ -50,7 +50,7 @@ def _panels(model: "Model", path: Path, sizes: list[int]) -> dict[str, list["Cur
     names = {"image": model.recipe.image.pooling, "text": model.recipe.text.pooling}
     panels = {}
     for side in SIDES:
-        # An image that is one vector is never pooled, whatever the recipe says.
+        # An image with a single vector is never pooled, whatever the recipe says.
         if side == "image" and model.recipe.image.is_global:
             continue
         for module, pooling in learned(getattr(model.network, side)).items():
@@ -60,7 +60,7 @@ def _panels(model: "Model", path: Path, sizes: list[int]) -> dict[str, list["Cur
     if not panels:
         raise PolyglanceError(
             f"{path}: its poolings ('{names['image']}' of images, '{names['text']}' of text) have "
-            "no coefficients learned by rank; train with image.pooling=gpo on a grid or on "
+            "no learned coefficients by rank; train with image.pooling=gpo on a grid or "
             "regions, or with text.pooling=gpo"
         )
     return panels
@@ -79,7 +79,7 @@ def _print(panels: dict[str, list["Curve"]]) -> None:
             rows.append([title, str(line.size), *masses, f"{1 / line.size:.3f}"])
         sections.add(len(rows))
     header = ["pooling", "n", "first", "first 3", "last 3", "last", "1/n"]
-    notes = ["Weight on ranks, the largest value first; the mean gives 1/n to each."]
+    notes = ["Weights by rank, the largest value first; the mean would give 1/n to each."]
     table = Rows("Learned coefficients", header, rows, notes, frozenset(sections))
     console = Console()
     console.width = max(console.width, Console(width=1000).measure(table.rich()).maximum)

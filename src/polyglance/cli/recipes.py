@@ -1,4 +1,4 @@
-"""`polyglance recipes`: the named systems, what they are and what they may say."""
+"""`polyglance recipes`: list and show recipes, and explain their fields."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ from polyglance.errors import PolyglanceError
 
 
 class _ListFirst(TyperGroup):
-    """`recipes` and `recipes 'vse*'` stand for `recipes list …`."""
+    """`recipes` and `recipes 'vse*'` are short for `recipes list …`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args or (args[0] not in self.commands and not args[0].startswith("-")):
@@ -36,7 +36,7 @@ def list_command(
     names = [name for name in recipe_names() if fnmatch(name, pattern)]
     if not names:
         there = ", ".join(recipe_names())
-        raise PolyglanceError(f"no recipe matches '{pattern}'; there are: {there}")
+        raise PolyglanceError(f"no recipe matches '{pattern}'; choose from: {there}")
     recipes = [load_recipe(name) for name in names]
     if not parameters:
         rows = [[recipe.name, recipe.summary, recipe.paper] for recipe in recipes]
@@ -51,8 +51,8 @@ def list_command(
         rows.append([recipe.name, size, recipe.summary, recipe.paper])
     caption = (
         f"parameters: with a vocabulary of {WORDS:,} words, or an alphabet of {CHARACTERS} "
-        f"characters, and image features of dimension {FEATURES}; of one language where each has "
-        "a tower of its own"
+        f"characters, and image features of dimension {FEATURES}; for one language if each has "
+        "its own tower"
     )
     print_table(["name", "parameters", "what it is", "paper"], rows, caption)
 
@@ -83,7 +83,7 @@ def fields_command(
 
     text.embedder[liwe].char_dim is the field text.embedder.char_dim of the embedder liwe.
     """
-    # A bracket before a kind is no set of characters; kinds may be left out.
+    # A bracket around a kind is not a character set; kinds may be left out.
     wanted = pattern.replace("[", "[[]")
     rows = [row for row in field_rows() if any(fnmatch(one, wanted) for one in _names(row[0]))]
     if not rows:
@@ -159,7 +159,7 @@ def _text(value: Any) -> str:
 
 
 def print_table(header: list[str], rows: list[list[str]], caption: str | None = None) -> None:
-    """A table that folds to the terminal, or tab-separated lines on a pipe."""
+    """Print a table that wraps to the terminal, or tab-separated lines in a pipe."""
     if not sys.stdout.isatty():
         for row in [header, *rows]:
             typer.echo("\t".join(row))

@@ -143,23 +143,26 @@ def search_command(
     model, places = _places(model, [folder, *(queries or [])])
     if captions is not None:
         if null or show or like or without or everything:
-            option = "--null, --open, --like, --not and --all are for images; they do"
-            raise PolyglanceError(f"{option} not go with --captions")
+            raise PolyglanceError(
+                "--null, --open, --like, --not and --all cannot be combined with --captions"
+            )
         if translator or translate_to or consistency:
-            raise PolyglanceError("--captions goes without --translator and --consistency")
+            raise PolyglanceError(
+                "--captions cannot be combined with --translator or --consistency"
+            )
         output = Outputs(json, sheet, font or [])
         print_captions(model, places, captions, top, language, split, cache, output, device)
         return
     if split is not None:
-        raise PolyglanceError("--split goes with --captions DATASET")
+        raise PolyglanceError("--split needs --captions DATASET")
     from polyglance.gallery import search
     from polyglance.gallery.open import check_place
 
-    images, *asked = places
+    images, *texts = places
     check_place(Path(images))
-    if not asked and not like:
+    if not texts and not like:
         raise PolyglanceError(
-            "there is no query; give at least one sentence, --like IMAGE, or --captions FILE"
+            "there is no query; pass at least one sentence, --like IMAGE, or --captions FILE"
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
@@ -168,7 +171,7 @@ def search_command(
         found = search(
             model,
             images,
-            asked or None,
+            texts or None,
             like=like,
             without=without,
             everything=everything,
@@ -197,15 +200,15 @@ def search_command(
 
 
 def _places(model: Path | None, places: Sequence[str]) -> tuple[Path | None, list[str]]:
-    """The model, where one is named, and what comes after it.
+    """The model, if one is passed first, and the remaining arguments.
 
-    Before there was a model in the package, its folder came first.
+    Before the package included a model, its folder came first.
     """
     from polyglance.runtime import is_model
 
     first = Path(places[0])
     if model is None and places[0].strip() and is_model(first):
         if len(places) == 1:
-            raise PolyglanceError(f"{first}: is a model; name a folder of images after it")
+            raise PolyglanceError(f"{first}: is a model; pass a folder of images after it")
         return first, list(places[1:])
     return model, list(places)

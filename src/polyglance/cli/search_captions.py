@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where results go beside the terminal; `json` "-" is stdout."""
+    """Outputs besides the terminal; `json` "-" is stdout."""
 
     json: str | None
     sheet: Path | None
@@ -40,15 +40,15 @@ def print_captions(
     """Find captions for images, print and write them.
 
     Args:
-        model: a run's folder or an exported one; None is the model that comes with the package.
-        images: files, folders of them, or names of the dataset's images.
+        model: folder of a run or exported model; None is the included model.
+        images: files, folders, or names of the dataset's images.
         captions: a text file, a table or a dataset.
-        top: captions of an image.
+        top: captions per image.
         language: of the captions.
         split: of the dataset.
         cache: folder for features.
-        outputs: where else results go.
-        device: where the model computes.
+        outputs: further outputs.
+        device: of the model.
     """
     from polyglance.gallery import search_captions
 
@@ -80,21 +80,21 @@ def print_captions(
 
 
 def print_unreadable(gallery: "Gallery") -> None:
-    """Name the images that were left out, with the reason; those told before are counted."""
-    new = gallery.unreadable[: len(gallery.unreadable) - gallery.told]
+    """List skipped images with the reason; those reported before are only counted."""
+    new = gallery.unreadable[: len(gallery.unreadable) - gallery.reported]
     if new:
         typer.echo(f"skipped {len(new)}:", err=True)
     for path, reason in new:
         typer.echo(f"  {printable(path)}: {printable(reason)}", err=True)
-    if gallery.told:
-        rest = f"{gallery.told} more that" if new else f"{gallery.told} that"
+    if gallery.reported:
+        rest = f"{gallery.reported} more that" if new else f"{gallery.reported} that"
         typer.echo(
             f"skipped {rest} cannot be read, as reported before; --json lists them", err=True
         )
 
 
 def print_unshown(texts: Sequence[str]) -> None:
-    """Name the texts that no font shows on a sheet."""
+    """List the texts that no font can show on a sheet."""
     for text in texts:
         typer.echo(
             f"note: no installed font can display '{printable(text)}' on the sheet; install one, "
@@ -104,7 +104,7 @@ def print_unshown(texts: Sequence[str]) -> None:
 
 
 def _print_hits(found: "CaptionResults") -> None:
-    """Tables on a terminal; on a pipe `score<TAB>caption`, with several images also the image."""
+    """Tables in a terminal; in a pipe `score<TAB>caption`, with several images also the image."""
     for result in found:
         if sys.stdout.isatty():
             _print_table(result)
@@ -132,5 +132,5 @@ def _print_table(result: "ImageResult") -> None:
 
 
 def _marked(hit: "CaptionHit") -> str:
-    """The caption, with a cross where it is known to belong to another image."""
+    """The caption, with a cross if it is known to belong to another image."""
     return f"{hit.text} ×" if hit.correct is False else hit.text

@@ -1,4 +1,4 @@
-"""Images that a search found, on the terminal, on a pipe, and in a viewer."""
+"""Prints and opens the images found by a search."""
 
 import os
 import subprocess
@@ -13,30 +13,30 @@ from polyglance.core.terminal import path_bytes, printable
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
-    from polyglance.gallery import QueryResult, SearchResults
+    from polyglance.gallery import Hit, QueryResult, SearchResults
 
 
 def print_hits(found: "SearchResults", null: bool = False, thumbnails: bool = False) -> None:
-    """Tables on a terminal; on a pipe `score<TAB>path`, with several queries also the query.
+    """Tables in a terminal; in a pipe `score<TAB>path`, with several queries also the query.
 
     Args:
         found: the results.
-        null: whether to print paths alone, exact to the byte, with a zero byte behind each.
-        thumbnails: whether to show small images above a table.
+        null: print only paths, byte-exact, each terminated by a zero byte.
+        thumbnails: show small images above a table.
     """
     table = sys.stdout.isatty() and not null
     for result in found:
-        if table:
-            if thumbnails and found.gallery.has_files:
-                _print_thumbnails([hit.path for hit in result.hits])
-            _print_table(result)
-        else:
-            _print_lines(result, null, len(found) > 1)
         if result.nothing:
             named = f"'{printable(result.query.label)}': " if len(found) > 1 else ""
-            typer.echo(
-                f"{named}nothing here looks like that; --all shows what comes closest", err=True
-            )
+            hint = "the closest images:" if table else "--all shows the closest images"
+            typer.echo(f"{named}nothing here looks like that; {hint}", err=True)
+        if table:
+            hits = result.hits or result.closest
+            if thumbnails and found.gallery.has_files:
+                _print_thumbnails([hit.path for hit in hits])
+            _print_table(result.query.label, hits)
+        else:
+            _print_lines(result, null, len(found) > 1)
 
 
 def _print_lines(result: "QueryResult", null: bool, several: bool) -> None:
@@ -59,25 +59,25 @@ def _print_thumbnails(paths: Sequence[Path]) -> None:
     sys.stdout.flush()
 
 
-def _print_table(result: "QueryResult") -> None:
+def _print_table(label: str, hits: "Sequence[Hit]") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    title = escape(printable(result.query.label))
+    title = escape(printable(label))
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("rank", justify="right")
     table.add_column("score", justify="right")
     table.add_column("image", overflow="fold")
-    for hit in result.hits:
+    for hit in hits:
         names = "\n= ".join(printable(path) for path in hit.paths)
         table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(names))
     Console().print(table)
 
 
 def open_files(paths: Sequence[Path]) -> None:
-    """Open files in the system's viewer, each once, and come back at once."""
+    """Open files in the system's viewer, each once, without waiting."""
     for path in dict.fromkeys(paths):
         if sys.platform == "win32":
             os.startfile(path)

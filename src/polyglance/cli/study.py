@@ -1,4 +1,4 @@
-"""`polyglance study`: a paper's table, run, resumed, cached and reported."""
+"""`polyglance study`: run, resume, cache and report a paper's table."""
 
 import shlex
 import time
@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
-from polyglance.cli.given import refuse_others
-from polyglance.cli.study_packs import take_in, tell_again, tell_left, write_out
+from polyglance.cli.options import reject_other_options
+from polyglance.cli.study_packs import (
+    import_packs,
+    print_remaining,
+    print_retrained,
+    write_pack_file,
+)
 from polyglance.errors import PolyglanceError
 from polyglance.numerics.devices import choose_device
 
 if TYPE_CHECKING:
     from polyglance.studies.plan import Facts, Plan
     from polyglance.studies.running.execute import Options
-    from polyglance.studies.running.outlook import Outlook
+    from polyglance.studies.running.forecast import Forecast
 
 
 def study_command(
@@ -86,13 +91,13 @@ def study_command(
         _list_studies(name)
         return
     if again is not None:
-        refuse_others(context, "--again", ("again", "name"))
-        _lay_out_again(again, name or "*")
+        reject_other_options(context, "--again", ("again", "name"))
+        _regenerate_reports(again, name or "*")
         return
     if as_json and not plan:
-        raise PolyglanceError("--json goes with --plan; reports have NAME.json in --out")
+        raise PolyglanceError("--json needs --plan; reports include NAME.json in --out")
     if name is None:
-        raise PolyglanceError("give a study's name ('polyglance study --list' shows them)")
+        raise PolyglanceError("pass the name of a study ('polyglance study --list' shows them)")
     if plan and (pack is not None or minutes is not None):
         raise PolyglanceError("--plan runs nothing; leave out --pack and --minutes")
     from polyglance.data import load_dataset
@@ -107,11 +112,11 @@ def study_command(
     study = load_study(name)
     measured = study.experiment is not None and experiments.get(study.experiment)
     if data is None and (not measured or measured.data):
-        raise PolyglanceError("give --data, the images and captions")
+        raise PolyglanceError("pass the images and captions with --data")
     if data is not None and measured and not measured.data:
-        raise PolyglanceError(f"{name} measures without images; leave out --data")
+        raise PolyglanceError(f"{name} needs no images; leave out --data")
     if out is None and pack is None and not plan:
-        raise PolyglanceError("give --out, the folder for the report, or --pack, a file for runs")
+        raise PolyglanceError("pass --out, a folder for the report, or --pack, a file for runs")
     pick_profile(study, profile)
     facts = None
     if data is not None and measured:
@@ -130,11 +135,11 @@ def study_command(
     )
     if facts is not None:
         _migrate(options.runs, facts)
-    take_in(packs or [], pack, planned, facts, options)
+    import_packs(packs or [], pack, planned, facts, options)
     if plan:
         _print_plan(planned, facts, options, as_json)
     else:
-        choose_device(device)  # fails before the work
+        choose_device(device)  # fail early
         _run(name, planned, facts, options, out, overrides or [], pack)
 
 
@@ -142,7 +147,7 @@ def _migrate(runs: Path, facts: "Facts") -> None:
     from polyglance.studies.running.migrate import migrate_runs
 
     if done := migrate_runs(runs, facts):
-        runs_were = f"{done} run{'s' * (done > 1)} with keys of former versions"
+        runs_were = f"{done} run{'s' * (done > 1)} with keys of earlier versions"
         typer.echo(f"{runs}: {runs_were} found again", err=True)
 
 
@@ -155,7 +160,7 @@ def _run(
     overrides: list[str],
     pack: Path | None,
 ) -> None:
-    from polyglance.studies.packs import PackKeeper
+    from polyglance.studies.packs import PackUpdater
     from polyglance.studies.running.execute import execute
     from polyglance.studies.running.machine import check_clean
 
@@ -163,21 +168,21 @@ def _run(
         check_clean(out)
         _check_folder(out)
     started = time.monotonic()
-    tell_again(plan, options)
-    keeper = None if pack is None else PackKeeper(pack, plan, facts, options)
-    failed = execute(plan, facts, options, keeper)
+    print_retrained(plan, options)
+    updater = None if pack is None else PackUpdater(pack, plan, facts, options)
+    failed = execute(plan, facts, options, updater)
     if pack is not None:
-        write_out(pack, plan, facts, options)
+        write_pack_file(pack, plan, facts, options)
     if out is not None:
         _report(name, plan, facts, options, out, overrides, failed, started)
     for row, why in plan.unavailable.items():
         typer.echo(f"not run: {row}; {why}", err=True)
-    tell_left(plan, options, failed)
+    print_remaining(plan, options, failed)
     if failed:
         typer.echo(f"{len(failed)} of {len(plan.runs)} runs failed:", err=True)
         for key, reason in failed.items():
             typer.echo(f"  {plan.runs[key].label}: {reason}", err=True)
-        typer.echo("crashes are tried again by the same command, others with --retry", err=True)
+        typer.echo("the same command retries crashed runs, --retry also the others", err=True)
         raise typer.Exit(1)
 
 
@@ -208,23 +213,23 @@ def _report(
 
 
 def _check_folder(out: Path) -> None:
-    """Fail before the work, not after it."""
+    """Fail early if the folder cannot be created."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise PolyglanceError(f"{out}: cannot be made ({error.strerror})") from None
+        raise PolyglanceError(f"{out}: cannot be created ({error.strerror})") from None
 
 
 def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: list[str]) -> str:
-    from polyglance.studies.report.about import shown_change, shown_path
+    from polyglance.studies.report.environment import shown_change, shown_path
     from polyglance.studies.running.execute import uses_lexicon
 
     words = ["polyglance", "study", shown_path(name)]
     words += ["--data", shown_path(options.data)] if options.data else []
     words += ["--out", shown_path(str(out)), "--profile", plan.profile_name]
-    # The option would overrule a profile that gives some rows fewer seeds.
-    few = any(len(line.sources) < plan.seeds for line in plan.lines)
-    words += [] if few else ["--seeds", str(plan.seeds)]
+    # The option would override a profile that gives some rows fewer seeds.
+    fewer_seeds = any(len(line.sources) < plan.seeds for line in plan.lines)
+    words += [] if fewer_seeds else ["--seeds", str(plan.seeds)]
     words += ["--jobs", str(options.jobs)]
     words += ["--rows", options.rows] if options.rows != "*" else []
     if options.lexicon is not None and uses_lexicon(plan):
@@ -233,23 +238,23 @@ def _command(name: str, plan: "Plan", options: "Options", out: Path, overrides: 
     return shlex.join(words)
 
 
-def _lay_out_again(folder: Path, pattern: str) -> None:
-    """Write reports anew from their JSON, and the tables of the folder's README from all."""
+def _regenerate_reports(folder: Path, pattern: str) -> None:
+    """Regenerate reports from their JSON, and the tables of the folder's README from all."""
     from fnmatch import fnmatch
 
     from polyglance.studies.report import write_report
-    from polyglance.studies.report.again import read_document
-    from polyglance.studies.report.summary import read_told, renew_summary
+    from polyglance.studies.report.regenerate import read_document
+    from polyglance.studies.report.summary import read_claims, renew_summary
 
     names = [path for path in sorted(folder.glob("*.json")) if fnmatch(path.stem, pattern)]
     if not names:
-        raise PolyglanceError(f"{folder}: no report is called like '{pattern}' (NAME.json)")
-    # All are read before the first is written: a damaged one leaves the folder as it is.
+        raise PolyglanceError(f"{folder}: no report matches '{pattern}' (NAME.json)")
+    # Read all before writing the first: a damaged one leaves the folder unchanged.
     for document in [read_document(path) for path in names]:
         write_report(document, folder)
         typer.echo(f"report: {folder / document.name}.md")
     page = folder / "README.md"
-    if page.is_file() and renew_summary(page, read_told(folder)):
+    if page.is_file() and renew_summary(page, read_claims(folder)):
         typer.echo(f"summary: {page}")
 
 
@@ -276,17 +281,17 @@ def _list_studies(pattern: str | None) -> None:
 def _print_plan(
     plan: "Plan", facts: "Facts | None", options: "Options", as_json: bool = False
 ) -> None:
-    """Rows with what they train and lack, then runs with their state."""
+    """Print rows with their training and what is missing, then runs with their state."""
     import json
 
     from polyglance.studies.plan import is_chosen
-    from polyglance.studies.running.execute import estimate, pending, trained_again, wanted
-    from polyglance.studies.running.outlook import outlooks, size_gaps
+    from polyglance.studies.running.execute import estimate, pending, retrained_runs, wanted
+    from polyglance.studies.running.forecast import forecasts, size_gaps
 
     known, runs, todo = estimate(plan, options), wanted(plan, options), pending(plan, options)
-    rows = [] if facts is None else outlooks(plan, facts, options)
+    rows = [] if facts is None else forecasts(plan, facts, options)
     gaps = [] if facts is None else size_gaps(plan, facts)
-    keys, again = {run.key for run in todo}, trained_again(plan, options)
+    keys, again = {run.key for run in todo}, retrained_runs(plan, options)
     states = {}
     for run in runs:
         folder = options.folder(run)
@@ -302,7 +307,7 @@ def _print_plan(
         seconds = known.of(run.group) if trained else None
         states[run.key] = (state, run.label, seconds)
     if as_json:
-        told = {
+        summary = {
             "study": plan.study.title,
             "profile": plan.profile_name,
             "folds": plan.study.evaluation.folds,
@@ -314,9 +319,9 @@ def _print_plan(
                 for key, (state, label, seconds) in states.items()
             ],
         }
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(summary, ensure_ascii=False, indent=2))
         return
-    _print_outlooks(rows, gaps, plan)
+    _print_forecasts(rows, gaps, plan)
     for name, why in plan.unavailable.items():
         if is_chosen(name, options.rows):
             typer.echo(f"missing\t{name}\t{why}")
@@ -326,14 +331,14 @@ def _print_plan(
         typer.echo("\t".join([state, label, "" if seconds is None else duration(seconds)]))
     left = [run for run in todo if run.key in again or not options.folder(run).done]
     total = known.total(left, options.jobs)
-    when = "no estimate before a run has ended" if total is None else f"about {duration(total)}"
+    when = "no estimate before a run has finished" if total is None else f"about {duration(total)}"
     if rows and total is None and all(row.seconds is not None for row in rows):
         guess = sum((row.seconds or 0.0) * row.seeds for row in rows) / options.jobs
         when = f"very roughly {duration(guess)}, from the models' sizes"
     typer.echo(f"{len(todo)} of {len(runs)} runs to do with {options.jobs} at a time: {when}")
 
 
-def _print_outlooks(rows: "list[Outlook]", gaps: list[str], plan: "Plan") -> None:
+def _print_forecasts(rows: "list[Forecast]", gaps: list[str], plan: "Plan") -> None:
     from polyglance.cli.recipes import print_table
     from polyglance.studies.running.times import duration
 

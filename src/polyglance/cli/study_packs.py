@@ -1,4 +1,4 @@
-"""What `polyglance study` says of runs in packs, of weights that are not here, and of time."""
+"""Messages of `polyglance study` about runs in packs, missing weights, and time."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
     from polyglance.studies.running.execute import Options
 
 
-def take_in(
+def import_packs(
     named: Sequence[Path],
     pack: Path | None,
     plan: "Plan",
     facts: "Facts | None",
     options: "Options",
 ) -> None:
-    """Take the plan's runs out of packs.
+    """Import the plan's runs from packs.
 
     Args:
         named: files, and folders of them.
-        pack: the file to be written, whose runs are taken as well if it is there.
+        pack: the file to be written, whose runs are imported as well if it exists.
         plan: the study's runs.
         facts: of the data; None for a measured study.
-        options: where runs are kept.
+        options: with the location of runs.
     """
-    from polyglance.studies.packs import take_runs
+    from polyglance.studies.packs import import_runs
 
     files = _files(named)
     if pack is not None:
         _check_file(pack)
     if pack is not None and pack.exists() and pack not in files:
         files.append(pack)
-    for taken in take_runs(files, plan, facts, options):
-        typer.echo(taken.told, err=True)
+    for result in import_runs(files, plan, facts, options):
+        typer.echo(result.summary, err=True)
 
 
 def _check_file(pack: Path) -> None:
-    """Fail before the work, not after it."""
+    """Fail early if the file cannot be written."""
     if pack.is_dir() or pack.suffix.lower() != ".zip":
-        raise PolyglanceError(f"--pack {pack}: name a file that ends in .zip")
+        raise PolyglanceError(f"--pack {pack}: must end in .zip")
     try:
         pack.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=pack.parent):
@@ -58,19 +58,19 @@ def _files(named: Sequence[Path]) -> list[Path]:
     for path in named:
         inside = sorted(path.glob("*.zip")) if path.is_dir() else [path]
         if not inside:
-            raise PolyglanceError(f"--with {path}: the folder has no .zip file that --pack wrote")
+            raise PolyglanceError(f"--with {path}: the folder has no .zip file written by --pack")
         found += [one for one in inside if one not in found]
     return found
 
 
-def write_out(pack: Path, plan: "Plan", facts: "Facts | None", options: "Options") -> None:
+def write_pack_file(pack: Path, plan: "Plan", facts: "Facts | None", options: "Options") -> None:
     """Write the plan's finished runs.
 
     Args:
         pack: the file.
         plan: the study's runs.
         facts: of the data; None for a measured study.
-        options: where runs are kept.
+        options: with the location of runs.
     """
     from polyglance.studies.packs import write_pack
 
@@ -78,27 +78,27 @@ def write_out(pack: Path, plan: "Plan", facts: "Facts | None", options: "Options
     typer.echo(f"runs: {pack}, {count} finished, {pack.stat().st_size / 1000:,.0f} kB")
 
 
-def tell_again(plan: "Plan", options: "Options") -> None:
-    """Say which finished runs are trained again, as their weights are not here.
+def print_retrained(plan: "Plan", options: "Options") -> None:
+    """Print which finished runs are trained again because their weights are missing.
 
     Args:
         plan: the study's runs.
-        options: where they are, and which rows are chosen.
+        options: with the location of runs and the selected rows.
     """
-    from polyglance.studies.running.execute import trained_again
+    from polyglance.studies.running.execute import retrained_runs
 
-    for key, why in trained_again(plan, options).items():
+    for key, why in retrained_runs(plan, options).items():
         label = plan.runs[key].label
-        typer.echo(f"{label}: its weights are not here; run again {why}", err=True)
+        typer.echo(f"{label}: its weights are missing; run again {why}", err=True)
 
 
-def tell_left(plan: "Plan", options: "Options", failed: Collection[str]) -> None:
-    """Say how many runs the time was too short for, and how long they will take.
+def print_remaining(plan: "Plan", options: "Options", failed: Collection[str]) -> None:
+    """Print how many runs did not fit into the time limit, and how long they will take.
 
     Args:
         plan: the study's runs.
-        options: when runs had to end.
-        failed: keys of the runs that failed.
+        options: with the time limit.
+        failed: keys of failed runs.
     """
     from polyglance.studies.running.execute import estimate, pending
     from polyglance.studies.running.times import duration
@@ -110,6 +110,6 @@ def tell_left(plan: "Plan", options: "Options", failed: Collection[str]) -> None
         return
     known = estimate(plan, options)
     total, each = known.total(left, options.jobs), [known.of(run.group) or 0.0 for run in left]
-    told = "" if total is None else f", about {duration(total)}; the shortest {duration(min(each))}"
-    runs = f"{len(left)} run{'s' * (len(left) > 1)} left"
-    typer.echo(f"{runs} for want of time (--minutes){told}; the same command goes on", err=True)
+    time = "" if total is None else f", about {duration(total)}; the shortest {duration(min(each))}"
+    runs = f"{len(left)} run{'s' * (len(left) > 1)} left after the time limit (--minutes){time}"
+    typer.echo(f"{runs}; run the same command to continue", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
-from polyglance.cli.given import ALL, listed
+from polyglance.cli.options import ALL, listed
 from polyglance.errors import PolyglanceError
 from polyglance.numerics.torchrun import leads
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polyglance.training import Result
 
 MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
-"""Torch crashes where the system has no more of them to give."""
+"""Torch crashes if the system runs out of threads."""
 
 
 def train_command(
@@ -85,15 +85,15 @@ def train_command(
 
 
 def _recipe(name: str | None, source: str | None, changes: "Sequence[Changes]") -> "Recipe":
-    """The recipe that is named, or that of a model's further training."""
+    """The named recipe, or the recipe for fine-tuning a model."""
     if name is not None and source is None:
         from polyglance.recipes import load_recipe
 
         return load_recipe(name, changes)
     if name is not None or source is None:
         raise PolyglanceError(
-            "name a recipe ('polyglance recipes' lists them), or with --from a model to train on; "
-            "a model brings its recipe, and --set changes it"
+            "pass a recipe ('polyglance recipes' lists them), or a model to fine-tune with --from; "
+            "a model has its own recipe, which --set changes"
         )
     from polyglance.transfer import tuning_recipe
 
@@ -101,7 +101,7 @@ def _recipe(name: str | None, source: str | None, changes: "Sequence[Changes]") 
 
 
 def _more(result: "Result") -> str:
-    """What to do when the last evaluation was the best."""
+    """What to do if the last evaluation was the best."""
     training, done = result.model.recipe.training, result.progress
     longer = f"training.updates={2 * done.update}"
     if not training.updates:
@@ -113,7 +113,7 @@ def _more(result: "Result") -> str:
 
 
 def _check_out(out: Path) -> None:
-    """Fail before the work, not after it; nothing is made yet."""
+    """Fail early if the folder is not writable; nothing is created yet."""
     place = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not place.is_dir():
         raise PolyglanceError(f"{place}: is a file, not a folder; choose another --out")

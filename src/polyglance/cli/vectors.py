@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyglance.cli.given import listed
+from polyglance.cli.options import listed
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def vectors_command(
     sentences = _sentences(data, languages, text or [], lexicon, split)
     settings = VectorSettings(dim, epochs, threshold, seed)
     out.mkdir(parents=True, exist_ok=True)
-    # On a terminal each language has a line of the library's own, with the time left.
+    # In a terminal, the library prints a line per language, with the time left.
     terminal = sys.stderr.isatty()
     with Bar("training vectors", len(sentences), "languages", show=not terminal) as bar:
         for code, found in sentences.items():
@@ -83,7 +83,7 @@ def _sentences(
             raise PolyglanceError(f"--text {option}: expected CODE=FILE, such as nl=books.txt")
         found.setdefault(code, []).extend(text_sentences(Path(path), code))
     if not found:
-        raise PolyglanceError("nothing to train on: give a dataset, or --text CODE=FILE")
+        raise PolyglanceError("nothing to train on: pass a dataset, or --text CODE=FILE")
     if lexicon is not None:
         from polyglance.text.lexicon import Lexicon
 

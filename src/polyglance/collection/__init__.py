@@ -1,11 +1,11 @@
-"""Collections: many images, wherever they lie, embedded into shards that a library opens.
+"""Collections: many images, in any location, embedded into shards that a library opens.
 
     from polyglance.collection import embed_collection
 
-    report = embed_collection("s3://bucket/pictures", "shards", engine="ray")
+    report = embed_collection("s3://bucket/images", "shards", engine="ray")
     report.images, report.problems
 
-The same work is done by processes of this machine or by those of Ray, and goes on after a kill.
+The work is done by local processes or by Ray, and continues after a kill.
 """
 
 from polyglance.collection.run import EmbedReport, embed_collection

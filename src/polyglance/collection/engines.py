@@ -1,4 +1,4 @@
-"""Who embeds the parts: processes of this machine, or Ray's wherever they are."""
+"""Engines that embed the parts: local processes, or Ray on its cluster."""
 
 import json
 import logging
@@ -16,11 +16,11 @@ from polyglance.errors import needed_by
 
 ENGINES = ("processes", "ray")
 BLOCKS = 2000
-"""Pieces that Ray cuts the work into at most."""
+"""Largest number of blocks that the work is divided into for Ray."""
 
 
 class Outcome(NamedTuple):
-    """A part that is done, or why it is not."""
+    """A part that is done, or the reason why not."""
 
     part: Part
     counts: Counts | None
@@ -31,15 +31,15 @@ Engine = Callable[[str, Sequence[Part], int | None, Callable[[int], None]], Iter
 
 
 def run_processes(
-    place: str, parts: Sequence[Part], workers: int | None, told: Callable[[int], None]
+    place: str, parts: Sequence[Part], workers: int | None, progress: Callable[[int], None]
 ) -> Iterator[Outcome]:
-    """Embed parts in processes of this machine; outcomes as they come.
+    """Embed parts in local processes; outcomes in order of completion.
 
     Args:
         place: the folder of shards.
         parts: to embed.
-        workers: processes; None is as many as cores.
-        told: told how many images are done.
+        workers: number of processes; by default one per core.
+        progress: called with the number of images done.
     """
     own = threading.local()
     started: list[Worker] = []
@@ -47,7 +47,7 @@ def run_processes(
 
     def advance(done: int) -> None:
         with lock:
-            told(done)
+            progress(done)
 
     def embed(part: Part) -> Outcome:
         if not hasattr(own, "worker"):
@@ -73,29 +73,29 @@ def run_processes(
             worker.close()
 
 
-def outcome_of(worker: Worker, part: Part, told: Callable[[int], None]) -> Outcome:
-    """What comes of a part."""
+def outcome_of(worker: Worker, part: Part, progress: Callable[[int], None]) -> Outcome:
+    """Embed a part; a part that cannot be read now is an outcome too."""
     try:
-        return Outcome(part, worker(part, told))
+        return Outcome(part, worker(part, progress))
     except Failed as error:
         return Outcome(part, None, str(error))
 
 
 def run_ray(
-    place: str, parts: Sequence[Part], workers: int | None, told: Callable[[int], None]
+    place: str, parts: Sequence[Part], workers: int | None, progress: Callable[[int], None]
 ) -> Iterator[Outcome]:
-    """Embed parts with Ray Data, on its cluster or, where there is none, on this machine.
+    """Embed parts with Ray Data, on its cluster, or on this machine if there is none.
 
     Args:
-        place: the folder of shards, which all machines of the cluster can write to.
+        place: the folder of shards, writable by all machines of the cluster.
         parts: to embed.
-        workers: actors; None is as many as the cluster has cores.
-        told: told how many images are done, part by part.
+        workers: number of actors; by default one per core of the cluster.
+        progress: called with the number of images done, part by part.
     """
     with needed_by("the engine 'ray'", "ray"):
         import ray
 
-    # Without the dashboard, a web server that nobody has asked for.
+    # Without the dashboard, an unneeded web server.
     ray.init(
         ignore_reinit_error=True,
         include_dashboard=False,
@@ -117,12 +117,12 @@ def run_ray(
     for row in dataset.iter_rows():
         outcome = _parsed(json.loads(row["outcome"]))
         if outcome.counts is not None:
-            told(outcome.counts.images + outcome.counts.problems)
+            progress(outcome.counts.images + outcome.counts.problems)
         yield outcome
 
 
 class _Actor:
-    """What Ray starts: it has a process of its own for the images, as they may end it."""
+    """A Ray actor; it embeds in a process of its own, which an image may crash."""
 
     def __init__(self, place: str) -> None:
         self.worker = Worker(place)

@@ -1,4 +1,4 @@
-"""The images of a part, one after the other, wherever they lie."""
+"""The images of a part, one after the other."""
 
 import os
 import time
@@ -16,7 +16,7 @@ from polyglance.library.syncing.scan import stamp_of
 from polyglance.storage.folders import is_remote, open_stream
 
 MOST_CAPTION = 2000
-"""Characters of a caption that are kept."""
+"""Characters kept of a caption."""
 
 
 class Item(NamedTuple):
@@ -24,19 +24,19 @@ class Item(NamedTuple):
 
     number: int
     path: str
-    """Where it lies, as people are told."""
+    """Its location, for messages."""
     fetch: Callable[[], tuple[Path | bytes, Stamp]]
-    """Its file or the bytes of it; an `ImageProblem` where there are none."""
+    """Returns the image's file or bytes; raises `ImageProblem` if there are none."""
     captions: tuple[Caption, ...] = ()
 
 
 def read_items(part: Part, column: str, wanted: Callable[[int], bool]) -> Iterator[Item]:
-    """All images of a part in an order that is always the same.
+    """All images of a part, always in the same order.
 
     Args:
         part: to read.
-        column: of a table: which has the images.
-        wanted: of which numbers the bytes will be asked for.
+        column: of a table: the one with the images.
+        wanted: whether the bytes of the image with this index will be needed.
     """
     if part.kind == "files":
         yield from _files(part)
@@ -56,7 +56,7 @@ def _tar(part: Part, wanted: Callable[[int], bool]) -> Iterator[Item]:
     for one in read_members(part.place, wanted):
         path = f"{part.place}/{one.name}"
         stamp = Stamp(one.size, int(one.modified * 1e9), 0)
-        yield Item(one.number, path, _given(path, one.data, stamp), _captions(one.caption))
+        yield Item(one.number, path, _from_bytes(path, one.data, stamp), _captions(one.caption))
 
 
 def _table(part: Part, column: str) -> Iterator[Item]:
@@ -65,7 +65,7 @@ def _table(part: Part, column: str) -> Iterator[Item]:
         captions = _captions(row.caption)
         if row.place is None:
             stamp = Stamp(len(row.data or b""), 0, 0)
-            yield Item(number, path, _given(path, row.data, stamp), captions)
+            yield Item(number, path, _from_bytes(path, row.data, stamp), captions)
             continue
         try:
             place = locate(part.place, row.place)
@@ -80,7 +80,7 @@ def _captions(text: str | None) -> tuple[Caption, ...]:
     return (Caption("", words),) if words else ()
 
 
-def _given(path: str, data: bytes | None, stamp: Stamp) -> Callable[[], tuple[bytes, Stamp]]:
+def _from_bytes(path: str, data: bytes | None, stamp: Stamp) -> Callable[[], tuple[bytes, Stamp]]:
     def fetch() -> tuple[bytes, Stamp]:
         if data is None and not stamp.size:
             raise ImageProblem(Path(path), "there is nothing in this row")
@@ -121,7 +121,7 @@ def _local(place: str) -> tuple[Path, Stamp]:
 
 
 def _download(place: str) -> bytes:
-    """The bytes of a file of another machine, which gets some chances."""
+    """The bytes of a remote file, after several attempts if necessary."""
     attempt = 0
     while True:
         try:
@@ -130,7 +130,7 @@ def _download(place: str) -> bytes:
             raise ImageProblem(Path(place), "no such file") from None
         except (PermissionError, PolyglanceError) as error:
             raise ImageProblem(Path(place), str(error)) from None
-        except Exception as error:  # each file system raises its own
+        except Exception as error:  # each file system raises its own types
             attempt += 1
             if attempt == ATTEMPTS:
                 reason = (str(error).splitlines() or [type(error).__name__])[0]
@@ -149,5 +149,5 @@ def _read_all(place: str) -> bytes:
             if count > LARGEST:
                 raise ImageProblem(Path(place), f"larger than {LARGEST / 1e6:.0f} MB")
             if time.monotonic() > until:
-                raise ImageProblem(Path(place), f"takes more than {SECONDS:.0f} s to come")
+                raise ImageProblem(Path(place), f"fetching it takes more than {SECONDS:.0f} s")
     return b"".join(pieces)

@@ -1,10 +1,10 @@
-"""What an image may cost before it is decoded; `data.images` bounds what comes then."""
+"""Limits on an image before it is decoded; those of decoding are in `data.images`."""
 
 LARGEST = 200_000_000
-"""Bytes of an image's file."""
+"""Largest image file, in bytes."""
 ATTEMPTS = 3
-"""Times that an image is fetched from another machine before it is given up."""
+"""How often a remote image is requested before giving up."""
 PAUSE = 0.5
-"""Seconds; twice as many are waited before the second attempt, four times before the third."""
+"""Seconds; the wait is twice as long before the second attempt, four times before the third."""
 SECONDS, PIECE = 120.0, 1 << 20
-"""How long an image of another machine may take to come, and how much is read at a time."""
+"""Time limit for fetching a remote image, and bytes read at a time."""

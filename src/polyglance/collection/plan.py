@@ -1,4 +1,4 @@
-"""The plan: which parts of a collection there are, written down once, so that all agree on it."""
+"""The plan: the list of a collection's parts, written once, so that all processes agree on it."""
 
 import json
 from collections.abc import Iterable
@@ -9,16 +9,16 @@ from polyglance.storage.folders import Folder
 
 PLAN, PARTS = "plan", "parts"
 NUMBERS = 2**32
-"""Images of a part at most: their numbers make ids that no other image of the collection has."""
+"""Largest number of images per part: indices become ids that are unique in the collection."""
 
 
 class Damaged(PolyglanceError):
-    """What follows in a tar or table cannot be read, now and at any time."""
+    """The rest of a tar or table is permanently unreadable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a collection that one process embeds: some files, a tar, rows of a table."""
+    """A piece of a collection that one process embeds: files, a tar, or rows of a table."""
 
     kind: str
     """ "files", "tar" or "table"."""
@@ -27,14 +27,14 @@ class Part:
     names: tuple[str, ...] = ()
     """Files, relative to the folder."""
     groups: tuple[int, int] = (0, 0)
-    """Row groups of a table: the first, and the one after the last."""
+    """Row groups of a table: the first, and one past the last."""
     size: int = 0
-    """Bytes of the tar or table when it was planned."""
+    """Size of the tar or table when it was planned, in bytes."""
     number: int = -1
 
     @property
     def name(self) -> str:
-        """What its files in the folder of shards are called.
+        """Name of its files in the folder of shards.
 
         >>> Part("tar", "a.tar", number=3).name
         '00000003'
@@ -42,18 +42,18 @@ class Part:
         return f"{self.number:08}"
 
     def as_json(self) -> str:
-        """In one line."""
+        """As one line of JSON."""
         return json.dumps(asdict(self), ensure_ascii=True, separators=(",", ":"))
 
 
 def part_of(text: str | bytes) -> Part:
-    """A part of what `Part.as_json` gave."""
+    """Parse what `Part.as_json` returned."""
     value = json.loads(text)
     return Part(**{**value, "names": tuple(value["names"]), "groups": tuple(value["groups"])})
 
 
 def read_plan(folder: Folder) -> list[Part]:
-    """All parts that were planned so far, by their numbers."""
+    """All parts planned so far, by number."""
     found: list[Part] = []
     for name in folder.names(PLAN):
         if name.endswith(".jsonl") and not name.startswith("."):
@@ -61,16 +61,18 @@ def read_plan(folder: Folder) -> list[Part]:
                 found += map(part_of, folder.read(f"{PLAN}/{name}").splitlines())
             except (KeyError, TypeError, ValueError) as error:
                 where = folder.full(f"{PLAN}/{name}")
-                raise PolyglanceError(f"{where}: damaged ({error}); embed anew") from None
+                raise PolyglanceError(
+                    f"{where}: damaged ({error}); embed into a new folder"
+                ) from None
     return found
 
 
 def extend_plan(folder: Folder, known: list[Part], parts: Iterable[Part]) -> list[Part]:
-    """Write down further parts; they have their numbers then.
+    """Append parts to the plan and number them.
 
     Args:
         folder: of the shards.
-        known: all that was planned before.
+        known: all parts planned before.
         parts: without numbers.
     """
     start = len(known)
@@ -82,6 +84,6 @@ def extend_plan(folder: Folder, known: list[Part], parts: Iterable[Part]) -> lis
 
 
 def done_parts(folder: Folder) -> set[str]:
-    """Names of the parts that are done."""
+    """Names of the finished parts."""
     names = (name for name in folder.names(PARTS) if not name.startswith("."))
     return {name.removesuffix(".json") for name in names if name.endswith(".json")}

@@ -1,4 +1,4 @@
-"""An image of a collection becomes a row without its embedding, and the model's input."""
+"""Prepares an image of a collection: a row without its embedding, and the model's input."""
 
 import tempfile
 from collections import deque
@@ -20,7 +20,7 @@ _HEIF = (b"heic", b"heix", b"mif1", b"msf1")
 
 
 class Prepared(NamedTuple):
-    """An image that can be embedded, or the reason why not."""
+    """An image ready to be embedded, or the reason why not."""
 
     item: Item
     record: Record | None
@@ -30,27 +30,27 @@ class Prepared(NamedTuple):
 
 
 def prepare(item: Item, how: Preparing, first: int, thumbnails: bool) -> Prepared:
-    """Fetch and decode an image; whatever is wrong with it is about it alone.
+    """Fetch and decode an image; any error is a problem of this image only.
 
     Args:
         item: the image.
-        how: the model's way to prepare images.
-        first: what is added to its number for an id that no other image has.
+        how: the model's preprocessing.
+        first: added to its index for an id that is unique in the collection.
         thumbnails: whether to make one.
     """
     try:
         return _prepare(item, how, first, thumbnails)
     except ImageProblem as problem:
         return Prepared(item, None, b"", None, problem.reason)
-    except Exception as error:  # one image must not end the work on all others
+    except Exception as error:  # one image must not stop the work
         reason = f"cannot be embedded ({type(error).__name__}: {error})"
         return Prepared(item, None, b"", None, reason[:500])
 
 
 def _prepare(item: Item, how: Preparing, first: int, thumbnails: bool) -> Prepared:
-    given, stamp = item.fetch()
+    source, stamp = item.fetch()
     with tempfile.TemporaryDirectory(prefix="polyglance-") as folder:
-        path = given if isinstance(given, Path) else _written(given, Path(folder))
+        path = source if isinstance(source, Path) else _written(source, Path(folder))
         content = content_key(path)
         picture = read_pictures(path, how, thumbnails)[0]
     facts = picture.facts
@@ -72,9 +72,9 @@ def _prepare(item: Item, how: Preparing, first: int, thumbnails: bool) -> Prepar
 
 
 def _written(data: bytes, folder: Path) -> Path:
-    """A file of an image's bytes: so they go the one way of all images."""
+    """Write an image's bytes to a file, so that all images are read the same way."""
     heif = data[4:8] == b"ftyp" and data[8:12] in _HEIF
-    path = folder / ("image.heic" if heif else "image.jpg")  # all other formats tell themselves
+    path = folder / ("image.heic" if heif else "image.jpg")  # other formats are detected by content
     path.write_bytes(data)
     return path
 
@@ -82,12 +82,12 @@ def _written(data: bytes, folder: Path) -> Path:
 def ahead(
     items: Iterator[Item], work: Callable[[Item], Prepared], threads: int
 ) -> Iterator[Prepared]:
-    """The work done on items, in their order, some ahead of who asks.
+    """Results of `work` on items, in order, computed ahead in threads.
 
     Args:
-        items: what to work on.
-        work: done in threads.
-        threads: how many.
+        items: to work on.
+        work: the function.
+        threads: number of threads.
     """
     waiting: deque[Future[Prepared]] = deque()
     with ThreadPoolExecutor(threads) as pool:
@@ -104,11 +104,11 @@ def ahead(
 
 
 def threads_for(kind: str, place: str) -> int:
-    """How many images of a part are fetched and decoded at a time.
+    """How many images of a part are fetched and decoded in parallel.
 
     Args:
         kind: of the part.
         place: of the part.
     """
-    # Those that come over a network wait most of the time.
+    # Fetching over a network is mostly waiting.
     return 16 if kind == "table" or (kind == "files" and is_remote(place)) else 2

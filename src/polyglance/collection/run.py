@@ -1,4 +1,4 @@
-"""Embedding a collection from beginning to end, and going on where that was interrupted."""
+"""Embedding a collection from start to end, and resuming after an interruption."""
 
 import json
 import os
@@ -23,16 +23,16 @@ ROWS = 2048
 
 @dataclass
 class EmbedReport:
-    """What is in a folder of shards when the work is done."""
+    """The content of a folder of shards after a run."""
 
     images: int = 0
     problems: int = 0
-    """Images that could not be embedded; the file `problems.jsonl` has them with the reason."""
+    """Images that could not be embedded; `problems.jsonl` has the reasons."""
     parts: int = 0
     fresh: int = 0
-    """Parts that this run has done."""
+    """Parts finished in this run."""
     failed: list[tuple[str, str]] = field(default_factory=list)
-    """Tars, tables and folders that could not be done now, with the reason: call again."""
+    """Tars, tables and folders that could not be read now, with the reason: call again."""
 
 
 def embed_collection(
@@ -49,24 +49,24 @@ def embed_collection(
 ) -> EmbedReport:
     """Embed every image of a collection exactly once, into shards.
 
-    Called again after a kill it goes on; called again when all is done, it embeds what came since.
-    Images that cannot be read are listed in the file `problems.jsonl`.
+    Called again after a kill, it resumes; called again when all is done, it embeds what is new.
+    Images that cannot be read are listed in `problems.jsonl`.
 
     Args:
-        source: a folder of images, of tars (WebDataset) or of Parquet files, or one such file; on
-            this machine or another (s3:// and others, through fsspec).
-        out: the folder of shards, here or elsewhere; new, or one that was begun with these options.
-        model: an exported model's folder; None is the one that the package carries.
-        engine: "processes" of this machine, or "ray".
-        workers: processes; None is as many as cores (with Ray, as its cluster has).
-        kind: of the shards: "parquet" or "lance".
-        rows: images of a shard at most: what a kill costs.
-        column: of Parquet files: which has the images, as bytes or as addresses; "" looks for one.
-        thumbnails: whether the shards have small copies of the images.
-        show_progress: None shows a bar on a terminal, lines elsewhere.
+        source: a folder of images, of tars (WebDataset) or of Parquet files, or one such file;
+            local or remote (s3:// and others, through fsspec).
+        out: folder of shards, local or remote; new, or started with the same options.
+        model: folder of an exported model; by default the included one.
+        engine: "processes" (local) or "ray".
+        workers: number of processes; by default one per core (of the cluster, with Ray).
+        kind: format of the shards: "parquet" or "lance".
+        rows: largest number of images per shard: what a kill may cost.
+        column: for Parquet files: the one with the images, as bytes or locations; "" looks for one.
+        thumbnails: store small copies of the images in the shards.
+        show_progress: None shows a bar in a terminal, lines elsewhere.
     """
     if engine not in ENGINES or kind not in FORMATS or rows < 1:
-        raise PolyglanceError(f"engine '{engine}', kind '{kind}', rows {rows}: no such choice")
+        raise PolyglanceError(f"engine '{engine}', kind '{kind}', rows {rows}: not supported")
     folder = Folder(out)
     with _alone(folder):
         mark = _begin(folder, absolute(source), model, kind, rows, column, thumbnails)
@@ -91,7 +91,7 @@ def _begin(
     column: str,
     thumbnails: bool,
 ) -> Mark:
-    """Say what the folder will be, or check that it is what was asked for."""
+    """Write the folder's mark, or check that it matches the options."""
     from polyglance.library.library import load_encoder
 
     loaded, home = load_encoder(model)
@@ -102,17 +102,19 @@ def _begin(
         write_mark(folder, wanted)
         return wanted
     found = read_mark(folder)
-    if not read_plan(folder):  # no image was found before, so that nothing is bound to the options
+    if not read_plan(folder):  # no image was found before: the options may change
         write_mark(folder, wanted)
         return wanted
+    if found.model in loaded.ids:
+        wanted = replace(wanted, model=found.model)
     for name in ("source", "model", "kind", "column", "thumbnails", "rows"):
         was, now = getattr(found, name), getattr(wanted, name)
         if was != now:
             raise PolyglanceError(
-                f"{folder.place}: was begun with {name} '{was}', and this is '{now}'; use the "
+                f"{folder.place}: was started with {name} '{was}', not '{now}'; use the "
                 "same options, or embed into a new folder"
             )
-    if found.model_folder != home:  # the model was moved
+    if found.model_folder != home:  # the model has moved
         found = replace(found, model_folder=home)
         write_mark(folder, found)
     return found
@@ -123,7 +125,7 @@ LOCK = "lock"
 
 @contextmanager
 def _alone(folder: Folder) -> Iterator[None]:
-    """One run at a time writes to a folder of this machine."""
+    """Allow one run at a time in a local folder."""
     if folder.is_remote:
         yield
         return
@@ -136,7 +138,7 @@ def _alone(folder: Folder) -> Iterator[None]:
             yield
     except Locked:
         raise PolyglanceError(
-            f"{folder.place}: another process is embedding into it; wait until it has ended"
+            f"{folder.place}: another process is embedding into it; wait until it has finished"
         ) from None
 
 
@@ -160,7 +162,7 @@ def _embed(
 
 
 def _summarise(folder: Folder, parts: list[Part], report: EmbedReport) -> None:
-    """Count what is there, and put the problems of all parts into one file."""
+    """Count the images and write the problems of all parts into one file."""
     done = done_parts(folder)
     lines: list[bytes] = []
     names = folder.names(PROBLEMS)

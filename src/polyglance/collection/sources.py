@@ -1,4 +1,4 @@
-"""What a collection is: a folder of images, tars, or tables; and which parts it has."""
+"""Kinds of collections (a folder of images, tars, or tables) and their parts."""
 
 import os
 import posixpath
@@ -15,14 +15,14 @@ TABLES = (".parquet", ".pq")
 
 
 def find_parts(source: str, known: Sequence[Part], rows: int, column: str) -> Iterator[Part]:
-    """The parts of a collection that are not planned yet.
+    """The parts of a collection that are not in the plan yet.
 
-    A folder is one of tars or of tables where it has such files, else one of images.
+    A folder that has tars or tables is a collection of those, otherwise of images.
 
     Args:
-        source: a folder, a tar or a Parquet file; of remote ones also a pattern with `*`.
-        known: what was planned before. A tar or table that has changed since is an error.
-        rows: images of a part of files.
+        source: a folder, a tar or a Parquet file; for remote sources also a pattern with `*`.
+        known: parts planned before. A tar or table that has changed since is an error.
+        rows: images per part, for files.
         column: of a table; checked here.
     """
     root, files = list_files(source)
@@ -30,20 +30,20 @@ def find_parts(source: str, known: Sequence[Part], rows: int, column: str) -> It
     tables = [name for name in files if name.endswith(TABLES)]
     images = [name for name in files if os.path.splitext(name)[1].lower() in EXTENSIONS]
     if tars and tables:
-        raise PolyglanceError(f"{source}: has tars and tables; name a folder that has one of them")
+        raise PolyglanceError(f"{source}: has tars and tables; pass a folder with one kind only")
     if tars or tables:
         yield from _archives(root, tars or tables, known, bool(tars), rows, column)
         return
     planned = {name for part in known for name in part.names}
     if not images and not planned:
-        raise PolyglanceError(f"{source}: there are no images, tars or Parquet files")
+        raise PolyglanceError(f"{source}: contains no images, tars or Parquet files")
     fresh = [name for name in images if name not in planned]
     for start in range(0, len(fresh), rows):
         yield Part("files", root, tuple(fresh[start : start + rows]))
 
 
 def list_files(source: str) -> tuple[str, list[str]]:
-    """The folder of a source, and all files below it, relative to it, sorted."""
+    """The folder of a source, and all files below it as sorted relative paths."""
     place = absolute(source)
     if is_remote(place):
         return _remote_files(place)
@@ -62,7 +62,8 @@ def list_files(source: str) -> tuple[str, list[str]]:
 
 def _closed(error: OSError) -> None:
     raise PolyglanceError(
-        f"{error.filename}: the folder cannot be read ({error.strerror}); allow it, or move it away"
+        f"{error.filename}: the folder cannot be read ({error.strerror}); "
+        "change its permissions, or move it away"
     )
 
 
@@ -77,7 +78,7 @@ def _remote_files(place: str) -> tuple[str, list[str]]:
             found, root = [root], posixpath.dirname(root)
         else:
             found = system.find(root)
-    except Exception as error:  # each file system raises its own
+    except Exception as error:  # each file system raises its own types
         raise PolyglanceError(f"{place}: cannot be listed ({error})") from None
     if not found:
         raise PolyglanceError(f"{place}: no such folder or file, or nothing in it")
@@ -105,7 +106,7 @@ def _archives(
 
 
 def _table(place: str, size: int, rows: int, column: str) -> Iterator[Part]:
-    """Row groups of a table, small ones together."""
+    """Parts of a table: row groups, small ones combined."""
     file = open_table(place)
     choose_column(place, file.schema_arrow, column)
     start, count = 0, 0

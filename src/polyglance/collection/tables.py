@@ -1,4 +1,4 @@
-"""Parquet tables with a column of images: their bytes, or where they lie."""
+"""Parquet tables with a column of images: their bytes or their locations."""
 
 import posixpath
 from collections.abc import Iterator
@@ -11,26 +11,26 @@ from polyglance.storage.folders import Folder, absolute, is_remote
 
 BYTES = ("image", "bytes", "jpg", "jpeg", "png", "webp", "image_bytes", "content")
 PLACES = ("url", "image_url", "uri", "path", "image_path", "file_name", "filename")
-"""Columns that are taken where none is named, the first that is there."""
+"""Default columns; the first that exists is used."""
 CAPTIONS = ("caption", "text", "txt", "sentence")
 SCHEMES = ("http", "https", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "hf")
-"""Where the rows of a table may send this machine, besides where the table itself lies."""
+"""Protocols allowed for locations in a table, besides that of the table itself."""
 AT_A_TIME = 32
-"""Rows in memory."""
+"""Rows read at a time."""
 
 
 class Row(NamedTuple):
-    """A row: the bytes of an image or where it lies; neither where the cell is empty."""
+    """A row: the bytes of an image or its location; neither if the cell is empty."""
 
     number: int
-    """From 0, in the whole table."""
+    """Index in the whole table."""
     data: bytes | None
     place: str | None
     caption: str | None
 
 
 def open_table(place: str) -> Any:
-    """A Parquet file here or elsewhere; anything else is an error."""
+    """Open a local or remote Parquet file; anything else is an error."""
     import pyarrow.parquet as parquet
 
     folder = Folder(posixpath.dirname(place))
@@ -38,36 +38,36 @@ def open_table(place: str) -> Any:
         return parquet.ParquetFile(
             folder.inner(posixpath.basename(place)), filesystem=folder.arrow, pre_buffer=False
         )
-    except Exception as error:  # Arrow has many
+    except Exception as error:  # Arrow raises many types
         reason = str(error).splitlines()[0]
-        raise PolyglanceError(f"{place}: not a Parquet file that can be read ({reason})") from None
+        raise PolyglanceError(f"{place}: not a readable Parquet file ({reason})") from None
 
 
 def choose_column(place: str, schema: Any, column: str = "") -> str:
-    """The column with the images; an error lists those that there are.
+    """The column with the images; the error lists the existing columns.
 
     Args:
         place: names the table in errors.
-        schema: of Arrow.
-        column: as the user named it; "" takes one with a usual name.
+        schema: Arrow schema.
+        column: as the user named it; "" selects a default column.
     """
     fits = {field.name for field in schema if _kind(field.type)}
     if column:
         if column in fits:
             return column
         known = column in schema.names
-        wrong = f"is {schema.field(column).type}, not bytes or text" if known else "is not there"
-        raise PolyglanceError(f"{place}: the column '{column}' {wrong}; there are {schema.names}")
+        wrong = f"is {schema.field(column).type}, not bytes or text" if known else "does not exist"
+        raise PolyglanceError(f"{place}: the column '{column}' {wrong}; choose from {schema.names}")
     for name in (*BYTES, *PLACES):
         if name in fits:
             return name
     raise PolyglanceError(
-        f"{place}: which column has the images? Name it with --column; there are {schema.names}"
+        f"{place}: which column has the images? Name it with --column, from {schema.names}"
     )
 
 
 def _kind(kind: Any) -> str | None:
-    """ "bytes", "text", or "both" of a struct as Hugging Face's datasets have it."""
+    """ "bytes", "text", or "both" for a struct as in Hugging Face datasets."""
     import pyarrow.types as types
 
     if types.is_binary(kind) or types.is_large_binary(kind):
@@ -80,27 +80,27 @@ def _kind(kind: Any) -> str | None:
 
 
 @contextmanager
-def _rows_told(place: str) -> Iterator[None]:
+def _damage_reported(place: str) -> Iterator[None]:
     try:
         yield
     except PolyglanceError:
         raise
     except Exception as error:
         if isinstance(error, OSError) and is_remote(place):
-            raise  # the network, perhaps
+            raise  # perhaps the network
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise Damaged(f"the table is damaged ({reason})") from None
 
 
 def read_rows(place: str, groups: tuple[int, int], column: str) -> Iterator[Row]:
-    """Rows of some row groups of a table, in their order.
+    """The rows of some row groups of a table, in order.
 
     Args:
-        place: of the table.
-        groups: the first row group, and the one after the last.
-        column: with the images; "" takes one with a usual name.
+        place: location of the table.
+        groups: first row group, and one past the last.
+        column: with the images; "" selects a default column.
     """
-    with _rows_told(place):
+    with _damage_reported(place):
         file = open_table(place)
         schema = file.schema_arrow
         name = choose_column(place, schema, column)
@@ -124,21 +124,20 @@ def _row(number: int, cell: Any, caption: str | None) -> Row:
 
 
 def locate(table: str, place: str) -> str:
-    """The full name of what a row of a table names; a `ValueError` where it may not.
+    """The full location of an image named in a row; `ValueError` if it is not allowed.
 
-    Relative ones are meant from the table's folder. A table on another machine cannot name files
-    of this one.
+    Relative paths start at the table's folder. A remote table cannot refer to local files.
 
     Args:
-        table: its full name.
-        place: as the row has it.
+        table: full location of the table.
+        place: as given in the row.
 
     >>> locate("/a/t.parquet", "b/c.jpg"), locate("s3://a/t.parquet", "https://b/c.jpg")
     ('/a/b/c.jpg', 'https://b/c.jpg')
     """
     own = table.partition("://")[0] if is_remote(table) else ""
     if "::" in place:
-        raise ValueError("'::' joins several file systems")
+        raise ValueError("'::' would combine file systems")
     if is_remote(place):
         scheme = place.partition("://")[0]
         if scheme not in SCHEMES and scheme != own:
@@ -148,5 +147,5 @@ def locate(table: str, place: str) -> str:
         path = absolute(place) if place.startswith("file://") else place
         return posixpath.normpath(posixpath.join(posixpath.dirname(table), path))
     if place.startswith(("/", "file:")) or ".." in place.split("/"):
-        raise ValueError("a table on another machine names a file of this one")
+        raise ValueError("a remote table refers to a local file")
     return f"{posixpath.dirname(table)}/{place}"

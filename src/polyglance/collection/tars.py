@@ -1,4 +1,4 @@
-"""Tars as WebDataset has them: files of one sample follow each other, and share their name."""
+"""Tars in WebDataset format: the files of a sample are adjacent and share their name."""
 
 import gzip
 import posixpath
@@ -14,28 +14,28 @@ from polyglance.storage.folders import open_stream
 
 CAPTION = ".txt"
 MOST_CAPTION = 64_000
-"""Bytes of a caption's file at most; longer ones are no captions."""
+"""Largest caption file, in bytes."""
 
 
 class Member(NamedTuple):
-    """An image of a tar."""
+    """An image in a tar."""
 
     number: int
-    """From 0, of the images."""
+    """Index among the images."""
     name: str
     size: int
     modified: float
     data: bytes | None
-    """None where it was not asked for, or is larger than `LARGEST`."""
+    """None if not wanted, or if larger than `LARGEST`."""
     caption: str | None = None
 
 
 def read_members(place: str, wanted: Callable[[int], bool]) -> Iterator[Member]:
-    """The images of a tar, in their order; a damaged tar is an error after what could be read.
+    """The images of a tar, in order; a damaged tar is an error after its readable part.
 
     Args:
-        place: of the tar, here or elsewhere; it may be gzipped.
-        wanted: of which numbers the bytes are read; the others are passed over fast.
+        place: location of the tar, local or remote; it may be gzipped.
+        wanted: whether to read the bytes of the image with this index; others are skipped.
     """
     sample: list[Member] = []
     caption: str | None = None
@@ -43,7 +43,7 @@ def read_members(place: str, wanted: Callable[[int], bool]) -> Iterator[Member]:
     try:
         with open_stream(place) as raw, tarfile.open(fileobj=raw, mode="r:*") as tar:
             for entry in tar:
-                tar.members = []  # type: ignore[attr-defined]  # else all names stay in memory
+                tar.members = []  # type: ignore[attr-defined]  # else it keeps all names in memory
                 if not entry.isfile() or posixpath.basename(entry.name).startswith("."):
                     continue
                 if key != (key := _key(entry.name)):
@@ -64,15 +64,15 @@ def read_members(place: str, wanted: Callable[[int], bool]) -> Iterator[Member]:
 
 
 def _check_end(tar: tarfile.TarFile) -> None:
-    """Raise where a tar does not end as tars do: `tarfile` takes damage for the end."""
+    """Raise if a tar has no end marker: `tarfile` treats damage as the end."""
     assert tar.fileobj is not None
     tar.fileobj.seek(tar.offset)
     if tar.fileobj.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
-        raise EOFError("what follows is no file and no end")
+        raise EOFError("neither a file nor the end marker follows")
 
 
 def _key(name: str) -> str:
-    """What files of one sample share: all up to the first dot of the last piece.
+    """The name shared by the files of a sample: up to the first dot of the file name.
 
     >>> _key("a.b/c.seg.png")
     'a.b/c'
@@ -90,5 +90,5 @@ def _bytes(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
     handle = tar.extractfile(entry)
     data = b"" if handle is None else handle.read(entry.size)
     if len(data) != entry.size:
-        raise EOFError("it ends too early")
+        raise EOFError("it is truncated")
     return data

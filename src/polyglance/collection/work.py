@@ -1,4 +1,4 @@
-"""The work on a part: its images become shards, each of which is there whole or not at all."""
+"""The work on a part: its images become shards, each written as a whole or not at all."""
 
 import json
 from collections.abc import Callable, Collection, Iterator
@@ -18,35 +18,35 @@ from polyglance.library.stores.protocol import checked_vectors
 from polyglance.storage.folders import Folder
 
 PROBLEMS = "problems"
-CRASHED = "decoding it ends the process"
-Told = Callable[[dict[str, int]], None]
+CRASHED = "decoding it crashes the process"
+Notify = Callable[[dict[str, int]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What came of a part."""
+    """Images embedded and not embedded of a part."""
 
     images: int
     problems: int
     damage: str = ""
-    """What is wrong with the tar or table itself, whose rest cannot be read."""
+    """What is wrong with the tar or table itself, if the rest of it cannot be read."""
 
 
 class Work:
-    """Embeds parts of one collection."""
+    """Embeds the parts of one collection."""
 
     def __init__(self, folder: Folder, mark: Mark, model: Encoder) -> None:
         self.folder, self.mark, self.model = folder, mark, model
 
     def __call__(
-        self, part: Part, told: Told, crashed: Collection[int] = (), careful: bool = False
+        self, part: Part, notify: Notify, crashed: Collection[int] = (), careful: bool = False
     ) -> Counts:
-        """Embed a part and say that it is done; shards that are there are left as they are.
+        """Embed a part and mark it as done; existing shards are kept.
 
         Args:
             part: of the plan.
-            told: told {"done": n} of images, and, if careful, {"at": number} before each.
-            crashed: numbers of images that ended the process before.
+            notify: called with {"done": n} after images and, if careful, {"at": index} before each.
+            crashed: indices of images that crashed the process before.
             careful: decode one image at a time.
         """
         is_done = lru_cache(4)(lambda chunk: self._is_done(part, chunk))
@@ -56,9 +56,9 @@ class Work:
         damage: list[str] = []
         for chunk, group in groupby(_whole(items, damage), lambda item: item.number // rows):
             if is_done(chunk):
-                count = self._skip(part, chunk, group, told)
+                count = self._skip(part, chunk, group, notify)
             else:
-                count = self._embed(part, chunk, group, told, crashed, careful)
+                count = self._embed(part, chunk, group, notify, crashed, careful)
             images, problems = images + count[0], problems + count[1]
         counts = Counts(images, problems, "".join(damage))
         self.folder.write(f"{PARTS}/{part.name}.json", json.dumps(asdict(counts)).encode())
@@ -67,15 +67,17 @@ class Work:
     def _is_done(self, part: Part, chunk: int) -> bool:
         return self.folder.exists(f"{SHARDS}/{_name(part, chunk)}.{self.mark.kind}")
 
-    def _skip(self, part: Part, chunk: int, group: Iterator[Item], told: Told) -> tuple[int, int]:
-        """Count what an earlier run has done."""
+    def _skip(
+        self, part: Part, chunk: int, group: Iterator[Item], notify: Notify
+    ) -> tuple[int, int]:
+        """Count the images that an earlier run embedded."""
         name = _name(part, chunk)
         images = len(Shard(self.folder, name, self.mark.kind))
         file = f"{PROBLEMS}/{name}.jsonl"
         lines = self.folder.read(file).splitlines() if self.folder.exists(file) else []
         for _ in group:
             pass
-        told({"done": images + len(lines)})
+        notify({"done": images + len(lines)})
         return images, len(lines)
 
     def _embed(
@@ -83,11 +85,11 @@ class Work:
         part: Part,
         chunk: int,
         group: Iterator[Item],
-        told: Told,
+        notify: Notify,
         crashed: Collection[int],
         careful: bool,
     ) -> tuple[int, int]:
-        """Embed the images of a shard and write it; the problems first, as it says all is done."""
+        """Embed the images of a shard and write it; problems first, as a shard means all done."""
         how, thumbnails = self.model.images.preprocessing, self.mark.thumbnails
 
         def work(item: Item) -> Prepared:
@@ -96,7 +98,7 @@ class Work:
             return prepare(item, how, part.number * NUMBERS, thumbnails)
 
         threads = threads_for(part.kind, part.place)
-        found = _one_by_one(group, work, told) if careful else ahead(group, work, threads)
+        found = _one_by_one(group, work, notify) if careful else ahead(group, work, threads)
         good: list[Prepared] = []
         vectors: list[np.ndarray] = []
         bad: list[Prepared] = []
@@ -105,11 +107,11 @@ class Work:
             fit = [one for one in batch if one.pixels is not None]
             for one, vector in zip(fit, self._vectors(fit), strict=True):
                 if vector is None:
-                    bad.append(one._replace(reason="the model gave it no embedding"))
+                    bad.append(one._replace(reason="the model returned no embedding"))
                 else:
                     good.append(one._replace(pixels=None))
                     vectors.append(vector)
-            told({"done": len(batch)})
+            notify({"done": len(batch)})
         self._write(_name(part, chunk), good, vectors, bad)
         return len(good), len(bad)
 
@@ -142,7 +144,7 @@ class Work:
 
 
 def _whole(items: Iterator[Item], damage: list[str]) -> Iterator[Item]:
-    """Items up to where the tar or table is damaged, which `damage` says then."""
+    """Items up to the damage in the tar or table, if any, which is added to `damage`."""
     try:
         yield from items
     except Damaged as error:
@@ -165,7 +167,7 @@ def _problem(path: str, reason: str) -> str:
 
 
 def _batches(found: Iterator[Prepared]) -> Iterator[list[Prepared]]:
-    """So many that the network has `BATCH` images, or that many bad ones came."""
+    """Batches of `BATCH` images for the network, or of as many bad ones."""
     batch: list[Prepared] = []
     for one in found:
         batch.append(one)
@@ -177,8 +179,8 @@ def _batches(found: Iterator[Prepared]) -> Iterator[list[Prepared]]:
 
 
 def _one_by_one(
-    group: Iterator[Item], work: Callable[[Item], Prepared], told: Told
+    group: Iterator[Item], work: Callable[[Item], Prepared], notify: Notify
 ) -> Iterator[Prepared]:
     for item in group:
-        told({"at": item.number})
+        notify({"at": item.number})
         yield work(item)

@@ -1,4 +1,4 @@
-"""A process that embeds parts: an image that ends it costs that image, not the work."""
+"""A process that embeds parts: an image that crashes it is skipped, and the work continues."""
 
 import json
 import multiprocessing
@@ -12,53 +12,53 @@ from typing import Any
 
 from polyglance.collection.plan import Part, part_of
 from polyglance.collection.work import Counts, Work
-from polyglance.core.apart import Apart
+from polyglance.core.child_process import ChildProcess
 from polyglance.errors import PolyglanceError
 from polyglance.library.shards import read_mark
 from polyglance.storage.folders import Folder
 
 MOST_CRASHES = 1000
-"""Images of one part that may end the process."""
+"""Images of one part that may crash the process."""
 
 
 class Failed(PolyglanceError):
-    """A part that could not be read this time, such as when a network was not there."""
+    """A part that could not be read this time, such as when the network was down."""
 
 
 class Worker:
-    """The process, seen from the one that gives it work; it starts with the first part."""
+    """The embedding process, as seen from its parent; it starts with the first part."""
 
     def __init__(self, place: str) -> None:
-        self._apart = Apart(_serve, place)
+        self._process = ChildProcess(_serve, place)
 
-    def __call__(self, part: Part, told: Callable[[int], None]) -> Counts:
-        """Embed a part, again and more carefully where an image ends the process.
+    def __call__(self, part: Part, progress: Callable[[int], None]) -> Counts:
+        """Embed a part; after a crash again, one image at a time.
 
         Args:
             part: of the plan.
-            told: told how many images are done; less than none where some are done again.
+            progress: called with the number of images done; negative if some are done again.
         """
         crashed: list[int] = []
         careful = False
         while True:
-            counts, done, at = self._try(part, told, crashed, careful)
+            counts, done, at = self._try(part, progress, crashed, careful)
             if counts is not None:
                 return counts
-            told(-done)
+            progress(-done)
             if careful and (at is None or at in crashed or len(crashed) == MOST_CRASHES):
                 raise PolyglanceError(
-                    f"{part.place}: the process that embeds it ends again and again, at no image "
-                    "in particular; is there enough memory for --workers?"
+                    f"{part.place}: the process that embeds it keeps crashing, at no image in "
+                    "particular; if memory is short, use fewer --workers"
                 )
             if careful and at is not None:
                 crashed.append(at)
             careful = True
 
     def _try(
-        self, part: Part, told: Callable[[int], None], crashed: list[int], careful: bool
+        self, part: Part, progress: Callable[[int], None], crashed: list[int], careful: bool
     ) -> tuple[Counts | None, int, int | None]:
-        """What came of the part, or None; the images told to be done; and the last one begun."""
-        pipe, _ = self._apart.pipe()
+        """The counts of the part (None after a crash), images done, and the last image begun."""
+        pipe, _ = self._process.pipe()
         done, at = 0, None
         job = {"part": part.as_json(), "crashed": crashed, "careful": careful}
         try:
@@ -73,21 +73,21 @@ class Worker:
                     raise PolyglanceError(answer["wrong"])
                 at = answer.get("at", at)
                 done += answer.get("done", 0)
-                told(answer.get("done", 0))
+                progress(answer.get("done", 0))
         except (EOFError, ConnectionError):
             self.close()
             return None, done, at
 
     def close(self) -> None:
         """End the process."""
-        self._apart.close()
+        self._process.close()
 
 
 def _serve(pipe: Connection, place: str) -> None:
-    """Embed what is asked for until the other side is gone; answers are JSON, never pickles."""
+    """Embed parts on request until the parent is gone; answers are JSON, not pickle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # there are as many processes as cores
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # one process per core
     _end_with_parent()
 
     def send(value: dict[str, Any]) -> None:
@@ -106,13 +106,13 @@ def _serve(pipe: Connection, place: str) -> None:
             send({"counts": asdict(counts)})
         except PolyglanceError as error:
             send({"wrong": str(error)})
-        except Exception as error:  # of a file system, or a network
+        except Exception as error:  # from a file system or the network
             reason = (str(error).splitlines() or [""])[0]
             send({"failed": f"{type(error).__name__}: {reason}"})
 
 
 def _end_with_parent() -> None:
-    """A killed parent closes no pipe that others hold: end when it is gone."""
+    """Exit when the parent is gone: the pipe stays open if other processes hold it."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -124,15 +124,15 @@ def _end_with_parent() -> None:
 
 
 def open_work(place: str) -> Work:
-    """What embeds parts into a folder of shards, with the model that the folder names."""
+    """The `Work` for a folder of shards, with the model that the folder names."""
     from polyglance.library.library import load_encoder
 
     folder = Folder(place)
     mark = read_mark(folder)
     model, _ = load_encoder(mark.model_folder or None)
-    if model.id != mark.model:
+    if mark.model not in model.ids:
         raise PolyglanceError(
-            f"{mark.model_folder or 'the model'}: is not the one that {place} was begun with; "
-            "name that one with --model, or embed into a new folder"
+            f"{mark.model_folder or 'the model'}: is not the one that {place} was started with; "
+            "pass that one with --model, or embed into a new folder"
         )
     return Work(folder, mark, model)

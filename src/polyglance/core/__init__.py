@@ -1,1 +1,1 @@
-"""What every room uses and no model is made of: documents, names, packages, processes."""
+"""Shared by all rooms: documents, registries, languages, packages, processes."""

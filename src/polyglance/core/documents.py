@@ -1,4 +1,4 @@
-"""YAML documents that come with the package or from users, checked against a schema."""
+"""YAML documents of the package or of users, validated by a schema."""
 
 import re
 import reprlib
@@ -17,19 +17,19 @@ from polyglance.errors import PolyglanceError
 from polyglance.storage.files import has_file
 
 LARGEST = 100_000
-"""Values of a document; recipes have hundreds."""
+"""Most values in a document; recipes have hundreds."""
 SUFFIXES = {".yaml", ".yml"}
 T = TypeVar("T", bound=BaseModel)
 
 
 class _Rules:
-    """YAML without two traps: keys that are there twice, and Norwegian (no) as False."""
+    """YAML without two traps: duplicate keys, and Norwegian (no) parsed as False."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
             if str(key.value) in seen:
-                problem = f"the key '{key.value}' is there twice"
+                problem = f"the key '{key.value}' occurs twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(str(key.value))
         value: dict[Any, Any] = super().construct_mapping(node, deep)  # type: ignore[misc]
@@ -48,13 +48,13 @@ def _with_rules(base: Any) -> Any:
 
 
 _Loader = _with_rules(yaml.SafeLoader)
-# libyaml reads ten times as fast, but a file that is nested deep crashes it: it reads the
-# package's own documents alone.
+# libyaml is ten times as fast, but deeply nested files crash it, so it parses only the package's
+# own documents.
 _PackageLoader = _with_rules(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def parse_yaml(text: str) -> Any:
-    """The value of a YAML text; its booleans are true and false alone.
+    """Parse a YAML text; only true and false are booleans.
 
     >>> parse_yaml("languages: [en, no]")
     {'languages': ['en', 'no']}
@@ -63,25 +63,25 @@ def parse_yaml(text: str) -> Any:
 
 
 def _bounded(value: Any) -> Any:
-    """The value, whose aliases must not stand for more than LARGEST values written out."""
+    """Return the value, unless its aliases expand to more than LARGEST values."""
     sizes: dict[int, int] = {}
 
     def size(part: Any) -> int:
         if not isinstance(part, dict | list):
             return 1
         if id(part) not in sizes:
-            sizes[id(part)] = LARGEST + 1  # where a part is in itself
+            sizes[id(part)] = LARGEST + 1  # in case a part contains itself
             inner = [*part, *part.values()] if isinstance(part, dict) else part
             sizes[id(part)] = 1 + sum(map(size, inner))
         return sizes[id(part)]
 
     if size(value) > LARGEST:
-        raise yaml.YAMLError(f"its aliases stand for more than {LARGEST:,} values")
+        raise yaml.YAMLError(f"its aliases expand to more than {LARGEST:,} values")
     return value
 
 
-def shown(value: Any) -> str:
-    """A value for an error message, which it must not fill."""
+def abbreviated(value: Any) -> str:
+    """A value, shortened for an error message."""
     short = reprlib.Repr()
     short.maxlevel, short.maxstring, short.maxother = 2, 80, 80
     return short.repr(value)
@@ -95,12 +95,12 @@ def document_names(package: str) -> tuple[str, ...]:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a document's name is a path to a user's file, which may change at any time."""
+    """Whether a document's name is a path to a user's file."""
     return Path(name).suffix in SUFFIXES
 
 
 def copied(value: Any) -> Any:
-    """A YAML value whose mappings and lists are its own; `deepcopy` takes ten times as long."""
+    """A deep copy of a YAML value; ten times as fast as `deepcopy`."""
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
     return [copied(item) for item in value] if isinstance(value, list) else value
@@ -109,15 +109,15 @@ def copied(value: Any) -> Any:
 def read_document(
     name: str, package: str, noun: str, listing: str = ""
 ) -> tuple[str, dict[str, Any]]:
-    """(source as errors name it, content) of a package's document or a user's YAML file.
+    """(source for error messages, content) of a package's document or a user's YAML file.
 
-    A package's document is parsed once, a user's file whenever it is asked for.
+    A package's document is parsed once, a user's file on every call.
 
     Args:
         name: of the document, or a path to a YAML file.
-        package: the sub-package whose documents are meant.
+        package: the sub-package with the documents.
         noun: what a document is called.
-        listing: the command that lists them, if there is one.
+        listing: the command that lists them, if any.
     """
     if is_file_name(name):
         path = Path(name)
@@ -147,7 +147,7 @@ def _parse(text: str, source: str, noun: str, loader: Any = _Loader) -> dict[str
         raise PolyglanceError(f"{source}{line}: not valid YAML ({problem or error})") from None
     except RecursionError:
         raise PolyglanceError(f"{source}: not valid YAML (nested too deep)") from None
-    except ValueError as error:  # numbers and dates that Python does not have
+    except ValueError as error:  # numbers and dates that Python cannot represent
         raise PolyglanceError(f"{source}: not valid YAML ({error})") from None
     if not isinstance(value, dict):
         raise PolyglanceError(f"{source}: expected the fields of a {noun}")
@@ -155,12 +155,12 @@ def _parse(text: str, source: str, noun: str, loader: Any = _Loader) -> dict[str
 
 
 def validate(schema: type[T], value: Any, source: str) -> T:
-    """Check a value; the error names the first mistake's field and the nearest valid one.
+    """Validate a value; the error names the first invalid field and the nearest valid one.
 
     Args:
-        schema: the model that the value must fit.
+        schema: the model to validate against.
         value: as read from YAML or JSON.
-        source: the file or whatever else the value is from, for the error.
+        source: where the value comes from, for the error.
     """
     try:
         return schema.model_validate(value)
@@ -192,16 +192,15 @@ def _explain(schema: type[BaseModel], error: ValidationError) -> str:
     if kind in ("model_type", "union_tag_not_found"):
         noun = schema.__name__.lower()
         hint = f"; is it the '{field}.kind'?" if detail["input"] in list(variants) else ""
-        return (
-            f"'{field or noun}' must be a section with fields (got {shown(detail['input'])}){hint}"
-        )
+        got = abbreviated(detail["input"])
+        return f"'{field or noun}' must be a section with fields (got {got}){hint}"
     if kind == "value_error":
         return f"'{field}': {message}" if field else message
-    return f"field '{field}': {message.lower()} (got {shown(detail['input'])})"
+    return f"field '{field}': {message.lower()} (got {abbreviated(detail['input'])})"
 
 
 def _unknown_field(schema: type[BaseModel], location: Sequence[str]) -> str:
-    """A field that its section does not have, or only where it is of another kind."""
+    """Message for a field that its section, or this kind of section, does not have."""
     names, found, variants = _locate(schema, location[:-1])
     name = location[-1]
     having = [kind for kind, variant in variants.items() if name in variant.model_fields]
@@ -216,9 +215,9 @@ def _unknown_field(schema: type[BaseModel], location: Sequence[str]) -> str:
 def _locate(
     schema: type[BaseModel], location: Sequence[str]
 ) -> tuple[list[str], Any, dict[str, type[Variant]]]:
-    """The fields of a location, what is there, and the variants of which it is one, by kind.
+    """The field names of a location, its type, and the variants of that type, by kind.
 
-    Kinds are parts of a location, behind the field that has variants, and no fields.
+    In a location, the kind follows the field that has variants; it is not a field itself.
     """
     names: list[str] = []
     parts, found, variants = list(location), cast(Any, schema), dict[str, type[Variant]]()
@@ -234,6 +233,6 @@ def _locate(
 
 
 def _inside(kind: Any, part: str) -> Any:
-    """The annotation of a field, or that of a list's or mapping's values."""
+    """The annotation of a field, or of the values of a list or mapping."""
     arguments = get_args(kind)
     return arguments[-1] if arguments else field_of(kind, part)

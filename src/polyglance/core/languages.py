@@ -7,9 +7,9 @@ from polyglance.errors import PolyglanceError
 
 
 def standard_tag(text: str, macro: bool = False) -> str:
-    """A tag in its standard form; raises for what is no tag, but not for an unknown language.
+    """A tag in its standard form; an error if malformed, but not if the language is unknown.
 
-    With `macro`, the usual variety of a macrolanguage becomes that: Mandarin (`cmn`) Chinese.
+    With `macro`, a macrolanguage replaces its main variety: Chinese for Mandarin (`cmn`).
 
     >>> standard_tag("PT_br"), standard_tag("deu_Latn"), standard_tag("cmn", macro=True)
     ('pt-BR', 'de', 'zh')
@@ -27,9 +27,9 @@ def is_tag(text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def base_language(language: str) -> str:
-    """The standard tag of a language without script, region and the like.
+    """The standard tag of a language without script, region etc.
 
-    Datasets may call languages what they like: of what is no tag it is the first part.
+    Datasets may use names that are not tags; of these, it is the first part.
 
     >>> [base_language(tag) for tag in ("pt-BR", "PT_br", "tur", "zh-Hans", "my language")]
     ['pt', 'pt', 'tr', 'zh', 'my language']
@@ -38,7 +38,7 @@ def base_language(language: str) -> str:
 
 
 def primary_subtag(tag: str) -> str:
-    """The part of a tag that names the language, as it is written but in lower case.
+    """The part of a tag that names the language, in lower case, otherwise unchanged.
 
     >>> primary_subtag("pt_BR"), primary_subtag("EN"), primary_subtag("deu")
     ('pt', 'en', 'deu')
@@ -47,9 +47,9 @@ def primary_subtag(tag: str) -> str:
 
 
 def find_tag(language: str, tags: Iterable[str]) -> str | None:
-    """Of the tags that a model or file uses, the one for a language, such as `deu_Latn` for `de`.
+    """The tag that a model or file uses for a language, such as `deu_Latn` for `de`.
 
-    The same variety comes first, then the same language by another code, then the alphabet.
+    Prefers the same variety, then the same primary code, then alphabetical order.
 
     >>> find_tag("zh", ["yue_Hant", "zho_Hant", "zho_Hans"]), find_tag("pt-BR", ["pt_XX", "en_XX"])
     ('zho_Hans', 'pt_XX')
@@ -67,8 +67,8 @@ def find_tag(language: str, tags: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _standard(text: str, macro: bool) -> str | None:
-    """The standard tag, or None of what is none."""
-    import langcodes  # takes a tenth of a second, and many commands need no tag
+    """The standard tag, or None if malformed."""
+    import langcodes  # takes 0.1 s, and many commands need no tag
 
     try:
         return langcodes.standardize_tag(text.strip(), macro=macro)
@@ -113,7 +113,7 @@ def language_name(code: str) -> str:
 
 
 def tag_of_name(name: str) -> str | None:
-    """The tag of a language by its name, in English or in itself; None of what is no such name.
+    """The tag for a language's name, in English or in the language itself; None if unknown.
 
     >>> tag_of_name("English"), tag_of_name("deutsch"), tag_of_name("de")
     ('en', 'de', None)
@@ -122,9 +122,9 @@ def tag_of_name(name: str) -> str | None:
 
 
 def check_code(text: str, where: str) -> str:
-    """A language as a table names it; a name instead of a tag, or a dash, is an error.
+    """Check a language in a table: a name instead of a tag, or a dash, is an error.
 
-    What is neither stays: datasets may call languages what they like.
+    Anything else is allowed, since datasets may use tags of their own.
 
     Args:
         text: the cell, not empty.
@@ -132,7 +132,7 @@ def check_code(text: str, where: str) -> str:
     """
     if tag := tag_of_name(text):
         raise PolyglanceError(
-            f"{where}: the language is '{text}', which is a name; write its tag, '{tag}'"
+            f"{where}: the language is '{text}', which is a name; write the tag '{tag}'"
         )
     if not any(c.isalpha() for c in text):
         raise PolyglanceError(

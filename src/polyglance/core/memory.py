@@ -1,14 +1,14 @@
-"""How much memory this process held at most, as the operating system counts it."""
+"""Peak memory of this process, as reported by the operating system."""
 
 import sys
 from pathlib import Path
 
 RESET_PEAK = "5"
-"""What /proc/self/clear_refs takes to mean: forget the peak (proc(5))."""
+"""Written to /proc/self/clear_refs to reset the peak (proc(5))."""
 
 
-def forget_peak() -> None:
-    """Count from now on, where the system can."""
+def reset_peak_memory() -> None:
+    """Reset the peak, if the system supports it."""
     try:
         Path("/proc/self/clear_refs").write_text(RESET_PEAK)
     except OSError:
@@ -16,7 +16,7 @@ def forget_peak() -> None:
 
 
 def peak_memory() -> int | None:
-    """Bytes of memory at the peak, mapped files included; None where the system does not say."""
+    """Peak memory in bytes, including mapped files; None if unknown."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
@@ -25,7 +25,7 @@ def peak_memory() -> int | None:
 
 
 def _peak_of_process() -> int | None:
-    """Since the start of the process, on systems without /proc."""
+    """Peak since the process started, for systems without /proc."""
     try:
         import resource
     except ImportError:  # Windows

@@ -8,11 +8,11 @@ from typing import Any
 from polyglance.errors import PolyglanceError
 
 SAFELY = {"local_files_only": True, "trust_remote_code": False}
-"""How transformers reads a folder; else it would ask whether to run a program that is there."""
+"""Arguments with which transformers runs no code from a folder, and does not ask to."""
 
 
 def import_package(name: str, module: str | None = None) -> Any:
-    """A package, or a module of it; if it is missing, the error says what to install."""
+    """Import a package, or a module of it; if it is missing, the error says what to install."""
     try:
         return importlib.import_module(module or name)
     except ImportError as error:
@@ -21,7 +21,7 @@ def import_package(name: str, module: str | None = None) -> Any:
 
 @contextlib.contextmanager
 def quiet(logging: Any) -> Iterator[None]:
-    """Without the progress bars and reports of transformers, whose `utils.logging` this takes."""
+    """Silence the progress bars and messages of transformers, given its `utils.logging`."""
     level = logging.get_verbosity()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -34,7 +34,7 @@ def quiet(logging: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def offline() -> Iterator[None]:
-    """Without connections of transformers, whatever a model's configuration names."""
+    """Keep transformers offline, whatever a model's configuration says."""
     constants: Any = importlib.import_module("huggingface_hub.constants")
     before = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = True

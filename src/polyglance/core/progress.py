@@ -1,4 +1,4 @@
-"""Progress for anything that takes more than two seconds: a bar on a terminal, lines in a log."""
+"""Progress of anything that takes over two seconds: a bar in a terminal, lines in a log."""
 
 import sys
 import time
@@ -29,7 +29,7 @@ class _Rate(ProgressColumn):
 
 
 class Bar:
-    """A progress bar with rate and time left; on a pipe, a line now and then.
+    """A progress bar with rate and time left; without a terminal, a line every 15 seconds.
 
     >>> with Bar("squares", total=3, show=False) as bar:
     ...     bar.advance(3, note="done")
@@ -74,7 +74,7 @@ class Bar:
             self._log()
 
     def advance(self, steps: int = 1, note: str | None = None) -> None:
-        """Move on by `steps`; `note` replaces the text at the bar's end."""
+        """Advance by `steps`; `note` replaces the text after the bar."""
         self._done += steps
         self._note = self._note if note is None else note
         if self._live is not None:
@@ -90,8 +90,8 @@ class Bar:
         print(f"{text}, {left:.0f} s left {self._note}".rstrip(), file=sys.stderr, flush=True)
 
 
-def shown(show: bool | None, count: int, least: int) -> bool:
-    """Whether a bar is shown: as asked, or for so many items that they take two seconds."""
+def shows_bar(show: bool | None, count: int, least: int) -> bool:
+    """Whether to show a bar: `show`, or by default if there are at least `least` items."""
     return count >= least if show is None else show
 
 
@@ -101,11 +101,11 @@ def track(
     """Yield from `items` while showing a `Bar`.
 
     Args:
-        items: what to yield.
-        description: the text before the bar.
-        total: how many items there are.
-        unit: what the rate counts a second.
-        show: False shows nothing.
+        items: to yield.
+        description: text before the bar.
+        total: number of items.
+        unit: of the rate, per second.
+        show: False for no bar.
     """
     with Bar(description, total, unit, show) as bar:
         for item in items:

@@ -1,4 +1,4 @@
-"""A named collection of parts that recipes refer to."""
+"""Registries of the named parts that recipes refer to."""
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def nearest(name: str, names: list[str]) -> str:
-    """A " (did you mean 'x'?)" hint, or the list of names where none is close.
+    """A " (did you mean 'x'?)" hint, or the list of names if none is close.
 
     >>> nearest("gri", ["gru", "bigru"])
     " (did you mean 'gru'?)"
@@ -21,7 +21,7 @@ def nearest(name: str, names: list[str]) -> str:
 
 
 class Registry(Generic[T]):
-    """Maps names to parts; a second registration of a name is an error.
+    """Maps names to parts; registering a name twice is an error.
 
     >>> losses: Registry[type] = Registry("loss")
     >>> @losses.register("zero")
@@ -35,7 +35,7 @@ class Registry(Generic[T]):
         self._parts: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Decorator that files a part under `name`."""
+        """Decorator that registers a part under `name`."""
 
         def add(part: T) -> T:
             if name in self._parts:
@@ -46,7 +46,7 @@ class Registry(Generic[T]):
         return add
 
     def get(self, name: str) -> T:
-        """The part called `name`; an unknown name is a user's error with the nearest one."""
+        """The part called `name`; the error for an unknown one suggests the nearest."""
         if name not in self._parts:
             raise PolyglanceError(f"unknown {self.noun} '{name}'{nearest(name, self.list())}")
         return self._parts[name]

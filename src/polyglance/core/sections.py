@@ -1,4 +1,4 @@
-"""Sections of documents such as recipes, and their variants, which `kind` distinguishes."""
+"""Sections of documents such as recipes, and their variants, distinguished by `kind`."""
 
 from functools import cache, reduce
 from operator import or_
@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, core_schema
 
 
 class Section(BaseModel):
-    """Some fields: unknown ones are errors, values never change afterwards."""
+    """A group of fields; frozen, and unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -28,15 +28,15 @@ class Variant(Section):
 
     @model_serializer(mode="wrap")
     def _with_kind(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The kind is always written, also where defaults are left out."""
+        """Always write the kind, even if defaults are omitted."""
         return {"kind": self.kind, **serialise(self)}
 
 
-class Open:
-    """A base of variants to which others can be added, beside `Variant` in its class's bases.
+class OpenUnion:
+    """Second base class, beside `Variant`, of a variant base to which variants can be added.
 
-    As an annotation the base is what the union of the variants added to it would be; the first
-    of them is that of sections without a kind.
+    As an annotation, that base stands for the union of its variants; a section without a kind is
+    of the first one.
     """
 
     added: ClassVar[dict[str, type[Variant]]]
@@ -49,7 +49,7 @@ class Open:
 
     @classmethod
     def add(cls, variant: type[Variant]) -> None:
-        """Make a variant valid; once is enough, and another one of its kind is an error."""
+        """Add a variant; adding it again does nothing, another one of the same kind is an error."""
         kind = kind_of(variant)
         if cls.added.setdefault(kind, variant) is not variant:
             raise ValueError(f"kind '{kind}' is registered twice")
@@ -63,17 +63,17 @@ class Open:
 
     @classmethod
     def _choose(cls, value: Any) -> Any:
-        """Validate as the union does, with its errors."""
+        """Validate as the union would."""
         if cls._union is None:
             union: Any = reduce(or_, cls.added.values())
-            cls._union = TypeAdapter(Annotated[union, Kinds()])
+            cls._union = TypeAdapter(Annotated[union, UnionByKind()])
         return cls._union.validate_python(value)
 
 
-class Kinds:
-    """Marks a union of variants: `Annotated[A | B, Kinds()]`.
+class UnionByKind:
+    """Marks a union of variants: `Annotated[A | B, UnionByKind()]`.
 
-    A section that does not say its kind is the first.
+    A section without a kind is of the first.
     """
 
     def __get_pydantic_core_schema__(
@@ -91,15 +91,12 @@ class Kinds:
 
 
 def kind_of(variant: type[Variant]) -> str:
-    """The value of `kind` that means this variant."""
+    """A variant's value of `kind`."""
     return str(get_args(variant.model_fields["kind"].annotation)[0])
 
 
 def variants_of(annotation: Any) -> dict[str, type[Variant]]:
-    """Kind → variant of a field's annotation; empty where it has no variants.
-
-    The first is that of sections that do not say their kind.
-    """
+    """Kind → variant of a field's annotation, the default first; empty if it has no variants."""
     if _is_open(annotation):
         return dict(annotation.added)
     return _closed_variants(annotation)
@@ -117,7 +114,7 @@ def _closed_variants(annotation: Any) -> dict[str, type[Variant]]:
 
 
 def variant_of(annotation: Any, value: Any) -> Any:
-    """The class of a section's value: by its kind where it has variants; None is unknown."""
+    """The class of a section's value, by kind if it has variants; None if unknown."""
     variants = variants_of(annotation)
     if not variants:
         return section_of(annotation)
@@ -127,7 +124,7 @@ def variant_of(annotation: Any, value: Any) -> Any:
 
 @cache
 def section_of(annotation: Any) -> Any:
-    """The section in an annotation such as `TransferRecipe | None`; None if there is none."""
+    """The section class in an annotation such as `TransferRecipe | None`, or None."""
     if _is_open(annotation):
         return None
     if isinstance(annotation, type) and not get_args(annotation):
@@ -137,13 +134,13 @@ def section_of(annotation: Any) -> Any:
 
 
 def _is_open(annotation: Any) -> bool:
-    """Whether an annotation is the base of variants to which others can be added."""
-    return isinstance(annotation, type) and Open in annotation.__bases__
+    """Whether an annotation is an `OpenUnion` base of variants."""
+    return isinstance(annotation, type) and OpenUnion in annotation.__bases__
 
 
 @cache
 def field_of(schema: Any, name: str) -> Any:
-    """The annotation of a field, or None where a schema has no fields or not this one."""
+    """The annotation of a field, or None if the schema has no such field."""
     if isinstance(schema, type) and issubclass(schema, BaseModel) and name in schema.model_fields:
         return schema.model_fields[name].annotation
     return None

@@ -1,16 +1,16 @@
-"""Where the model that the package carries lies."""
+"""Location of the included model."""
 
 import os
 from pathlib import Path
 
 BASE = "base"
-"""What it is called."""
+"""Its name."""
 VARIABLE = "POLYGLANCE_MODEL"
-"""Environment variable with the place of the model that is used where none is named."""
+"""Environment variable with the folder of the default model."""
 PLACE = Path(__file__).parents[1] / "base"
-"""Where the package has its model: what `polyglance export` wrote."""
+"""Folder of the included model, as written by `polyglance export`."""
 
 
 def shipped_folder() -> Path:
-    """The folder of the model that is used where none is named; it may not be there."""
+    """The folder of the default model; it may not exist."""
     return Path(os.environ.get(VARIABLE) or PLACE)

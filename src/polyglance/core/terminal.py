@@ -1,4 +1,4 @@
-"""Texts from outside, such as names of files, for people to read and for programs to use."""
+"""Untrusted texts, such as file names: escaped for people, exact for programs."""
 
 import base64
 import os
@@ -6,13 +6,13 @@ import unicodedata
 from pathlib import Path
 
 _ESCAPED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Control characters, direction marks, halves of surrogate pairs, separators of lines."""
+"""Control characters, direction marks, lone surrogates, line separators."""
 _JOINERS = {"\u200c", "\u200d"}
-"""Persian, Indian scripts and emoji need them."""
+"""Needed by Persian, Indic scripts and emoji."""
 
 
 def printable(text: object) -> str:
-    r"""A text in one line that does nothing but be read: what would command a terminal is escaped.
+    r"""A text on one line, with terminal control characters escaped.
 
     >>> print(printable("a\x1b[2Jb\nc"))
     a\x1b[2Jb\nc
@@ -23,20 +23,20 @@ def printable(text: object) -> str:
 def _escape(letter: str) -> str:
     if unicodedata.category(letter) not in _ESCAPED or letter in _JOINERS:
         return letter
-    if 0xDC80 <= ord(letter) <= 0xDCFF:  # a byte of a file's name that is not UTF-8
+    if 0xDC80 <= ord(letter) <= 0xDCFF:  # a byte of a file name that is not UTF-8
         return f"\\x{ord(letter) - 0xDC00:02x}"
     return letter.encode("unicode_escape").decode()
 
 
 def path_bytes(path: Path) -> bytes:
-    """A path as a line of a pipe has it: its exact bytes, unless they would break the line."""
+    """A path as one line of output: its exact bytes, or escaped if it has control characters."""
     text = str(path)
     broken = any(unicodedata.category(letter) == "Cc" for letter in text)
     return printable(text).encode() if broken else os.fsencode(path)
 
 
 def path_fields(path: Path, name: str = "path") -> dict[str, str]:
-    """A path for JSON: as text, and as base64 of its bytes where no text can be exact.
+    """A path for JSON: as text, and also as base64 if it is not UTF-8.
 
     >>> path_fields(Path("a.jpg"))
     {'path': 'a.jpg'}

@@ -1,7 +1,7 @@
-"""What a model's files may do: be read, and nothing else, unless the user says otherwise.
+"""What a model folder may refer to.
 
-A model folder may come from anywhere. Without trust it opens no connection, runs no program and
-leads to no path outside itself.
+A model may come from anywhere. Unless the user trusts it, it opens no connection, runs no code
+and reads no file outside its folder.
 """
 
 import os
@@ -14,19 +14,19 @@ from polyglance.errors import PolyglanceError
 
 VARIABLE = "POLYGLANCE_TRUST"
 OWN = "onnx:base@"
-"""Image networks of the package's own model, whose digest is checked."""
+"""Prefix of the included model's image network, whose digest is checked."""
 REMEDY = f"if you trust the model, write 'polyglance --trust …' or set {VARIABLE}=1"
 _TRUSTING: ContextVar[bool] = ContextVar("trusting", default=False)
 
 
 def trusted() -> bool:
-    """Whether the user allows what model files name outside their folder."""
+    """Whether the user allows models to refer to anything outside their folder."""
     return _TRUSTING.get() or os.environ.get(VARIABLE, "") not in ("", "0")
 
 
 @contextmanager
 def trusting(trust: bool = True) -> Iterator[None]:
-    """Allow it inside the block; False leaves it as it was."""
+    """Allow it within the block; False changes nothing."""
     token = _TRUSTING.set(_TRUSTING.get() or trust)
     try:
         yield
@@ -35,10 +35,9 @@ def trusting(trust: bool = True) -> Iterator[None]:
 
 
 def is_inside(path: Path, folder: Path) -> bool:
-    """Whether a path, its links followed, is in a folder.
+    """Whether a path, with links resolved, is in a folder.
 
-    Only a relative path is followed: to look at another may already open a connection, as a
-    network share's does on Windows.
+    Absolute paths are not resolved: on Windows, resolving a network share opens a connection.
     """
     if path.is_absolute():
         return False
@@ -46,7 +45,7 @@ def is_inside(path: Path, folder: Path) -> bool:
 
 
 def refuse_links(folder: Path) -> None:
-    """Raise for a link below a model's folder that leads out of it."""
+    """Raise an error for a link that leads out of a model's folder."""
     if trusted():
         return
     for path in sorted(folder.rglob("*")):
@@ -58,11 +57,11 @@ def refuse_links(folder: Path) -> None:
 
 
 def refuse_foreign_feature(feature: str, where: str) -> None:
-    """Raise for an image network that is downloaded, or read from files outside the model.
+    """Raise an error for an image network that is downloaded or read from outside the model.
 
     Args:
-        feature: of a model's recipe, such as `timm:resnet50@weights.pth/global`.
-        where: the file that names it, for the error.
+        feature: from a model's recipe, such as `timm:resnet50@weights.pth/global`.
+        where: the file that contains it, for the error.
     """
     if ":" in feature and not feature.startswith(OWN) and not trusted():
         raise PolyglanceError(

@@ -1,4 +1,4 @@
-"""Datasets: images with captions, from files of many layouts."""
+"""Datasets: images with captions, from files in many layouts."""
 
 from polyglance.data.dataset import (
     CaptionedImage,

@@ -1,8 +1,8 @@
-"""Crisscrossed Captions: people's ratings of pairs of COCO's images and captions.
+"""Crisscrossed Captions: human ratings of pairs of COCO images and captions.
 
 Parekh et al. 2021, "Crisscrossed Captions: Extended Intramodal and Intermodal Semantic Similarity
-Judgments for MS-COCO". Its CSV files name captions by Karpathy's `sentid`, so that his
-dataset_coco.json is needed beside them.
+Judgments for MS-COCO". The CSV files refer to captions by Karpathy's `sentid`, so they need his
+dataset_coco.json.
 """
 
 import csv
@@ -18,12 +18,12 @@ from polyglance.storage.files import open_text, read_json
 
 LISTING = "dataset_coco.json"
 TASKS = {"sits": ("caption", "image"), "sts": ("caption1", "caption2"), "sis": ("image1", "image2")}
-"""File → the columns of a rated pair: captions with images, captions, images."""
+"""File → columns of a rated pair: caption and image, two captions, or two images."""
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """Rated pairs: numbers `first` [n] and `second` [n] of images or captions, `score` [n] 0–5."""
+    """Rated pairs: indices `first` [n] and `second` [n] of images or captions, `score` [n] 0–5."""
 
     first: np.ndarray
     second: np.ndarray
@@ -35,7 +35,7 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Crisscrossed:
-    """The images [N] of a split by name, their captions [M], and the ratings of each task."""
+    """The image names [N] and captions [M] of a split, and the ratings of each task."""
 
     images: list[str]
     texts: list[str]
@@ -50,8 +50,8 @@ def read_crisscrossed(
 
     Args:
         folder: of the files.
-        split: `val` or `test`, as Karpathy has them.
-        listing: his dataset_coco.json; by default the one in the folder.
+        split: Karpathy's `val` or `test`.
+        listing: dataset_coco.json; by default the one in the folder.
     """
     images, texts, owner, captions = _read_listing(listing or folder / LISTING, split)
     numbers = {"caption": captions, "image": {name: n for n, name in enumerate(images)}}
@@ -63,7 +63,7 @@ def read_crisscrossed(
 
 
 def _read_listing(path: Path, split: str) -> tuple[list[str], list[str], list[int], dict[str, int]]:
-    """Images and captions of a split, the image of each caption, and its number by sentid."""
+    """Images and captions of a split, the image of each caption, and caption indices by sentid."""
     value: Any = read_json(path)
     entries = value.get("images") if isinstance(value, dict) else None
     if not isinstance(entries, list):
@@ -87,7 +87,7 @@ def _read_listing(path: Path, split: str) -> tuple[list[str], list[str], list[in
                 f"raw ({error})"
             ) from None
     if not images:
-        raise PolyglanceError(f"{path}: has no image of split '{split}'; give val or test")
+        raise PolyglanceError(f"{path}: has no image of split '{split}'; use val or test")
     return images, texts, owner, captions
 
 
@@ -112,7 +112,7 @@ def _read_ratings(
                     f"{where}: agg_score '{row['agg_score']}' is not a number"
                 ) from None
     if not rows:
-        raise PolyglanceError(f"{path}: has no rated pair")
+        raise PolyglanceError(f"{path}: has no rated pairs")
     first, second, score = zip(*rows, strict=True)
     return Ratings(np.array(first), np.array(second), np.array(score))
 
@@ -120,7 +120,7 @@ def _read_ratings(
 def _number(
     text: str | None, column: str, numbers: Mapping[str, Mapping[str, int]], where: str
 ) -> int:
-    """The number of an image by its name, of a caption by COCO_val2014:sentid:NUMBER."""
+    """Index of an image, from its name, or of a caption, from COCO_val2014:sentid:NUMBER."""
     kind = column.rstrip("12")
     name = str(text).rpartition(":")[2] if kind == "caption" else str(text)
     if name not in numbers[kind]:

@@ -1,10 +1,10 @@
 """The native dataset: images with captions by language and kind.
 
-On disk it is a folder with `captions.jsonl.gz` (or `captions.jsonl`), one image a line,
+On disk it is a folder with `captions.jsonl.gz` (or `captions.jsonl`), one image per line,
 `{"image": file, "split": name, "captions": {language: {kind: [text, …]}}}`, and `images/`.
-An image is named by its path below `images/`: a dataset from elsewhere cannot point at other
-files. A line may have `"origins"` in the form of its captions, which says where machine
-translations come from.
+Images are named by their paths below `images/`, so an untrusted dataset cannot refer to other
+files. A line may have `"origins"`, structured like its captions: the sources of machine
+translations.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ Origins = dict[str, dict[str, list[dict[str, str]]]]
 """language → kind → for each caption `translator`, `from` (a language) and `of` (the source)"""
 
 KINDS = ("independent", "translation", "machine")
-"""In order of preference for evaluation; folders may hold other kinds too."""
+"""In order of preference for evaluation; other kinds are allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class CaptionedImage:
     split: str
     captions: Captions
     line: int = field(default=0, compare=False)
-    """Where the caption file has it, from 1; 0 where there is no such file."""
+    """Line in the caption file, from 1; 0 if there is no such file."""
     origins: Origins = field(default_factory=dict)
-    """Where captions come from, in their order, of languages and kinds for which it is known."""
+    """Sources of captions, in the same order, for languages and kinds where they are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class CaptionTable:
     def collect(
         cls, items: Iterable[tuple[int, Captions]], kinds: Collection[str] | None = None
     ) -> "CaptionTable":
-        """The captions of (index of an image, its captions), in their order, of `kinds` or all."""
+        """From (image index, captions) pairs, in order; only of `kinds`, if given."""
         rows = [
             (text, index, language, kind)
             for index, captions in items
@@ -94,7 +94,7 @@ class CaptionTable:
 
 
 GENERATED = "generated.json"
-"""A file that marks the folder of a generated world."""
+"""Marker file of a generated world's folder."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,11 @@ class Dataset:
     name: str
     root: Path | None = None
     file: Path | None = None
-    """The file that holds the captions."""
+    """The file with the captions."""
     locate: Callable[[CaptionedImage, str], str] | None = field(
         default=None, repr=False, compare=False
     )
-    """Where a caption is, for files with more than one line per image."""
+    """Location of a caption, for files with several lines per image."""
     _splits: dict[str, "Dataset"] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -165,7 +165,7 @@ class Dataset:
                 hint = nearest(name, self.splits)
                 raise PolyglanceError(
                     f"{self.label}: there is no split '{name}'{hint}; "
-                    "choose another, or give it images"
+                    "choose another, or add images to it"
                 )
             self._splits[name] = replace(self, images=entries)
         return self._splits[name]
@@ -196,11 +196,11 @@ class Dataset:
 
 
 def caption_file(folder: Path) -> Path:
-    """The folder's caption file, gzipped or plain; both are an error, as they may differ."""
+    """The folder's caption file, gzipped or plain; an error if it has both, as they may differ."""
     names = ("captions.jsonl.gz", "captions.jsonl")
     files = [folder / name for name in names if has_file(folder / name)]
     if len(files) > 1:
-        raise PolyglanceError(f"{folder}: holds both {names[0]} and {names[1]}; remove one of them")
+        raise PolyglanceError(f"{folder}: has both {names[0]} and {names[1]}; remove one of them")
     if files:
         return files[0]
     raise PolyglanceError(
@@ -210,16 +210,16 @@ def caption_file(folder: Path) -> Path:
 
 
 def load_folder(folder: Path) -> Dataset:
-    """Read a native dataset folder; every malformed line is named."""
+    """Read a native dataset folder; errors state the line."""
     path = caption_file(folder)
     entries = list(read_entries(path))
     if not entries:
-        raise PolyglanceError(f"{path}: the file holds no images")
+        raise PolyglanceError(f"{path}: the file contains no images")
     return Dataset(entries, folder / "images", folder.name or str(folder), folder, path)
 
 
 def read_entries(path: Path) -> Iterator[CaptionedImage]:
-    """The images of a caption file; every malformed line is named."""
+    """The images of a caption file; errors state the line."""
     for number, value in read_jsonl(path):
         yield _entry(value, path, number)
 
@@ -252,12 +252,12 @@ def _entry(value: Any, path: Path, line: int) -> CaptionedImage:
 
 
 def check_captions(value: Any, where: str) -> Captions:
-    """Check the {language: {kind: [text, …]}} form; texts without any content are errors."""
+    """Validate captions of the form {language: {kind: [text, …]}}; empty texts are errors."""
     if not isinstance(value, dict):
         raise PolyglanceError(f"{where}: field 'captions' must be {{language: {{kind: [text]}}}}")
     for code, kinds in value.items():
         if not code.strip():
-            raise PolyglanceError(f"{where}: a language has no name; give its code, such as en")
+            raise PolyglanceError(f"{where}: a language has no name; write its code, such as en")
         if not isinstance(kinds, dict):
             raise PolyglanceError(f"{where}: captions.{code} must be {{kind: [text, …]}}")
         for kind, texts in kinds.items():
@@ -267,13 +267,13 @@ def check_captions(value: Any, where: str) -> Captions:
                 raise PolyglanceError(f"{where}: a kind of captions.{code} has no name")
             if any(not text.strip() for text in texts):
                 raise PolyglanceError(
-                    f"{where}: captions.{code}.{kind} holds an empty caption; remove it"
+                    f"{where}: captions.{code}.{kind} has an empty caption; remove it"
                 )
     return value
 
 
 def _check_origins(value: Any, captions: Captions, where: str) -> Origins:
-    """Check that there is an object of texts for every caption of its languages and kinds."""
+    """Validate origins: one object of texts per caption of the languages and kinds it has."""
     form = f"{where}: field 'origins' must be {{language: {{kind: [{{name: text}}, …]}}}}"
     if not isinstance(value, dict) or not all(isinstance(kinds, dict) for kinds in value.values()):
         raise PolyglanceError(form)
@@ -285,7 +285,7 @@ def _check_origins(value: Any, captions: Captions, where: str) -> Origins:
             if len(found) != len(texts):
                 raise PolyglanceError(
                     f"{where}: origins.{code}.{kind} has {len(found)} entries for "
-                    f"{len(texts)} captions; give each caption one"
+                    f"{len(texts)} captions; there must be one per caption"
                 )
     return value
 
@@ -295,18 +295,18 @@ def _is_texts(value: Any) -> bool:
 
 
 def is_inside(image: str) -> bool:
-    """Whether an image's name stays below its folder.
+    """Whether an image's name refers to a file below its folder.
 
     >>> is_inside("2014/a.jpg"), is_inside("../a.jpg"), is_inside("/a.jpg")
     (True, False, False)
     """
     path = PurePosixPath(image)
-    fine = bool(path.parts) and "\0" not in image
-    return fine and not path.is_absolute() and ".." not in path.parts
+    valid = bool(path.parts) and "\0" not in image
+    return valid and not path.is_absolute() and ".." not in path.parts
 
 
 def dataset_fingerprint(dataset: Dataset) -> str:
-    """Of the images' names, splits and captions, in their order, and of text-only captions."""
+    """Digest of the images' names, splits and captions, in order, and of text-only captions."""
     return content_digest(_parts(dataset))
 
 

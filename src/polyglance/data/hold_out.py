@@ -1,4 +1,4 @@
-"""A part of the training images to evaluate on, where a dataset has no such split."""
+"""Holds out training images for evaluation if a dataset has no split for it."""
 
 from dataclasses import replace
 
@@ -9,13 +9,13 @@ from polyglance.errors import PolyglanceError
 
 
 def hold_out(dataset: Dataset, share: float = 0.2, split: str = "val", seed: int = 0) -> Dataset:
-    """The dataset as it is if it has the split, else with a share of `train` moved there.
+    """The dataset, with a share of `train` moved to `split` if it has no such split.
 
     Args:
-        dataset: the dataset; it is not changed.
+        dataset: not modified.
         share: of the training images, more than 0 and less than 1.
-        split: the split that is to be there.
-        seed: chooses the images.
+        split: the required split.
+        seed: of the random choice.
     """
     if split in dataset.splits:
         return dataset
@@ -24,7 +24,7 @@ def hold_out(dataset: Dataset, share: float = 0.2, split: str = "val", seed: int
     if count < 1 or count == len(train):
         raise PolyglanceError(
             f"{dataset.label}: {len(train)} training images are too few to hold some out; "
-            f"give more, or a split '{split}'"
+            f"add more, or a split '{split}'"
         )
     held = set(np.random.default_rng(seed).permutation(train)[:count].tolist())
     entries = [

@@ -1,4 +1,4 @@
-"""What a dataset holds and what is wrong with it: counts, missing and unreadable files, leakage."""
+"""Statistics and problems of a dataset: counts, missing and unreadable files, leakage."""
 
 import os
 import warnings
@@ -16,7 +16,7 @@ from polyglance.storage.digest import file_chunks, short_digest
 
 @dataclass(frozen=True, slots=True)
 class CaptionCount:
-    """Captions of one split, language and kind; `least` and `most` are per image."""
+    """Number of captions of one split, language and kind; `least` and `most` are per image."""
 
     split: str
     language: str
@@ -31,7 +31,7 @@ class CaptionCount:
 class DatasetReport:
     """The findings of `inspect_dataset`, and the JSON of `data info`.
 
-    Every list is empty for a sound dataset.
+    Without problems, all lists are empty.
     """
 
     name: str
@@ -42,23 +42,23 @@ class DatasetReport:
     decoded: bool
     missing: list[str] = field(default_factory=list)
     all_missing: bool = False
-    """whether no image file is where it should be, although there is a folder for them"""
+    """whether all image files are missing, although their folder exists"""
     broken: dict[str, str] = field(default_factory=dict)
     """image → why it cannot be decoded"""
     leaked: list[dict[str, list[str]]] = field(default_factory=list)
-    """for each image that is in several splits: split → names"""
+    """for each image that occurs in several splits: split → names"""
     repeated: list[dict[str, list[str]]] = field(default_factory=list)
-    """for each image that is several times in one split: split → names"""
+    """for each image that occurs several times in one split: split → names"""
     shared_captions: dict[str, int] = field(default_factory=dict)
     """language → texts that occur in more than one split"""
     without: dict[str, list[str]] = field(default_factory=dict)
-    """split → languages of the dataset that have no caption there"""
+    """split → languages of the dataset without captions there"""
     uncaptioned: list[str] = field(default_factory=list)
-    """images without any caption"""
+    """images without captions"""
 
     @property
     def sound(self) -> bool:
-        """No missing, unreadable, leaked or repeated image."""
+        """Whether no image is missing, unreadable, leaked or repeated."""
         return not (self.missing or self.broken or self.leaked or self.repeated)
 
 
@@ -69,9 +69,9 @@ def inspect_dataset(
 
     Args:
         dataset: the dataset.
-        decode: whether every file is decoded to its end.
-        workers: threads that decode; as many as there are cores by default.
-        show: whether a progress bar is shown; by default where a terminal is.
+        decode: whether to decode every file completely.
+        workers: threads for decoding; the number of cores by default.
+        show: whether to show a progress bar; by default in a terminal.
     """
     report = DatasetReport(
         dataset.name,
@@ -83,7 +83,7 @@ def inspect_dataset(
     _check_captions(dataset, report)
     files = {entry.image: dataset.path(entry) for entry in dataset.images}
     if report.has_images:
-        # os.path.isfile is False, not an error, for a name that no file can have.
+        # For names that no file can have, os.path.isfile returns False instead of raising.
         report.missing = [name for name, path in files.items() if not os.path.isfile(path)]
         missing = set(report.missing)
         report.all_missing = 0 < len(files) == len(missing)
@@ -95,7 +95,7 @@ def inspect_dataset(
 
 
 def count_captions(dataset: Dataset) -> list[CaptionCount]:
-    """One row for each split, language and kind that has captions, in this order."""
+    """One row per split, language and kind with captions, sorted."""
     sizes: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for entry in dataset.images:
         for language, kinds in entry.captions.items():
@@ -113,12 +113,12 @@ def count_captions(dataset: Dataset) -> list[CaptionCount]:
 def find_unreadable(
     files: dict[str, Path], workers: int | None = None, show: bool | None = None
 ) -> dict[str, str]:
-    """Decode every file in parallel; image → reason for those that fail.
+    """Decode every file, in parallel; image → reason for those that fail.
 
     Args:
         files: image → file.
-        workers: threads; as many as there are cores by default.
-        show: whether a progress bar is shown; by default where a terminal is.
+        workers: threads; the number of cores by default.
+        show: whether to show a progress bar; by default in a terminal.
     """
     with warnings.catch_warnings(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         warnings.simplefilter("ignore")
@@ -140,7 +140,7 @@ def _decode_error(path: Path) -> str:
 
 
 def find_duplicates(files: dict[str, Path]) -> list[list[str]]:
-    """Groups of names whose files have the same content; only files of equal size are read."""
+    """Groups of names whose files have the same content; reads only files of equal size."""
     sizes: dict[int, list[str]] = defaultdict(list)
     for name, path in files.items():
         sizes[path.stat().st_size].append(name)

@@ -1,4 +1,4 @@
-"""One way to name data: a folder, a table of captions, or `generated`."""
+"""Loads data by name: a folder, a table of captions, or `generated`."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from polyglance.errors import PolyglanceError
 TABLES = {".csv", ".tsv", ".parquet"}
 
 
-def named_place(source: str | Path) -> Path:
+def source_path(source: str | Path) -> Path:
     """The path of a folder or file; an empty text is an error, not the current folder."""
     if isinstance(source, str) and not source.strip():
-        raise PolyglanceError("'' names no folder; give one, and write . for the current folder")
+        raise PolyglanceError("'' is not a folder; name one, or write . for the current folder")
     return Path(source)
 
 
@@ -25,13 +25,13 @@ def load_dataset(source: str | Path, cache: Path | None = None) -> Dataset:
         from polyglance.data.generated import load_generated
 
         return load_generated(str(source), cache)
-    path = named_place(source)
+    path = source_path(source)
     if path.suffix.lower() in TABLES:
         from polyglance.data.table import load_table
 
         return load_table(path)
     if not path.exists():
         raise PolyglanceError(
-            f"{path}: no such dataset; give a folder, a CSV or Parquet file, or 'generated'"
+            f"{path}: no such dataset; pass a folder, a CSV or Parquet file, or 'generated'"
         )
     return load_folder(path)

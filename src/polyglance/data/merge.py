@@ -1,4 +1,4 @@
-"""Datasets that share images, joined: COCO in English, Chinese and Japanese, for example."""
+"""Merges datasets that share images, such as COCO in English, Chinese and Japanese."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -14,13 +14,13 @@ from polyglance.errors import PolyglanceError
 
 @dataclass
 class Merged:
-    """Images with the captions of all datasets, their files, and notes to tell."""
+    """Images with the captions of all datasets, their files, and notes for the user."""
 
     images: list[CaptionedImage]
     sources: dict[str, Path] = field(default_factory=dict)
-    """Image → its file, of the first dataset that has it."""
+    """Image → its file, from the first dataset that has it."""
     renamed: list[dict[str, str]] = field(default_factory=list)
-    """For each dataset, what its images are called here."""
+    """For each dataset, the new names of its images."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -30,20 +30,20 @@ def merge_datasets(
     languages: Collection[str] | None = None,
     shared: bool = False,
 ) -> Merged:
-    """The images of all datasets, each with the captions that any of them has.
+    """The images of all datasets, with the captions of all datasets.
 
-    Images are the same if their names are, or their COCO or Flickr numbers:
-    `COCO_train2014_000000000009.jpg` is `000000000009.jpg`. A caption that two datasets have is
-    taken once. Where splits differ, that of the first dataset counts.
+    Images are identified by their names, or by their COCO or Flickr numbers:
+    `COCO_train2014_000000000009.jpg` is `000000000009.jpg`. Duplicate captions are kept once. If
+    splits differ, that of the first dataset is used.
 
     Args:
-        datasets: two at least; names and order of the first come first.
-        splits: image → split, which overrules the datasets; images that it lacks are left out.
-        languages: the captions to take, all by default.
-        shared: whether to leave out images that only one dataset has.
+        datasets: at least two; names and order of the first have precedence.
+        splits: image → split, overriding those of the datasets; other images are omitted.
+        languages: of the captions to include, all by default.
+        shared: whether to omit images that only one dataset has.
     """
     if len(datasets) < 2:
-        raise PolyglanceError("name two datasets at least to merge")
+        raise PolyglanceError("name at least two datasets to merge")
     found = _Merge(datasets[0])
     renamed = [found.add(dataset, languages) for dataset in datasets]
     images = list(found.entries.values())
@@ -51,20 +51,20 @@ def merge_datasets(
     if shared:
         count = Counter(name for names in renamed for name in set(names.values()))
         images = [entry for entry in images if count[entry.image] > 1]
-        notes.append(f"{len(found.entries) - len(images)} images of one dataset were left out")
+        notes.append(f"{len(found.entries) - len(images)} images of only one dataset were left out")
     if splits is not None:
         images, left = _resplit(images, splits)
         notes += [f"{left} images are in no list of splits and were left out"] if left else []
     images = [entry for entry in images if entry.captions]
     if not images:
-        raise PolyglanceError("nothing is left to merge; do the datasets share their images?")
+        raise PolyglanceError("nothing left to merge; do the datasets share images?")
     kept = {entry.image for entry in images}
     files = {name: path for name, path in found.files.items() if name in kept}
     return Merged(images, files, renamed, notes)
 
 
 def read_splits(folder: Path) -> dict[str, str]:
-    """Image → split of `train.txt`, `val.txt` and `test.txt` in a folder, an image a line."""
+    """Image → split, from a folder's `train.txt`, `val.txt` and `test.txt`, one image per line."""
     found: dict[str, str] = {}
     for split in ("train", "val", "test"):
         path = folder / f"{split}.txt"
@@ -76,7 +76,7 @@ def read_splits(folder: Path) -> dict[str, str]:
 
 
 class _Merge:
-    """Entries by the names of the first dataset that has them."""
+    """Entries by their names in the first dataset that has them."""
 
     def __init__(self, first: Dataset) -> None:
         self.entries: dict[str, CaptionedImage] = {}
@@ -85,10 +85,10 @@ class _Merge:
         self._known: dict[str, str] = {}
         names = Counter(entry.image for entry in first.images)
         if twice := [name for name, count in names.items() if count > 1]:
-            raise PolyglanceError(f"{first.label}: the image '{twice[0]}' is there twice")
+            raise PolyglanceError(f"{first.label}: the image '{twice[0]}' occurs twice")
 
     def add(self, dataset: Dataset, languages: Collection[str] | None) -> dict[str, str]:
-        """Add a dataset's captions; what its images are called here."""
+        """Add a dataset's captions; returns the new names of its images."""
         names: dict[str, str] = {}
         for entry in dataset.images:
             number = name_number(entry.image)
@@ -105,23 +105,26 @@ class _Merge:
         return names
 
     def notes(self, datasets: Sequence[Dataset]) -> list[str]:
-        """What the user should know."""
+        """Notes for the user."""
         found = [
             f"{count} images changed their split: {what}" for what, count in self.moved.items()
         ]
         total = sum(len(dataset) for dataset in datasets)
-        return [*found, f"{total} images of {len(datasets)} datasets are {len(self.entries)}"]
+        return [
+            *found,
+            f"{total} images of {len(datasets)} datasets were merged into {len(self.entries)}",
+        ]
 
 
 def join_captions(
     old: CaptionedImage, new: CaptionedImage, languages: Collection[str] | None = None
 ) -> CaptionedImage:
-    """An image with the captions of another entry of it, too, each text of a kind once.
+    """Add the captions of another entry of the same image, without duplicates.
 
     Args:
-        old: what stays, and comes first.
-        new: what is added.
-        languages: the captions to add, all by default.
+        old: the entry to extend; its captions come first.
+        new: the entry to add.
+        languages: of the captions to add, all by default.
     """
     captions: Captions = {code: dict(kinds) for code, kinds in old.captions.items()}
     origins: Origins = {code: dict(kinds) for code, kinds in old.origins.items()}
@@ -136,7 +139,7 @@ def join_captions(
             before = origins.get(code, {}).get(kind, [])
             if made is not None and len(before) == len(known):
                 origins.setdefault(code, {})[kind] = [*before, *(made[i] for i in fresh)]
-            elif fresh and before:  # of some captions it is not known: of none, then
+            elif fresh and before:  # unknown for some captions, so dropped for all
                 del origins[code][kind]
     return replace(old, captions=captions, origins=origins)
 
@@ -144,7 +147,7 @@ def join_captions(
 def _resplit(
     images: list[CaptionedImage], splits: Mapping[str, str]
 ) -> tuple[list[CaptionedImage], int]:
-    """The images in the splits that lists name, and how many no list names."""
+    """Assign the listed splits; returns the images, and how many are in no list."""
     exact: dict[str, Any] = match_names(splits)
     found = []
     for entry in images:

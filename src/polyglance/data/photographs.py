@@ -1,6 +1,6 @@
-"""Photographs that pip packages carry, with the licences that these packages state.
+"""Photographs included in pip packages, with the licences stated there.
 
-Pictures of the same packages whose licence is not stated there are left out.
+Images of these packages without a stated licence are omitted.
 """
 
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ from polyglance.storage.files import atomic
 
 
 class Photograph(NamedTuple):
-    """A photograph of a package, by its place there."""
+    """A photograph and its location in a package."""
 
     name: str
     module: str
@@ -41,11 +41,7 @@ PACKAGES = {"skimage": "scikit-image", "sklearn": "scikit-learn"}
 
 
 def gather(folder: Path) -> Path:
-    """Copy the photographs into a folder, each by its name, so that it can be served.
-
-    Args:
-        folder: where; it is made if it is not there.
-    """
+    """Copy the photographs into a folder, by name, so that it can be served."""
     folder.mkdir(parents=True, exist_ok=True)
     for path, one in photographs().items():
         place = folder / f"{one.name}{path.suffix}"
@@ -56,7 +52,7 @@ def gather(folder: Path) -> Path:
 
 
 def photographs() -> dict[Path, Photograph]:
-    """File → photograph, of the packages that are installed; neither is imported."""
+    """File → photograph, of the installed packages, which are not imported."""
     found = {}
     for one in PHOTOGRAPHS:
         spec = find_spec(one.module)
@@ -65,7 +61,7 @@ def photographs() -> dict[Path, Photograph]:
                 found[path] = one
     if not found:
         raise PolyglanceError(
-            f"there are no photographs here: install {' and '.join(PACKAGES.values())} "
-            "(pip install 'polyglance[demo]'), or name a folder of your own with --images"
+            f"no photographs found: install {' and '.join(PACKAGES.values())} "
+            "(pip install 'polyglance[demo]'), or pass your own folder with --images"
         )
     return found

@@ -1,8 +1,8 @@
-"""Semantic roles of captions, as HGR's authors publish them (Chen et al. 2020, §3.1).
+"""Semantic roles of captions, as published by HGR's authors (Chen et al. 2020, §3.1).
 
 Their sent2rolegraph.augment.json has {sentence: [nodes, edges]}: a node is a verb (role V) or an
-argument of one, with the places of its words in the sentence; an edge leads from a verb to an
-argument. The sentence's words are those between its spaces.
+argument of one, with the indices of its words in the sentence; an edge leads from a verb to an
+argument. Words are separated by spaces.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polyglance.data.leakage import text_key
 from polyglance.errors import PolyglanceError
 from polyglance.storage.files import read_json
 
@@ -38,7 +39,7 @@ ROOT = "ROOT"
 
 @dataclass(frozen=True)
 class Node:
-    """A verb, or an argument of verbs: its role's number, and the places of its words."""
+    """A verb, or an argument of verbs: the index of its role, and those of its words."""
 
     role: int
     places: tuple[int, ...]
@@ -46,7 +47,7 @@ class Node:
 
 @dataclass(frozen=True)
 class RoleGraph:
-    """A sentence's words, its verbs and entities, and pairs (verb, entity) that belong together."""
+    """A sentence's words, its verbs and entities, and the edges (verb, entity) between them."""
 
     words: tuple[str, ...]
     verbs: tuple[Node, ...]
@@ -54,12 +55,12 @@ class RoleGraph:
     edges: tuple[tuple[int, int], ...]
 
     def within(self, length: int, verbs: int, entities: int) -> "RoleGraph":
-        """What is left of it in the first words; nodes that lie behind them do not count.
+        """The part of the graph within the first words; nodes after them are dropped.
 
         Args:
-            length: words that are read.
-            verbs: verbs at most.
-            entities: entities at most.
+            length: number of words.
+            verbs: most verbs.
+            entities: most entities.
         """
         kept = [_first(self.verbs, length, verbs), _first(self.entities, length, entities)]
         number = [{old: new for new, old in enumerate(side)} for side in kept]
@@ -75,17 +76,8 @@ class RoleGraph:
         return RoleGraph(self.words[:length], nodes[0], nodes[1], tuple(edges))
 
 
-def letters(text: str) -> str:
-    """What sentences are found by: tokenized or not, they have the same letters.
-
-    >>> letters("A man's dog.") == letters("a man 's dog")
-    True
-    """
-    return "".join(char for char in text.casefold() if char.isalnum())
-
-
 def role_number(role: str) -> int:
-    """Of a role's name.
+    """The index of a role.
 
     >>> role_number("ARG0"), role_number("R-ARG0"), role_number("ARGM-CAU")
     (2, 2, 15)
@@ -95,14 +87,14 @@ def role_number(role: str) -> int:
 
 
 def read_role_graphs(path: Path) -> dict[str, RoleGraph]:
-    """Graphs by the letters of their sentences; of two sentences of the same the first counts."""
+    """Graphs by the `text_key` of their sentences; of duplicates, the first is used."""
     value: Any = read_json(path)
     if not isinstance(value, dict) or not value:
         raise PolyglanceError(f"{path}: must have sentences with their nodes and edges")
     found: dict[str, RoleGraph] = {}
     for sentence, graph in value.items():
-        if letters(sentence) not in found:
-            found[letters(sentence)] = _graph(sentence, graph, f"{path}, '{sentence}'")
+        if (key := text_key(sentence)) not in found:
+            found[key] = _graph(sentence, graph, f"{path}, '{sentence}'")
     return found
 
 
@@ -114,8 +106,8 @@ def _graph(sentence: str, value: Any, where: str) -> RoleGraph:
         pairs = [(str(edge[0]), str(edge[1])) for edge in edges]
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise PolyglanceError(
-            f"{where}: needs [nodes, edges], a node having a role and spans, the places of its "
-            f"words ({error})"
+            f"{where}: needs [nodes, edges], where a node has a role and spans, the indices of "
+            f"its words ({error})"
         ) from None
     verbs = [name for name, node in nodes.items() if node["role"] == "V"]
     others = [name for name, node in nodes.items() if node["role"] not in ("V", ROOT)]

@@ -1,8 +1,8 @@
 """Captions in a table: CSV, TSV or Parquet with the columns path, caption and language.
 
-`split` and `kind` are optional columns. Without `split`, an image's split follows from a hash of
-its path, so that it stays where it is when rows are added. Paths are relative to the table's
-folder or absolute, and may lead out of it: the table is the user's own.
+`split` and `kind` are optional columns. Without `split`, an image's split is determined by a hash
+of its path, so that it stays the same when rows are added. Paths are absolute or relative to the
+table's folder, and may lead out of it, since the table is the user's own.
 """
 
 import csv
@@ -28,21 +28,21 @@ COLUMNS = {
     "split": ("split", "subset", "partition"),
     "kind": ("kind", "caption_kind"),
 }
-"""The name of a column, then the synonyms that are accepted, first match first."""
+"""Column → accepted names, in order of preference."""
 
 SPLITS = {"dev": "val", "valid": "val", "validation": "val", "training": "train", "testing": "test"}
 DELIMITERS = ",\t;|"
 REQUIRED = ("path", "caption")
-"""Columns without which a table is no dataset."""
+"""Columns that a dataset needs."""
 
 Row = tuple[int, dict[str, Any]]
-"""Line (CSV) or row (Parquet) from 1, and its cells by column."""
+"""Line (CSV) or row (Parquet) number from 1, and its cells by column."""
 
 
 def load_table(path: Path, language: str | None = None) -> Dataset:
     """Read a CSV, TSV or Parquet file as a dataset; image paths are relative to its folder.
 
-    `language` is the language of every caption of a table that has no column for it.
+    `language` is the language of all captions if the table has no such column.
     """
     if not has_file(path):
         raise PolyglanceError(f"{path}: no such file")
@@ -54,7 +54,7 @@ def load_table(path: Path, language: str | None = None) -> Dataset:
 
 
 def caption_rows(path: Path) -> Iterator[tuple[str, str | None, Path | None]]:
-    """Yield (caption, language, image) of a table that may have no column but `caption`."""
+    """Yield (caption, language, image) of a table in which only `caption` is required."""
     rows, noun = _rows(path, ("caption",))
     for number, cells in rows:
         where = f"{path}, {noun} {number}"
@@ -65,14 +65,14 @@ def caption_rows(path: Path) -> Iterator[tuple[str, str | None, Path | None]]:
 
 
 def _rows(path: Path, required: Sequence[str] = REQUIRED) -> tuple[Iterator[Row], str]:
-    """The rows, and what errors call one."""
+    """The rows, and the noun for one in errors."""
     if path.suffix.lower() == ".parquet":
         return _parquet_rows(path, required), "row"
     return _csv_rows(path, required), "line"
 
 
 def _locate(path: Path, entry: CaptionedImage, text: str) -> str:
-    """The row with a caption, found by reading the table again."""
+    """The location of a caption, found by reading the table again."""
     rows, noun = _rows(path)
     for number, cells in rows:
         where = f"{path}, {noun} {number}"
@@ -82,10 +82,10 @@ def _locate(path: Path, entry: CaptionedImage, text: str) -> str:
 
 
 def hash_splits(names: Iterable[str]) -> dict[str, str]:
-    """Image → split, about 90 % train, 5 % val, 5 % test, from a hash of the name alone.
+    """Image → split, about 90 % train, 5 % val, 5 % test, from a hash of the name.
 
-    A split that stays empty among three or more images gets the image whose hash is nearest to
-    it, so only tables of a few dozen images can see an image move when others are added.
+    With three or more images, an empty split gets the image whose hash is nearest to it, so an
+    image can change its split only in tables of a few dozen images.
     """
     position = {name: _unit_hash(name) for name in names}
     splits = {name: _split_at(value) for name, value in position.items()}
@@ -98,7 +98,7 @@ def hash_splits(names: Iterable[str]) -> dict[str, str]:
 
 
 def split_name(value: str) -> str:
-    """The native name of a split.
+    """Normalise the name of a split.
 
     >>> split_name("Validation")
     'val'
@@ -117,7 +117,7 @@ def _split_at(value: float) -> str:
 
 
 def find_columns(header: Sequence[str]) -> dict[str, int]:
-    """Column → position in the header, by name or synonym, whatever the case."""
+    """Column → position in the header, by name or synonym, ignoring case."""
     names = [name.strip().lower().replace(" ", "_") for name in header]
     found = {}
     for column, synonyms in COLUMNS.items():
@@ -169,7 +169,7 @@ def _csv_rows(path: Path, required: Sequence[str]) -> Iterator[Row]:
 def _cells(cells: list[str], columns: dict[str, int], width: int, where: str) -> dict[str, Any]:
     if len(cells) > width:
         raise PolyglanceError(
-            f"{where}: {len(cells)} cells under {width} columns; quote texts with separators"
+            f"{where}: {len(cells)} cells in {width} columns; quote texts with separators"
         )
     return {name: cells[i] if i < len(cells) else "" for name, i in columns.items()}
 
@@ -231,10 +231,10 @@ def _entries(
 
 def _image(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise PolyglanceError(f"{where}: column 'path' must hold the path of an image file")
+        raise PolyglanceError(f"{where}: column 'path' must have the path of an image file")
     text = _text(value, "path", where).replace("\\", "/")
     if "\0" in text:
-        raise PolyglanceError(f"{where}: the path {text!r} is not one; no file can have it")
+        raise PolyglanceError(f"{where}: {text!r} is not a valid path")
     return str(PurePosixPath(text))
 
 
@@ -261,7 +261,7 @@ def _texts(value: Any, where: str) -> list[str]:
 def _text(value: Any, column: str, where: str, default: str | None = None) -> str:
     if value is not None and not isinstance(value, str):
         found = type(value).__name__
-        raise PolyglanceError(f"{where}: the {column} must be text, and is {value!r:.40} ({found})")
+        raise PolyglanceError(f"{where}: the {column} must be text, not {value!r:.40} ({found})")
     text = (value or "").strip()
     if text or default is not None:
         return text or str(default)

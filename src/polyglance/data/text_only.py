@@ -1,4 +1,4 @@
-"""Caption tuples without an image: `text-only.jsonl.gz` beside a dataset's captions."""
+"""Text-only caption tuples: `text-only.jsonl.gz` in a dataset's folder."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ def text_only_file(dataset: Dataset) -> Path | None:
 
 
 def needed_text_only_file(dataset: Dataset) -> Path:
-    """The file of a dataset's text-only captions, for a recipe that asks for it."""
+    """The file of a dataset's text-only captions; an error if there is none."""
     path = text_only_file(dataset)
     if path is None:
         raise PolyglanceError(f"{dataset.name}: there is no {FILE}; set sampling.text_only=false")
@@ -28,9 +28,9 @@ def text_only_captions(dataset: Dataset, languages: Collection[str], first: int)
     """Captions of the text-only tuples.
 
     Args:
-        dataset: the dataset whose folder has the file.
-        languages: the languages to take.
-        first: number of the first tuple in `CaptionTable.image`; the i-th has `first` + i.
+        dataset: whose folder has the file.
+        languages: to include.
+        first: index of the first tuple in `CaptionTable.image`; the i-th has `first` + i.
     """
     return read_tuples(needed_text_only_file(dataset), languages, first)
 
@@ -40,8 +40,8 @@ def read_tuples(path: Path, languages: Collection[str] | None, first: int) -> Ca
 
     Args:
         path: lines of {"captions": {language: {kind: [text, …]}}}.
-        languages: the languages to take; None is all.
-        first: number of the first tuple, as of `text_only_captions`.
+        languages: to include; None for all.
+        first: index of the first tuple, as in `text_only_captions`.
     """
     wanted = None if languages is None else set(languages)
 

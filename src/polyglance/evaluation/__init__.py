@@ -1,4 +1,4 @@
-"""How well a model finds images with texts and texts with images."""
+"""Evaluation of text–image retrieval in both directions."""
 
 from polyglance.evaluation.encoder import Encoder
 from polyglance.evaluation.ensemble import Ensemble

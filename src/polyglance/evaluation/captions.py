@@ -16,14 +16,15 @@ T = TypeVar("T")
 Kinds = Sequence[str] | Mapping[str, Sequence[str]]
 """Kinds of captions, for all languages or by language."""
 Perturb = Callable[[list[str], str], tuple[list[str], Perturbed]]
-"""Texts of a language → as many others in their place, and what was changed."""
+"""Texts of a language → the changed texts, and statistics of the changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedCaptions:
     """The captions a language is evaluated on.
 
-    `image` [M] is the index of each one's image in the split; `duplicates` were left out.
+    `image` [M] is the index of each caption's image in the split; `duplicates` is the number of
+    duplicates removed.
     """
 
     language: str
@@ -34,7 +35,7 @@ class EvaluatedCaptions:
     perturbed: Perturbed | None = None
 
     def perturb(self, change: Perturb) -> "EvaluatedCaptions":
-        """The same captions, changed."""
+        """The captions after a perturbation."""
         texts, changes = change(self.texts, self.language)
         return replace(self, texts=texts, perturbed=changes)
 
@@ -45,13 +46,12 @@ def choose_captions(
     kinds: Kinds | None = None,
     keep_duplicates: bool = False,
 ) -> list[EvaluatedCaptions]:
-    """The captions each language is evaluated on.
+    """Select the captions each language is evaluated on.
 
     Args:
         part: a split.
-        languages: those wanted, all by default; one without any captions is an error.
-        kinds: those wanted; by default, and where a mapping has none for a language, the best
-            that the language has.
+        languages: to evaluate, all by default; an error if one has no captions.
+        kinds: to use; by default, and for languages missing in a mapping, the best available kind.
         keep_duplicates: whether a caption that an image has twice counts twice.
     """
     chosen = []
@@ -68,9 +68,9 @@ def choose_captions(
             )
     if not chosen:
         named = not isinstance(kinds, Mapping) and kinds
-        asked = f"kind {', '.join(named)}" if named else "any language"
+        wanted = f"kind {', '.join(named)}" if named else "any language"
         raise PolyglanceError(
-            f"{part.label}: this split has no captions of {asked}; choose another --split "
+            f"{part.label}: this split has no captions of {wanted}; choose another --split "
             "or other --kinds"
         )
     return chosen
@@ -90,7 +90,7 @@ def _distinct(table: CaptionTable, keep_duplicates: bool) -> EvaluatedCaptions |
 
 
 def readable_captions(captions: EvaluatedCaptions, readable: np.ndarray) -> EvaluatedCaptions:
-    """Without those of unreadable images; `readable` [N] bool."""
+    """Remove the captions of unreadable images; `readable` [N] bool."""
     kept = np.flatnonzero(readable[captions.image])
     texts = [captions.texts[i] for i in kept]
     return replace(captions, texts=texts, image=captions.image[kept])
@@ -99,11 +99,11 @@ def readable_captions(captions: EvaluatedCaptions, readable: np.ndarray) -> Eval
 def in_batches(
     captions: EvaluatedCaptions, part: Dataset, encode: Callable[[list[str]], T]
 ) -> Iterator[tuple[int, T]]:
-    """(number of texts, what `encode` makes of them), some texts at a time.
+    """Yield (number of texts, result of `encode`) per batch.
 
     Args:
-        captions: those of one language.
-        part: the split that `captions.image` indexes, to say where a text without words is.
+        captions: of one language.
+        part: the split that `captions.image` indexes, to locate texts without words.
         encode: texts → anything.
     """
     for start in range(0, len(captions.texts), TEXTS_AT_A_TIME):
@@ -114,8 +114,8 @@ def in_batches(
             image = part.images[captions.image[start + error.index]]
             name = ".".join((captions.language, *captions.kinds[: len(captions.kinds) == 1]))
             raise PolyglanceError(
-                f"{part.where(image, error.text)}: captions.{name} holds {error.text!r}, "
-                "which has no words; remove it"
+                f"{part.where(image, error.text)}: captions.{name} has {error.text!r}, "
+                "which contains no words; remove it"
             ) from None
 
 
@@ -123,5 +123,5 @@ def no_images(part: Dataset, split: str) -> PolyglanceError:
     """The error for a split without a readable image."""
     return PolyglanceError(
         f"{part.label}: none of the images of split '{split}' can be read; "
-        f"put them into {part.image_folder}"
+        f"they should be in {part.image_folder}"
     )

@@ -18,27 +18,28 @@ from polyglance.evaluation.encoder import (
     similarity_of,
 )
 from polyglance.evaluation.ranking.metrics import KS
+from polyglance.evaluation.ranking.ranks import best_rank
 
 if TYPE_CHECKING:
     from polyglance.evaluation.reports.tables import Rows
 
 POSITIVE = {"sits": 3.0, "sts": 3.0, "sis": 2.5}
-"""Average ratings from which a pair is a match.
+"""Mean rating from which a pair is a match.
 
-Those of captions (sts) and of images (sis) are in vse_infty's code (lib/evaluation.py, cxc_intra),
-which names the paper of Crisscrossed Captions for them. It reads the matches of captions with
-images (sits) from a file, without a threshold, so that this one is unchecked: docs/evaluation.md.
+The thresholds for captions (sts) and images (sis) are those of vse_infty's code (lib/evaluation.py,
+cxc_intra), which cites the paper of Crisscrossed Captions. It reads the matches of captions with
+images (sits) from a file without a threshold, so this one is unverified: docs/evaluation.md.
 """
 DIRECTIONS = {"i2t": "I→T", "t2i": "T→I", "t2t": "T→T", "i2i": "I→I"}
 ROUNDS = 1000
 CHUNK = 512
 Positives = Sequence[np.ndarray]
-"""For each query the items that match it."""
+"""The matching items of each query."""
 
 
 @dataclass(frozen=True)
 class Recall:
-    """Percentages of queries with a match among the first K, and how many queries there were."""
+    """Percentages of queries with a match among the first K, and the number of queries."""
 
     r1: float
     r5: float
@@ -48,7 +49,7 @@ class Recall:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's correlation with people's ratings: mean and deviation of samples of pairs."""
+    """Spearman's correlation with human ratings: mean and standard deviation over samples."""
 
     mean: float
     deviation: float
@@ -68,7 +69,7 @@ class CrisscrossedReport:
         return asdict(self)
 
     def table(self) -> "Rows":
-        """For the terminal and in Markdown."""
+        """The table for the terminal and Markdown."""
         from polyglance.evaluation.reports.tables import Rows
 
         found = [
@@ -96,25 +97,25 @@ def evaluate_crisscrossed(
     """Evaluate a model on Crisscrossed Captions.
 
     Args:
-        model: one whose similarity is the cosine, so that images are compared with images, too.
-        dataset: has the rated images, by their file names.
-        ratings: what `read_crisscrossed` reads.
-        name: what the report calls the model.
-        seed: draws the samples of rated pairs.
+        model: with cosine similarity, so that images can be compared with images.
+        dataset: with the rated images, identified by file name.
+        ratings: from `read_crisscrossed`.
+        name: of the model in the report.
+        seed: for sampling rated pairs.
         cache: folder for features; the XDG cache by default.
         show_progress: None shows progress on a terminal only.
     """
     kind, prepare, _ = similarity_of(model)
     if kind != "cosine":
         raise PolyglanceError(
-            f"Crisscrossed Captions compares images with images and texts with texts, and a model "
-            f"of similarity '{kind}' compares images with texts alone"
+            f"Crisscrossed Captions also compares images with images and texts with texts, but a "
+            f"model of similarity '{kind}' only compares images with texts"
         )
     part = _rated_images(dataset, ratings.images)
     images = as_embeddings(model.encode_dataset(part, cache=cache, show_progress=show_progress))
     if not finite(images).all():
         unread = ratings.images[int(np.argmin(finite(images)))]
-        raise PolyglanceError(f"{dataset.name}: image {unread} cannot be read, and it is rated")
+        raise PolyglanceError(f"{dataset.name}: the rated image {unread} cannot be read")
     texts = as_embeddings(encode_quietly(model, ratings.texts, "en", show_progress))
     images, texts = prepare(images), prepare(texts)
     sides = {"i": np.asarray(images), "t": np.asarray(texts)}
@@ -133,19 +134,21 @@ def evaluate_crisscrossed(
 
 
 def matches(ratings: Crisscrossed, way: str) -> list[np.ndarray]:
-    """The items that match each query of a direction.
+    """The matching items of each query of a direction.
 
-    Across modalities an image's own captions and pairs rated 3 or more; of texts the other
-    captions of the same image and pairs rated 3 or more; of images pairs rated 2.5 or more.
+    Across modalities, an image's own captions and pairs rated at least 3; for texts, the other
+    captions of the same image and pairs rated at least 3; for images, pairs rated at least 2.5.
     """
     owner, found = ratings.caption_image, ratings.ratings
     first, last = way[0], way[-1]
     if first != last:
-        pairs = [(np.arange(len(owner)), owner), _good(found["sits"], "sits")]
+        pairs = [(np.arange(len(owner)), owner), _match_pairs(found["sits"], "sits")]
         if first == "i":
             pairs = [(image, caption) for caption, image in pairs]
     else:
-        rated = _good(found["sts" if first == "t" else "sis"], "sts" if first == "t" else "sis")
+        rated = _match_pairs(
+            found["sts" if first == "t" else "sis"], "sts" if first == "t" else "sis"
+        )
         pairs = [rated, rated[::-1]]
         pairs += [_siblings(owner)] if first == "t" else []
     count = len(ratings.images) if first == "i" else len(owner)
@@ -164,15 +167,15 @@ def recall(
 ) -> Recall:
     """Recalls of the best match of every query that has one.
 
-    Ties count as in all evaluations here: the item with the lower number comes first. A query is
-    not an item of its own search; vse_infty's code gives it the score 0 there, which differs where
+    As in all evaluations here, the item with the lower index comes first in a tie. A query is
+    excluded from its own search; vse_infty's code gives it the score 0 instead, which differs if
     its best match has a negative score.
 
     Args:
         queries: [n, D], normalised.
         items: [m, D], normalised.
-        positives: for each query its matches.
-        same: whether queries and items are the same things.
+        positives: matches of each query.
+        same: whether queries and items are the same objects.
     """
     ranks: list[int] = []
     for start in range(0, len(queries), CHUNK):
@@ -182,9 +185,7 @@ def recall(
             scores[rows, start + rows] = -np.inf
         for row, own in zip(scores, positives[start : start + CHUNK], strict=True):
             if len(own):
-                best = own[np.argmax(row[own])]
-                before = np.count_nonzero(row[:best] == row[best])
-                ranks.append(int(np.count_nonzero(row > row[best]) + before))
+                ranks.append(best_rank(row, own))
     if not ranks:
         raise PolyglanceError("Crisscrossed Captions: no query of a direction has a match")
     found = np.array(ranks)
@@ -197,16 +198,16 @@ def correlate(
 ) -> Correlation:
     """Sampled Spearman correlation with the ratings of Crisscrossed Captions.
 
-    Of half of the queries, drawn anew in every round, one rated pair each: pairs of one query do
-    not count as independent. The first column of the files is the query. Neither the repository of
-    the ratings nor vse_infty has code for this, so the scheme is unchecked: docs/evaluation.md.
+    Each round samples half of the queries and one rated pair per query, since pairs of one query
+    are not independent. The first column of the files is the query. Neither the repository of the
+    ratings nor vse_infty has code for this, so the scheme is unverified: docs/evaluation.md.
 
     Args:
         queries: [n, D], normalised.
         items: [m, D], normalised.
         rated: pairs of them.
-        seed: of the draws.
-        rounds: how many draws.
+        seed: for sampling.
+        rounds: number of samples.
     """
     scores = np.einsum("nd,nd->n", queries[rated.first], items[rated.second])
     order = np.argsort(rated.first, kind="stable")
@@ -221,7 +222,7 @@ def correlate(
 
 
 def spearman(first: np.ndarray, second: np.ndarray) -> float:
-    """Pearson's correlation of average ranks; 0 where all values of a side are equal.
+    """Pearson's correlation of average ranks; 0 if all values of one side are equal.
 
     >>> spearman(np.array([1.0, 2, 3]), np.array([3.0, 9, 9])).__round__(4)
     0.866
@@ -237,7 +238,7 @@ def _average_ranks(values: np.ndarray) -> np.ndarray:
     return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
 
-def _good(rated: Ratings, task: str) -> tuple[np.ndarray, np.ndarray]:
+def _match_pairs(rated: Ratings, task: str) -> tuple[np.ndarray, np.ndarray]:
     good = rated.score >= POSITIVE[task]
     return rated.first[good], rated.second[good]
 
@@ -251,7 +252,7 @@ def _siblings(owner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rated_images(dataset: Dataset, names: Sequence[str]) -> Dataset:
-    """The dataset's entries of the rated images, in their order."""
+    """The dataset's entries of the rated images, in order."""
     known = {Path(entry.image).name: entry for entry in dataset.images}
     if missing := [name for name in names if name not in known]:
         raise PolyglanceError(

@@ -1,4 +1,4 @@
-"""What an evaluation needs of a model, and how it handles and compares what that encodes."""
+"""The interface that evaluation expects of models, and helpers for their embeddings."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,12 +14,12 @@ from polyglance.numerics.similarity import Score, dot, normalise, scores
 
 
 class Encoder(Protocol):
-    """What an evaluation needs of a model.
+    """The interface that evaluation expects of a model.
 
     It may also have `languages`, those it was trained on; `similarity_name`, one of "cosine" (the
-    default), "dot" and "order"; or a function `similarity(images, texts)` of its own, which takes
-    blocks of what it encoded and gives scores [n, m]. Embeddings are vectors, or anything that
-    has the methods of `VectorSets`.
+    default), "dot" and "order"; or its own function `similarity(images, texts)`, which maps blocks
+    of embeddings to scores [n, m]. Embeddings are vectors, or anything with the methods of
+    `VectorSets`.
     """
 
     def encode_text(
@@ -27,12 +27,12 @@ class Encoder(Protocol):
     ) -> Embeddings:
         """Vectors [n, D] or sets.
 
-        A text without any word may raise `NoWords`, reported with file and line.
+        A text without words may raise `NoWords`, which is reported with file and line.
 
         Args:
             texts: n sentences.
-            language: of all texts; None for one that the model does not know.
-            show_progress: whether to show a progress bar; None is on a terminal.
+            language: of all texts; None if the model does not know it.
+            show_progress: whether to show a progress bar; None for only on a terminal.
         """
 
     def encode_dataset(
@@ -42,21 +42,21 @@ class Encoder(Protocol):
 
         Args:
             dataset: N images.
-            cache: folder for features; None is the XDG cache.
-            show_progress: whether to show a progress bar; None is on a terminal.
+            cache: folder for features; None for the XDG cache.
+            show_progress: whether to show a progress bar; None for only on a terminal.
         """
 
 
 def encode_quietly(
     model: Encoder, texts: list[str], language: str | None, show_progress: bool | None = False
 ) -> Embeddings:
-    """A model's embeddings of texts without warnings of unknown words, which recalls tell of.
+    """Embeddings of texts, without warnings about unknown words and languages.
 
     Args:
-        model: that encodes.
+        model: the encoder.
         texts: n sentences.
-        language: of all texts; None for one that the model does not know.
-        show_progress: whether to show a progress bar; None is on a terminal.
+        language: of all texts; None if the model does not know it.
+        show_progress: whether to show a progress bar; None for only on a terminal.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownWordsWarning)
@@ -73,12 +73,12 @@ class Similarity(NamedTuple):
 
 
 def similarity_of(model: Any) -> Similarity:
-    """The similarity that a model names, or its own function."""
+    """A model's named similarity, or its own function."""
     name, own = getattr(model, "similarity_name", None), getattr(model, "similarity", None)
     if own is not None and not callable(own):
         raise PolyglanceError(
-            "the model's 'similarity' must be a function of images and texts; put the name of a "
-            f"known one ({', '.join(scores)}) into 'similarity_name'"
+            "the model's 'similarity' must be a function of images and texts; set "
+            f"'similarity_name' to use a known one ({', '.join(scores)})"
         )
     if own is not None and name not in scores.list():
         return Similarity(str(name or "own"), as_embeddings, own)
@@ -88,12 +88,12 @@ def similarity_of(model: Any) -> Similarity:
 
 
 def as_embeddings(value: Embeddings) -> Embeddings:
-    """Vectors as a float32 array [n, D]; `VectorSets` and the like as they are."""
+    """Vectors as a float32 array [n, D]; `VectorSets` and similar unchanged."""
     return value if hasattr(value, "finite") else np.asarray(value, np.float32)
 
 
 def finite(embeddings: Embeddings) -> np.ndarray:
-    """Which rows are there and hold finite numbers only, [n] bool."""
+    """[n] bool: which rows are present and have only finite values."""
     if isinstance(embeddings, np.ndarray):
         return np.asarray(np.isfinite(embeddings).all(axis=1))
     return np.asarray(embeddings.finite())
@@ -107,14 +107,14 @@ def concatenate(parts: Sequence[Embeddings]) -> Embeddings:
 
 
 def dim_of(embeddings: Embeddings) -> object:
-    """What embeddings of images and texts must agree in, such as the dimension of a vector."""
+    """What embeddings of images and texts must have in common, such as the dimension."""
     if not isinstance(embeddings, np.ndarray):
         return type(embeddings), embeddings.dim
     return embeddings.shape[1:]
 
 
 def shape(embeddings: Embeddings) -> str:
-    """For error messages."""
+    """The shape, for error messages."""
     if isinstance(embeddings, np.ndarray):
         return str(embeddings.shape)
     return f"{len(embeddings)} of {type(embeddings).__name__}"

@@ -1,4 +1,4 @@
-"""Several models on one split: compared, as seeds of one run, or averaged."""
+"""Evaluation of several models on one split: a comparison, seeds of a run, or an ensemble."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from polyglance.evaluation.reports.tables import Rows
 
 Source = str | Path | Encoder
-"""A run, the JSON file of a report with its ranks, or a model."""
+"""A run, the JSON file of a report with ranks, or a model."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Reports of one or more models, with what they show together.
+    """Reports of one or more models, and their comparison.
 
-    `comparison` is with the first model, where there are several; `spreads`, where these are
-    seeds of one run, mean ± sd in its place. `sources` says where each model comes from.
+    With several models, `comparison` is with the first one; if they are seeds of one run, `spreads`
+    has mean ± sd instead. `sources` says where each model comes from.
     """
 
     reports: list[Report]
@@ -44,11 +44,11 @@ class Evaluation:
 
     @property
     def notes(self) -> list[str]:
-        """Notes of all the reports, each once."""
+        """Notes of all reports, without duplicates."""
         return list(dict.fromkeys(note for report in self.reports for note in report.notes))
 
     def tables(self) -> list["Rows"]:
-        """Tables for the terminal and in Markdown."""
+        """Tables for the terminal and Markdown."""
         from polyglance.evaluation.reports.tables import comparison_rows, report_rows, seeds_rows
 
         if self.spreads is not None:
@@ -59,7 +59,7 @@ class Evaluation:
         return tables
 
     def as_dict(self, ranks: bool = False) -> dict[str, Any]:
-        """JSON form: of one model its report, else `runs` and what they show together."""
+        """JSON form: one model's report, or `runs` and their comparison or spread."""
         runs = [report.as_dict(ranks) for report in self.reports]
         if self.comparison is not None:
             return {"runs": runs, "comparison": self.comparison.as_dict()}
@@ -72,7 +72,7 @@ class Evaluation:
         return runs[0]
 
     def write_json(self, path: str | Path, ranks: bool = False) -> None:
-        """Write `as_dict`; with `ranks`, what later comparisons need."""
+        """Write `as_dict`; with `ranks`, it includes what later comparisons need."""
         write_json(Path(path), self.as_dict(ranks))
 
     def write_markdown(self, path: str | Path) -> None:
@@ -102,23 +102,23 @@ def evaluate_models(
     device: Device = CPU,
     **fields: Any,
 ) -> Evaluation:
-    """Evaluate models as `polyglance evaluate` does; several are compared with the first.
+    """Evaluate models like `polyglance evaluate`; several are compared with the first.
 
     `evaluate_models(["runs/a", "runs/b"], "data/multi30k", folds=5).tables()`
 
     Args:
         models: folders of runs or of exported models, JSON files of reports with ranks, or models.
-        dataset: images with captions, or where they are; not needed for JSON files.
-        split: which of its images.
-        options: what to evaluate on, and how.
-        ensemble: whether to evaluate the average of the models' scores too, last, all on the
-            images that every model can read.
-        seeds: whether the models are seeds of one run: mean ± sd in place of a comparison.
-        trec: folder for TREC runs and qrels, with a folder for each model if there are several.
+        dataset: images with captions, or their location; not needed for JSON files.
+        split: of the dataset.
+        options: of the evaluation.
+        ensemble: whether to also evaluate the average of the models' scores, all on the images that
+            every model can read.
+        seeds: whether the models are seeds of one run: mean ± sd instead of a comparison.
+        trec: folder for TREC runs and qrels, with a subfolder per model if there are several.
         cache: folder for features and translations; the XDG cache by default.
         show_progress: None shows progress on a terminal only.
-        device: where models of folders compute: auto, cpu, cuda, cuda:N or mps.
-        **fields: fields of `EvaluateOptions`, in place of those of `options`.
+        device: for models loaded from folders: auto, cpu, cuda, cuda:N or mps.
+        **fields: fields of `EvaluateOptions`, which override those of `options`.
     """
     options = replace(options or EvaluateOptions(), **fields)
     check_request(models, options, ensemble, seeds, trec)
@@ -148,37 +148,29 @@ def check_request(
     seeds: bool = False,
     trec: Path | None = None,
 ) -> None:
-    """What cannot be asked for together is an error.
-
-    Args:
-        models: as `evaluate_models` takes them, like all that follow.
-        options: what to evaluate on, and how.
-        ensemble: whether to average the models' scores.
-        seeds: whether the models are seeds of one run.
-        trec: folder for TREC runs.
-    """
+    """Raise an error for arguments of `evaluate_models` that do not go together."""
     stored = next((model for model in models if _is_report(model)), None)
     if not models:
-        raise PolyglanceError("there is no model to evaluate; name one")
-    for option, asked in (("--seeds", seeds), ("--ensemble", ensemble)):
-        if asked and len(models) < 2:
-            raise PolyglanceError(f"{option} needs two models or more")
+        raise PolyglanceError("no model to evaluate; name one")
+    for option, used in (("--seeds", seeds), ("--ensemble", ensemble)):
+        if used and len(models) < 2:
+            raise PolyglanceError(f"{option} needs at least two models")
     if seeds and ensemble:
-        raise PolyglanceError("--ensemble and --seeds do not go together; leave out one of them")
+        raise PolyglanceError("--ensemble and --seeds do not go together; remove one of them")
     if ensemble and stored is not None:
         raise PolyglanceError(
-            f"{stored}: holds ranks, and --ensemble averages scores; name the model's folder"
+            f"{stored}: contains ranks, but --ensemble averages scores; name the model's folder"
         )
     if options.perturb is not None and stored is not None:
         raise PolyglanceError(
-            f"{stored}: holds ranks, and --perturb changes captions; name the model's folder"
+            f"{stored}: contains ranks, but --perturb changes captions; name the model's folder"
         )
     if trec is not None and options.folds > 1:
-        raise PolyglanceError("--trec writes the full gallery; leave out --folds")
+        raise PolyglanceError("--trec writes the full gallery; remove --folds")
     if trec is not None and options.same_text:
-        raise PolyglanceError("--trec knows one image for a caption; leave out --same-text")
+        raise PolyglanceError("--trec has one image per caption; remove --same-text")
     if len(models) > 1 and not seeds and not options.bootstrap:
-        raise PolyglanceError("a comparison needs --bootstrap of 1 or more")
+        raise PolyglanceError("a comparison needs --bootstrap of at least 1")
 
 
 def _is_report(model: Source) -> bool:
@@ -186,13 +178,13 @@ def _is_report(model: Source) -> bool:
 
 
 def _names(models: Sequence[Source]) -> list[str]:
-    """Folder names, or whole paths where those are not unique; models are numbered."""
+    """Folder names, or whole paths if those are not unique; models in memory are numbered."""
     full = [
         str(model) if isinstance(model, str | Path) else f"model{number if models[1:] else ''}"
         for number, model in enumerate(models, 1)
     ]
     if len(set(full)) < len(full):
-        raise PolyglanceError("the same model is named twice")
+        raise PolyglanceError("the same model was named twice")
     short = [Path(name).stem if name.endswith(".json") else Path(name).name for name in full]
     return short if len(set(short)) == len(short) and all(short) else full
 
@@ -206,7 +198,7 @@ def _load(model: Source, device: Device) -> Encoder:
 
 
 class _Run:
-    """One evaluation of several models; without a dataset, of stored reports only."""
+    """One evaluation of several models; without a dataset, only of stored reports."""
 
     def __init__(
         self,
@@ -223,11 +215,11 @@ class _Run:
         self.trec, self.several = trec, several
         self.cache, self.show_progress, self.device = cache, show_progress, device
         if dataset is not None:
-            dataset.split(split)  # a wrong name fails before a model is loaded
+            dataset.split(split)  # an unknown split fails before a model is loaded
             self.options = replace(options, perturb=options.perturber(dataset))
 
     def each(self, models: Sequence[Source], names: Sequence[str]) -> list[Report]:
-        """A report of each model, loaded one after the other."""
+        """A report of each model, loaded one at a time."""
         return [
             replace(load_report(Path(str(model))), model=name)
             if _is_report(model)
@@ -236,7 +228,7 @@ class _Run:
         ]
 
     def ensemble(self, models: Sequence[Source], names: Sequence[str]) -> list[Report]:
-        """Reports of each model and, last, of their average, on the images that all can read."""
+        """Reports of each model and their average, on the images that all can read."""
         members = [_load(model, self.device) for model in models]
         average = Ensemble(members)
         name = "ensemble" if "ensemble" not in names else "+".join(names)
@@ -244,8 +236,8 @@ class _Run:
         if average.mixed:
             listed = " and ".join(dict.fromkeys(average.similarities))
             joint.notes.append(
-                f"{listed} scores have scales of their own, and in their average the widest "
-                "counts most"
+                f"{listed} scores have different scales; those with the widest range have the "
+                "most weight in the average"
             )
         unreadable = set(joint.unreadable)
         readable = np.array([image not in unreadable for image in joint.images])

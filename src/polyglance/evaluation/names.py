@@ -1,4 +1,4 @@
-"""How often the name of a thing finds its picture among the first ten."""
+"""Evaluation of image search by the names of objects."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +16,7 @@ from polyglance.evaluation.encoder import (
     finite,
     similarity_of,
 )
+from polyglance.evaluation.ranking.ranks import best_rank
 from polyglance.numerics.sets import Embeddings
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ MEAN, ENGLISH = "mean", "en"
 
 @dataclass(frozen=True)
 class NamesFound:
-    """Names of a language, and the percentage whose picture is among the first ten."""
+    """Number of names of a language, and the percentage whose image is among the first ten."""
 
     found: float
     names: int
@@ -35,7 +36,7 @@ class NamesFound:
 
 @dataclass(frozen=True)
 class NamesReport:
-    """Name → picture by language; `pictures` is how many each set has to look through."""
+    """Results by language; `pictures` is the number of images in each gallery."""
 
     model: str
     data: str
@@ -45,7 +46,7 @@ class NamesReport:
 
     @property
     def mean(self) -> float:
-        """Over languages, each counting alike."""
+        """Mean over languages."""
         return float(np.mean([own.found for own in self.languages.values()]))
 
     def as_dict(self) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class NamesReport:
         return {**asdict(self), MEAN: self.mean}
 
     def table(self) -> "Rows":
-        """For the terminal and in Markdown: English first, the mean last."""
+        """The table for the terminal and Markdown: English first, the mean last."""
         from polyglance.evaluation.reports.tables import Rows
 
         codes = sorted(self.languages, key=lambda code: (code != ENGLISH, code))
@@ -83,23 +84,23 @@ def evaluate_names(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> NamesReport:
-    """Look for the pictures of a split by their names, among those of all splits.
+    """Search the images of all splits by the names of those in one split.
 
-    A folder below images/ is a set of pictures of its own, such as Noto's emoji: names look through
-    one set at a time. A picture with the same name in that language is right as well.
+    Each subfolder of images/, such as Noto's emoji, is a separate gallery. Any image with the same
+    name in that language counts as correct.
 
     Args:
-        model: encodes both.
-        dataset: such as `polyglance data emoji` writes.
-        split: whose names are asked.
-        languages: of the names; None is all.
-        name: what the report calls the model.
+        model: the encoder.
+        dataset: such as one written by `polyglance data emoji`.
+        split: whose names are used.
+        languages: of the names; None for all.
+        name: of the model in the report.
         cache: folder for features; the XDG cache by default.
         show_progress: None shows progress on a terminal only.
     """
-    asked = dataset.split(split)
-    codes = list(languages or asked.languages)
-    asked.captions(codes)  # a language that is not there is named
+    part = dataset.split(split)
+    codes = list(languages or part.languages)
+    part.captions(codes)  # raises an error for an unknown language
     images = as_embeddings(model.encode_dataset(dataset, cache=cache, show_progress=show_progress))
     readable = finite(images)
     _, prepare, score = similarity_of(model)
@@ -134,28 +135,26 @@ def evaluate_names(
 
 
 def _owners(dataset: Dataset, language: str, split: str) -> dict[str, np.ndarray]:
-    """Names that images of a split have → the numbers of all images that have them."""
+    """Names of images of a split → indices of all images with that name."""
     found: dict[str, list[int]] = {}
-    asked: dict[str, None] = {}
+    names: dict[str, None] = {}
     for number, entry in enumerate(dataset.images):
         for text in (text for texts in entry.captions.get(language, {}).values() for text in texts):
             found.setdefault(text, []).append(number)
             if entry.split == split:
-                asked[text] = None
-    return {text: np.array(found[text]) for text in asked}
+                names[text] = None
+    return {text: np.array(found[text]) for text in names}
 
 
 def _ranks(scores: np.ndarray, gallery: np.ndarray, right: Sequence[np.ndarray]) -> Iterator[int]:
-    """The rank, from 0, of the best right picture for every name that has one in the gallery.
+    """Yield the rank, from 0, of the best correct image for every name that has one in the gallery.
 
     Args:
-        scores: [n, m], of pictures and names.
-        gallery: [n], numbers of the pictures.
-        right: for each name the numbers of its pictures.
+        scores: [n, m], of images and names.
+        gallery: [n], indices of the images.
+        right: indices of the images of each name.
     """
     for column, own in zip(scores.T, right, strict=True):
         places = np.flatnonzero(np.isin(gallery, own))
         if len(places):
-            best = places[np.argmax(column[places])]
-            before = np.count_nonzero(column[:best] == column[best])
-            yield int(np.count_nonzero(column > column[best]) + before)
+            yield best_rank(column, places)

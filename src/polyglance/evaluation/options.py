@@ -1,4 +1,4 @@
-"""What can be chosen of an evaluation."""
+"""Options of an evaluation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +19,7 @@ class EvaluateOptions:
 
     >>> EvaluateOptions(same_text=True, folds=5)
     Traceback (most recent call last):
-    polyglance.errors.PolyglanceError: equal texts as one caption go with neither folds nor \
-strict recalls
+    polyglance.errors.PolyglanceError: same_text cannot be combined with folds or strict
 
     Args:
         languages: languages to evaluate; by default all of the split.
@@ -55,14 +54,12 @@ strict recalls
     def __post_init__(self) -> None:
         for field in ("languages", "kinds"):
             if isinstance(value := getattr(self, field), str):
-                raise PolyglanceError(f"{field}={value!r}: give a list, such as [{value!r}]")
+                raise PolyglanceError(f"{field}={value!r}: must be a list, such as [{value!r}]")
         for field, least in (("folds", 1), ("bootstrap", 0), ("seed", 0)):
             if (value := getattr(self, field)) < least:
-                raise PolyglanceError(f"{field}={value}: give {least} or more")
+                raise PolyglanceError(f"{field}={value}: must be at least {least}")
         if self.same_text and (self.folds > 1 or self.strict):
-            raise PolyglanceError(
-                "equal texts as one caption go with neither folds nor strict recalls"
-            )
+            raise PolyglanceError("same_text cannot be combined with folds or strict")
 
     def perturber(self, dataset: Dataset) -> Perturb | None:
         """The perturbation of the captions of `dataset`, or None."""

@@ -1,4 +1,4 @@
-"""Evaluate a model on a split: encode, rank, measure, per language."""
+"""Evaluates a model on a split: encode, rank and measure, per language."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from polyglance.evaluation.encoder import (
 )
 from polyglance.evaluation.options import EvaluateOptions
 from polyglance.evaluation.ranking.metrics import Outcome, fold_slices, rank_folds
-from polyglance.evaluation.ranking.on_device import where_it_is
+from polyglance.evaluation.ranking.on_device import score_on_device
 from polyglance.evaluation.ranking.same_text import merge_texts, rank_same_text
 from polyglance.evaluation.ranking.strict import strict_folds
 from polyglance.evaluation.reports.report import LanguageResult, Report, summarise
@@ -39,10 +39,10 @@ from polyglance.numerics.similarity import Score
 
 @dataclass(frozen=True, slots=True)
 class EncodedLanguage:
-    """A language ready to be ranked: embeddings prepared for `score`, and what they stand for.
+    """A language ready for ranking: embeddings prepared for `score`, and their images.
 
     `gallery` [N] is the index in the split of each of `images`, `caption_image` [M] the row in
-    `images` of each caption's image. `known` says whether the model was trained on the language.
+    `images` of each caption's image. `known` is whether the model was trained on the language.
     """
 
     source: EvaluatedCaptions
@@ -102,8 +102,8 @@ def evaluate(
     options = replace(options or EvaluateOptions(), **fields)
     part = dataset.split(split)
     chosen = _choose(dataset, part, options)
-    asked, notes = _translated(model, dataset, split, options, cache, show_progress)
-    images = _encode_images(asked, part, cache, show_progress)
+    encoder, notes = _translated(model, dataset, split, options, cache, show_progress)
+    images = _encode_images(encoder, part, cache, show_progress)
     readable = finite(images) if readable is None else finite(images) & readable
     if not readable.any():
         raise no_images(part, split)
@@ -111,7 +111,7 @@ def evaluate(
     steps = 2 * sum(len(captions.texts) for captions in chosen)
     with Bar("evaluating", steps, "steps", show_progress) as bar:
         for captions in chosen:
-            encoded = _encode(asked, part, captions, images, readable, bar)
+            encoded = _encode(encoder, part, captions, images, readable, bar)
             results.append(_rank(encoded, options, bar))
             if on_language is not None:
                 on_language(encoded)
@@ -121,9 +121,9 @@ def evaluate(
             model=name,
             dataset=dataset.name,
             split=split,
-            similarity=similarity_of(asked).name,
+            similarity=similarity_of(encoder).name,
             images=names,
-            unreadable=[image for image, fine in zip(names, readable, strict=True) if not fine],
+            unreadable=[image for image, ok in zip(names, readable, strict=True) if not ok],
             results=results,
             averages={},
             folds=options.folds,
@@ -137,7 +137,7 @@ def evaluate(
 def _choose(dataset: Dataset, part: Dataset, options: EvaluateOptions) -> list[EvaluatedCaptions]:
     chosen = choose_captions(part, options.languages, options.kinds, options.keep_duplicates)
     for captions in chosen:
-        fold_slices(len(np.unique(captions.image)), options.folds)  # fails before the work
+        fold_slices(len(np.unique(captions.image)), options.folds)  # fails early if impossible
     change = options.perturber(dataset)
     return chosen if change is None else [captions.perturb(change) for captions in chosen]
 
@@ -150,14 +150,14 @@ def _translated(
     cache: Path | None,
     show_progress: bool | None,
 ) -> tuple[Encoder, list[str]]:
-    """The model as the options ask it: as it is or in translation, and notes to tell."""
+    """The model, with translation of queries if the options say so, and notes for the user."""
     translation = options.translation and options.translation.resolve(model)
     if not translation:
         return model, []
     if options.perturb is not None:
         raise PolyglanceError(
-            "--perturb does not go with translated queries: leave out --translator, or, if the "
-            "recipe asks in translation, add --consistency none"
+            "--perturb cannot be combined with translated queries: remove --translator or, if the "
+            "recipe translates queries, add --consistency none"
         )
     used = options.languages, options.kinds
     return translation.apply(model, dataset, split, *used, cache, show_progress)
@@ -169,7 +169,7 @@ def _encode_images(
     found = as_embeddings(model.encode_dataset(part, cache=cache, show_progress=show_progress))
     if getattr(found, "ndim", 2) != 2 or len(found) != len(part):
         raise PolyglanceError(
-            f"the model gave embeddings of shape {shape(found)} for {len(part)} images"
+            f"the model returned embeddings of shape {shape(found)} for {len(part)} images"
         )
     return found
 
@@ -187,7 +187,7 @@ def _encode(
     if not source.texts:
         raise PolyglanceError(
             f"language '{captions.language}': none of its images can be read; "
-            "leave it out with --languages"
+            "exclude it with --languages"
         )
     languages = getattr(model, "languages", None)
     known = languages is None or captions.language in languages
@@ -206,19 +206,19 @@ def _encode(
     gallery, owner = np.unique(source.image, return_inverse=True)
     _, prepare, score = similarity_of(model)
     embeddings = prepare(images[gallery]), prepare(texts)
-    score = where_it_is(model, score)
+    score = score_on_device(model, score)
     return EncodedLanguage(source, gallery, *embeddings, owner, score, known)
 
 
 def _check(texts: Embeddings, images: Embeddings, count: int, language: str) -> None:
     if len(texts) != count or dim_of(texts) != dim_of(images):
         raise PolyglanceError(
-            f"the model gave captions of shape {shape(texts)} for images of shape "
-            f"{shape(images)}; both need one dimension"
+            f"the model returned captions of shape {shape(texts)} and images of shape "
+            f"{shape(images)}; their dimensions must be equal"
         )
     if not finite(texts).all():
         raise PolyglanceError(
-            f"language '{language}': the model gave a caption a vector that is not finite; "
+            f"language '{language}': the model returned a vector that is not finite; "
             "has its training diverged?"
         )
 

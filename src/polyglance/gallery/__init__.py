@@ -1,4 +1,4 @@
-"""Find images with texts, and texts with images."""
+"""Search: images by texts, and texts by images."""
 
 from polyglance.gallery.captions.hit import CaptionHit, ImageResult
 from polyglance.gallery.captions.list import CaptionList, open_captions

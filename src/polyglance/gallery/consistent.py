@@ -1,4 +1,4 @@
-"""Queries asked in all languages of a model at once (Burns et al. 2020, SMALR, §3.4)."""
+"""Queries in all languages of a model at once (Burns et al. 2020, SMALR, §3.4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ConsistentQueries:
-    """Queries with their translations: `texts` by target language, None where there is none.
+    """Queries with their translations: `texts` by target language, None if there is none.
 
-    `weights` join the scores (CLC-C); None is their mean (CLC-A).
+    `weights` combine the scores (CLC-C); None is their mean (CLC-A).
     """
 
     queries: list[Query]
@@ -31,7 +31,7 @@ class ConsistentQueries:
     weights: "Weights | None" = None
 
     def scores(self, model: "Model | ExportedModel", gallery: Gallery) -> np.ndarray:
-        """Joint scores [N, Q] of a gallery's images and the queries."""
+        """Combined scores [N, Q] of a gallery's images and the queries."""
         from polyglance.evaluation.encoder import encode_quietly
         from polyglance.evaluation.translations.consistency import average_scores
 
@@ -49,7 +49,7 @@ class ConsistentQueries:
         return self.weights.combine(scores, present)
 
 
-def ask_consistently(
+def translate_to_all(
     model: "Model | ExportedModel",
     queries: GivenQueries,
     language: str | Sequence[str | None] | None,
@@ -58,16 +58,16 @@ def ask_consistently(
     cache: Path | None = None,
     folder: Path | None = None,
 ) -> ConsistentQueries:
-    """Translate queries to all languages of the model, or to those of `target`.
+    """Translate queries to all languages of the model, or to those in `target`.
 
     Args:
-        model: what is asked.
-        queries: one sentence or several.
-        language: that of all queries; the model need not know it.
+        model: to query.
+        queries: one or several sentences.
+        language: of all queries; the model does not need to know it.
         translator: such as "lexicon:FILE".
-        target: languages with commas between; all of the model by default.
+        target: comma-separated languages; by default all of the model.
         cache: folder for translations.
-        folder: the model's, where weights may be kept.
+        folder: the model's, which may have stored weights.
     """
     from polyglance.translation import make_translator, translate
 
@@ -85,24 +85,26 @@ def ask_consistently(
     for number, text in enumerate(texts):
         if not any(own[number] for own in found.values()):
             raise PolyglanceError(
-                f"'{text}' can be asked in none of {', '.join(targets)}: the translator has no "
-                "translation of words that the model knows"
+                f"'{text}' can be translated to none of {', '.join(targets)}: the translator "
+                "has no translation with words that the model knows"
             )
     weights, notes = _kept_weights(folder, targets, language, made.name)
-    asked = [_query(model, text, language) for text in texts]
-    return ConsistentQueries(asked, found, _told(texts, found, language) + notes, weights)
+    checked = [_query(model, text, language) for text in texts]
+    return ConsistentQueries(
+        checked, found, _translation_notes(texts, found, language) + notes, weights
+    )
 
 
-def _targets(model: "Model | ExportedModel", given: str | None) -> list[str]:
-    if given is None:
+def _targets(model: "Model | ExportedModel", wanted: str | None) -> list[str]:
+    if wanted is None:
         return list(model.languages)
-    targets = [code.strip() for code in given.split(",") if code.strip()]
+    targets = [code.strip() for code in wanted.split(",") if code.strip()]
     for code in targets:
         if code not in model.languages:
             known = ", ".join(model.languages)
             raise PolyglanceError(f"--translate-to {code}: the model knows {known}")
     if not targets:
-        raise PolyglanceError(f"--translate-to '{given}': names nothing; leave it out for all")
+        raise PolyglanceError(f"--translate-to '{wanted}': is empty; leave it out for all")
     return targets
 
 
@@ -121,31 +123,33 @@ def _query(model: "Model | ExportedModel", text: str, language: str) -> Query:
 def _kept_weights(
     folder: Path | None, targets: list[str], language: str, translator: str
 ) -> tuple["Weights | None", list[str]]:
-    """The weights of the query's language that fit, and notes on how scores are joined."""
+    """The stored weights for the query's language, if they match, and notes on combining scores."""
     from polyglance.evaluation.translations.consistency_file import FILE, read_weights
 
     kept = None if folder is None else read_weights(folder)
     if kept is None:
         return None, []
     if kept.targets != targets:
-        return None, [f"{FILE} has weights for {', '.join(kept.targets)}; the mean is taken"]
+        return None, [f"{FILE} has weights for {', '.join(kept.targets)}; the mean is used"]
     if language not in kept.weights:
-        return None, [f"{FILE} has no weights for queries in '{language}'; the mean is taken"]
-    notes = [f"scores are joined by the weights of {FILE}"]
+        return None, [f"{FILE} has no weights for queries in '{language}'; the mean is used"]
+    notes = [f"scores are combined with the weights in {FILE}"]
     if kept.translator != translator:
         notes.append(f"{FILE} was learned with {kept.translator}, not {translator}")
     return kept.weights[language], notes
 
 
-def _told(texts: Sequence[str], found: dict[str, list[str | None]], language: str) -> list[str]:
-    """What each query is asked as, and in which languages it is not."""
+def _translation_notes(
+    texts: Sequence[str], found: dict[str, list[str | None]], language: str
+) -> list[str]:
+    """Notes on the translations of each query, and on missing ones."""
     notes = []
     for number, text in enumerate(texts):
-        asked = {code: own[number] for code, own in found.items() if code != language}
-        there = [f"{code} '{other}'" for code, other in asked.items() if other]
+        checked = {code: own[number] for code, own in found.items() if code != language}
+        there = [f"{code} '{other}'" for code, other in checked.items() if other]
         missing = [code for code, own in found.items() if not own[number]]
         if there:
-            notes.append(f"'{text}' is also asked as {', '.join(there)}")
+            notes.append(f"'{text}' is also searched for as {', '.join(there)}")
         if missing:
-            notes.append(f"'{text}' is not asked in {', '.join(missing)}")
+            notes.append(f"'{text}' is not searched for in {', '.join(missing)}")
     return notes

@@ -9,7 +9,9 @@ import numpy as np
 
 from polyglance.data.dataset import GENERATED, Dataset
 from polyglance.errors import PolyglanceError, PolyglanceWarning
-from polyglance.gallery.consistent import ConsistentQueries, ask_consistently
+from polyglance.gallery.candidates import DIGITS
+from polyglance.gallery.consistent import ConsistentQueries, translate_to_all
+from polyglance.gallery.exclusion import exclusion_note
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.library import library_model
 from polyglance.gallery.open import Images, open_gallery
@@ -25,12 +27,11 @@ if TYPE_CHECKING:
     from polyglance.runtime import ExportedModel
 
 DRAWINGS = (
-    "this model was trained on generated drawings only; its results on photographs are not "
-    "meaningful until you train it on photographs"
+    "this model was trained on generated drawings only; its results on photos are not "
+    "meaningful until you train it on photos"
 )
-DIGITS = 6
-"""Scores are compared to this many decimals: duplicates of an image differ in the last bits,
-depending on where in a batch they were, and shall be ties."""
+CLOSEST = 3
+"""Images that a result keeps if none matches: a threshold is wrong now and then."""
 
 
 def search(
@@ -74,34 +75,36 @@ def search(
         consistency: query in all languages of the model at once and combine the scores (SMALR's
             CLC): with the weights stored in the run's folder, or else their mean.
         cache: folder for features and translations; the XDG cache by default.
-        show_progress: None shows progress on a terminal only.
-        device: for a model given as a folder: auto, cpu, cuda, cuda:N or mps.
+        show_progress: None shows progress in a terminal only.
+        device: for a model passed as a folder: auto, cpu, cuda, cuda:N or mps.
     """
     if top < 1:
-        raise PolyglanceError(f"cannot show the top {top} images; ask for at least 1")
+        raise PolyglanceError(f"top={top}: must be at least 1")
     if consistency and (like or without):
-        raise PolyglanceError("--consistency goes without --like and --not")
+        raise PolyglanceError("--consistency cannot be combined with --like or --not")
     loaded = _model(model, images, cache, device)
     notes: list[str] = []
     joint: ConsistentQueries | None = None
-    asked: GivenQueries = () if queries is None else queries
+    inputs: GivenQueries = () if queries is None else queries
     if consistency:
         folder = Path(model) if isinstance(model, str | Path) else None
-        joint = ask_consistently(loaded, asked, language, translator, translate_to, cache, folder)
-        asked, notes = joint.queries, joint.notes
+        joint = translate_to_all(loaded, inputs, language, translator, translate_to, cache, folder)
+        inputs, notes = joint.queries, joint.notes
     elif translator is not None:
-        asked, language, notes = translate_queries(
-            loaded, asked, language, translator, translate_to, cache
+        inputs, language, notes = translate_queries(
+            loaded, inputs, language, translator, translate_to, cache
         )
     elif translate_to is not None:
         raise PolyglanceError("--translate-to needs a --translator")
     only_like = queries is None and like is not None
-    checked = [] if only_like else check_queries(loaded, asked, language, cache)
+    checked = [] if only_like else check_queries(loaded, inputs, language, cache)
     if like or without:
         checked = mix(loaded, checked, like, without, cache)
     gallery = open_gallery(loaded, images, cache, show_progress)
     parts = dict.fromkeys(part for query in checked for part in query.parts)
     notes += [note for part in parts if (note := part.problem or part.warning)]
+    asked = (query.text for query in checked if query.image is None)
+    notes += [note for text in asked if (note := exclusion_note(text))]
     if loaded.drawings and not _is_generated(images):
         notes.append(DRAWINGS)
     scores = None if joint is None else joint.scores(loaded, gallery)
@@ -120,7 +123,7 @@ def _model(
     cache: Path | None,
     device: Device,
 ) -> "Model | ExportedModel":
-    """The model that is named, else the one of the images' library, else the package's."""
+    """The specified model, else that of the images' library, else the included one."""
     own = None
     if model is None and isinstance(images, str | Path):
         own = library_model(images, cache)
@@ -128,7 +131,7 @@ def _model(
 
 
 def _is_generated(images: Images) -> bool:
-    """Whether images that are searched are drawings, as far as their place tells."""
+    """Whether the images searched are drawings, judging by their path."""
     if isinstance(images, Dataset):
         return images.drawings
     if not isinstance(images, str | Path):
@@ -149,14 +152,13 @@ def find(
 ) -> list[QueryResult]:
     """The best images of a gallery for each query.
 
-    Args:
-        model: encodes the queries.
-        gallery: images that it encoded.
-        queries: sentences and images, checked.
-        top: images of each query; identical ones count once.
-        scores: [N, Q] of the gallery's images and the queries; None computes them.
-        cache: where features of images in queries are kept.
-        everything: whether images that do not look like what is asked for are among them.
+    model: encodes the queries.
+    gallery: images that it encoded.
+    queries: sentences and images, checked.
+    top: images per query; identical ones count once.
+    scores: [N, Q] of the gallery's images and the queries; None computes them.
+    cache: folder for features of images in queries.
+    everything: include images below the model's threshold.
     """
     places, scorer = gallery.places(), Scorer(model, gallery, cache)
     found = []
@@ -169,7 +171,10 @@ def find(
         if own.fits is not None and not everything:
             shown = [rows for rows in places if own.fits[rows[0]]]
             hidden = len(places) - len(shown)
-        found.append(QueryResult(query, _hits(gallery, shown, own, top), hidden))
+        closest = [] if shown else _hits(gallery, places, own, min(top, CLOSEST))
+        found.append(
+            QueryResult(query, _hits(gallery, shown, own, top), hidden, closest=tuple(closest))
+        )
     return found
 
 
@@ -190,12 +195,12 @@ def best_first(values: np.ndarray, top: int) -> np.ndarray:
 def load_model(
     model: "Model | ExportedModel | str | Path | None", device: Device = CPU
 ) -> "Model | ExportedModel":
-    """A model, that of a folder on a device, or the one that the package carries."""
+    """A model itself, that of a folder on a device, or the included one."""
     return open_model(model, device=device) if isinstance(model, str | Path | None) else model
 
 
 def _hits(gallery: Gallery, places: Sequence[Sequence[int]], scores: Scores, top: int) -> list[Hit]:
-    """The best places, each with the first of its files and the copies."""
+    """The best groups of identical files, each as its first file and the copies."""
     if not places:
         return []
     firsts = [rows[0] for rows in places]

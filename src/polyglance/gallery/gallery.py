@@ -1,4 +1,4 @@
-"""The images that a search ranks: their embeddings."""
+"""The images that a search ranks, with their embeddings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ class Gallery:
     embeddings: np.ndarray
     unreadable: list[tuple[Path, str]]
     has_files: bool = True
-    """Whether the paths are files; they are bare names where a dataset has features only."""
+    """Whether the paths are files; they are bare names if a dataset has only features."""
     content: Sequence[str] = ()
-    """A digest of each image's file, equal for identical ones; none where there are no files."""
+    """A digest of each image's file, equal for identical files; empty without files."""
 
     unit: bool = False
-    """Whether embeddings have length one, so that a product of two is their cosine."""
-    told: int = 0
-    """How many of the unreadable ones, the last, an earlier search has told of."""
+    """Whether embeddings are normalised, so that their dot product is the cosine."""
+    reported: int = 0
+    """How many of the unreadable images (the last ones) an earlier search has reported."""
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def places(self) -> list[list[int]]:
-        """Rows of identical files together, in the order of the paths."""
+        """Rows grouped by identical files, in the order of the paths."""
         found: dict[str, list[int]] = {}
         for row, key in enumerate(self.content or map(str, range(len(self)))):
             found.setdefault(key, []).append(row)

@@ -1,4 +1,4 @@
-"""An image that a search found."""
+"""An image found by a search."""
 
 import os
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ class Hit:
     rank: int
     copies: tuple[Path, ...] = ()
     similarity: float | None = None
-    """What the model says, where `score` is calibrated or of a mixture."""
+    """The model's similarity, if `score` is calibrated or of a combined query."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """All files that hold the image."""
+        """All files with this image."""
         return (self.path, *self.copies)
 
     @property
     def name(self) -> str:
-        """The path as text, also where a file's name is not UTF-8."""
+        """The path as text, even if the file name is not UTF-8."""
         return path_text(self.path)
 
 
 def path_text(path: Path) -> str:
-    """A path as text, also where a file's name is not UTF-8."""
+    """A path as text, even if the file name is not UTF-8."""
     return os.fsencode(path).decode("utf-8", "replace")

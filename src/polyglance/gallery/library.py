@@ -1,4 +1,4 @@
-"""The gallery of a library, or of a folder that a library keeps current."""
+"""The gallery of a library, or of a folder that a library covers."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def library_model(place: str | Path, cache: Path | None = None) -> "ExportedModel | None":
-    """The model of the library that a place is or belongs to; None where there is no such one.
+    """The model of the library that a path is or belongs to; None if there is none.
 
     Args:
         place: a library's folder, or any other.
@@ -43,23 +43,23 @@ def library_gallery(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Gallery | None:
-    """The gallery of a library's folder, or of one that a library of this model keeps current.
+    """The gallery of a library's folder, or of a folder covered by a library of this model.
 
-    The former is as the library is; the latter is synced first, unless another process is at it.
-    None where there is no such library.
+    The former is used as it is; the latter is synced first, unless another process is doing so.
+    None if there is no such library.
 
     Args:
         model: encodes the queries.
         folder: of a library, or of images.
         cache: where libraries are remembered; the XDG cache by default.
-        show_progress: of the sync; None shows a bar on a terminal, lines elsewhere.
+        show_progress: of the sync; None shows a bar in a terminal, lines elsewhere.
     """
     found = library_of(folder, cache)
     if found is None:
         return None
     if is_library(folder):
         return _gallery(Library.open(folder, model), None)
-    if read_settings(found).model != model.id:
+    if read_settings(found).model not in model.ids:
         return None
     try:
         library = Library.open(found, model)
@@ -75,13 +75,15 @@ def library_gallery(
     return _gallery(library, folder, before)
 
 
-def _gallery(library: Library, folder: Path | None, told: int | None = None) -> Gallery:
-    """What a library has, or has below a folder, whose paths are as the user names it."""
+def _gallery(library: Library, folder: Path | None, reported: int | None = None) -> Gallery:
+    """The images of a library, or those below a folder, with paths as the user wrote them."""
     real = None if folder is None else os.path.realpath(folder)
     rows = library.store.columns(EVERYTHING if real is None else Filter(folder=real))
     if not rows.ids:
         where = library.folder if folder is None else folder
-        raise PolyglanceError(f"{where}: there are no images in this folder; see 'library sync'")
+        raise PolyglanceError(
+            f"{where}: there are no images in this folder; run 'polyglance library sync'"
+        )
     paths = [Path(path) for path in rows.paths]
     if folder is not None:
         paths = [folder / os.path.relpath(path, real) for path in rows.paths]
@@ -92,5 +94,5 @@ def _gallery(library: Library, folder: Path | None, told: int | None = None) -> 
         unreadable,
         content=[thumbnail_key(name) for name in rows.ids],
         unit=True,
-        told=len(unreadable) if told is None else min(told, len(unreadable)),
+        reported=len(unreadable) if reported is None else min(reported, len(unreadable)),
     )

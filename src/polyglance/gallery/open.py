@@ -1,4 +1,4 @@
-"""The gallery of whatever can be searched."""
+"""Opens the gallery of anything that can be searched."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.images.read import EXTENSIONS, list_images
-from polyglance.data.load import load_dataset, named_place
-from polyglance.errors import PolyglanceError
+from polyglance.data.images.read import EXTENSIONS, list_images, open_image
+from polyglance.data.load import load_dataset, source_path
+from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.index import indexed_files, indexed_folder
 from polyglance.gallery.library import library_gallery
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from polyglance.models import Model
 
 Images = Gallery | Dataset | str | Path | Sequence[str | Path]
-"""A gallery, a dataset, the place of one or of a folder of images, or files."""
+"""A gallery, a dataset, the path of a dataset or a folder of images, or files."""
 
 
 def open_gallery(
@@ -36,11 +36,11 @@ def open_gallery(
     """The gallery of anything that can be searched.
 
     Args:
-        model: what encodes the images.
-        images: a gallery, which is left as it is; a dataset; files; or a place: a dataset's, a
-            library's, or that of a folder, of which all images are taken.
+        model: encodes the images.
+        images: a gallery, returned unchanged; a dataset; files; or the path of a dataset, a
+            library, or a folder, of which all images are used.
         cache: folder for features; the XDG cache by default.
-        show_progress: None shows progress on a terminal only.
+        show_progress: None shows progress in a terminal only.
     """
     if isinstance(images, Gallery):
         return images
@@ -48,7 +48,7 @@ def open_gallery(
         return gallery_of_dataset(model, images, cache, show_progress)
     if not isinstance(images, str | Path):
         return gallery_of_files(model, images, cache, show_progress)
-    folder = named_place(images)
+    folder = source_path(images)
     check_place(folder)
     captioned = any((folder / f"captions.jsonl{end}").is_file() for end in ("", ".gz"))
     if not folder.is_dir() or captioned:
@@ -66,12 +66,26 @@ def open_gallery(
 
 
 def check_place(place: Path) -> None:
-    """Raise where an image is named in place of what is searched."""
-    if place.suffix.lower() in EXTENSIONS and place.is_file():
+    """Raise if an image is passed instead of a folder to search."""
+    if not place.is_file():
+        if place.suffix.lower() in EXTENSIONS and not place.exists():
+            raise PolyglanceError(f"{place}: no such image; name a folder of images to search")
+        return
+    if place.suffix.lower() in EXTENSIONS or _is_image(place):
         raise PolyglanceError(
-            f"{place}: is an image; name the folder to search before it, as in "
-            "'polyglance search FOLDER IMAGE'"
+            f"{place}: is an image, and what is searched is a folder, such as '{place.parent}'; "
+            f"find images like it with 'polyglance search FOLDER --like {place}', or captions for "
+            f"it with 'polyglance search {place} --captions FILE'"
         )
+
+
+def _is_image(path: Path) -> bool:
+    """Whether a file is an image, whatever its name."""
+    try:
+        with path.open("rb") as handle, open_image(path, handle):
+            return True
+    except (ImageProblem, OSError):
+        return False
 
 
 def gallery_of_files(
@@ -86,7 +100,7 @@ def gallery_of_files(
         model: encodes the images.
         paths: of the files, in any order.
         cache: folder for features; the XDG cache by default.
-        show_progress: whether to show a progress bar; None is on a terminal.
+        show_progress: None shows a progress bar in a terminal.
     """
     if model.attends:
         raise PolyglanceError(NO_SINGLE_VECTOR)
@@ -94,7 +108,7 @@ def gallery_of_files(
     if feature.startswith("imported/"):
         raise PolyglanceError(
             f"this model was trained on '{feature}', which cannot be computed from images; "
-            "search the dataset folder that holds these features"
+            "search the dataset folder that contains these features"
         )
     files = sorted({Path(path) for path in paths}, key=Path.as_posix)
     if not files:
@@ -110,13 +124,13 @@ def gallery_of_dataset(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Gallery:
-    """Encode a dataset's images, from imported features where the model takes those.
+    """Encode a dataset's images, from imported features if the model uses them.
 
     Args:
         model: encodes the images.
-        dataset: where it has no image files, as with clips, the gallery's paths are bare names.
+        dataset: if it has no image files, as with clips, the gallery's paths are bare names.
         cache: folder for features; the XDG cache by default.
-        show_progress: whether to show a progress bar; None is on a terminal.
+        show_progress: None shows a progress bar in a terminal.
     """
     if model.attends:
         raise PolyglanceError(NO_SINGLE_VECTOR)
@@ -149,6 +163,6 @@ def _encode(
     else:
         embeddings = model.encode_features(features, chosen, show_progress=show_progress)
     if not np.isfinite(embeddings).all():
-        raise PolyglanceError("the model gave an image a vector that is not finite; train again")
+        raise PolyglanceError("the model's embedding of an image is not finite; train again")
     content = [str(features.keys[row]) for row in chosen]
     return Gallery(paths, embeddings, list(features.problems), content=content)

@@ -1,4 +1,4 @@
-"""Sentences and images to look for, checked against what the model knows."""
+"""Queries, sentences and images, checked against the model's vocabulary."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyglance.core.languages import language_name
 from polyglance.core.registry import nearest
-from polyglance.data.images.given import GivenImage, listed
+from polyglance.data.images.inputs import GivenImage, listed
 from polyglance.data.images.read import EXTENSIONS
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.hit import path_text
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from polyglance.runtime import ExportedModel
 
 HINT = "try --language {}"
-"""How a command names another language."""
+"""The hint for choosing another language on the command line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A sentence, or an image; `unknown` are those of its `words` that the model has never seen.
+    """A sentence or an image; `unknown` are those of its `words` that the model does not know.
 
-    One that cannot be answered has a `problem`. `better` is a language in which the model knows
+    A query that cannot be answered has a `problem`. `better` is a language in which the model knows
     more of the words.
     """
 
@@ -36,40 +36,40 @@ class Query:
     better: str | None = None
     problem: str | None = None
     image: Any = field(default=None, compare=False, repr=False)
-    """The image that is asked with, in place of words; or its embedding [D]."""
+    """The image of an image query, or its embedding [D]."""
     vector: Any = field(default=None, compare=False, repr=False)
-    """The embedding [D] of the sentence, where it is known already."""
+    """The embedding [D] of the sentence, if already computed."""
     like: tuple["Query", ...] = ()
-    """Images that what is found should be like as well."""
+    """Images that results should also be similar to."""
     without: tuple["Query", ...] = ()
-    """What it should not show."""
+    """What results should not show."""
 
     @property
     def mixed(self) -> bool:
-        """Whether more than one thing decides."""
+        """Whether it combines several parts."""
         return bool(self.like or self.without)
 
     @property
     def parts(self) -> tuple["Query", ...]:
-        """The query and what it is mixed with."""
+        """The query and what it is combined with."""
         return (self, *self.like, *self.without)
 
     @property
     def label(self) -> str:
-        """The query in words, with all that decides."""
+        """The query as text, with all its parts."""
         like = "".join(f" + {other.text}" for other in self.like)
         return self.text + like + "".join(f" - {other.text}" for other in self.without)
 
     @property
     def warning(self) -> str | None:
-        """What to tell about unknown words, if there are any."""
+        """The warning about unknown words, if any."""
         return self.warn()
 
     def warn(self, hint: str = HINT) -> str | None:
-        """What to tell about unknown words, if there are any.
+        """The warning about unknown words, if any.
 
         Args:
-            hint: how to name another language where it would help.
+            hint: how to choose another language, if that would help.
         """
         if not self.unknown:
             return None
@@ -81,24 +81,24 @@ class Query:
 
     @property
     def file(self) -> Path | None:
-        """The file of an image that is asked with, if it has one."""
+        """The file of an image query, if it has one."""
         return Path(self.image) if isinstance(self.image, str | os.PathLike) else None
 
 
 GivenQueries = str | Query | GivenImage | Iterable[str | Query | GivenImage]
-"""One query or several: sentences, images, or queries that were checked before."""
+"""One or several queries: sentences, images, or already checked queries."""
 
 
 def check_query(
     model: "Model | ExportedModel", text: str, language: str | None = None, hint: str = HINT
 ) -> Query:
-    """Cut a sentence into words; one that the model can make nothing of is an error.
+    """Tokenize a sentence; one without known words is an error.
 
     Args:
-        model: that is asked.
+        model: to query.
         text: the sentence.
-        language: one of the model's; None if it is not known.
-        hint: how an error names another language where it would help.
+        language: one of the model's; None if unknown.
+        hint: how to choose another language, for error messages.
     """
     if language is not None and language not in model.languages:
         hint = nearest(language, model.languages)
@@ -120,7 +120,7 @@ def check_query(
 def _better_language(
     model: "Model | ExportedModel", text: str, language: str | None, unknown: int
 ) -> str | None:
-    """The language of the model that leaves the fewest words unknown, if any leaves fewer."""
+    """The language of the model with the fewest unknown words, if fewer than now."""
     counts = {}
     for code in model.languages:
         words, missing = model.embedder.read([text], code)[0]
@@ -144,21 +144,21 @@ def check_queries(
     languages: str | Sequence[str | None] | None = None,
     cache: Path | None = None,
 ) -> list[Query]:
-    """`check_query` for each sentence; a `Query` is left as it is.
+    """`check_query` for each sentence; a `Query` is returned unchanged.
 
-    A query that cannot be answered has a `problem`; if none can be, the first one's is an error.
+    A query that cannot be answered has a `problem`; if none can, the first problem is raised.
 
     Args:
-        model: what is asked.
-        queries: one sentence or image, or several. The path of an image file is an image.
-        languages: one for all queries, or one for each; None lets the script decide.
-        cache: where features of images are kept; the XDG cache by default.
+        model: to query.
+        queries: one or several sentences or images. The path of an image file is an image.
+        languages: one for all queries, or one per query; None detects it by script.
+        cache: folder for features of images; the XDG cache by default.
     """
-    given = _listed(queries)
-    codes = [languages] * len(given) if isinstance(languages, str | None) else list(languages)
-    if len(codes) != len(given):
-        raise PolyglanceError(f"{len(given)} queries were given with {len(codes)} languages")
-    pairs = zip(given, codes, strict=True)
+    items = _listed(queries)
+    codes = [languages] * len(items) if isinstance(languages, str | None) else list(languages)
+    if len(codes) != len(items):
+        raise PolyglanceError(f"{len(items)} queries were passed with {len(codes)} languages")
+    pairs = zip(items, codes, strict=True)
     found = [_checked(model, query, code, cache) for query, code in pairs]
     if all(query.problem for query in found):
         raise PolyglanceError(str(found[0].problem))
@@ -195,14 +195,14 @@ def mix(
     without: GivenQueries | None,
     cache: Path | None = None,
 ) -> list[Query]:
-    """Queries that all are mixed with the same images and the same that is not wanted.
+    """Combine every query with the same images, and with the same exclusions.
 
     Args:
-        model: what is asked.
-        queries: checked; without one, the first image to be like is the query.
-        like: images that results should be like.
+        model: to query.
+        queries: checked; if empty, the first image of `like` is the query.
+        like: images that results should be similar to.
         without: sentences or images of what they should not show.
-        cache: where features of images are kept.
+        cache: folder for features of images.
     """
     images = [_checked_image(model, one, cache) for one in _listed(like)] if like else []
     others = check_queries(model, without, cache=cache) if without else []
@@ -214,9 +214,9 @@ def mix(
 
 
 def is_image(query: Any) -> bool:
-    """Whether a query is an image: any but a text, or a text that is the path of an image file.
+    """Whether a query is an image: not a text, or a text that is the path of an image file.
 
-    A word that ends like an image's name is one, too: the file is missing then.
+    A single word that ends like an image file name is one, too, even if the file is missing.
     """
     if not isinstance(query, str):
         return True
@@ -226,19 +226,19 @@ def is_image(query: Any) -> bool:
 
 
 def _listed(queries: GivenQueries) -> list[Any]:
-    given: Any = [queries] if isinstance(queries, Query) else list(listed(queries))  # type: ignore[arg-type]
-    if not given:
-        raise PolyglanceError("there is no query; give at least one sentence")
-    return given
+    items: Any = [queries] if isinstance(queries, Query) else list(listed(queries))  # type: ignore[arg-type]
+    if not items:
+        raise PolyglanceError("there is no query; pass at least one sentence")
+    return items
 
 
 def query_texts(queries: GivenQueries) -> list[str]:
-    """The sentences of one query or several; an image, which cannot be translated, is an error."""
+    """The texts of one or several queries; an image, which cannot be translated, is an error."""
     texts = []
     for query in _listed(queries):
         text = query.text if isinstance(query, Query) else query
         if is_image(text):
-            raise PolyglanceError("an image as a query goes without --translator")
+            raise PolyglanceError("an image query cannot be combined with --translator")
         texts.append(text)
     return texts
 
@@ -251,14 +251,14 @@ def translate_queries(
     target: str | None = None,
     cache: Path | None = None,
 ) -> tuple[list[str], str, list[str]]:
-    """Queries in a language that the model knows, that language, and notes that tell them.
+    """Queries in a language that the model knows, that language, and notes on the translations.
 
     Args:
-        model: what is asked.
-        queries: one sentence or several.
-        language: that of all queries.
+        model: to query.
+        queries: one or several sentences.
+        language: of all queries.
         translator: such as "lexicon:FILE".
-        target: the language to translate to, by default English if the model knows it.
+        target: target language, by default English if the model knows it.
         cache: folder for translations.
     """
     from polyglance.translation import make_translator, translate

@@ -1,4 +1,4 @@
-"""What a search found."""
+"""The results of a search."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,17 +17,19 @@ NOTHING = "nothing here looks like that"
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """A query with the images it found, best first; none if it has a `problem`."""
+    """A query with the images found, best first; none if it has a `problem`."""
 
     query: Query
     hits: list[Hit]
     hidden: int | None = None
-    """Images that do not look like what is asked for, and are not among the hits; None where the
-    model cannot tell."""
+    """Number of images below the threshold, which are not among the hits; None if the model has no
+    threshold."""
+    closest: tuple[Hit, ...] = ()
+    """If no image matches, the best of those below the threshold."""
 
     @property
     def nothing(self) -> bool:
-        """Whether no image looks like what is asked for."""
+        """Whether no image matches."""
         return bool(self.hidden) and not self.hits
 
     def as_dict(self) -> dict[str, Any]:
@@ -41,6 +43,7 @@ class QueryResult:
             **problem,
             **({} if self.hidden is None else {"hidden": self.hidden}),
             "hits": [_as_dict(hit) for hit in self.hits],
+            **({"closest": [_as_dict(hit) for hit in self.closest]} if self.closest else {}),
         }
 
     def _mixture(self) -> dict[str, list[str]]:
@@ -61,9 +64,8 @@ def _as_dict(hit: Hit) -> dict[str, Any]:
 class SearchResults:
     """Results in the order of the queries, as a sequence.
 
-    `notes` tell of translations, unknown words and queries without an answer,
-    `gallery.unreadable` of images left out; `model` and `images` say where both are, if they were
-    named by a place.
+    `notes` are about translations, unknown words and unanswered queries, `gallery.unreadable` about
+    images left out; `model` and `images` are their paths, if they were passed as paths.
     """
 
     results: list[QueryResult]
@@ -99,21 +101,21 @@ class SearchResults:
     def write_sheet(
         self, path: str | Path, title: str | None = None, fonts: Sequence[Path] = ()
     ) -> list[str]:
-        """Write a contact sheet, a row for each query.
+        """Write a contact sheet with one row per query.
 
         Args:
-            path: where to; its name says the format: .png, .jpg, .webp, .pdf, .tif, .bmp, .gif.
+            path: its extension determines the format: .png, .jpg, .webp, .pdf, .tif, .bmp, .gif.
             title: a line above all rows.
             fonts: font files, tried before others.
 
         Returns:
-            The queries that no font can show, which the sheet names by their script.
+            The queries that no font can show; the sheet has the name of their script instead.
         """
-        from polyglance.gallery.sheets.sheet import SheetRow, unshown, write_sheet
+        from polyglance.gallery.sheets.sheet import SheetRow, undrawable_texts, write_sheet
 
         if not self.gallery.has_files:
             raise PolyglanceError(
-                f"{self.images or 'the dataset'}: has features and no images for a contact sheet; "
+                f"{self.images or 'the dataset'}: has features but no images for a contact sheet; "
                 "leave out --sheet"
             )
         rows = [
@@ -127,4 +129,4 @@ class SearchResults:
             for one in self.results
         ]
         write_sheet(Path(path), rows, title, fonts)
-        return unshown([row.text for row in rows], fonts)
+        return undrawable_texts([row.text for row in rows], fonts)

@@ -1,4 +1,4 @@
-"""Scores of a gallery's images for a query, which may be a mixture."""
+"""Scores of a gallery's images for a query, which may be combined."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyglance.gallery.candidates import Page
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.query import Query
+from polyglance.numerics.quantised import QuantisedProducts
 from polyglance.numerics.similarity import normalise
 
 if TYPE_CHECKING:
@@ -17,14 +19,18 @@ if TYPE_CHECKING:
     from polyglance.runtime import Background, ExportedModel
 
 BLOCK = 4096
-"""Images whose embeddings are widened to float32 at a time."""
+"""Images whose embeddings are converted to float32 at a time."""
+QUANTISED_FROM = 20_000
+"""Images from which a page is searched with products in 8 bits first; fewer are fast anyway."""
+UNCERTAIN = 0.1
+"""Largest share of images whose products are computed one by one, not all at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What images are ranked by, [N]; for a calibrated score also the similarity.
+    """The scores that images are ranked by, [N]; for a calibrated score also the similarity.
 
-    `fits` [N] says which images look like what is asked for, where the model can tell.
+    `fits` [N] says which images match, if the model has a threshold.
     """
 
     values: np.ndarray
@@ -40,16 +46,26 @@ class Scorer:
     ) -> None:
         self.model, self.gallery, self.cache = model, gallery, cache
         self.background: Background | None = getattr(model, "background", None)
+        self._quantised: QuantisedProducts | None = None
 
-    def __call__(self, query: Query) -> Scores:
-        """Scores for a sentence or image alone, or with images to be like and what not to show.
+    def __call__(self, query: Query, page: Page | None = None) -> Scores:
+        """Scores for a sentence or image alone, or combined with similar and excluded ones.
 
-        An image alone is compared by its cosine. A sentence has a calibrated score where the
-        model has a background, else its similarity. Of a mixture the standard scores of what is
-        wanted are averaged, and those of what is not are taken off.
+        A single image is compared by cosine similarity. A sentence has a calibrated score if the
+        model has a background, else its similarity. For a combined query, the standard scores of
+        wanted parts are averaged, and those of excluded parts subtracted.
+
+        Args:
+            query: a sentence or image.
+            page: what is asked for; scores of other images may then be approximate, by an amount
+                that does not change it.
         """
         vector = self._vector(query)
-        similarity = self._similarity(query, vector)
+        single = not query.mixed and query.image is None
+        if page is not None and single and self._quantised is not None:
+            similarity = self._for_page(query, vector, page)
+        else:
+            similarity = self._similarity(query, vector)
         if not query.mixed and (query.image is not None or self.background is None):
             return Scores(similarity)
         pictured = query.like or query.image is not None
@@ -59,32 +75,63 @@ class Scorer:
             assert calibrated is not None
             return Scores(calibrated, similarity, fits)
         wanted = [
-            self._standing(query, vector, similarity),
+            self._standard_scores(query, vector, similarity),
             *(self.standard(other) for other in query.like),
         ]
         values = np.mean(wanted, axis=0) - sum(self.standard(other) for other in query.without)
         return Scores(values, similarity, fits)
 
     def standard(self, query: Query) -> np.ndarray:
-        """How many standard deviations images [N] are above what is usual for a query."""
+        """Standard scores of images [N] for a query."""
         vector = self._vector(query)
-        return self._standing(query, vector, self._similarity(query, vector))
+        return self._standard_scores(query, vector, self._similarity(query, vector))
 
     def prepare(self) -> None:
-        """Compute what the first query would wait for."""
+        """Compute what the first query would otherwise wait for."""
         if self.background is not None:
             _ = self._usual
+        embeddings = self.gallery.embeddings
+        quick = self.gallery.unit and embeddings.dtype == np.float32
+        if quick and len(embeddings) >= QUANTISED_FROM and self._quantised is None:
+            self._quantised = QuantisedProducts(embeddings)
+
+    def _for_page(self, query: Query, vector: np.ndarray, page: Page) -> np.ndarray:
+        """Similarities [N], exact where they decide about a page."""
+        assert self._quantised is not None
+        unit, embeddings = normalise(vector)[0], self.gallery.embeddings
+        found, error = self._quantised(unit)
+        low, high, cutoff = found - error, found + error, None
+        if self.background is not None:
+            score, cutoff = self._calibration(query, vector), self.background.cutoff
+            ends = score(low), score(high)
+            low, high = np.minimum(*ends), np.maximum(*ends)
+        rows = page.uncertain(low, high, cutoff)
+        if len(rows) > UNCERTAIN * len(embeddings):
+            return self._products(unit)
+        # In 64 bits: the last bits of 32 depend on which rows are multiplied together, and a tie
+        # must not be broken otherwise on the next page.
+        found[rows] = embeddings[rows].astype(np.float64) @ unit.astype(np.float64)
+        return found
 
     def _fits(self, calibrated: np.ndarray) -> np.ndarray | None:
         return None if self.background is None else calibrated >= self.background.cutoff
 
     def _calibrated(self, query: Query, vector: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Chances of a fit [N], where the background can tell; else standard scores."""
+        """Match probabilities [N], if the background supports them; else standard scores."""
+        return self._calibration(query, vector)(values)
+
+    def _calibration(self, query: Query, vector: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The function from a sentence's similarities [N] to `_calibrated`."""
         background = self.background
         if background is None or background.chance is None:
-            return self._standing(query, vector, values)
-        standing = (background.for_text(vector).standing(values) + self._by_images(values)) / 2
-        return background.chance(standing, background.of_texts(vector))
+            return lambda values: self._standard_scores(query, vector, values)
+        chance, added = background.chance, background.of_texts(vector)
+        by_text = background.for_text(vector).standard_scores
+
+        def calibrated(values: np.ndarray) -> np.ndarray:
+            return chance((by_text(values) + self._by_images(values)) / 2, added)
+
+        return calibrated
 
     def _vector(self, query: Query) -> np.ndarray:
         """The embedding [1, D] of a sentence or image."""
@@ -100,23 +147,25 @@ class Scorer:
         return np.asarray(encode_quietly(self.model, [query.text], query.language))
 
     def _similarity(self, query: Query, vector: np.ndarray) -> np.ndarray:
-        """Similarities [N]; images are compared by their cosine."""
+        """Similarities [N]; images are compared by cosine similarity."""
         if query.image is not None or self.gallery.unit:
-            unit, other = self.gallery.unit, normalise(vector)
-            return self._blocks(lambda x: (x if unit else normalise(x)) @ other.T)[:, 0]
+            other = normalise(vector)[0]
+            if self.gallery.unit:
+                return self._products(other)
+            return self._blocks(lambda block: normalise(block) @ other)
         return self._blocks(lambda block: self.model.similarity(block, vector))[:, 0]
 
-    def _standing(self, query: Query, vector: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """How many standard deviations above the usual a similarity is, [N].
+    def _standard_scores(self, query: Query, vector: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Standard scores [N] of similarities.
 
-        Usual is what the background has; without one, what the gallery has.
+        Relative to the background, or without one to the gallery.
         """
         if self.background is None:
             return (values - values.mean()) / max(float(values.std()), 1e-6)
         if query.image is not None:
-            return self.background.for_image(vector).standing(values)
+            return self.background.for_image(vector).standard_scores(values)
         usual = self.background.for_text(vector)
-        return usual.clarity * (usual.standing(values) + self._by_images(values)) / 2
+        return usual.clarity * (usual.standard_scores(values) + self._by_images(values)) / 2
 
     def _by_images(self, values: np.ndarray) -> np.ndarray:
         mean, spread = self._usual
@@ -124,14 +173,25 @@ class Scorer:
 
     @cached_property
     def _usual(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and spread [N] of each image's similarities with background sentences."""
+        """Mean and deviation [N] of each image's similarities with background sentences."""
         background = self.background
         assert background is not None
         found = self._blocks(lambda block: background.of_images(block))
-        return found[:, 0], found[:, 1]
+        return found[:, 0].copy(), found[:, 1].copy()
+
+    def _products(self, vector: np.ndarray) -> np.ndarray:
+        """Dot products [N] with one vector [D].
+
+        Embeddings in 32 bits need no conversion and no blocks: each block would wait for the
+        interpreter's lock again, up to 5 ms while other threads answer requests.
+        """
+        images = self.gallery.embeddings
+        if images.dtype == np.float32:
+            return np.asarray(images @ vector)
+        return self._blocks(lambda block: block @ vector)
 
     def _blocks(self, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """A function of embeddings [n, D] for all images, some at a time."""
+        """Apply a function of embeddings [n, D] to all images, in blocks."""
         images = self.gallery.embeddings
         starts = range(0, len(images), BLOCK)
         parts = (np.asarray(images[start : start + BLOCK], np.float32) for start in starts)

@@ -1,4 +1,4 @@
-"""Did you mean …: another spelling of a query that images look more like."""
+"""Did you mean …: another spelling of a query that matches the images better."""
 
 import threading
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polyglance.runtime import ExportedModel
 
 BEST = 5
-"""Images whose mean score says how much the images look like a query."""
+"""Number of best images whose mean score measures how well a query matches."""
 GAIN = 0.2
 """Standard deviations that another spelling must gain; chosen with `benchmarks/spelling.py`."""
 _UNWANTED = r'(?:^|(?<=\s))-(?:"[^"]*"|\S+)'
@@ -28,14 +28,13 @@ _WORD = regex.compile(rf"{_UNWANTED}|(?P<word>[\p{{L}}\p{{M}}]+)")
 
 
 class Suggester:
-    """Other spellings for a model's queries. Any number of threads may ask.
+    """Suggests other spellings for a model's queries; thread-safe.
 
-    Many words that a vocabulary lacks are right: names, compounds, other languages. So a word
-    gives way only where images look more like the other one, or where the model knows nothing of
-    it.
+    Many words outside a vocabulary are correct: names, compounds, other languages. So a word is
+    replaced only if images match the other one better, or if the model does not know it at all.
 
     Args:
-        model: whose vocabulary is looked at, when it is first needed.
+        model: whose vocabulary is used, loaded when first needed.
     """
 
     def __init__(self, model: "Model | ExportedModel") -> None:
@@ -43,12 +42,12 @@ class Suggester:
         self._lock = threading.Lock()
 
     def __call__(self, scorer: Scorer, text: str, language: str | None = None) -> str | None:
-        """The text with words replaced that were probably meant otherwise; None without any.
+        """The text with probably misspelt words replaced; None if there are none.
 
         Args:
             scorer: of the images that are searched.
-            text: the query; terms that are not wanted may be in it, and are left as they are.
-            language: one of the model's; None if it is not known.
+            text: the query; excluded terms in it are left unchanged.
+            language: one of the model's; None if unknown.
         """
         found, shift = text, 0
         for match in _WORD.finditer(text):
@@ -76,7 +75,7 @@ class Suggester:
     def _best(
         self, scorer: Scorer, text: str, word: str, others: list[str], language: str | None
     ) -> str | None:
-        """The first of other texts where the word says nothing, else what gains most."""
+        """The first of the other texts if the word is unknown, else the one that gains most."""
         if not others:
             return None
         query = self._checked(text, language)
@@ -93,7 +92,7 @@ class Suggester:
             return None
 
     def _strength(self, scorer: Scorer, text: str, language: str | None) -> float:
-        """How much images look like a text, in standard deviations."""
+        """How well the best images match a text, in standard deviations."""
         query = self._checked(text, language)
         if query is None:
             return -np.inf
@@ -103,12 +102,12 @@ class Suggester:
 def did_you_mean(
     model: "Model | ExportedModel", gallery: Gallery, results: Sequence[QueryResult]
 ) -> list[str]:
-    """Notes of other spellings, for sentences that found nothing or have unknown words.
+    """Suggestions for sentences that found nothing or have unknown words.
 
     Args:
-        model: that was asked.
-        gallery: what was searched.
-        results: that it gave.
+        model: that was queried.
+        gallery: that was searched.
+        results: of the search.
     """
     suggester, scorer, notes = Suggester(model), Scorer(model, gallery), []
     for result in results:

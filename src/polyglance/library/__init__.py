@@ -1,4 +1,4 @@
-"""Libraries: images found by sentences or images, kept current and on disk.
+"""Libraries: images on disk, kept up to date and searched by sentences or images.
 
     from polyglance.library import Library, sync
 

@@ -1,4 +1,4 @@
-"""Which images of a library a search looks at."""
+"""Filters: which images of a library a search considers."""
 
 import os
 from dataclasses import dataclass
@@ -9,31 +9,31 @@ from polyglance.library.record import Record, path_text
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Conditions that all have to hold; without any, every image is looked at.
+    """Conditions that must all hold; without any, all images match.
 
     >>> Filter(tags=("sea",)) == Filter()
     False
     """
 
     folder: str | None = None
-    """Below this folder, an absolute path."""
+    """Absolute path of a folder that contains the image."""
     since: datetime | None = None
     before: datetime | None = None
-    """Taken from then on, and earlier than that; images without a date are left out."""
+    """Earliest date taken, and the first date excluded; images without a date do not match."""
     tags: tuple[str, ...] = ()
-    """All of them."""
+    """Tags that the image must all have."""
     language: str | None = None
-    """A caption in it."""
+    """Language of at least one caption."""
     smallest: int | None = None
-    """Pixels that both sides have at least."""
+    """Least number of pixels of both sides."""
 
     @property
     def prefix(self) -> str | None:
-        """What paths begin with."""
+        """Common prefix of matching paths."""
         return None if self.folder is None else path_text(self.folder).rstrip(os.sep) + os.sep
 
     def matches(self, record: Record) -> bool:
-        """Whether an image is looked at."""
+        """Whether an image matches."""
         return (
             (self.prefix is None or path_text(record.path).startswith(self.prefix))
             and (self.since is None or (record.taken is not None and record.taken >= self.since))

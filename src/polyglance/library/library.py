@@ -24,13 +24,13 @@ from polyglance.library.stores.named import create_store, full_address, open_sto
 from polyglance.library.stores.protocol import Found, Store, check_model
 
 if TYPE_CHECKING:
-    from polyglance.data.images.given import GivenImage
+    from polyglance.data.images.inputs import GivenImage
 
 THUMBNAILS = "thumbnails.sqlite"
 
 
 class Match(NamedTuple):
-    """An image that a search found, and the other files with the same content."""
+    """An image found by a search, and the other files with the same content."""
 
     record: Record
     score: float
@@ -38,7 +38,7 @@ class Match(NamedTuple):
 
 
 class Library:
-    """Images of folders, searched by texts and images; `sync` keeps it current.
+    """Images of folders, searched by texts and images; `sync` keeps it up to date.
 
     `Library.open("pictures.library").search("two dogs in the snow")[0].record.path`
     """
@@ -48,18 +48,18 @@ class Library:
         self.settings = read_settings(folder)
         self.store, self.thumbnails = _open(folder, self.settings)
         if model is not None:
-            check_model(self.settings.model, model.id)
+            check_model(self.settings.model, *model.ids)
             self.model = model
 
     @classmethod
     def create(cls, folder: str | Path, model: Any = None, address: str | None = None) -> "Library":
-        """A new, empty library.
+        """Create an empty library.
 
         Args:
-            folder: where; it must be new or empty.
-            model: an exported model, or its folder; None is the one that the package carries.
-            address: of a store elsewhere, `milvus://HOST:PORT/COLLECTION` or a file that ends in
-                `.db`; None is LanceDB in the folder.
+            folder: must be new or empty.
+            model: an exported model, or its folder; by default the included one.
+            address: of a store elsewhere, `milvus://HOST:PORT/COLLECTION` (`milvus+tls://` with
+                TLS) or a file that ends in `.db`; None is LanceDB in the folder.
         """
         place = _new_place(folder)
         loaded, home = load_encoder(model)
@@ -72,13 +72,13 @@ class Library:
 
     @classmethod
     def of_shards(cls, folder: str | Path, shards: str | Path, model: Any = None) -> "Library":
-        """A new library of what `polyglance embed` has written, which stays where it is.
+        """Create a library from the output of `polyglance embed`, which stays in place.
 
         Args:
-            folder: where; it must be new or empty.
-            shards: the folder of the shards, here or on another machine.
-            model: the exported model that the shards were made with, or its folder, where it lies
-                elsewhere by now.
+            folder: must be new or empty.
+            shards: folder of the shards, local or remote.
+            model: the exported model that embedded the shards, or its folder, if it has moved
+                since.
         """
         from polyglance.library.shards import read_mark
         from polyglance.storage.folders import Folder
@@ -87,20 +87,20 @@ class Library:
         own = Folder(shards)
         mark = read_mark(own)
         loaded, home = load_encoder(model or mark.model_folder or None)
-        check_model(mark.model, loaded.id)
+        check_model(mark.model, *loaded.ids)
         place.mkdir(parents=True, exist_ok=True)
-        name = store_name(loaded.id)
-        write_settings(place, Settings(loaded.id, home, loaded.dim, name, shards=own.place))
+        name = store_name(mark.model)
+        write_settings(place, Settings(mark.model, home, loaded.dim, name, shards=own.place))
         return cls(place, loaded)
 
     @classmethod
     def open(cls, folder: str | Path, model: Any = None) -> "Library":
-        """A library that is there.
+        """Open an existing library.
 
         Args:
             folder: of the library.
-            model: an exported model, or its folder, where it lies elsewhere by now; it must be
-                the library's.
+            model: an exported model, or its folder, if it has moved since; it must be the
+                library's.
         """
         place = Path(os.path.abspath(folder))
         if model is None:
@@ -113,22 +113,22 @@ class Library:
 
     @cached_property
     def model(self) -> Any:
-        """The exported model, loaded when it is first needed."""
+        """The exported model, loaded when first needed."""
         from polyglance.runtime import load, shipped
 
         place = Path(self.settings.model_folder or shipped())
         if not place.is_dir():
             raise PolyglanceError(
-                f"{place}: the library's model is not there any more; name the folder that it was "
-                "moved to with --model, or embed the library anew with 'polyglance library "
+                f"{place}: the library's model no longer exists; pass the folder that it was moved "
+                "to with --model, or embed the library again with 'polyglance library "
                 f"reembed {self.folder} --model MODEL'"
             )
         found = load(place)
-        check_model(self.settings.model, found.id)
+        check_model(self.settings.model, *found.ids)
         return found
 
     def reopen(self) -> None:
-        """See what other processes have written since."""
+        """Reload what other processes have written since."""
         self.thumbnails.close()
         self.store, self.thumbnails = _open(self.folder, self.settings)
 
@@ -137,7 +137,7 @@ class Library:
         self.settings = changed(self.folder, **changes)
 
     def encode(self, query: "str | np.ndarray | GivenImage", language: str | None = None) -> Any:
-        """The embedding [D] of a query: a text, a vector [D], or an image of any other kind."""
+        """The embedding [D] of a query: a text, a vector [D], or an image in any form."""
         if isinstance(query, np.ndarray) and query.ndim == 1:
             return query
         if isinstance(query, str):
@@ -154,10 +154,10 @@ class Library:
         """The images closest to a query, best first; files of equal content are one match.
 
         Args:
-            query: a sentence, an image (a `Path`, bytes, Pillow's, an array [H, W, 3]), or an
+            query: a sentence, an image (a `Path`, bytes, a Pillow image, an array [H, W, 3]), or an
                 embedding [D].
-            top: how many at most.
-            where: which images are looked at.
+            top: largest number of results.
+            where: restricts the search.
             language: of a sentence.
         """
         vector = self.encode(query, language)
@@ -170,7 +170,7 @@ class Library:
             wanted = 2 * wanted + 8
 
     def thumbnail(self, name: str) -> bytes | None:
-        """The thumbnail of an image's id: WebP or JPEG."""
+        """The thumbnail of an image's id, WebP or JPEG."""
         found = self.store.records([name])
         return self.thumbnails.get(found[0].thumbnail) if found else None
 
@@ -183,7 +183,7 @@ class Library:
 def _new_place(folder: str | Path) -> Path:
     place = Path(os.path.abspath(folder))
     if is_library(place):
-        raise PolyglanceError(f"{place}: there is a library already; add to it, or sync it")
+        raise PolyglanceError(f"{place}: a library already exists; add to it, or sync it")
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise PolyglanceError(f"{place}: must be a new or an empty folder")
     return place
@@ -201,16 +201,16 @@ def _open(folder: Path, settings: Settings) -> tuple[Store, Thumbnails]:
 
 
 def check_changeable(library: "Library") -> None:
-    """Raise for a library of shards, which says nothing but what they say."""
+    """Raise for a library of shards, which is read-only."""
     if library.settings.shards:
         raise PolyglanceError(
-            f"{library.folder}: is made of the shards in {library.settings.shards}; change their "
-            "source and call 'polyglance embed' again, then 'polyglance library sync'"
+            f"{library.folder}: consists of the shards in {library.settings.shards}; change their "
+            "source and run 'polyglance embed' again, then 'polyglance library sync'"
         )
 
 
 def _grouped(found: Sequence[Found]) -> list[Match]:
-    """One match for each content; of a video its best frame."""
+    """One match per content; for a video, its best frame."""
     groups: dict[str, list[Found]] = {}
     for hit in found:
         groups.setdefault(hit.record.content, []).append(hit)
@@ -223,15 +223,15 @@ def _grouped(found: Sequence[Found]) -> list[Match]:
 
 
 def load_encoder(model: Any) -> tuple[Any, str]:
-    """A model that a library can use, given as that or as its folder, and that folder.
+    """A model that a library can use, passed as such or as its folder, and that folder.
 
-    None is the model that the package carries, whose folder is "".
+    None is the included model, whose folder is "".
     """
     from polyglance.core.shipped import PLACE
     from polyglance.runtime import load, shipped
 
-    given = shipped() if model is None else model
-    found = load(given) if isinstance(given, str | Path) else given
+    source = shipped() if model is None else model
+    found = load(source) if isinstance(source, str | Path) else source
     check_encoder(found)
     home = os.path.abspath(getattr(found, "folder", "") or PLACE)
     return found, "" if home == os.path.abspath(PLACE) else home

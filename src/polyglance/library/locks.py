@@ -1,4 +1,4 @@
-"""One writer at a time, whatever the process; the system frees a lock when its owner dies."""
+"""Locks for one writer at a time; the system frees a lock when its process dies."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +16,9 @@ def writing(folder: Path, wait: bool = True, name: str = "lock") -> Iterator[Non
     """Hold the lock of a folder.
 
     Args:
-        folder: what is written to.
-        wait: for the one who holds it; else it is an error.
-        name: of the lock's file.
+        folder: to be written to.
+        wait: wait for the current holder; otherwise it is an error.
+        name: of the lock file.
     """
     with (folder / name).open("a") as handle:
         try:
@@ -30,6 +30,6 @@ def writing(folder: Path, wait: bool = True, name: str = "lock") -> Iterator[Non
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             raise Locked(
-                f"{folder}: another process is changing this library; wait until it has ended"
+                f"{folder}: another process is changing this library; wait until it has finished"
             ) from None
         yield

@@ -1,4 +1,4 @@
-"""What a library knows about an image, and how it is named."""
+"""The data of an image in a library, and its id."""
 
 import os
 import re
@@ -10,14 +10,14 @@ from polyglance.core.terminal import path_fields
 
 
 class Caption(NamedTuple):
-    """A text about an image; the language is "" where nobody said it."""
+    """A text about an image; the language is "" if unknown."""
 
     language: str
     text: str
 
 
 class Stamp(NamedTuple):
-    """What tells, without reading a file, that it is the one seen before."""
+    """Metadata that identifies an unchanged file without reading it."""
 
     size: int
     mtime_ns: int
@@ -26,19 +26,19 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An image of a library, or a frame of a video; its embedding lies beside it in the store."""
+    """An image of a library, or a frame of a video; the store keeps its embedding as well."""
 
     id: str
     content: str
     """Digest of the file's bytes."""
     path: str
-    """Absolute, as `os.fsdecode` gives it."""
+    """Absolute, as from `os.fsdecode`."""
     stamp: Stamp
     width: int
     height: int
     """Pixels, upright."""
     taken: datetime | None = None
-    """By the camera's clock."""
+    """Local time of the camera."""
     latitude: float | None = None
     longitude: float | None = None
     captions: tuple[Caption, ...] = ()
@@ -46,16 +46,16 @@ class Record:
     looks: int = 0
     """Perceptual hash, 64 bits."""
     second: float | None = None
-    """Of a frame, where in the video it is."""
+    """For a frame, its position in the video."""
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Of the captions, sorted."""
+        """Languages of the captions, sorted."""
         return tuple(sorted({caption.language for caption in self.captions}))
 
     @property
     def thumbnail(self) -> str:
-        """The key of its thumbnail, which copies share."""
+        """The key of its thumbnail, shared by copies."""
         return thumbnail_key(self.id)
 
     def as_dict(self) -> dict[str, Any]:
@@ -80,13 +80,13 @@ class Record:
 
 
 def make_id(content: str, copy: int = 0, second: float | None = None) -> str:
-    """The id of an image: its content, which of equal files it is, and where in a video.
+    """The id of an image: content digest, number among equal files, and position in a video.
 
-    It stays the same when the file moves, and is another when the content changes.
+    It stays the same when the file moves, and changes with the content.
 
     Args:
         content: digest of the file.
-        copy: 0 for the first file of that content.
+        copy: 0 for the first file with that content.
         second: of a frame.
 
     >>> make_id("ab12"), make_id("ab12", 1, 2.5)
@@ -97,7 +97,7 @@ def make_id(content: str, copy: int = 0, second: float | None = None) -> str:
 
 
 def copy_of(name: str) -> int:
-    """Which of equal files an id names.
+    """The number among equal files in an id.
 
     >>> copy_of("ab12"), copy_of("ab12~1@2.5")
     (0, 1)
@@ -106,7 +106,7 @@ def copy_of(name: str) -> int:
 
 
 def thumbnail_key(name: str) -> str:
-    """The key of the thumbnail of an id, which copies share.
+    """The key of an id's thumbnail, shared by copies.
 
     >>> thumbnail_key("ab12~1@2.5")
     'ab12@2.5'
@@ -115,5 +115,5 @@ def thumbnail_key(name: str) -> str:
 
 
 def path_text(path: str) -> str:
-    """A path as valid Unicode, for stores; bytes that are no UTF-8 are replaced."""
+    """A path as valid Unicode, for stores; bytes that are not UTF-8 are replaced."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Which libraries there are on this machine, so that a search of a folder finds its library."""
+"""Registry of the libraries on this machine, so that searching a folder finds its library."""
 
 import json
 import os
@@ -13,11 +13,11 @@ FILE = "libraries.json"
 
 
 def register(folder: str | Path, cache: Path | None = None) -> None:
-    """Remember where a library is.
+    """Remember the location of a library.
 
     Args:
         folder: of the library.
-        cache: where that is remembered; the XDG cache by default.
+        cache: where it is remembered; the XDG cache by default.
     """
     place = os.path.realpath(folder)
     known = [one for one in registered(cache) if one != place and is_library(Path(one))]
@@ -26,7 +26,7 @@ def register(folder: str | Path, cache: Path | None = None) -> None:
 
 
 def registered(cache: Path | None = None) -> list[str]:
-    """Folders of libraries that were made on this machine; some may be gone."""
+    """Folders of libraries created on this machine; some may be gone."""
     path = cache_dir(cache) / FILE
     try:
         found = read_json(path) if has_file(path) else []
@@ -36,10 +36,10 @@ def registered(cache: Path | None = None) -> list[str]:
 
 
 def library_of(folder: str | Path, cache: Path | None = None) -> Path | None:
-    """The library that a folder is, or that keeps the folder current; the newest of several.
+    """The library that a folder is, or that covers the folder; the newest of several.
 
     Args:
-        folder: a library's, or one of images.
+        folder: of a library, or of images.
         cache: where libraries are remembered; the XDG cache by default.
     """
     place = Path(os.path.realpath(folder))

@@ -1,4 +1,4 @@
-"""Shards: files of images with embeddings that `polyglance embed` writes and a library opens."""
+"""Shards: files of images with embeddings, written by `polyglance embed` for libraries."""
 
 import contextlib
 import io
@@ -21,43 +21,43 @@ MARK, SHARDS = "embed.json", "shards"
 FORMATS = ("parquet", "lance")
 FORMAT = 1
 THUMBNAIL = "thumbnail"
-"""The column that shards have besides those of a library's store; empty where none were made."""
+"""Column that shards have in addition to a store's; empty without thumbnails."""
 ROW_GROUP = 256
-"""Rows of Parquet that are read to get at one of them."""
+"""Rows per Parquet row group, all of which are read to get one."""
 HIDDEN = ".writing-"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a folder of shards is."""
+    """Properties of a folder of shards."""
 
     model: str
     """The model's id."""
     model_folder: str
-    """"" is the model that is shipped."""
+    """Its folder; "" is the included model."""
     dim: int
     source: str
     kind: str
     """One of `FORMATS`."""
     column: str = ""
-    """Of a table: which column has the images."""
+    """For a table: the column with the images."""
     thumbnails: bool = True
     rows: int = 2048
-    """Images of a shard at most."""
+    """Largest number of images per shard."""
     format: int = FORMAT
 
 
 def is_shards(folder: Folder) -> bool:
-    """Whether `polyglance embed` has written there."""
+    """Whether a folder was written by `polyglance embed`."""
     return folder.exists(MARK)
 
 
 def read_mark(folder: Folder) -> Mark:
-    """What a folder of shards is; anything else in its place is an error."""
+    """Read the mark of a folder of shards; anything else is an error."""
     where = folder.full(MARK)
     if not is_shards(folder):
         raise PolyglanceError(
-            f"{folder.place}: no shards; make some with 'polyglance embed SOURCE --out DIR'"
+            f"{folder.place}: no shards; create them with 'polyglance embed SOURCE --out DIR'"
         )
     try:
         value = json.loads(folder.read(MARK))
@@ -67,28 +67,28 @@ def read_mark(folder: Folder) -> Mark:
     texts = (found.model, found.model_folder, found.source, found.kind, found.column)
     good = all(isinstance(text, str) for text in texts) and isinstance(found.dim, int)
     if found.format != FORMAT or found.kind not in FORMATS or not good:
-        raise PolyglanceError(f"{where}: not of format {FORMAT}, or damaged; embed anew")
+        raise PolyglanceError(f"{where}: not of format {FORMAT}, or damaged; embed again")
     return found
 
 
 def write_mark(folder: Folder, mark: Mark) -> None:
-    """Say what a folder of shards is."""
+    """Write the mark of a folder of shards."""
     folder.write(MARK, json.dumps(asdict(mark), indent=2).encode())
 
 
 def shard_names(folder: Folder, kind: str) -> list[str]:
-    """The shards that are there whole, sorted, without the ends of their names."""
+    """Names of the complete shards, sorted, without extension."""
     end = f".{kind}"
     names = (name for name in folder.names(SHARDS) if not name.startswith("."))
     return [name.removesuffix(end) for name in names if name.endswith(end)]
 
 
 def write_shard(folder: Folder, name: str, table: "pa.Table", kind: str) -> None:
-    """Write a shard, whole or not at all; one of that name gives way or stays as it is.
+    """Write a shard atomically; an existing one of that name is replaced or kept.
 
     Args:
         folder: of the shards.
-        name: without the end.
+        name: without extension.
         table: rows with the columns of `stores.columns.schema` and `THUMBNAIL`.
         kind: one of `FORMATS`.
     """
@@ -98,7 +98,7 @@ def write_shard(folder: Folder, name: str, table: "pa.Table", kind: str) -> None
     import pyarrow.parquet as parquet
 
     buffer = io.BytesIO()
-    # Neither vectors nor thumbnails become smaller by compressing them.
+    # Compression does not make vectors or thumbnails smaller.
     parquet.write_table(
         table, buffer, row_group_size=ROW_GROUP, compression="none", use_dictionary=False
     )
@@ -118,13 +118,13 @@ def _write_lance(folder: Folder, name: str, table: "pa.Table") -> None:
         lancedb.connect(hidden).create_table(name, table)
         try:
             os.rename(f"{hidden}/{name}.lance", f"{place}/{name}.lance")
-        except OSError:  # another process was faster; its rows are the same
+        except OSError:  # another process was faster, with the same rows
             if not os.path.isdir(f"{place}/{name}.lance"):
                 raise
 
 
 def sweep(folder: Folder) -> None:
-    """Remove what killed processes left; nobody else may be writing."""
+    """Remove what killed processes left; no other process may be writing."""
     if folder.is_remote:
         return
     place = folder.full(SHARDS)
@@ -137,7 +137,7 @@ def sweep(folder: Folder) -> None:
 
 
 class Shard:
-    """A shard, open for reading."""
+    """A shard opened for reading."""
 
     def __init__(self, folder: Folder, name: str, kind: str) -> None:
         self.name, self._kind = name, kind
@@ -153,10 +153,10 @@ class Shard:
         where = folder.inner(f"{SHARDS}/{name}.parquet")
         try:
             self._file = parquet.ParquetFile(where, filesystem=folder.arrow)
-        except Exception as error:  # Arrow has many
+        except Exception as error:  # Arrow raises many types
             reason = str(error).splitlines()[0]
             raise PolyglanceError(
-                f"{where}: not a whole shard ({reason}); delete it and embed again"
+                f"{where}: not a complete shard ({reason}); delete it and embed again"
             ) from None
 
     def __len__(self) -> int:
@@ -171,7 +171,7 @@ class Shard:
         return self._table.search().select(columns).limit(len(self)).to_arrow()
 
     def thumbnail(self, row: int) -> bytes | None:
-        """The thumbnail of a row; None where none were made."""
+        """The thumbnail of a row; None if there is none."""
         if self._file is None:
             found = self._table.take_offsets([row]).select([THUMBNAIL]).to_arrow()
             return found[THUMBNAIL][0].as_py()

@@ -1,4 +1,4 @@
-"""Models: towers that meet, and what users load."""
+"""Models: networks of two towers, and `Model`."""
 
 from polyglance.models.model import Model
 from polyglance.models.networks.attention import Sets

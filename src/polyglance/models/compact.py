@@ -1,14 +1,14 @@
-"""The deployed form of a model of universal words: their vectors stored, not computed."""
+"""Compact models for deployment: universal word vectors are stored, not computed."""
 
 from polyglance.models.model import Model
 
 
 def compact(model: Model) -> Model:
-    """A model with the same results, of which the image tower, the encoder and a table are left.
+    """A model with the same results, reduced to the image tower, the encoder and a table.
 
-    Words' own vectors, languages' layers and latent tokens become one row of a table for each
-    token; what training alone needs is dropped (Burns et al. 2020, SMALR, §5: 7.1M parameters
-    beside the table).
+    Word vectors, languages' layers and latent tokens become one row of a table per token; whatever
+    only training needs is dropped (Burns et al. 2020, SMALR, §5: 7.1M parameters besides the
+    table).
     """
     embedder = model.embedder.compact()
     small = Model(embedder.recipe, embedder, model.feature_dim, model.languages)

@@ -1,4 +1,4 @@
-"""A model's folder: written, and read, checked before anything is built, from anywhere."""
+"""Writes model folders, and reads them with checks before anything is built."""
 
 from pathlib import Path
 from typing import Any
@@ -17,19 +17,19 @@ from polyglance.text.embedders.pretrained import located
 
 CONFIG, WEIGHTS = "model.json", "model.safetensors"
 NO_WEIGHTS = "no-weights.txt"
-"""In a run's folder whose model is on another machine: why, and how to train it here."""
+"""File in a run's folder without weights: why, and how to train the model here."""
 FORMAT = 1
 Parts = tuple[Recipe, Embedder, int, list[str], bool]
-"""Recipe, embedder, dimension of an image feature, languages, and whether it saw only drawings."""
+"""Recipe, embedder, feature dimension, languages, and whether it was trained on drawings only."""
 
 
 def read_config(folder: Path, with_weights: bool = False) -> Parts:
-    """What a model's folder says, without its weights.
+    """Read a model's folder without its weights.
 
     Args:
         folder: of the model.
-        with_weights: whether the weights must fit it, which the sizes in their file tell: a
-            folder that asks for a network of another size is refused before it takes the memory.
+        with_weights: whether to check that the sizes in the weights file fit, so that a folder with
+            wrong sizes is rejected before memory is allocated.
     """
     refuse_pipes(folder)
     refuse_links(folder)
@@ -37,24 +37,24 @@ def read_config(folder: Path, with_weights: bool = False) -> Parts:
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise PolyglanceError(f"{where}: not a model of format {FORMAT}; train it again")
     recipe = check_recipe(config.get("recipe"), where)
-    if recipe.image.backbone is None:  # else the network is in the folder
+    if recipe.image.backbone is None:  # otherwise the network is in the folder
         refuse_foreign_feature(recipe.image.feature, where)
     recipe = located(recipe, folder)
     dim, languages = config.get("feature_dim"), config.get("languages")
     if type(dim) is not int or dim < 1:
-        raise PolyglanceError(f"{where}: field 'feature_dim' must be a number of 1 or more")
+        raise PolyglanceError(f"{where}: field 'feature_dim' must be an integer of at least 1")
     if not isinstance(languages, list) or not all(isinstance(one, str) for one in languages):
         raise PolyglanceError(f"{where}: field 'languages' must be a list of codes")
     embedder = load_embedder(recipe, folder)
     if with_weights:
         _check_sizes(recipe, embedder, dim, folder / WEIGHTS)
-    data = str(config.get("data", "")).partition(":")[0]  # all that version 0.1.0 says
+    data = str(config.get("data", "")).partition(":")[0]  # version 0.1.0 says no more
     drawings = config.get("drawings") is True or data == "generated"
     return recipe, embedder, dim, languages, drawings
 
 
 def refuse_no_model(folder: Path) -> None:
-    """Raise where a folder has no model, with the reason if it says one."""
+    """Raise an error if a folder has no model, with the reason if it is known."""
     if has_file(folder / CONFIG):
         return
     for place in (folder, folder.parent):
@@ -65,7 +65,7 @@ def refuse_no_model(folder: Path) -> None:
 
 
 def read_weights(folder: Path, network: nn.Module) -> dict[str, Tensor]:
-    """The weights of a folder, by the names of `network`, whose they must be."""
+    """The weights of a folder; an error unless they fit `network`."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -73,7 +73,7 @@ def read_weights(folder: Path, network: nn.Module) -> dict[str, Tensor]:
     try:
         state = {_renamed(name): value for name, value in load_file(path).items()}
     except SafetensorError as error:
-        raise _unfit(path, str(error)) from None
+        raise _bad_weights(path, str(error)) from None
     _compare({name: tuple(value.shape) for name, value in state.items()}, network, path)
     return state
 
@@ -86,15 +86,15 @@ def write_config(
     languages: list[str],
     facts: dict[str, Any],
 ) -> None:
-    """Write what does not change in training.
+    """Write everything that does not change in training.
 
     Args:
         folder: of the model.
         recipe: of the model.
         embedder: of the model; it writes its own files.
         feature_dim: dimension of an image feature.
-        languages: of the captions that the model is trained on.
-        facts: what else its model.json says.
+        languages: of the training captions.
+        facts: further fields of model.json.
     """
     config = {
         "format": FORMAT,
@@ -104,13 +104,13 @@ def write_config(
         "recipe": recipe.model_dump(mode="json"),
         **facts,
     }
-    # First: what is written besides is then a run that can be resumed.
+    # First, so that a run with further files can be resumed.
     write_json(folder / CONFIG, config)
     embedder.save(folder)
 
 
 def write_weights(folder: Path, network: nn.Module) -> None:
-    """Write the weights alone, atomically."""
+    """Write the weights, atomically."""
     from safetensors.torch import save
 
     weights = network.state_dict().items()
@@ -120,37 +120,37 @@ def write_weights(folder: Path, network: nn.Module) -> None:
 
 
 def _check_sizes(recipe: Recipe, embedder: Embedder, feature_dim: int, path: Path) -> None:
-    """Compare the sizes in the weights' file with a network that takes no memory."""
+    """Compare the sizes in the weights file with a network on the meta device."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(_weights(path), framework="pt") as file:
             shapes = {_renamed(k): tuple(file.get_slice(k).get_shape()) for k in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
-        raise _unfit(path, str(error)) from None
+        raise _bad_weights(path, str(error)) from None
     try:
         with torch.device("meta"):
             network = build_network(recipe, feature_dim, embedder)
     except (RuntimeError, TypeError, OverflowError):
-        raise _unfit(path, f"{CONFIG} has sizes that no tensor can have") from None
+        raise _bad_weights(path, f"{CONFIG} has impossible sizes") from None
     _compare(shapes, network, path)
 
 
 def _compare(shapes: dict[str, tuple[int, ...]], network: nn.Module, path: Path) -> None:
-    """The first parameter that is missing, not the network's, or of another size is an error."""
+    """Raise an error for the first parameter that is missing, unknown or of the wrong size."""
     wanted: dict[str, Any] = {
         name: tuple(value.shape) for name, value in network.state_dict().items()
     }
     for name in [*wanted, *shapes]:
         if wanted.get(name) != shapes.get(name):
-            raise _unfit(path, f"{name}: {_size(shapes, name)}, not {_size(wanted, name)}")
+            raise _bad_weights(path, f"{name}: {_size(shapes, name)}, not {_size(wanted, name)}")
 
 
 def _size(shapes: dict[str, tuple[int, ...]], name: str) -> str:
     return "×".join(map(str, shapes[name])) or "a number" if name in shapes else "missing"
 
 
-def _unfit(path: Path, reason: str) -> PolyglanceError:
+def _bad_weights(path: Path, reason: str) -> PolyglanceError:
     reason = (reason.splitlines() or [""])[-1].strip()
     return PolyglanceError(
         f"{path}: the weights do not fit, or are damaged ({reason}); "
@@ -160,10 +160,12 @@ def _unfit(path: Path, reason: str) -> PolyglanceError:
 
 def _weights(path: Path) -> Path:
     if not has_file(path):
-        raise PolyglanceError(f"{path}: no weights yet; the training has not evaluated once")
+        raise PolyglanceError(
+            f"{path}: no weights yet; the training has not reached its first evaluation"
+        )
     return path
 
 
 def _renamed(name: str) -> str:
-    """A weight of version 0.1.0, where pretrained vectors stood beside a layer of their own."""
+    """Map names of version 0.1.0, which had a separate layer beside pretrained vectors."""
     return name.replace(".words.spelt.", ".words.")

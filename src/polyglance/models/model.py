@@ -1,4 +1,4 @@
-"""`Model`: what users load, encode with and save."""
+"""`Model`: load, encode, compare, save."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ import torch
 from polyglance.core.progress import Bar
 from polyglance.core.trust import trusting
 from polyglance.data.dataset import Dataset
-from polyglance.data.images.given import GivenImage, as_files
+from polyglance.data.images.inputs import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
 from polyglance.models.folder import (
     read_config,
@@ -35,7 +35,7 @@ from polyglance.vision.extraction.features import Features
 from polyglance.vision.extraction.image_files import ImageFiles, check_files
 
 SEEN_AT_A_TIME = 16
-"""Images that a network in the tower sees at a time."""
+"""Batch size of an image network in the tower."""
 
 
 class Model:
@@ -58,7 +58,7 @@ class Model:
         self.feature_dim = feature_dim
         self.languages = sorted(languages)
         self.drawings = drawings
-        """Whether it was trained on generated drawings, and so has seen no photograph."""
+        """Whether it was trained on generated drawings, not photographs."""
         self.network: Network = build_network(recipe, feature_dim, embedder).eval()
 
     @property
@@ -97,11 +97,11 @@ class Model:
     def tokens(
         self, texts: Sequence[str], languages: Sequence[str] | str | None = None
     ) -> EncodedTexts:
-        """Token ids of texts; a text without any word raises an error that names it.
+        """Token ids of texts; a text without words is an error.
 
         Args:
             texts: n texts.
-            languages: the language of all, or of each; None where it is not known.
+            languages: one language for all, one per text, or None if unknown.
         """
         return read_ids(self.embedder, texts, languages)
 
@@ -120,7 +120,7 @@ class Model:
 
         Args:
             texts: n texts, or one.
-            language: of all texts; without it, the script decides.
+            language: of all texts; None to go by script.
             batch_size: number of texts per batch.
             show_progress: None shows a progress bar in a terminal for long operations.
         """
@@ -160,7 +160,7 @@ class Model:
             show_progress: None shows a progress bar in a terminal for long operations.
         """
         lengths = tokens.ids.lengths
-        result = self._missing(self.network.text_sizes(lengths))
+        result = self._empty(self.network.text_sizes(lengths))
         order = np.argsort(-lengths, kind="stable")
         with torch.inference_mode(), Bar("text", len(order), "texts", show_progress) as bar:
             for start in range(0, len(order), batch_size):
@@ -274,7 +274,7 @@ class Model:
         self, features: Features | ImageFiles, show_progress: bool | None = False
     ) -> Embeddings:
         """Embeddings of all images of `features`, [N, D]; NaN for those without features."""
-        result = self._missing(self.network.image_sizes(features.lengths))
+        result = self._empty(self.network.image_sizes(features.lengths))
         rows = np.flatnonzero(features.available)
         result[rows] = self.encode_features(features, rows, show_progress=show_progress)
         return result
@@ -290,12 +290,12 @@ class Model:
 
         Args:
             features: of the images and perhaps others, or their files.
-            rows: [n], the images wanted.
-            batch_size: images encoded at a time, of features.
+            rows: [n], the images to encode.
+            batch_size: images per batch, for features.
             show_progress: for files; None shows a progress bar in a terminal for long operations.
         """
         self.check_features(features)
-        result = self._missing(self.network.image_sizes(features.lengths[rows]))
+        result = self._empty(self.network.image_sizes(features.lengths[rows]))
         done = 0
         shown = show_progress if isinstance(features, ImageFiles) else False
         with torch.inference_mode(), Bar("images", len(rows), "img", shown) as bar:
@@ -310,12 +310,12 @@ class Model:
     def image_parts(
         self, features: Features | ImageFiles, rows: np.ndarray, batch_size: int = 512
     ) -> Iterator[tuple[torch.Tensor, ...]]:
-        """What the tower takes of images, some at a time: ([n, F],) or ([n, K, F], lengths [n]).
+        """Yield the tower's inputs in batches: ([n, F],) or ([n, K, F], lengths [n]).
 
         Args:
             features: of the images and perhaps others, or their files.
-            rows: the images wanted.
-            batch_size: images at a time, of features.
+            rows: the images to use.
+            batch_size: images per batch, for features.
         """
         if isinstance(features, ImageFiles):
             assert self.network.image.backbone is not None
@@ -337,8 +337,8 @@ class Model:
             return compare(*(np.atleast_2d(np.asarray(x, np.float32)) for x in (images, texts)))
         return score_sets(self.network, images, texts, self.device)
 
-    def _missing(self, lengths: np.ndarray) -> Embeddings:
-        """Embeddings to be filled in, of images or texts with `lengths` [n] vectors."""
+    def _empty(self, lengths: np.ndarray) -> Embeddings:
+        """Empty embeddings of images or texts with `lengths` [n] vectors, to be filled in."""
         if self.attends:
             return VectorSets.empty(lengths, self.dim)
         return np.full((len(lengths), self.dim), np.nan, np.float32)
@@ -350,7 +350,7 @@ class Model:
         if features.dim != self.feature_dim:
             raise PolyglanceError(
                 f"the model takes features of dimension {self.feature_dim} "
-                f"({self.recipe.image.feature}), and '{features.name}' has {features.dim}; "
+                f"({self.recipe.image.feature}), but '{features.name}' has {features.dim}; "
                 "import the features it was trained on, or train a model on these"
             )
 

@@ -1,4 +1,4 @@
-"""How many parameters a network has, and a recipe's would have."""
+"""Counts the parameters of a network, or of a recipe."""
 
 import torch
 
@@ -8,23 +8,22 @@ from polyglance.recipes.schema import CharacterEmbedderRecipe, Recipe
 from polyglance.text.embedders import embedders
 
 WORDS, FEATURES, CHARACTERS = 10_000, 1280, 101
-"""Sizes of the vocabulary, of an image feature and of the alphabet (that of LIWE's authors) for
-which parameters are counted."""
+"""Default sizes of the vocabulary, an image feature and the alphabet (LIWE's) for counting."""
 
 
 def count_parameters(
     recipe: Recipe, words: int | None = None, feature_dim: int = FEATURES
 ) -> int | None:
-    """Trained parameters of a recipe's network.
+    """Number of trained parameters of a recipe's network.
 
     Args:
         recipe: the system.
-        words: of the vocabulary, or characters of the alphabet.
+        words: size of the vocabulary or alphabet.
         feature_dim: dimension of an image feature.
 
     Returns:
-        Their number, of one language where each has a tower of its own; None where it depends on
-        a pretrained encoder.
+        The number, for one language if each has its own tower; None if it depends on a pretrained
+        encoder.
     """
     if words is None:
         spelt = isinstance(recipe.text.embedder, CharacterEmbedderRecipe)
@@ -35,13 +34,13 @@ def count_parameters(
         embedder = embedders.get(recipe.text.embedder.kind).blank(recipe, words)
     except PolyglanceError:
         return None
-    # The meta device has no memory.
+    # The meta device allocates no memory.
     with torch.device("meta"):
         return _count_trained(build_network(recipe, feature_dim, embedder))
 
 
 def parameters_by_part(network: Network) -> dict[str, int]:
-    """Trained parameters of each part; `frozen`, where there are any, are pretrained ones."""
+    """Number of trained parameters of each part; `frozen`, if any, are pretrained ones."""
     text = network.text
     layers = text.word_layers()
     image, total = _count_trained(network.image), _count_trained(network)

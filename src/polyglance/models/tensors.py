@@ -1,4 +1,4 @@
-"""Between arrays and a network: features go in as tensors, embeddings come out as arrays."""
+"""Conversion between arrays and a network's tensors."""
 
 from itertools import product
 
@@ -12,12 +12,12 @@ from polyglance.numerics.sets import Embeddings, VectorSets
 from polyglance.vision.extraction.features import Features
 
 IMAGES_AT_A_TIME, TEXTS_AT_A_TIME = 64, 512
-"""Sets padded at a time where a model scores them."""
+"""Sets per tile of scores."""
 
 
 def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]:
-    """Features of images as the tower takes them: ([n, F],) or ([n, K, F], lengths [n])."""
-    # Torch widens float16 about ten times as fast as numpy.
+    """Features as inputs of the tower: ([n, F],) or ([n, K, F], lengths [n])."""
+    # torch converts float16 about ten times as fast as numpy.
     vectors, *lengths = _gathered(features, rows)
     return vectors.float(), *lengths
 
@@ -25,18 +25,18 @@ def to_tensors(features: Features, rows: np.ndarray) -> tuple[torch.Tensor, ...]
 def read_features(
     features: Features, rows: np.ndarray, device: torch.device
 ) -> tuple[torch.Tensor, ...]:
-    """`to_tensors` for a device they are yet to be copied to: half as many bytes off the CPU.
+    """`to_tensors`, but for another device in float16, to halve the bytes to copy.
 
     Args:
         features: of the images and perhaps others.
-        rows: [n], the images wanted.
-        device: where they will be widened to float32.
+        rows: [n], the images to use.
+        device: that converts them to float32.
     """
     return to_tensors(features, rows) if device.type == CPU else _gathered(features, rows)
 
 
 def to_numpy(embeddings: torch.Tensor | Sets) -> Embeddings:
-    """What a network embeds, off its device."""
+    """A network's embeddings as arrays."""
     if isinstance(embeddings, Sets):
         vectors, lengths = (part.cpu().numpy() for part in embeddings)
         return VectorSets.from_padded(vectors, lengths)
@@ -49,10 +49,10 @@ def score_sets(
     """Scores [n, m] of a network with cross-attention, tile by tile.
 
     Args:
-        network: whose scores.
+        network: to score with.
         images: n sets of vectors.
         texts: m sets of vectors.
-        device: where the network is.
+        device: of the network.
     """
     result = np.empty((len(images), len(texts)), np.float32)
     with torch.inference_mode():

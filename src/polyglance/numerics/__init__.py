@@ -1,1 +1,1 @@
-"""Arrays and tensors: where and in how many bits they are computed, and what is."""
+"""Arrays and tensors: devices, precision, and shared numerical code."""

@@ -1,4 +1,4 @@
-"""Devices: which one is meant, whether it is there, and how tensors get to it."""
+"""Selecting a device, checking that it exists, and moving tensors to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from torch import nn
 
 Device: TypeAlias = "str | torch.device"
-"""A name, or torch's own object."""
+"""A name, or a `torch.device`."""
 AUTO, CPU = "auto", "cpu"
 NAMES = [AUTO, CPU, "cuda", "mps"]
 HELP = "auto (the best available), cpu, cuda, cuda:N or mps"
-"""What `--device` takes."""
-EXHAUSTED = ("out of memory", "can't allocate memory")
-"""In the messages of torch where a device, or the machine, has no more memory."""
+"""Values of `--device`."""
+OUT_OF_MEMORY = ("out of memory", "can't allocate memory")
+"""Substrings of torch's messages when a device or the machine is out of memory."""
 T = TypeVar("T")
 
 
 def choose_device(name: Device = AUTO, index: int = 0) -> "torch.device":
-    """The device of a name, which must be there.
+    """The device with this name; an error if it does not exist.
 
     >>> choose_device("cpu")
     device(type='cpu')
 
     Args:
         name: auto, cpu, cuda, cuda:N or mps; auto is CUDA, else MPS, else the CPU.
-        index: which GPU is meant where the name does not say.
+        index: GPU to use if the name has no number.
     """
     import torch
 
@@ -44,15 +44,15 @@ def choose_device(name: Device = AUTO, index: int = 0) -> "torch.device":
         kind = next(one for one in ("cuda", "mps", CPU) if count_devices(one))
     count = count_devices(kind)
     if kind != "cuda":
-        return torch.device(_there(name, kind, count))
+        return torch.device(_require(name, kind, count))
     place = int(number) if number else index
     if 0 < count <= place:
         last = f"cuda:0 to cuda:{count - 1}" if count > 1 else "cuda:0"
-        raise PolyglanceError(f"device 'cuda:{place}': there is no such GPU here; use {last}")
-    return torch.device(_there(name, kind, count), place)
+        raise PolyglanceError(f"device 'cuda:{place}': this machine has no such GPU; use {last}")
+    return torch.device(_require(name, kind, count), place)
 
 
-def _there(name: str, kind: str, count: int) -> str:
+def _require(name: str, kind: str, count: int) -> str:
     if count:
         return kind
     import torch
@@ -65,7 +65,7 @@ def _there(name: str, kind: str, count: int) -> str:
 
 
 def count_devices(kind: str) -> int:
-    """How many devices of a kind are there."""
+    """The number of available devices of a kind."""
     import torch
 
     if kind == "cuda":
@@ -74,41 +74,41 @@ def count_devices(kind: str) -> int:
 
 
 def move(value: T, device: "torch.device") -> T:
-    """The same with its tensors on a device; tuples, lists and dicts are looked into.
+    """Move tensors to a device, including those in tuples, lists and dicts.
 
-    Copies from pinned memory do not wait for the device.
+    Copies from pinned memory are asynchronous.
     """
-    return _each(value, lambda tensor: tensor.to(device, non_blocking=True))
+    return _map_tensors(value, lambda tensor: tensor.to(device, non_blocking=True))
 
 
 def place(module: "nn.Module", device: "torch.device") -> None:
-    """Bring a module to a device; nothing happens to one that is there."""
+    """Move a module to a device, unless it is already there."""
     tensors = [*module.parameters(), *module.buffers()]
     if any(tensor.device != device for tensor in tensors):
         module.to(device)
 
 
 def pinned(value: T) -> T:
-    """The same with its tensors in memory that a GPU copies from on its own."""
-    return _each(value, lambda tensor: tensor.pin_memory())
+    """Copy tensors into pinned memory, from which a GPU can copy asynchronously."""
+    return _map_tensors(value, lambda tensor: tensor.pin_memory())
 
 
-def _each(value: Any, change: Any) -> Any:
+def _map_tensors(value: Any, change: Any) -> Any:
     import torch
 
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, dict):
-        return {key: _each(one, change) for key, one in value.items()}
+        return {key: _map_tensors(one, change) for key, one in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_each(one, change) for one in value))
+        return type(value)(*(_map_tensors(one, change) for one in value))
     if isinstance(value, list | tuple):
-        return type(value)(_each(one, change) for one in value)
+        return type(value)(_map_tensors(one, change) for one in value)
     return value
 
 
 def generator_state(device: str) -> "torch.Tensor | None":
-    """What a device's own random numbers come from next; None for the CPU's, which are torch's."""
+    """State of a device's random number generator; None for the CPU, which uses torch's."""
     import torch
 
     if device.startswith("cuda") and torch.cuda.is_available():
@@ -117,7 +117,7 @@ def generator_state(device: str) -> "torch.Tensor | None":
 
 
 def restore_generator(device: str, state: "torch.Tensor") -> None:
-    """Go on with the random numbers of `generator_state`."""
+    """Restore a state returned by `generator_state`."""
     import torch
 
     if device.startswith("cuda") and torch.cuda.is_available():
@@ -126,24 +126,24 @@ def restore_generator(device: str, state: "torch.Tensor") -> None:
         torch.mps.set_rng_state(state)
 
 
-def is_exhausted(error: BaseException) -> bool:
-    """Whether an error means that there is no more memory, on the machine or a device."""
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that the machine or a device is out of memory."""
     if isinstance(error, MemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(part in str(error) for part in EXHAUSTED)
+    return isinstance(error, RuntimeError) and any(part in str(error) for part in OUT_OF_MEMORY)
 
 
 @contextmanager
-def enough_memory(where: object, remedy: str) -> Iterator[None]:
-    """Make of exhausted memory an error that says what to do.
+def explain_out_of_memory(where: object, remedy: str) -> Iterator[None]:
+    """Turn out-of-memory errors into a `PolyglanceError` that says what to do.
 
     Args:
         where: the device.
-        remedy: what needs less.
+        remedy: what to change, for the message.
     """
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        if not is_exhausted(error):
+        if not is_out_of_memory(error):
             raise
         raise PolyglanceError(f"not enough memory on {where}; {remedy}") from None

@@ -1,4 +1,4 @@
-"""The steps of a GRU over packed sentences and a hand-written backward pass."""
+"""The steps of a GRU over packed sentences, with a hand-written backward pass."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,14 +10,13 @@ from torch.nn import functional
 from polyglance.numerics.products import product
 
 ROUND = 8
-"""Products of a step have a multiple of so many rows: oneDNN prepares itself for every size once.
+"""Row counts of a step's products are rounded up to a multiple of this.
 
-The rows behind those of a step are others' or zero, and what comes of them is not looked at.
+oneDNN compiles a kernel per size. The extra rows belong to other steps or are zero; their results
+are discarded.
 """
-
-
 BLOCK = 64
-"""The same of the product over all steps."""
+"""Likewise for the product over all steps."""
 
 
 class Packing(NamedTuple):
@@ -47,10 +46,9 @@ def pack(lengths: Tensor, width: int) -> Packing:
 
 
 class Step(NamedTuple):
-    """Step `t` of the packing, which begins at row `start`, and where the states before it do.
+    """Step `t` of the packing, its first row `start`, and that of the step before, `before`.
 
-    The first `known` of its rows have a state before them; the others begin their sentence, at
-    zero.
+    The first `known` rows have a previous state; the others begin their sentence, at zero.
     """
 
     t: int
@@ -60,7 +58,7 @@ class Step(NamedTuple):
 
 
 def plan(packing: Packing, reverse: bool) -> Iterator[Step]:
-    """The steps of one direction in the order in which they are taken."""
+    """The steps of one direction, in order of computation."""
     steps = range(len(packing.sizes))
     before = size = 0
     for t in reversed(steps) if reverse else steps:
@@ -70,7 +68,7 @@ def plan(packing: Packing, reverse: bool) -> Iterator[Step]:
 
 
 def _rounded(matrix: Tensor, start: int, count: int) -> Tensor:
-    """`count` rows of a matrix from `start` on, and perhaps some behind them."""
+    """`count` rows of a matrix from `start` on, and up to `ROUND` − 1 more."""
     return matrix[start : start + -(-count // ROUND) * ROUND]
 
 
@@ -79,7 +77,7 @@ def _first(rows: Tensor, count: int) -> Tensor:
 
 
 class _Gates:
-    """Reset and update [n, 2H], each alone, and the candidate [n, H] of every step: views."""
+    """Views of every step: both reset and update [n, 2H], each one, and the candidate [n, H]."""
 
     def __init__(self, gates: Tensor, sizes: list[int]) -> None:
         hidden = gates.shape[1] // 3
@@ -90,11 +88,11 @@ class _Gates:
 
 
 class Direction(torch.autograd.Function):
-    """One direction of a GRU: gates [U, 3H] of words, and where they stand → states [total, H].
+    """One direction of a GRU: gate inputs [U, 3H] of words, and occurrences → states [total, H].
 
-    Reset, update and candidate become what they are in the rows of `gates`, in place. A step's
-    states are the rows of `outputs`, which the next step reads: nothing is copied in between.
-    With `half`, matrix products are of bfloat16; states, gates and sums are float32 all the same.
+    Gates are computed in place in `gates`. A step writes its states into `outputs`, from which the
+    next step reads them without a copy. With `half`, matrix products are in bfloat16; states, gates
+    and sums remain float32.
     """
 
     @staticmethod
@@ -115,13 +113,13 @@ class Direction(torch.autograd.Function):
         steps = list(plan(packing, reverse))
         products = []
         for step in steps:
-            said = None
+            projected = None
             if step.known:
-                said = product(_rounded(outputs, step.before, step.known), matrix, bias)
-                said = _first(said, step.known)
+                projected = product(_rounded(outputs, step.before, step.known), matrix, bias)
+                projected = _first(projected, step.known)
             before = outputs[step.before : step.before + step.known]
-            _forward(parts, step, said, bias, before, states[step.t])
-            products.append(said)
+            _forward(parts, step, projected, bias, before, states[step.t])
+            products.append(projected)
         ctx.steps, ctx.products, ctx.gates = steps, products, parts
         ctx.sizes, ctx.outputs, ctx.count, ctx.half = packing.sizes, outputs, len(words), half
         ctx.save_for_backward(weight, bias, occurrences)
@@ -131,17 +129,21 @@ class Direction(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         weight, bias, occurrences = ctx.saved_tensors
         total, hidden = grads[0].shape
-        # Rows that begin a sentence have no state to be multiplied with.
+        # The first rows of sentences have no previous state.
         skipped = ctx.sizes[0] if ctx.steps[0].t == 0 else 0
         padded = skipped + -(-(total - skipped + ROUND) // BLOCK) * BLOCK
-        recurrent = weight.new_zeros(padded, 3 * hidden)  # the gates' gradients as W_hh sees them
-        candidates = weight.new_empty(total, hidden)  # the candidates' as W_ih does
+        recurrent = weight.new_zeros(
+            padded, 3 * hidden
+        )  # gradients of the gates w.r.t. W_hh's output
+        candidates = weight.new_empty(
+            total, hidden
+        )  # gradients of the candidates w.r.t. W_ih's output
         previous = weight.new_zeros(padded, hidden)
         matrix = weight.bfloat16() if ctx.half else weight
         to_gates, to_candidates = _Gates(recurrent[:total], ctx.sizes), candidates.split(ctx.sizes)
         states, from_above = previous[:total].split(ctx.sizes), grads[0].split(ctx.sizes)
         back: Tensor | None = None
-        for step, said in zip(reversed(ctx.steps), reversed(ctx.products), strict=True):
+        for step, projected in zip(reversed(ctx.steps), reversed(ctx.products), strict=True):
             grad = from_above[step.t].clone()
             if back is not None:
                 _first(grad, len(back)).add_(back)
@@ -149,7 +151,7 @@ class Direction(torch.autograd.Function):
             before = ctx.outputs[step.before : step.before + step.known]
             _first(state, step.known).copy_(before)
             kept = _backward(
-                grad, state, ctx.gates, step, said, bias, to_gates, to_candidates[step.t]
+                grad, state, ctx.gates, step, projected, bias, to_gates, to_candidates[step.t]
             )
             if step.known:
                 back = product(_rounded(recurrent, step.start, step.known), matrix.t())
@@ -160,32 +162,37 @@ class Direction(torch.autograd.Function):
 
 
 def _forward(
-    gates: _Gates, step: Step, said: Tensor | None, bias: Tensor, before: Tensor, states: Tensor
+    gates: _Gates,
+    step: Step,
+    projected: Tensor | None,
+    bias: Tensor,
+    before: Tensor,
+    states: Tensor,
 ) -> None:
-    """One step.
+    """Compute one step.
 
     Args:
-        gates: what the words say to them; those of the step become what they are.
-        step: which one.
-        said: [k, 3H], what the states before say; None without any.
-        bias: [3H], what the state before says to the other n − k, for which it is zero.
-        before: [k, H], the states before.
-        states: [n, H], which are written.
+        gates: their inputs from the words; the step's are replaced by their values.
+        step: the step.
+        projected: [k, 3H], W_hh's output for the previous states; None without any.
+        bias: [3H], W_hh's output for the other n − k, whose previous state is zero.
+        before: [k, H], the previous states.
+        states: [n, H], output.
     """
     known, (count, hidden) = step.known, states.shape
     both, candidate = gates.both[step.t], gates.candidate[step.t]
     reset, update = gates.reset[step.t], gates.update[step.t]
-    if said is not None:
-        _first(both, known).add_(said[:, : 2 * hidden])
+    if projected is not None:
+        _first(both, known).add_(projected[:, : 2 * hidden])
     if known < count:
         both[known:].add_(bias[: 2 * hidden])
     both.sigmoid_()
-    if said is not None:
-        _first(candidate, known).addcmul_(_first(reset, known), said[:, 2 * hidden :])
+    if projected is not None:
+        _first(candidate, known).addcmul_(_first(reset, known), projected[:, 2 * hidden :])
     if known < count:
         candidate[known:].addcmul_(reset[known:], bias[2 * hidden :])
     candidate.tanh_()
-    if said is not None:
+    if projected is not None:
         weights, out = _first(update, known), _first(states, known)
         torch.lerp(_first(candidate, known), before, weights, out=out)
     if known < count:
@@ -198,25 +205,25 @@ def _backward(
     before: Tensor,
     gates: _Gates,
     step: Step,
-    said: Tensor | None,
+    projected: Tensor | None,
     bias: Tensor,
     to_gates: _Gates,
     to_candidate: Tensor,
 ) -> Tensor:
-    """Gradients of one step.
+    """Compute the gradients of one step.
 
     Args:
-        grad: [n, H], of the states; is used up.
-        before: [n, H], the states before, zero where there are none.
+        grad: [n, H], of the states; overwritten.
+        before: [n, H], the previous states, zero if there are none.
         gates: reset, update and candidate.
-        step: which one.
-        said: [k, 3H], what the states before said.
+        step: the step.
+        projected: [k, 3H], W_hh's output for the previous states.
         bias: [3H].
-        to_gates: gradients as the recurrent weights see them, of which the step's are written.
-        to_candidate: [n, H], as the input weights see them, is written.
+        to_gates: gradients w.r.t. W_hh's output; the step's are written.
+        to_candidate: [n, H], gradients w.r.t. W_ih's output for the candidate; output.
 
     Returns:
-        [n, H], the gradient of the states before without what comes through the gates.
+        [n, H], the direct gradient of the previous states, without the path through the gates.
     """
     known, (count, hidden) = step.known, grad.shape
     both, candidate = gates.both[step.t], gates.candidate[step.t]
@@ -225,8 +232,10 @@ def _backward(
     torch.sub(before, candidate, out=partial[:, hidden:]).mul_(grad)
     torch.ops.aten.tanh_backward.grad_input(grad.sub_(kept), candidate, grad_input=to_candidate)
     to_reset = partial[:, :hidden]
-    if said is not None:
-        torch.mul(_first(to_candidate, known), said[:, 2 * hidden :], out=_first(to_reset, known))
+    if projected is not None:
+        torch.mul(
+            _first(to_candidate, known), projected[:, 2 * hidden :], out=_first(to_reset, known)
+        )
     if known < count:
         torch.mul(to_candidate[known:], bias[2 * hidden :], out=to_reset[known:])
     torch.ops.aten.sigmoid_backward.grad_input(partial, both, grad_input=to_gates.both[step.t])
@@ -237,18 +246,18 @@ def _backward(
 def _by_word(
     recurrent: Tensor, candidates: Tensor, occurrences: Tensor | None, count: int
 ) -> Tensor:
-    """Gradients of occurrences → of `count` words, [count, 3H].
+    """Sum the gradients of occurrences into those of words, [count, 3H].
 
     Args:
-        recurrent: [total, 3H], of reset and update, and something else.
+        recurrent: [total, 3H], of reset and update; the last third is ignored.
         candidates: [total, H].
-        occurrences: [total], the word of each; None is each one's own.
-        count: of the words.
+        occurrences: [total], the word of each; None if all words are distinct.
+        count: number of words.
     """
     hidden = candidates.shape[1]
     if occurrences is None:
         return torch.cat([recurrent[:, : 2 * hidden], candidates], 1)
-    # Sums of bags take a tenth of the time of `index_add_`.
+    # `embedding_bag` takes a tenth of the time of `index_add_`.
     order, counts = torch.argsort(occurrences, stable=True), torch.bincount(occurrences)
     counts = functional.pad(counts, (0, count - len(counts)))
     starts = torch.cumsum(counts, 0) - counts

@@ -1,4 +1,4 @@
-"""How many bits numbers have: what may be computed in half of them, and what never is."""
+"""Half-precision computation."""
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
@@ -10,16 +10,16 @@ from torch import Tensor
 from polyglance.errors import PolyglanceError
 
 HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
-"""By `training.precision`; fp32 is neither."""
+"""Half-precision types, by `training.precision`."""
 
 
-def wide(values: Tensor) -> Tensor:
-    """The values in float32, or in float64 if they are."""
+def to_float32(values: Tensor) -> Tensor:
+    """Convert to float32, unless the values are float64."""
     return values if values.dtype == torch.float64 else values.float()
 
 
 def check_precision(precision: str, device: torch.device) -> None:
-    """Numbers that a device does not compute with are an error."""
+    """Raise an error if the device does not support the precision."""
     if precision == "fp16" and device.type == "cpu":
         raise PolyglanceError(
             "training.precision=fp16 is for GPUs, and this training is on the CPU; use bf16, which "
@@ -28,25 +28,25 @@ def check_precision(precision: str, device: torch.device) -> None:
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
-    """Where layers compute in half precision, as torch chooses; nothing happens for fp32."""
+    """Context in which torch computes some layers in half precision; no effect for fp32."""
     half = HALVES.get(precision)
     return torch.autocast(device.type, half, enabled=half is not None)
 
 
 def gradient_scaler(precision: str, device: torch.device) -> torch.amp.GradScaler:
-    """Keeps gradients of float16 above its smallest number; of other numbers it does nothing."""
+    """Scaler that keeps float16 gradients from underflowing; disabled for other types."""
     return torch.amp.GradScaler(device.type, enabled=precision == "fp16")
 
 
-def halves_products(device: torch.device) -> bool:
-    """Whether this is within `autocast` to bfloat16 on a processor that multiplies it faster."""
+def uses_bf16_products(device: torch.device) -> bool:
+    """Whether autocast to bfloat16 is on, and the processor multiplies bfloat16 faster."""
     if device.type != "cpu" or not torch.is_autocast_enabled("cpu"):
         return False
-    return torch.get_autocast_dtype("cpu") == torch.bfloat16 and _multiplies_bf16()
+    return torch.get_autocast_dtype("cpu") == torch.bfloat16 and _has_fast_bf16()
 
 
 @cache
-def _multiplies_bf16() -> bool:
+def _has_fast_bf16() -> bool:
     """Whether the processor has AVX512-BF16 or AMX; without them bfloat16 is slower."""
     return any(
         bool(getattr(torch.cpu, name, bool)())
@@ -55,7 +55,7 @@ def _multiplies_bf16() -> bool:
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[Any]:
-    """Where nothing does, also within `autocast`."""
-    if not torch.amp.is_autocast_available(device.type):  # such as "meta"
+    """Context that disables `autocast`."""
+    if not torch.amp.is_autocast_available(device.type):  # for example "meta"
         return nullcontext()
     return torch.autocast(device.type, enabled=False)

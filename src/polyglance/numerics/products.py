@@ -1,9 +1,9 @@
-"""Products of float32 matrices on a CPU, by the faster of the libraries that torch carries.
+"""Products of float32 matrices on a CPU, with the faster of torch's two libraries.
 
-torch multiplies them with MKL, which leaves AVX-512 alone on processors that are not Intel's: half
-of the speed. oneDNN, which is in torch as well, asks the processor only what it can do. Sums have
-another order then, so results differ in the last bits. Which library is taken depends on the
-processor and the sizes alone: a training gives the same bits whenever it is repeated.
+By default torch uses MKL, which does not use AVX-512 on non-Intel processors and is half as fast
+there. oneDNN, which torch also includes, does. It sums in a different order, so results differ in
+the last bits. The choice depends only on the processor and the sizes, so training remains
+reproducible bit for bit.
 """
 
 from functools import cache
@@ -15,21 +15,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 LEAST = 1 << 20
-"""Multiplications from which oneDNN's longer way to a product is worth it."""
+"""Multiplications from which oneDNN's higher call overhead pays off."""
 _PLAIN = (Tensor, nn.Parameter)
-"""What is computed with; others, such as fake tensors, are asked about."""
+"""Exact types that oneDNN accepts; subclasses, such as fake tensors, use torch's own product."""
 
 
 @cache
-def has_faster() -> bool:
+def prefers_onednn() -> bool:
     """Whether oneDNN is faster than MKL on this processor."""
     ready = torch.backends.mkldnn.is_available() and torch.backends.mkl.is_available()
     wide = torch.backends.cpu.get_cpu_capability() == "AVX512"
-    return ready and wide and _maker() != "GenuineIntel" and _linear() is not None
+    return ready and wide and _vendor() != "GenuineIntel" and _linear() is not None
 
 
-def _maker() -> str:
-    """The processor's, as Linux tells it; "GenuineIntel", with which nothing changes, elsewhere."""
+def _vendor() -> str:
+    """The processor's vendor on Linux; elsewhere "GenuineIntel", which keeps MKL."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -40,14 +40,14 @@ def _maker() -> str:
 
 @cache
 def _linear() -> Any:
-    """oneDNN's product in this version of torch; None where there is none."""
+    """oneDNN's linear operator, or None if this version of torch lacks it."""
     return getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 
 
 def product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
-    """left [n, K] and right [m, K] → left · rightᵀ + bias [m], [n, m], without a gradient.
+    """left [n, K], right [m, K], bias [m] → left · rightᵀ + bias, [n, m]; not differentiable.
 
-    Where `right` is bfloat16 and `left` is not, it is a product of bfloat16, as float32.
+    If `left` is float32 and `right` bfloat16, the product is in bfloat16 and returned as float32.
 
     >>> product(torch.ones(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 7.]])
@@ -55,26 +55,26 @@ def product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
     if left.dtype == torch.float32 and right.dtype == torch.bfloat16:
         found = (left.bfloat16() @ right.t()).float()
         return found if bias is None else found.add_(bias)
-    if _is_faster(left, right):
+    if _prefers_onednn(left, right):
         if not (right.is_contiguous() or right.t().is_contiguous()):
-            right = right.contiguous()  # for others oneDNN has no fast way
+            right = right.contiguous()  # oneDNN is slow for other layouts
         return _linear()(left, right, bias, "none", [], "")
     return left @ right.t() if bias is None else torch.addmm(bias, left, right.t())
 
 
-def _is_faster(left: Tensor, right: Tensor) -> bool:
+def _prefers_onednn(left: Tensor, right: Tensor) -> bool:
     count, inner = left.shape
     return (
         count * inner * right.shape[0] >= LEAST
         and left.dtype == right.dtype == torch.float32
         and left.device.type == right.device.type == "cpu"
         and type(left) in _PLAIN
-        and has_faster()
+        and prefers_onednn()
     )
 
 
 class _Linear(torch.autograd.Function):
-    """`functional.linear` of matrices, with `product` in both directions."""
+    """`functional.linear` of matrices, with `product` in the forward and backward pass."""
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -96,14 +96,14 @@ def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
     """`torch.nn.functional.linear`: inputs [..., K], weight [m, K], bias [m] → [..., m]."""
     half = inputs.device.type == "cpu" and torch.is_autocast_enabled("cpu")
     special = half or torch.jit.is_tracing() or torch.compiler.is_compiling()
-    if special or inputs.dim() < 2 or not _is_faster(inputs.flatten(0, -2), weight):
+    if special or inputs.dim() < 2 or not _prefers_onednn(inputs.flatten(0, -2), weight):
         return functional.linear(inputs, weight, bias)
     found = _Linear.apply(inputs.flatten(0, -2), weight, bias)
     return found.unflatten(0, inputs.shape[:-1])
 
 
 class Linear(nn.Linear):
-    """torch's layer, by `linear`.
+    """`torch.nn.Linear`, computed by `linear`.
 
     >>> Linear(3, 2)(torch.zeros(4, 3)).shape
     torch.Size([4, 2])

@@ -8,9 +8,9 @@ import numpy as np
 
 
 class Ragged:
-    """n sequences laid end to end: sequence i is `flat[offsets[i] : offsets[i + 1]]`.
+    """n sequences in one array: sequence i is `flat[offsets[i] : offsets[i + 1]]`.
 
-    Indexing by a slice, a mask or an array of rows gives a `Ragged`, by a number the sequence.
+    Indexing with a slice, a mask or an array of rows gives a `Ragged`, with an integer a sequence.
 
     >>> words = Ragged.join([[4, 5], [6], [7, 8, 9]])
     >>> words[np.array([2, 0])].flat.tolist()
@@ -35,17 +35,17 @@ class Ragged:
 
     @classmethod
     def from_lengths(cls, flat: np.ndarray, lengths: np.ndarray) -> Self:
-        """Of items [total, …], of which `lengths` [n] belong to each sequence."""
+        """From items [total, …] and the `lengths` [n] of the sequences."""
         return cls(flat, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
     @classmethod
     def from_padded(cls, items: np.ndarray, lengths: np.ndarray) -> Self:
-        """Of items [n, T, …] of which the first `lengths` [n] count."""
+        """From padded items [n, T, …] and `lengths` [n]."""
         return cls.from_lengths(items[np.arange(items.shape[1]) < lengths[:, None]], lengths)
 
     @classmethod
     def join(cls, parts: Sequence[Sequence[int]]) -> Self:
-        """Sequences of ids, laid end to end as int32."""
+        """From sequences of ids, stored as int32."""
         lengths = np.fromiter(map(len, parts), np.int64, len(parts))
         ids = np.fromiter(chain.from_iterable(parts), np.int32, int(lengths.sum()))
         return cls.from_lengths(ids, lengths)
@@ -72,17 +72,17 @@ class Ragged:
 
     def __setitem__(self, rows: Any, values: "Ragged") -> None:
         if not np.array_equal(self.lengths[rows], values.lengths):
-            raise ValueError("the sequences to assign have other lengths")
+            raise ValueError("cannot assign sequences of different lengths")
         self.flat[self._places(rows)] = values.flat
 
     def pad(
         self, rows: np.ndarray | None = None, value: float = 0
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The sequences `rows` [B], or all, as `pad` gives them: [B, T, …] and lengths [B]."""
+        """The sequences `rows` [B], or all, padded: [B, T, …] and lengths [B]."""
         return pad(self.flat, self.offsets, np.arange(len(self)) if rows is None else rows, value)
 
     def _places(self, rows: Any) -> Any:
-        """Where the items of `rows` are in `flat`; a slice, so no copy, where they are a run."""
+        """Indices of the items of `rows` in `flat`; a slice, so no copy, if they are contiguous."""
         starts, ends = self.offsets[:-1][rows], self.offsets[1:][rows]
         if len(starts) and np.array_equal(starts[1:], ends[:-1]):
             return slice(starts[0], ends[-1])
@@ -98,13 +98,13 @@ def pad(
 
     Args:
         flat: [total, …] items of all sequences.
-        offsets: [n + 1], where each sequence begins and the last one ends.
-        rows: [B], the sequences wanted.
-        value: what to pad with.
+        offsets: [n + 1], the start of each sequence and the end of the last.
+        rows: [B], the sequences to return.
+        value: padding.
 
     Returns:
-        Items [B, T, …] with T the longest, int64 where they are integers, as torch's embeddings
-        take them; and lengths [B] int64.
+        Items [B, T, …], T the longest length (integers as int64, as torch's embeddings need), and
+        lengths [B] int64.
     """
     rows = np.asarray(rows, np.int64)
     starts = offsets[rows]

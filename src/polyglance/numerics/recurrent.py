@@ -1,10 +1,9 @@
 """A GRU over packed sentences with a hand-written backward pass.
 
-It has the parameters, initialisation and results of `torch.nn.GRU` on packed sequences, which it
-is itself on other devices. On a CPU it is faster for four reasons: distinct words are projected
-once, not once per occurrence; no step computes padding; the weight gradients of all steps are one
-matrix product; and two small directions take their steps together, where calls cost more than
-numbers.
+It has the parameters, initialisation and results of `torch.nn.GRU` on packed sequences, which is
+used on other devices. On a CPU it is faster for four reasons: distinct words are projected once,
+not once per occurrence; no step computes padding; the weight gradients of all steps are one matrix
+product; and two small directions share their steps, where call overhead dominates.
 """
 
 from typing import Any
@@ -15,20 +14,20 @@ from torch.nn.utils.rnn import PackedSequence
 
 from polyglance.numerics.devices import move
 from polyglance.numerics.gru_steps import Direction, Packing, pack
-from polyglance.numerics.precision import full_precision, halves_products, wide
+from polyglance.numerics.precision import full_precision, to_float32, uses_bf16_products
 from polyglance.numerics.products import linear
 
 TOGETHER = 32
-"""Up to this many hidden units both directions are one GRU whose matrices have two blocks."""
+"""Up to this many hidden units, both directions run as one GRU with block-diagonal matrices."""
 
 
 def mirrored(packing: Packing, lengths: Tensor, width: int) -> Tensor:
-    """[total] packed row of the token as far from its sentence's end as this one from the start.
+    """[total]: for each packed row, the row of the same sentence read backwards.
 
     Args:
         packing: of the sentences.
         lengths: [B], of the sentences.
-        width: that they are padded to.
+        width: the padded length.
 
     >>> mirrored(pack(torch.tensor([1, 3]), 3), torch.tensor([1, 3]), 3)
     tensor([3, 1, 2, 0])
@@ -47,14 +46,14 @@ def _run(
     packing: Packing,
     reverse: bool,
 ) -> Tensor:
-    """States of a direction: of the recurrence, products alone may be in half precision."""
-    half = halves_products(gates.device)
+    """States of one direction; only matrix products may be in half precision."""
+    half = uses_bf16_products(gates.device)
     with full_precision(gates.device):
         return Direction.apply(gates, occurrences, weight, bias, packing, reverse, half)
 
 
 class _OnnxGRU(torch.autograd.Function):
-    """ONNX's operator `GRU`, for the tracer: its values in torch are not asked for."""
+    """ONNX's operator `GRU`, for tracing only: in torch it returns zeros."""
 
     @staticmethod
     def symbolic(graph: Any, *inputs: Any) -> Any:
@@ -75,9 +74,9 @@ class _OnnxGRU(torch.autograd.Function):
 
 
 class PackedGRU(nn.GRU):
-    """One-layer GRU or BiGRU over distinct word vectors and where they occur.
+    """One-layer GRU or BiGRU over distinct word vectors and their occurrences.
 
-    With one of torch's two `biases` the recurrent one is 0, which gives TensorFlow's count.
+    With `biases=1` the recurrent bias is fixed at 0, as in TensorFlow.
 
     >>> gru = PackedGRU(4, 3, bidirectional=True)
     >>> words, index = torch.randn(5, 4), torch.tensor([[0, 1, 2], [3, 4, 0]])
@@ -102,13 +101,13 @@ class PackedGRU(nn.GRU):
 
         Args:
             words: [U, input] vectors of the distinct words of the batch.
-            index: [B, T] which of them stands where; entries past a sentence's length are ignored.
+            index: [B, T] index into `words`; entries past a sentence's length are ignored.
             lengths: [B] at least 1.
-            average: the mean of two directions, not one beside the other.
+            average: average the two directions instead of concatenating them.
 
         Returns:
-            states [total, hidden·directions] in the packed order, or [total, hidden], and that
-            order.
+            states [total, hidden·directions] in packed order, or [total, hidden] if averaged, and
+            the packing.
         """
         if words.device.type != "cpu":
             found, packing = self._native(words, index, lengths)
@@ -128,16 +127,16 @@ class PackedGRU(nn.GRU):
     def encode_padded(
         self, vectors: Tensor, lengths: Tensor, average: bool = False
     ) -> tuple[Tensor, Packing]:
-        """`encode` of sequences [B, T, input] whose vectors all differ."""
+        """`encode` for padded sequences [B, T, input]."""
         count, width, _ = vectors.shape
         index = torch.arange(count * width, device=vectors.device).view(count, width)
         return self.encode(vectors.flatten(0, 1), index, lengths.to(vectors.device), average)
 
     def traced(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        """States [B, T, hidden·directions] of sequences [B, T, input], for an export to ONNX.
+        """States [B, T, hidden·directions] of sequences [B, T, input], for export to ONNX.
 
-        ONNX's operator takes padded sequences with their lengths, and its gates are in the order
-        update, reset, candidate, where torch's are reset, update, candidate.
+        ONNX's operator takes padded sequences and lengths; its gate order is update, reset,
+        candidate, torch's is reset, update, candidate.
         """
         suffixes = ["l0", "l0_reverse"] if self.bidirectional else ["l0"]
         both = [
@@ -158,7 +157,7 @@ class PackedGRU(nn.GRU):
         return states.permute(2, 0, 1, 3).flatten(2)
 
     def _native(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Packing]:
-        """`encode` by torch's own GRU (cuDNN's on CUDA), which takes the same packed order."""
+        """`encode` with torch's own GRU (cuDNN on CUDA), which takes the same packed order."""
         plan = pack(lengths.cpu(), index.shape[1])
         order, flat, last = move((plan.order, plan.flat, plan.last), words.device)
         packing = Packing(plan.sizes, plan.starts, order, flat, last)
@@ -189,17 +188,17 @@ class PackedGRU(nn.GRU):
         return [forward, backward.index_select(0, mirror)]
 
     def _gates(self, words: Tensor, suffix: str) -> Tensor:
-        """[U, 3H], what the words say to the gates."""
+        """Gate inputs [U, 3H] from the words."""
         weight, bias = getattr(self, f"weight_ih_{suffix}"), getattr(self, f"bias_ih_{suffix}")
-        return wide(linear(words, weight, bias))
+        return to_float32(linear(words, weight, bias))
 
     def _recurrent(self, suffix: str) -> tuple[Tensor, Tensor]:
-        """[3H, H] and [3H]."""
+        """Recurrent weight [3H, H] and bias [3H]."""
         return getattr(self, f"weight_hh_{suffix}"), getattr(self, f"bias_hh_{suffix}")
 
 
 def _join(states: list[Tensor], average: bool) -> Tensor:
-    """States [total, H] of each direction → one beside the other, or their mean [total, H]."""
+    """Concatenate the states [total, H] of the directions, or average them."""
     if len(states) == 1:
         return states[0]
     return (states[0] + states[1]) / 2 if average else torch.cat(states, 1)
@@ -212,5 +211,5 @@ def _onnx_order(weight: Tensor) -> Tensor:
 
 
 def _by_gate(parts: list[Tensor]) -> Tensor:
-    """[…, 3H] of two directions → […, 6H], both directions of a gate side by side."""
+    """[…, 3H] of two directions → […, 6H], grouped by gate."""
     return torch.stack([part.unflatten(-1, (3, -1)) for part in parts], -2).flatten(-3)

@@ -1,4 +1,4 @@
-"""Embeddings: a vector for each image or text, or a set of vectors for each word and region."""
+"""Embeddings: one vector per image or text, or a set of vectors (one per region or word)."""
 
 from typing import Any, Self
 
@@ -14,14 +14,14 @@ NO_SINGLE_VECTOR = (
 )
 
 Embeddings = Any
-"""What images or texts are encoded as: vectors [n, D], `VectorSets`, or those of many models."""
+"""Embeddings of images or texts: vectors [n, D], `VectorSets`, or those of several models."""
 
 
 class VectorSets(Ragged):
     """n sets of vectors: `flat` float32 [total, D], set after set.
 
-    It takes the place of an array [n, D] where images and texts are encoded and ranked: `len`,
-    indexing by a slice or an array of rows, and assignment to rows. A set of length 0 is missing.
+    Can be used like an array [n, D] in encoding and ranking: it supports `len`, indexing with a
+    slice or an array of rows, and assignment to rows. A set of length 0 means a missing image.
 
     >>> sets = VectorSets.from_lengths(np.arange(6).reshape(3, 2), np.array([1, 2]))
     >>> sets[np.array([1, 0])].flat.tolist()
@@ -37,7 +37,7 @@ class VectorSets(Ragged):
 
     @classmethod
     def empty(cls, lengths: np.ndarray, dim: int) -> Self:
-        """Sets to be assigned to."""
+        """Uninitialised sets of these lengths."""
         return cls.from_lengths(np.empty((int(np.sum(lengths)), dim), np.float32), lengths)
 
     @property
@@ -49,7 +49,7 @@ class VectorSets(Ragged):
         raise PolyglanceError(NO_SINGLE_VECTOR)
 
     def finite(self) -> np.ndarray:
-        """Which sets are there and hold finite numbers only, [n] bool."""
+        """[n] bool: which sets are non-empty and have only finite values."""
         bad = ~np.isfinite(self.flat).all(axis=1)
         owner = np.repeat(np.arange(len(self)), self.lengths)
         return (self.lengths > 0) & (np.bincount(owner[bad], minlength=len(self)) == 0)

@@ -17,7 +17,7 @@ scores: Registry[Score] = Registry("similarity")
 
 
 def normalise(vectors: np.ndarray) -> np.ndarray:
-    """Rows of `vectors` [n, D] at length one; a zero row stays zero (ε = 1e-8).
+    """Scale the rows of `vectors` [n, D] to unit length; a zero row stays zero (ε = 1e-8).
 
     >>> normalise(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
@@ -29,13 +29,13 @@ def normalise(vectors: np.ndarray) -> np.ndarray:
 
 @scores.register("dot")
 def dot(images: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """Dot products; the cosine where both sides are normalised."""
+    """Dot products; equal to the cosine if both sides are normalised."""
     return images @ captions.T
 
 
 @scores.register("cosine")
 def cosine(images: np.ndarray, captions: np.ndarray) -> np.ndarray:
-    """Cosines of the angles. Where speed matters, normalise once and use `dot`."""
+    """Cosine similarities. For speed, normalise once and use `dot`."""
     return normalise(images) @ normalise(captions).T
 
 

@@ -1,10 +1,10 @@
-"""Whether torchrun has started this process beside others; asked before torch is imported."""
+"""Whether torchrun started this process as one of several; usable before torch is imported."""
 
 import os
 from collections.abc import Mapping
 
 VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-"""What torchrun tells its processes."""
+"""Environment variables that torchrun sets."""
 
 
 def launched(environment: Mapping[str, str] = os.environ) -> bool:
@@ -18,10 +18,10 @@ def launched(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def leads(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether this process is the one that writes and speaks."""
+    """Whether this is the process that writes files and prints."""
     return not launched(environment) or environment["RANK"] == "0"
 
 
 def local_rank(environment: Mapping[str, str] = os.environ) -> int:
-    """The number of this process among those of its machine, which is that of its GPU."""
+    """Index of this process on its machine, and so of its GPU."""
     return int(environment.get("LOCAL_RANK", "0")) if launched(environment) else 0

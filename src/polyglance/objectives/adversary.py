@@ -1,4 +1,4 @@
-"""A language classifier whose gradient is reversed: languages should become indistinguishable."""
+"""A language classifier with a reversed gradient, to make languages indistinguishable."""
 
 import math
 from typing import Any
@@ -20,7 +20,7 @@ class _Reverse(torch.autograd.Function):
 
 
 def reverse_gradient(vectors: Tensor, strength: float) -> Tensor:
-    """The vectors as they are; their gradient times −strength.
+    """Identity whose gradient is multiplied by −strength.
 
     >>> vectors = torch.ones(2, requires_grad=True)
     >>> reverse_gradient(vectors, 0.5).sum().backward()
@@ -31,7 +31,7 @@ def reverse_gradient(vectors: Tensor, strength: float) -> Tensor:
 
 
 def ramp(progress: float) -> float:
-    """2/(1 + e^(−10 p)) − 1, from 0 to 1 in the course of training.
+    """2/(1 + e^(−10 p)) − 1, rising from 0 to 1 during training.
 
     >>> [round(ramp(p), 3) for p in (0, 0.1, 0.5, 1)]
     [0.0, 0.462, 0.987, 1.0]
@@ -40,11 +40,11 @@ def ramp(progress: float) -> float:
 
 
 class LanguageClassifier(nn.Linear):
-    """Which language a text is in, from its average word vector.
+    """Predicts the language of a text from its average word vector.
 
-    The classifier learns at full weight, and `strength` is that of the reversed gradient alone.
-    The authors scale the loss by it, too, so that the features get its square, about 1e-12
-    (in MULE's code): `scaled` does the same.
+    The classifier learns at full weight; `strength` scales only the reversed gradient. The authors
+    also scale the loss by it, so that the features get its square (about 1e-12 in MULE's code);
+    `scaled` does the same.
 
     >>> classifier, texts = LanguageClassifier(3, 4), torch.zeros(2, 3)
     >>> _ = nn.init.zeros_(classifier.bias)
@@ -59,10 +59,10 @@ class LanguageClassifier(nn.Linear):
 
         Args:
             averages: [n, W], average word vectors of texts.
-            languages: [n], the number of each text's language.
+            languages: [n], index of each text's language.
             strength: of the reversed gradient.
-            progress: share of the training that is done, for `ramp`.
-            scaled: whether the loss is scaled by `strength`, too.
+            progress: share of the training done so far, for `ramp`.
+            scaled: whether the loss is also scaled by `strength`.
         """
         logits = self(reverse_gradient(averages, strength * ramp(progress)))
         loss = functional.cross_entropy(logits, languages)

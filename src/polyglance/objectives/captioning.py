@@ -10,12 +10,12 @@ from polyglance.recipes.schema import CaptioningRecipe
 
 
 def caption_loss(logits: Tensor, words: Tensor, captions: int) -> Tensor:
-    """−Σ log p(word) of all words, for each caption: the sum over words, the mean over captions.
+    """−Σ log p(word): the sum over words, the mean over captions.
 
     Args:
-        logits: [n, V], of the n words of all captions.
-        words: [n], the words that stand there.
-        captions: how many there are.
+        logits: [n, V], for the n words of all captions.
+        words: [n], ids of the words.
+        captions: number of captions.
 
     >>> round(float(caption_loss(torch.zeros(6, 4), torch.zeros(6, dtype=torch.long), 2)), 4)
     4.1589
@@ -24,12 +24,12 @@ def caption_loss(logits: Tensor, words: Tensor, captions: int) -> Tensor:
 
 
 class CaptionGenerator(nn.Module):
-    """A GRU reads an image's vectors, another one with attention writes the caption.
+    """Generates a caption from an image's vectors with a GRU encoder and an attention decoder.
 
     The S2VT model with attention of VSRN's code, teacher-forced: word t is predicted from the
-    words before it and from the encoder's states, weighted by how they fit the decoder's. Only
-    training has it; the model that is saved has not. The code also predicts one padding symbol
-    behind the last word, which is not repeated.
+    words before it and the encoder's states, weighted by attention. It is used in training only
+    and not saved with the model. Unlike VSRN's code, it does not predict a padding symbol after
+    the last word.
     """
 
     def __init__(self, recipe: CaptioningRecipe, dim: int, words: int) -> None:
@@ -52,29 +52,29 @@ class CaptionGenerator(nn.Module):
 
         Args:
             vectors: [B, K, D], of the images.
-            lengths: [B], how many each has.
-            ids: [B, T], words of a caption from its `<start>` to its `<end>`.
-            sizes: [B], how many each has.
+            lengths: [B], vectors per image.
+            ids: [B, T], words of a caption from `<start>` to `<end>`.
+            sizes: [B], words per caption.
         """
         states, last = self._encode(vectors, lengths)
         inside = torch.arange(states.shape[1], device=ids.device) < lengths.unsqueeze(1)  # [B, K]
         keys, query = self.attention.weight.split(states.shape[2], dim=1)
         keys = linear(states, keys, self.attention.bias)  # [B, K, H]
-        words, hidden, written = self.words(ids[:, :-1]), last, []
+        words, hidden, outputs = self.words(ids[:, :-1]), last, []
         for step in range(words.shape[1]):
             fits = self.weight(torch.tanh(keys + linear(hidden, query).unsqueeze(1)))
             shares = fits.squeeze(2).masked_fill(~inside, float("-inf")).softmax(1)
             context = torch.bmm(shares.unsqueeze(1), states).squeeze(1)  # [B, H]
-            given = self.dropout(torch.cat([words[:, step], context], 1))
-            hidden = self.decoder(given, hidden)
-            written.append(hidden)
+            inputs = self.dropout(torch.cat([words[:, step], context], 1))
+            hidden = self.decoder(inputs, hidden)
+            outputs.append(hidden)
         steps = torch.arange(words.shape[1], device=ids.device)
         counted = steps < (sizes - 1).unsqueeze(1)  # [B, T − 1]
-        logits = self.output(torch.stack(written, 1)[counted])
+        logits = self.output(torch.stack(outputs, 1)[counted])
         return caption_loss(logits, ids[:, 1:][counted], len(ids))
 
     def _encode(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """States [B, K, H] of the vectors, 0 past a length, and the last of each [B, H]."""
+        """States [B, K, H] of the vectors, 0 past a length, and the last states [B, H]."""
         inputs = self.dropout(self.inputs(vectors))
         states, packing = self.encoder.encode_padded(inputs, lengths)
         batch, count = vectors.shape[:2]

@@ -1,4 +1,4 @@
-"""Triplet hinges on a score matrix (Faghri et al. 2018, VSE++)."""
+"""Triplet hinge losses on a score matrix (Faghri et al. 2018, VSE++)."""
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ def hinge_costs(
 
     Args:
         scores: [B, B], S[i, j] = s(image_i, caption_j); positives on the diagonal.
-        margin: α, by how much a positive must win.
+        margin: α, by how much a positive must exceed a negative.
         ignore: [B, B] bool, pairs that are not negatives; the diagonal never is.
 
     Returns:
@@ -35,7 +35,7 @@ def sum_of_hinges(scores: Tensor, margin: float = 0.2, ignore: Tensor | None = N
 
     Args:
         scores: [B, B], as in `hinge_costs`.
-        margin: by how much a positive must win.
+        margin: by how much a positive must exceed a negative.
         ignore: [B, B] bool, pairs that are not negatives.
 
     >>> float(sum_of_hinges(torch.eye(2), margin=0.2))
@@ -50,7 +50,7 @@ def max_of_hinges(scores: Tensor, margin: float = 0.2, ignore: Tensor | None = N
 
     Args:
         scores: [B, B], as in `hinge_costs`.
-        margin: by how much a positive must win.
+        margin: by how much a positive must exceed a negative.
         ignore: [B, B] bool, pairs that are not negatives.
 
     A collapsed model, all scores equal, gives 2·α·B:

@@ -10,10 +10,10 @@ def info_nce(scores: Tensor, temperature: Tensor | float, ignore: Tensor | None 
 
     Args:
         scores: [B, B], S[i, j] = s(image_i, caption_j); positives on the diagonal.
-        temperature: what the scores are divided by.
+        temperature: divides the scores.
         ignore: [B, B] bool, pairs that are not negatives; the diagonal never is.
 
-    All scores equal gives log B:
+    Equal scores give log B:
 
     >>> round(float(info_nce(torch.zeros(4, 4), 0.05)), 4)
     1.3863

@@ -1,4 +1,4 @@
-"""LIWE's mixed loss: from all negatives to the hardest one, a little with every update."""
+"""LIWE's mixed loss, which moves gradually from all negatives to the hardest."""
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from polyglance.objectives.objective import SumHinge, objectives
 from polyglance.recipes.schema import MixedHingeRecipe
 
 EPSILON = 0.991
-"""Of captions against images; the authors take 0.91 for captions against captions."""
+"""For captions against images; for captions against captions the authors use 0.91."""
 
 
 def hard_weight(step: int, epsilon: float = EPSILON) -> float:
@@ -31,8 +31,8 @@ def mixed_hinges(
 
     Args:
         scores: [B, B], S[i, j] = s(image_i, caption_j); positives on the diagonal.
-        margin: by how much a positive must win.
-        step: number t of the update, from 1.
+        margin: by how much a positive must exceed a negative.
+        step: the update t, from 1.
         epsilon: ε of `hard_weight`.
         ignore: [B, B] bool, pairs that are not negatives; the diagonal never is.
 
@@ -47,11 +47,11 @@ def mixed_hinges(
 
 @objectives.register("mixed-hinge")
 class MixedHinge(SumHinge):
-    """LIWE's loss; t counts updates (`advance`) and is saved with checkpoints.
+    """LIWE's loss; t counts updates (`advance`) and is saved in checkpoints.
 
-    Captions against captions take another instance, with its own ε and count. The authors' code
-    also counts a call for every validation set; this does not, or the loss would depend on how
-    often a run is evaluated. Updates of a warm-up use all negatives and are not counted.
+    Captions against captions use another instance, with its own ε and count. The authors' code
+    also counts evaluations; this does not, since the loss would then depend on how often a run is
+    evaluated. Warm-up updates use all negatives and are not counted.
 
     >>> loss = MixedHinge(MixedHingeRecipe(margin=0.5, epsilon=0.5))
     >>> loss.advance()

@@ -1,4 +1,4 @@
-"""Neighbourhoods: sentences about one image lie together (Wang et al. 2018, EmbN; MULE)."""
+"""Neighbourhood losses: sentences about an image are close (Wang et al. 2018, EmbN; MULE)."""
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from polyglance.recipes.schema import TripletsRecipe
 
 
 def same_language(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Tensor:
-    """Mean over languages of sentences against those of their own language.
+    """Loss of sentences against those of the same language, averaged over languages.
 
     An anchor's positive is the farthest sentence of its image.
 
@@ -30,9 +30,9 @@ def same_language(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Ten
 
 
 def across_languages(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> Tensor:
-    """Mean over unordered pairs of languages of sentences of one against the other.
+    """Loss of sentences of one language against another, averaged over unordered language pairs.
 
-    The first of the pair has the anchors; images without one of the two do not count.
+    The anchors are from the first language; images without both languages do not count.
 
     Args:
         sentences: [L, B, k, D], k of each image in every language, normalised.
@@ -54,9 +54,9 @@ def across_languages(sentences: Tensor, has: Tensor, recipe: TripletsRecipe) -> 
 def _against(
     anchors: Tensor, others: Tensor, has: Tensor, others_have: Tensor, recipe: TripletsRecipe
 ) -> tuple[Tensor, Tensor]:
-    """Anchors [B, k, D] against R languages [R, B, k, D]: the sum of their means, how many count.
+    """Anchors [B, k, D] against R languages [R, B, k, D]: sum of the mean losses, and their count.
 
-    A language at a time takes half the work of all with all, and a fraction of the memory.
+    One anchor language at a time halves the work and takes a fraction of the memory.
     """
     images, captions, _ = anchors.shape
     cosines = anchors @ others.flatten(0, 2).t()

@@ -1,4 +1,4 @@
-"""The objective that a recipe names: a loss with its settings and, where it learns, parameters."""
+"""Objectives: a loss with its settings and, if it has any, parameters."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ SMALLEST_TEMPERATURE = 0.01
 
 
 class Objective(nn.Module):
-    """Maps a batch's scores [B, B] to a loss; knows its value when the model has collapsed."""
+    """Maps a batch's scores [B, B] to a loss."""
 
     def __init__(self, recipe: LossRecipe) -> None:
         super().__init__()
@@ -30,13 +30,13 @@ class Objective(nn.Module):
         Args:
             scores: [B, B], of images (rows) with captions (columns); positives on the diagonal.
             image: [B], the image of each row and column.
-            warming_up: whether all negatives count, as before the hardest.
+            warming_up: whether to use all negatives instead of the hardest.
         """
         ignore = same_image(image) if self.recipe.mask_same_image else None
         return self.loss(scores, ignore, warming_up)
 
     def loss(self, scores: Tensor, ignore: Tensor | None, warming_up: bool) -> Tensor:
-        """The loss itself.
+        """The loss, given which pairs are negatives.
 
         Args:
             scores: [B, B], as in `forward`.
@@ -49,7 +49,7 @@ class Objective(nn.Module):
         """Called once before the losses of every update that is not warming up."""
 
     def for_captions(self) -> "Objective":
-        """The objective of captions against captions: the same, unless it counts for itself."""
+        """The objective for captions against captions: this one, unless it has its own state."""
         return self
 
     def collapsed_value(self, batch: int, warming_up: bool = False) -> float:
@@ -70,13 +70,13 @@ def build_objective(recipe: LossRecipe) -> Objective:
 
 
 def same_image(image: Tensor) -> Tensor:
-    """[B, B] bool: rows and columns that belong to one image."""
+    """[B, B] bool: pairs of rows and columns with the same image."""
     return image[:, None] == image[None, :]
 
 
 @objectives.register("sum-hinge")
 class SumHinge(Objective):
-    """VSE0, and the warm-up of others.
+    """VSE0, and the warm-up of other losses.
 
     >>> from polyglance.recipes.schema import SumHingeRecipe
     >>> float(SumHinge(SumHingeRecipe(margin=0.5))(torch.zeros(3, 3), torch.arange(3)))

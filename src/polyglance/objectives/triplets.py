@@ -1,6 +1,6 @@
-"""Triplets: of every anchor, the N most violated (Wang et al. 2018, EmbN; MULE; SMALR, §3.3).
+"""Triplet losses: the N most violated per anchor (Wang et al. 2018, EmbN; MULE; SMALR, §3.3).
 
-Hinges fall with a negative's distance, so the N largest are those of the N nearest negatives.
+Hinges decrease with a negative's distance, so the N largest are those of the N nearest negatives.
 """
 
 import torch
@@ -10,7 +10,7 @@ from polyglance.objectives.objective import Objective, objectives
 from polyglance.recipes.schema import TripletsRecipe
 
 NONE = -1e4
-"""The cosine of what is no negative: so far away that no hinge is above 0."""
+"""Cosine assigned to non-negatives: so far away that the hinge is 0."""
 
 
 def distance(cosines: Tensor, kind: str = "euclidean") -> Tensor:
@@ -23,12 +23,12 @@ def distance(cosines: Tensor, kind: str = "euclidean") -> Tensor:
 
 
 def nearest_negatives(cosines: Tensor, negative: Tensor, top: int) -> Tensor:
-    """The largest cosines of negatives, [..., N], and `NONE` where there are too few.
+    """The N largest cosines of negatives, [..., N], filled with `NONE` if there are fewer.
 
     Args:
-        cosines: [..., C], of anchors with everything.
-        negative: [..., C] bool, which of them are of negatives.
-        top: N at most.
+        cosines: [..., C], of anchors with all candidates.
+        negative: [..., C] bool, which candidates are negatives.
+        top: N.
 
     >>> nearest_negatives(torch.tensor([0.5, 1.0, 0.25]), torch.tensor([True, False, True]), 1)
     tensor([0.5000])
@@ -40,12 +40,12 @@ def nearest_negatives(cosines: Tensor, negative: Tensor, top: int) -> Tensor:
 def violations(positive: Tensor, negatives: Tensor, recipe: TripletsRecipe) -> Tensor:
     """Mean hinge of each anchor, [...].
 
-    Hinges of 0 count; an anchor with fewer than N negatives has the mean of those.
+    Hinges of 0 count; with fewer than N negatives, it is the mean over those.
 
     Args:
         positive: [...], cosines of anchors with their positives.
-        negatives: [..., N], with their negatives; `NONE` where there is none.
-        recipe: gives the distance and the margin.
+        negatives: [..., N], cosines with their negatives, or `NONE`.
+        recipe: distance and margin.
 
     >>> recipe = TripletsRecipe(margin=0.5, distance="cosine")
     >>> violations(torch.tensor([0.5]), torch.tensor([[0.5, -1.0]]), recipe)
@@ -59,7 +59,7 @@ def violations(positive: Tensor, negatives: Tensor, recipe: TripletsRecipe) -> T
 def mean_by_language(values: Tensor, has: Tensor) -> Tensor:
     """Values [L, B, k] of images that have a language [L, B] → mean over L of the means.
 
-    A language that no image has does not count.
+    Languages without images do not count.
     """
     count = has.sum(1)
     sums = (values * has.unsqueeze(2)).sum((1, 2)) / values.shape[2]
@@ -73,12 +73,12 @@ def match_images(
 
     Args:
         sentences: [L, B, k, D], k of each image in every language, normalised.
-        images: [B, D], normalised; no image is there twice.
+        images: [B, D], normalised, without duplicates.
         has: [L, B] bool, which images have sentences of a language.
         recipe: of the triplets.
 
     Returns:
-        the loss, a mean over languages, and the cosines [L, B, k, B].
+        the loss, averaged over languages, and the cosines [L, B, k, B].
 
     >>> recipe = TripletsRecipe(margin=1.5, distance="cosine")
     >>> sentences, has = torch.eye(2).view(1, 2, 1, 2), torch.ones(1, 2, dtype=torch.bool)
@@ -100,7 +100,7 @@ def match_images(
 
 @objectives.register("triplets")
 class Triplets(Objective):
-    """EmbN's loss on one score matrix; a warm-up takes all negatives.
+    """EmbN's loss on one score matrix; the warm-up uses all negatives.
 
     >>> loss = Triplets(TripletsRecipe(margin=1.5, distance="cosine"))
     >>> float(loss(torch.eye(2), torch.arange(2)))  # 0.5 · (1.5 + 1)

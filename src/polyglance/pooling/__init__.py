@@ -1,4 +1,4 @@
-"""Aggregators of a set of vectors, for images and text alike."""
+"""Poolings: reduce a set of vectors to one, for images and texts alike."""
 
 from polyglance.pooling.base import Pooling, build_pooling, pooling_names, poolings, valid
 from polyglance.pooling.gem import GeMPool

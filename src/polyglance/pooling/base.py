@@ -1,4 +1,4 @@
-"""One interface for images and text: a set or sequence of vectors becomes one."""
+"""The interface of poolings, which reduce a set or sequence of vectors to one."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from polyglance.errors import PolyglanceError
 
 
 class Pooling(nn.Module):
-    """Pools [B, K, D] with lengths [B] ≥ 1 to [B, D]; what lies past a length never counts.
+    """Pools [B, K, D] with lengths [B] ≥ 1 to [B, D]; vectors past a length are ignored.
 
     Half-precision vectors are summed in float32, and the result has the vectors' type.
     """
@@ -25,20 +25,17 @@ class Pooling(nn.Module):
         raise TypeError("a pooling defines forward()")
 
     def with_vectors(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """What `forward` gives, and the vectors [B, K, D] that it was made of in the end.
-
-        A pooling that changes the vectors first gives the changed ones.
-        """
+        """Like `forward`, and the vectors [B, K, D] that were pooled, after any transformation."""
         return self(vectors, lengths), vectors
 
 
 poolings: Registry[Callable[[int], Pooling]] = Registry("pooling")
 numbered: dict[str, Callable[[int, int], Pooling]] = {}
-"""Families of poolings with a number after their name, such as kmax5."""
+"""Poolings whose names end in a number, such as kmax5."""
 
 
 def pooling_names() -> list[str]:
-    """Names that recipes may use; a family of numbered ones is shown by its fifth.
+    """Names that recipes may use; a numbered pooling is listed with the number 5.
 
     >>> {"gpo", "kmax5", "mean"} <= set(pooling_names())
     True
@@ -47,7 +44,7 @@ def pooling_names() -> list[str]:
 
 
 def build_pooling(name: str, dim: int) -> Pooling:
-    """The pooling called `name` over vectors of size `dim`.
+    """Create the pooling `name` for vectors of dimension `dim`.
 
     >>> build_pooling("kmax2", 1)(torch.tensor([[[3.0], [1.0], [2.0]]]), torch.tensor([3]))
     tensor([[2.5000]])
@@ -63,5 +60,5 @@ def build_pooling(name: str, dim: int) -> Pooling:
 
 
 def valid(vectors: Tensor, lengths: Tensor) -> Tensor:
-    """[B, K] bool: which of the vectors [B, K, …] lie within their lengths [B]."""
+    """Mask [B, K] of the vectors [B, K, …] that are within the lengths [B]."""
     return torch.arange(vectors.shape[1], device=vectors.device) < lengths.unsqueeze(1)

@@ -1,4 +1,4 @@
-"""Coefficient generators of GPO: what gives every rank its score (VSE∞, supplement §2.4)."""
+"""Coefficient generators of GPO, which score every rank (VSE∞, supplement §2.4)."""
 
 import torch
 from torch import Tensor, nn
@@ -8,14 +8,14 @@ from polyglance.pooling.base import valid
 from polyglance.pooling.ranks import interpolation
 
 WIDTH = 32
-"""Size of the position code, and of the sequence model's states."""
+"""Dimension of the position code and of the sequence model's states."""
 POSITIONS = 256
-"""Embeddings of the index input; a 16×16 grid is the largest set of the paper."""
+"""Number of rank embeddings; the paper's largest set is a 16×16 grid."""
 INTERPOLATED = 20
 
 
 def position_code(count: int, width: int = WIDTH) -> Tensor:
-    """[count, width]: sin(k·w_j) and cos(k·w_j) in turn, w_j = 10000^(−2j/width), k from 0."""
+    """[count, width]: sin(k·w_j) and cos(k·w_j) alternating, w_j = 10000^(−2j/width), k from 0."""
     steps = torch.arange(0, width, 2, dtype=torch.float64)
     angles = torch.arange(count).unsqueeze(1) * 10000.0 ** (-steps / width)
     return torch.stack([angles.sin(), angles.cos()], 2).flatten(1)
@@ -49,7 +49,7 @@ class Transformer(nn.Module):
 
 
 class Perceptron(nn.Module):
-    """Codes [L, M, 32] → [L, M, 32], every rank on its own: blind to the size of the set."""
+    """Codes [L, M, 32] → [L, M, 32], each rank separately, so independent of the set's size."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,11 +68,11 @@ class Scorer(nn.Module):
         self.score = nn.Linear(WIDTH, outputs, bias=False)
 
     def codes(self, count: int) -> Tensor:
-        """[count, 32], the sequence model's input of ranks 0…count−1."""
+        """[count, 32]: the sequence model's input for ranks 0…count−1."""
         return position_code(count).to(self.score.weight)
 
     def forward(self, lengths: Tensor, count: int | None = None) -> Tensor:
-        """lengths [L] → scores [L, M], M the largest of them or `count`."""
+        """lengths [L] → scores [L, M], where M is `count` or else the largest length."""
         codes = self.codes(int(lengths.max()) if count is None else count)
         return self.scores(codes.expand(lengths.shape[0], -1, -1), lengths)
 
@@ -94,7 +94,7 @@ class IndexScorer(Scorer):
 
 
 class FeatureScorer(Scorer):
-    """The values are input, too: [code of rank k; projection of the k-th largest values]."""
+    """Input also depends on the values: [code of rank k; projection of the k-th largest values]."""
 
     def __init__(self, dim: int) -> None:
         super().__init__(BiGRU(2 * WIDTH))
@@ -108,7 +108,7 @@ class FeatureScorer(Scorer):
 
 
 class Interpolated(nn.Module):
-    """Sizes [L] → scores [L, M] interpolated from 20 learned ones, equal at first."""
+    """Sizes [L] → scores [L, M] interpolated from 20 learned ones, initially equal."""
 
     def __init__(self) -> None:
         super().__init__()

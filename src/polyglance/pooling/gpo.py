@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from polyglance.numerics.precision import wide
+from polyglance.numerics.precision import to_float32
 from polyglance.pooling.base import Pooling, poolings
 from polyglance.pooling.generators import (
     BiGRU,
@@ -19,36 +19,36 @@ from polyglance.pooling.sorting import descending
 
 TEMPERATURE = 0.1
 CACHED_NUMBERS = 2**24
-"""Coefficients kept at inference before starting again: 64 MB."""
+"""Coefficients cached at inference (64 MB) before the cache is cleared."""
 
 
 def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
     """Softmax of scores [L, M, …] / 0.1 over M within lengths [L], in float32; 0 past them.
 
-    The official mask, −10000 / 0.1, is no number of float16; −∞ is one of every type.
+    The official mask, −10000 / 0.1, overflows float16; −∞ exists in every type.
     """
     ranks = torch.arange(scores.shape[1], device=scores.device)
     mask = ranks < lengths.to(scores.device).unsqueeze(1)
     if scores.dim() == 3:
         mask = mask.unsqueeze(2)
-    return (wide(scores) / TEMPERATURE).masked_fill(~mask, -torch.inf).softmax(1)
+    return (to_float32(scores) / TEMPERATURE).masked_fill(~mask, -torch.inf).softmax(1)
 
 
 def weigh(ranked: Tensor, weights: Tensor) -> Tensor:
     """Sorted values [B, D, M] with weights [B, M], or [B, M, D] → sums [B, D]."""
     weights = weights.to(ranked.dtype)
-    # A product of matrices would be as fast, but its gradient has an order that sorting is slow in.
+    # A matrix product would be as fast, but the layout of its gradient slows down the sort's.
     by_rank = weights.unsqueeze(1) if weights.dim() == 2 else weights.transpose(1, 2)
     return (ranked * by_rank).sum(2)
 
 
 class GPO(Pooling):
-    """v_d = Σ_k θ_k(n) · (k-th largest of dimension d), θ(n) from a generator that sees sizes only.
+    """v_d = Σ_k θ_k(n) · (k-th largest of dimension d), θ(n) generated from the size n alone.
 
-    θ is generated once per distinct size of a batch. Without gradients, in evaluation mode, it is
-    kept per size for as long as the weights stay the same, and pooling is a sort and a product.
+    θ is generated once per distinct size in a batch. In evaluation mode without gradients, it is
+    cached per size until the weights change, and pooling is a sort and a product.
 
-    A generator of equal scores gives the mean:
+    A generator with equal scores gives the mean:
 
     >>> pool = GPO(1, Scorer(BiGRU()))
     >>> _ = [nn.init.zeros_(part) for part in pool.parameters()]
@@ -64,25 +64,25 @@ class GPO(Pooling):
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         ranked = descending(vectors, lengths)
-        if torch.jit.is_tracing():  # what depends on values, such as distinct sizes, has no trace
+        if torch.jit.is_tracing():  # a trace cannot depend on values
             weights = masked_softmax(self.generator(lengths, ranked.shape[2]), lengths)
         else:
             weights = self.coefficients(lengths)
         return weigh(ranked, weights).to(vectors.dtype)
 
     def coefficients(self, lengths: Tensor) -> Tensor:
-        """lengths [L] → θ [L, M], or [L, M, D] if every dimension has its own; 0 past a length."""
+        """lengths [L] → θ [L, M], or [L, M, D] if per dimension; 0 past a length."""
         distinct, which = torch.unique(lengths, return_inverse=True)
         still = not (self.training or torch.is_grad_enabled())
-        table = self._remembered(distinct) if still else self._generated(distinct)
+        table = self._cached(distinct) if still else self._generated(distinct)
         return table.index_select(0, which)
 
     def _generated(self, lengths: Tensor) -> Tensor:
         with torch.autocast(lengths.device.type, enabled=False):
             return masked_softmax(self.generator(lengths), lengths)
 
-    def _remembered(self, lengths: Tensor) -> Tensor:
-        self._forget_if_changed()
+    def _cached(self, lengths: Tensor) -> Tensor:
+        self._clear_stale_cache()
         sizes = lengths.tolist()
         if sum(row.numel() for row in self._kept.values()) > CACHED_NUMBERS:
             self._kept = {}
@@ -92,7 +92,7 @@ class GPO(Pooling):
             self._kept |= {size: row[:size].clone() for size, row in zip(new, rows, strict=True)}
         return pad_sequence([self._kept[size] for size in sizes], batch_first=True)
 
-    def _forget_if_changed(self) -> None:
+    def _clear_stale_cache(self) -> None:
         """Compare the weights themselves: version counters miss changes through `.data`."""
         now = list(self.generator.parameters())
         if len(now) != len(self._weights) or not all(map(_same, now, self._weights)):
@@ -130,7 +130,7 @@ poolings.register("gpo-features")(FeatureGPO)
 
 @poolings.register("gpo")
 def gpo(dim: int) -> GPO:
-    """The paper's: position code, BiGRU, 12,704 parameters.
+    """The paper's GPO: position code, BiGRU, 12,704 parameters.
 
     >>> sum(part.numel() for part in gpo(1024).parameters())
     12704
@@ -150,7 +150,7 @@ def gpo_transformer(dim: int) -> GPO:
 
 @poolings.register("gpo-per-dimension")
 def gpo_per_dimension(dim: int) -> GPO:
-    """Coefficients of its own for every dimension (supplement, Table 7).
+    """Separate coefficients for every dimension (supplement, Table 7).
 
     >>> gpo_per_dimension(2).coefficients(torch.tensor([3])).shape
     torch.Size([1, 3, 2])
@@ -170,7 +170,7 @@ def gpo_index(dim: int) -> GPO:
 
 @poolings.register("gpo-mlp")
 def gpo_mlp(dim: int) -> GPO:
-    """A perceptron on every rank's code in place of the BiGRU (supplement, Table 6).
+    """A perceptron on each rank's code in place of the BiGRU (supplement, Table 6).
 
     >>> gpo_mlp(2)(torch.tensor([[[3.0, 4.0]]]), torch.tensor([1])).tolist()
     [[3.0, 4.0]]

@@ -1,21 +1,21 @@
-"""Attention that the mean guides: CVSE's instance level."""
+"""Attention guided by the mean: the instance level of CVSE."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from polyglance.numerics.precision import wide
+from polyglance.numerics.precision import to_float32
 from polyglance.numerics.products import Linear
 from polyglance.pooling.base import Pooling, poolings, valid
 
 
 @poolings.register("guided")
 class GuidedPool(Pooling):
-    """Σ softmax(w·(tanh(W₁v) ∘ tanh(W₂m))) v of vectors v of length 1 with mean m.
+    """Σ softmax(w·(tanh(W₁v) ∘ tanh(W₂m))) v, for unit vectors v with mean m.
 
-    Wang et al. 2020, CVSE, §3.2; the attention of its text side, for both sides. The image side
-    of its code has a batch normalisation for every place of a region as well, which sets without
-    an order do not have.
+    Wang et al. 2020, CVSE, §3.2: the attention of its text side, used for both sides. On the
+    image side, its code also has a batch normalisation per region index, which makes no sense for
+    unordered sets.
 
     >>> pool = GuidedPool(1)
     >>> _ = [nn.init.zeros_(part) for part in pool.parameters()]
@@ -30,7 +30,7 @@ class GuidedPool(Pooling):
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         mask = valid(vectors, lengths)
-        inside = wide(vectors).masked_fill(~mask.unsqueeze(2), 0)
+        inside = to_float32(vectors).masked_fill(~mask.unsqueeze(2), 0)
         own = functional.normalize(inside, dim=2, eps=1e-8).to(self.weight.weight.dtype)
         mean = own.sum(1) / lengths.unsqueeze(1)
         fits = torch.tanh(self.vectors(own)) * torch.tanh(self.memory(mean)).unsqueeze(1)

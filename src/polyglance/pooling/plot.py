@@ -13,29 +13,28 @@ from polyglance.storage.files import atomic
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The weight of every rank in sets of one size; `spread` over dimensions, if they differ."""
+    """Mean weight of every rank in sets of one size, and its `spread` over dimensions, if any."""
 
     size: int
     mean: list[float]
     spread: list[float] | None
 
     def mass(self, ranks: slice) -> float:
-        """Share of the weight on some ranks."""
+        """Share of the weight on `ranks`."""
         return sum(self.mean[ranks])
 
 
 def learned(tower: nn.Module) -> dict[str, Pooling]:
-    """The poolings of a tower that have coefficients, by the name of their module."""
-    found = ((name, module) for name, module in tower.named_modules())
+    """The poolings of a tower that have coefficients, by module name."""
     return {
         name: module
-        for name, module in found
+        for name, module in tower.named_modules()
         if isinstance(module, Pooling) and hasattr(module, "coefficients")
     }
 
 
 def curves(pooling: Pooling, sizes: Sequence[int]) -> list[Curve]:
-    """The coefficients of sets of these sizes."""
+    """The coefficients for sets of these sizes."""
     with torch.no_grad():
         theta: Tensor = pooling.coefficients(torch.tensor(sizes))  # type: ignore[operator]
     return [_curve(row[:size]) for row, size in zip(theta, sizes, strict=True)]

@@ -1,4 +1,4 @@
-"""Poolings that weigh the values of a dimension by their rank."""
+"""Poolings that weight the values of each dimension by rank."""
 
 import torch
 from torch import Tensor, nn
@@ -8,18 +8,19 @@ from polyglance.pooling.simple import MeanPool
 from polyglance.pooling.sorting import descending
 
 KNOTS = 21
-"""Of FSPool: 20 pieces (Zhang et al. 2020)."""
+"""FSPool's knots: 20 pieces (Zhang et al. 2020)."""
 
 
 def interpolation(lengths: Tensor, knots: int, like: Tensor, count: int | None = None) -> Tensor:
     """Linear interpolation of knots to n ranks, [L, M, knots].
 
-    Rank k = 0…n−1 stands at k / (n − 1) of the way; rows past a length are 0.
+    Rank k = 0…n−1 is at position k / (n − 1) between the first and last knot; rows past a length
+    are 0.
 
     Args:
-        lengths: [L], n of each.
-        knots: how many there are.
-        like: a tensor of the type wanted.
+        lengths: [L], the sizes n.
+        knots: number of knots.
+        like: a tensor of the result's type.
         count: M; the largest length by default.
 
     >>> interpolation(torch.tensor([3]), 2, torch.zeros(()))[0]
@@ -51,7 +52,7 @@ class KMaxPool(Pooling):
         if not torch.jit.is_tracing() and self.k >= int(lengths.max()):
             return MeanPool(self.dim)(vectors, lengths)
         total = descending(vectors, lengths)[:, :, : self.k].sum(2)
-        # Each sample has its own k: a short one must not shrink those after it.
+        # k is per sample: a short set must not reduce it for the others.
         return (total / lengths.clamp(max=self.k).unsqueeze(1)).to(vectors.dtype)
 
 
@@ -80,6 +81,6 @@ class FSPool(Pooling):
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         ranked = descending(vectors, lengths)
-        # Mixing the ranks first spares the [B, M, D] weights.
+        # Mixing the ranks first avoids the [B, M, D] weights.
         mixed = ranked @ interpolation(lengths, KNOTS, ranked, ranked.shape[2])  # [B, D, KNOTS]
         return (mixed * self.weight).sum(2).to(vectors.dtype)

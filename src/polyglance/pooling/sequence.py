@@ -1,4 +1,4 @@
-"""Poolings that look at the vectors together: self-attention, a GRU, graph reasoning."""
+"""Poolings in which the vectors interact: self-attention, a GRU, graph reasoning."""
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from polyglance.pooling.base import Pooling, poolings, valid
 from polyglance.pooling.simple import MeanPool, last
 
 LAYERS = 4
-"""Of VSRN's reasoning."""
+"""Layers of VSRN's reasoning."""
 
 
 @poolings.register("attention")
@@ -20,7 +20,7 @@ class AttentionPool(Pooling):
 
     The paper does not give its size: here up to 8 heads, a hidden layer of D and no dropout.
 
-    The layer ends with a norm, so that two dimensions become −1 and 1:
+    The layer ends with a layer norm, so two dimensions become −1 and 1:
 
     >>> import torch
     >>> pool = AttentionPool(2)
@@ -68,8 +68,8 @@ class Seq2SeqPool(Pooling):
 class Reasoning(nn.Module):
     """One layer of VSRN's graph reasoning (Li et al. 2019): v + BN(W((θ(v)ᵀφ(v) / n) g(v))).
 
-    The last norm's scale and shift are 0 at first, so that a new layer changes nothing. The
-    norm's statistics are taken over valid vectors only.
+    The norm's scale and shift are initially 0, so a new layer is the identity. Its statistics
+    cover the valid vectors only.
     """
 
     def __init__(self, dim: int) -> None:
@@ -89,11 +89,11 @@ class Reasoning(nn.Module):
 
 
 class ReasoningPool(Pooling):
-    """Four layers of graph reasoning, ℓ2 over every vector, then another pooling (VSRN).
+    """Four layers of graph reasoning, ℓ2 normalisation, then another pooling (VSRN).
 
-    The official helper takes the ℓ2 norm across regions; that is not repeated.
+    The official code normalises across regions by mistake; here each vector is normalised.
 
-    New layers change nothing:
+    New layers are the identity:
 
     >>> import torch
     >>> pool = ReasoningPool(2, MeanPool(2))
@@ -110,7 +110,7 @@ class ReasoningPool(Pooling):
         return self.with_vectors(vectors, lengths)[0]
 
     def with_vectors(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The pooled vectors [B, D], and the reasoned ones [B, K, D]."""
+        """The pooled vectors [B, D], and the vectors after reasoning [B, K, D]."""
         inputs, mask = _prepare(vectors, lengths, next(self.parameters()))
         rows = inputs[mask]
         for layer in self.layers:
@@ -141,7 +141,7 @@ def gcn_seq2seq(dim: int) -> ReasoningPool:
 
 def _prepare(vectors: Tensor, lengths: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """Vectors [B, M, D] of the weight's type with zeros past the lengths, and the mask [B, M]."""
-    if not torch.jit.is_tracing():  # which knows no lengths
+    if not torch.jit.is_tracing():  # a trace cannot depend on the lengths
         vectors = vectors[:, : int(lengths.max())]
     vectors = vectors.to(weight.dtype)
     mask = valid(vectors, lengths)
@@ -149,7 +149,7 @@ def _prepare(vectors: Tensor, lengths: Tensor, weight: Tensor) -> tuple[Tensor, 
 
 
 def _spread(rows: Tensor, mask: Tensor) -> Tensor:
-    """Valid vectors [total, D] at their places of [B, M, D], zeros elsewhere."""
+    """Scatter the valid vectors [total, D] into [B, M, D], zero elsewhere."""
     padded = rows.new_zeros(mask.numel(), rows.shape[1])
     places = mask.flatten().nonzero().squeeze(1)
     return padded.index_copy(0, places, rows).view(*mask.shape, -1)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from polyglance.numerics.precision import wide
+from polyglance.numerics.precision import to_float32
 from polyglance.pooling.base import Pooling, poolings, valid
 
 
@@ -17,8 +17,8 @@ class MeanPool(Pooling):
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         mask = valid(vectors, lengths).unsqueeze(2)
-        # A sum of half-precision numbers can overflow where their mean does not.
-        total = wide(vectors.masked_fill(~mask, 0)).sum(1)
+        # A half-precision sum can overflow even if the mean does not.
+        total = to_float32(vectors.masked_fill(~mask, 0)).sum(1)
         return (total / lengths.unsqueeze(1)).to(vectors.dtype)
 
 

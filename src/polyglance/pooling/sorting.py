@@ -1,8 +1,8 @@
-"""Sorting every dimension of a set on its own, which is where rank poolings spend their time.
+"""Sorts every dimension of a set separately; rank poolings spend most of their time here.
 
-On a CPU, `numpy` sorts short rows of numbers several times faster than `torch.sort`, which
-carries their places along. Where a gradient needs the places, they ride in the low bits of
-float64 keys: a float32 leaves 29 bits of it unused.
+On a CPU, `numpy` sorts short rows several times faster than `torch.sort`, which also computes
+the indices. If the gradient needs the indices, they are stored in the low bits of float64 keys,
+of which a float32 value leaves 29 unused.
 """
 
 from collections.abc import Iterator
@@ -11,24 +11,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from polyglance.numerics.precision import wide
+from polyglance.numerics.precision import to_float32
 from polyglance.pooling.base import valid
 
 BLOCK = 2**18
-"""Numbers sorted at a time, so that they stay in the processor's cache."""
+"""Values sorted at a time, so that they stay in the processor's cache."""
 PLACES = 2**28
-"""Places that keys can hold and still round to their float32."""
+"""Indices that fit into the keys without changing the float32 value they round to."""
 LARGEST = torch.finfo(torch.float32).max
 
 
 def descending(vectors: Tensor, lengths: Tensor) -> Tensor:
-    """vectors [B, K, D], lengths [B] → [B, D, M] with M the largest length, in float32 or 64.
+    """vectors [B, K, D], lengths [B] → [B, D, M], M the largest length, in float32 or float64.
 
     Entry k is the k-th largest valid value of the dimension, and 0 past the length.
     """
-    if torch.jit.is_tracing():  # M is K: a trace knows no lengths
-        return _plain(wide(vectors), ~valid(vectors, lengths).unsqueeze(1))
-    vectors = wide(vectors[:, : int(lengths.max())])
+    if torch.jit.is_tracing():  # M is K: a trace cannot depend on the lengths
+        return _plain(to_float32(vectors), ~valid(vectors, lengths).unsqueeze(1))
+    vectors = to_float32(vectors[:, : int(lengths.max())])
     padding = ~valid(vectors, lengths).unsqueeze(1)  # [B, 1, M]
     outside = padding if bool(padding.any()) else None
     native = vectors.dtype == torch.float32 and vectors.device.type == "cpu"
@@ -70,7 +70,7 @@ def _values(vectors: Tensor, outside: Tensor | None) -> Tensor:
 
 
 class _Sort(torch.autograd.Function):
-    """The sort with a gradient, which goes to the places where the values came from."""
+    """The sort with a gradient, which is scattered back to where the values came from."""
 
     @staticmethod
     def forward(ctx: Any, vectors: Tensor, outside: Tensor | None) -> Tensor:
@@ -81,7 +81,7 @@ class _Sort(torch.autograd.Function):
         for rows in _blocks(batch, width * dim):
             keys = torch.empty_like(ranked[rows], dtype=torch.float64)
             values = vectors[rows].neg()
-            if outside is not None:  # faster before the numbers of a set lie side by side
+            if outside is not None:  # faster before the transposition
                 values.masked_fill_(outside[rows].transpose(1, 2), LARGEST)
             keys.copy_(values.transpose(1, 2))
             bits = keys.view(torch.int64)
@@ -102,6 +102,6 @@ class _Sort(torch.autograd.Function):
             block = torch.empty_like(grad[rows]).scatter_(2, places[rows].long(), grad[rows])
             vectors[rows] = block.transpose(1, 2)
             if outside is not None:
-                # Values past a length are the smallest, so their places are past it, too.
+                # Values past a length are sorted last, so their gradients end up past it, too.
                 vectors[rows].masked_fill_(outside[rows].transpose(1, 2), 0)
         return vectors, None

@@ -1,4 +1,4 @@
-"""Named systems as data."""
+"""Recipes: named systems as data."""
 
 from polyglance.recipes.load import change_recipe, check_recipe, load_recipe, recipe_names
 from polyglance.recipes.merge import parse_overrides

@@ -1,4 +1,4 @@
-"""Recipes from before `text.embedder.rare.assignment` was a section: its fields lay beside it."""
+"""Reads older recipes, in which the fields of `text.embedder.rare.assignment` were flat."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,11 +14,7 @@ FIELDS = {name for kind in KINDS.values() for name in kind.model_fields} - {"kin
 
 
 def moved_assignment(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(path, path today) of fields that are in the section now.
-
-    Args:
-        value: a recipe, or changes to one.
-    """
+    """(old path, new path) of fields that are now in the section, in a recipe or overrides."""
     where, rare = ".".join(PATH), _rare(value)
     for name in rare:
         if name in FIELDS:
@@ -28,10 +24,7 @@ def moved_assignment(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def with_assignment(value: Mapped) -> Mapped:
-    """A recipe whose latent tokens are assigned by a section; what did nothing is left out.
-
-    Args:
-        value: a recipe in either form, or a part of one.
+    """Convert a recipe in either form, or a part of one, to today's; idle fields are dropped.
 
     >>> rare = {"kind": "latent", "assignment": "random", "tokens": 9, "explore": 0.2}
     >>> with_assignment({"text": {"embedder": {"rare": rare}}})["text"]["embedder"]["rare"]
@@ -47,14 +40,11 @@ def with_assignment(value: Mapped) -> Mapped:
         known = KINDS[named].model_fields if str(named) in KINDS else own
         own = {"kind": named} | {k: v for k, v in own.items() if k in known}
     kept = {k: v for k, v in rare.items() if k not in FIELDS}
-    return _laid(value, {**kept, "assignment": own})
+    return _with_rare(value, {**kept, "assignment": own})
 
 
 def without_assignment(value: Mapped) -> Mapped:
-    """A recipe without defaults in the former form, by which runs are kept.
-
-    Args:
-        value: a recipe in today's form, fields of default value left out.
+    """Convert a recipe, without defaults, to the former form, which is part of runs' keys.
 
     >>> rare = {"kind": "latent", "assignment": {"kind": "paper", "soft": 0.5}}
     >>> without_assignment({"text": {"embedder": {"rare": rare}}})["text"]["embedder"]["rare"]
@@ -65,11 +55,11 @@ def without_assignment(value: Mapped) -> Mapped:
     if own is None:
         return value
     named = {} if own["kind"] == next(iter(KINDS)) else {"assignment": own["kind"]}
-    return _laid(value, {**rare, **named, **{k: v for k, v in own.items() if k != "kind"}})
+    return _with_rare(value, {**rare, **named, **{k: v for k, v in own.items() if k != "kind"}})
 
 
-def _laid(value: Mapped, rare: Mapped) -> Mapped:
-    """The recipe with this section in place of its own."""
+def _with_rare(value: Mapped, rare: Mapped) -> Mapped:
+    """The recipe with its section `rare` replaced."""
     text = value["text"]
     return {**value, "text": {**text, "embedder": {**text["embedder"], "rare": rare}}}
 

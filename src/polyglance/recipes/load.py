@@ -1,4 +1,4 @@
-"""Reading recipes: by name or file, with changes, every mistake named."""
+"""Loads recipes by name or file, with overrides."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -53,12 +53,12 @@ def load_recipe(
 
 
 def change_recipe(recipe: Recipe, overrides: Changes | Iterable[Changes], source: str) -> Recipe:
-    """A recipe with changes, checked.
+    """A recipe with overrides, validated.
 
     Args:
-        recipe: what is changed.
-        overrides: as `load_recipe` takes them.
-        source: where the recipe comes from, for errors.
+        recipe: to change.
+        overrides: as for `load_recipe`.
+        source: of the recipe, for errors.
     """
     value = _merged(recipe.model_dump(), _mappings(overrides), source)
     return validate(Recipe, value, source)
@@ -68,8 +68,7 @@ def _mappings(overrides: Changes | Iterable[Changes]) -> list[Changes]:
     every = [overrides] if isinstance(overrides, Mapping) else list(overrides)
     if not all(isinstance(one, Mapping) for one in every):
         raise PolyglanceError(
-            "overrides are mappings, such as {'training.lr': 1e-3}; parse_overrides makes one of "
-            "texts"
+            "overrides must be mappings, such as {'training.lr': 1e-3}; parse_overrides takes texts"
         )
     return every
 
@@ -83,7 +82,7 @@ def _merged(value: Mapped, overrides: Iterable[Changes], source: str) -> Mapped:
 
 @lru_cache(maxsize=4096)
 def _packaged(name: str, overrides: str, shared: bool, before: bool) -> Recipe:
-    """One of the package's own recipes, which never change; a study asks for one many times."""
+    """A packaged recipe; cached, because studies load the same ones many times."""
     return _load(name, json.loads(overrides), shared, before)
 
 
@@ -96,9 +95,9 @@ def _load(name: str, overrides: Iterable[Changes], shared: bool, before: bool) -
 
 
 def check_recipe(value: Any, source: str) -> Recipe:
-    """Validate a recipe's fields, also those of former versions.
+    """Validate a recipe, of this or a former version; `source` is the file, for errors.
 
-    The error names the first mistake's field and the nearest valid one; `source` names the file.
+    The error names the first invalid field and the nearest valid one.
     """
     if is_old(value):
         return _check_pruned(with_old_defaults(upgrade(value)), source)
@@ -107,7 +106,7 @@ def check_recipe(value: Any, source: str) -> Recipe:
 
 
 def _check_pruned(value: Mapped, source: str) -> Recipe:
-    """Validate a recipe without what does nothing in it."""
+    """Validate a recipe after removing fields that have no effect."""
     value = prune(value)
     compat = value.pop("compat", {})
     if compat and isinstance(compat, dict):
@@ -117,7 +116,7 @@ def _check_pruned(value: Mapped, source: str) -> Recipe:
 
 
 def _read(name: str, above: tuple[str, ...] = (), before: bool = False) -> tuple[str, Mapped, bool]:
-    """A recipe's source and fields, those of its `base` where it has none; whether any is old.
+    """A recipe's source, its fields merged with those of its `base`, and whether any file is old.
 
     Args:
         name: a recipe of the package, or a file.
@@ -142,11 +141,11 @@ def _read(name: str, above: tuple[str, ...] = (), before: bool = False) -> tuple
 
 
 _read_packaged = cache(_read)
-"""Of the package's own recipes, which nothing changes: `merge` and `prune` copy."""
+"""Cached for packaged recipes; the values are never modified, as `merge` and `prune` copy."""
 
 
 def _check_paths(changes: Mapped, source: str) -> None:
-    """A field's path of a former version is an error that names the new one."""
+    """Raise an error for a path of a former version, with the new one."""
     for path, where in moved_assignment(changes):
         raise PolyglanceError(f"{source}: '{path}' is now '{where}'")
     for path in moved_fields(changes):

@@ -1,4 +1,4 @@
-"""Changing recipes: mappings laid over mappings, and texts such as `training.lr=1e-3`."""
+"""Merges recipes with overrides: mappings, or texts such as `training.lr=1e-3`."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,15 +14,15 @@ Mapped = dict[str, Any]
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any], schema: Any = Recipe) -> Mapped:
-    """Both mappings as one, section by section.
+    """Merge two mappings, section by section.
 
     A mapping that is a value, such as training.multipliers, is replaced as a whole.
 
     Args:
-        below: the fields that stay where `above` has none.
-        above: the fields that win; where they change a section's kind, the fields of `below` that
-            the new kind lacks are left out.
-        schema: the model that both are written for.
+        below: the base fields.
+        above: the fields that take precedence; if they change a section's kind, fields of `below`
+            that the new kind lacks are dropped.
+        schema: the model of both.
 
     >>> merge({"image": {"head": {"kind": "mlp", "hidden": 8}, "unit": True}},
     ...       {"image": {"head": {"kind": "linear"}}})
@@ -43,7 +43,7 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any], schema: Any = Reci
 
 
 def nested(changes: Mapping[str, Any]) -> Mapped:
-    """A mapping with dotted keys, such as `{"training.lr": 1e-3}`, as sections within sections.
+    """Convert a mapping with dotted keys, such as `{"training.lr": 1e-3}`, to nested sections.
 
     >>> nested({"training.lr": 0.1, "text": {"encoder.kind": "gru"}})
     {'training': {'lr': 0.1}, 'text': {'encoder': {'kind': 'gru'}}}
@@ -64,7 +64,7 @@ def nested(changes: Mapping[str, Any]) -> Mapped:
 
 
 def parse_overrides(texts: Iterable[str]) -> Mapped:
-    """Changes as a mapping, from `path=value` texts as `--set` takes them.
+    """Overrides as a mapping, from `path=value` texts, as in `--set`.
 
     >>> parse_overrides(["training.lr=1e-3", "data.languages=[en, no]"])
     {'training': {'lr': 0.001}, 'data': {'languages': ['en', 'no']}}
@@ -82,12 +82,12 @@ def parse_overrides(texts: Iterable[str]) -> Mapped:
 
 
 def _is_value(annotation: Any) -> bool:
-    """Whether a field is known and has no fields of its own, though it may be a mapping."""
+    """Whether a field is known and not a section, though it may be a mapping."""
     return annotation is not None and not variants_of(annotation) and not section_of(annotation)
 
 
 def _has(annotation: Any, value: Mapping[str, Any], name: str) -> bool:
-    """Whether a section of this value's kind has the field; unknown kinds have all."""
+    """Whether a section of this value's kind has the field; unknown kinds have all fields."""
     variants = variants_of(annotation)
     if not variants or value.get("kind") not in variants:
         return True
@@ -95,7 +95,7 @@ def _has(annotation: Any, value: Mapping[str, Any], name: str) -> bool:
 
 
 def _joined(below: Mapped, above: Mapped) -> Mapped:
-    """Both, the later value of a field winning; kinds are not looked at."""
+    """Merge two mappings regardless of kinds; `above` takes precedence."""
     both = dict(below)
     for key, value in above.items():
         old = below.get(key)
@@ -106,7 +106,7 @@ def _joined(below: Mapped, above: Mapped) -> Mapped:
 
 
 def _value(text: str) -> Any:
-    """A YAML value; 1e-3, which YAML 1.1 reads as a string, is a number."""
+    """Parse a YAML value; 1e-3, a string in YAML 1.1, is a number."""
     value = parse_yaml(text)
     if isinstance(value, str) and any(map(str.isdigit, value)):
         try:

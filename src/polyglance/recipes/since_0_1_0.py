@@ -1,7 +1,7 @@
-"""What recipes of the package said in version 0.1.0, where they say something else today.
+"""Values of packaged recipes in version 0.1.0 that have changed since.
 
-A recipe file in that version's form keeps its meaning: these values are laid over the recipe that
-it names as its base. Recipes based on one that is listed here need no entry of their own.
+To keep the meaning of a recipe file in that version's form, these values are merged into its base.
+Recipes based on one listed here need no entry.
 """
 
 from collections.abc import Mapping
@@ -51,14 +51,14 @@ BEFORE: dict[str, dict[str, Any]] = {
     "vsepp": {**_WORDS, **_SORTED},
     "vsrn": {**_WORDS, **_SORTED, "captioning": None, "loss": {"warmup_epochs": 1}},
 }
-"""Name of a recipe → fields, by section, as they were."""
+"""Name of a recipe → its former fields, by section."""
 
 
 def with_old_defaults(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A recipe of version 0.1.0 in today's form with what that version did unasked.
+    """Add the defaults of version 0.1.0 to a recipe in today's form.
 
-    It sorted captions by length, and stopped a training on every language's best captions,
-    whatever it was trained on.
+    That version sorted captions by length, and used every language's best captions for early
+    stopping, regardless of the training captions.
 
     >>> with_old_defaults({"data": {"kinds": ["translation"]}})["data"]
     {'validation_kinds': 'best', 'kinds': ['translation']}

@@ -1,4 +1,4 @@
-"""Recipes as version 0.1.0 wrote them: flat sections, read as nested ones."""
+"""Converts recipes of version 0.1.0, which had flat sections, to nested ones."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ Mapped = dict[str, Any]
 
 
 def _moved(old: str, new: str, same: str = "", **renamed: str) -> dict[str, tuple[str, ...]]:
-    """Fields of a section that are in another one now, under the same name or a new one."""
+    """Fields of a section that moved to another one, with the same name or a new one."""
     names = dict.fromkeys(same.split()) | renamed
     return {f"{old}.{field}": (f"{new}.{names[field] or field}",) for field in names}
 
@@ -66,21 +66,21 @@ MOVES: dict[str, tuple[str, ...]] = {
     "training.decay": ("training.schedule.decay", "training.schedule.floor"),
     **_moved("compat", "compat", c2c_photos="c2c_images"),
 }
-"""Old path → new paths; of several, the section's kind has one."""
+"""Old path → new paths; of several, the section's kind determines which one applies."""
 
 GONE = ("universal", "attention", "tasks", "constraints")
-"""Sections that are parts of others now."""
+"""Sections that are now parts of others."""
 
 
 def is_old(value: Any) -> bool:
-    """Whether a recipe, or changes to one, are in the form of version 0.1.0."""
+    """Whether a recipe or overrides are in the form of version 0.1.0."""
     return isinstance(value, dict) and (
         any(section in value for section in GONE) or any(moved_fields(value))
     )
 
 
 def moved_fields(value: Mapping[str, Any]) -> Iterator[str]:
-    """Paths of fields that have another place today."""
+    """Paths of fields that have moved."""
     for section, own in value.items():
         for field, leaf in own.items() if isinstance(own, Mapping) else ():
             if f"{section}.{field}" in MOVES and not isinstance(leaf, Mapping):
@@ -90,8 +90,8 @@ def moved_fields(value: Mapping[str, Any]) -> Iterator[str]:
 def upgrade(value: Mapped) -> Mapped:
     """A recipe of version 0.1.0, or a part of one, in today's form.
 
-    It may have fields that do nothing for their section's kind, as the old form allowed: `prune`
-    leaves them out once the kind is known, that is, above the recipe's base.
+    The old form allowed fields that have no effect for their section's kind; `prune` removes them
+    when the kind is known, that is, after merging with the base.
 
     >>> upgrade({"text": {"embedder": "liwe", "characters": 120}, "loss": {"name": "infonce"}})
     {'text': {'embedder': {'kind': 'liwe', 'char_dim': 120}}, 'loss': {'kind': 'infonce'}}
@@ -111,10 +111,10 @@ def upgrade(value: Mapped) -> Mapped:
 
 
 def prune(value: Mapping[str, Any]) -> Mapped:
-    """A recipe without what does nothing for its kinds: fields that other kinds have.
+    """Remove fields that only other kinds of their section have.
 
-    Of transfer and translation, which a recipe may not have, settings alone are left out, too. A
-    field that no kind has stays, and is an error.
+    Also removes incomplete transfer and translation sections. A field that no kind has is kept, and
+    is an error.
 
     >>> prune({"loss": {"kind": "infonce", "margin": 1, "margn": 2}, "transfer": {"keep": True}})
     {'loss': {'kind': 'infonce', 'margn': 2}}
@@ -147,7 +147,7 @@ def _pruned(value: Mapping[str, Any], schema: Any) -> Mapped:
 
 
 def _special(old: Mapped, new: Mapped) -> None:
-    """What is not a matter of one field's new place."""
+    """Changes that are more than a field's new path."""
     if _get(old, "text.encoder") == "transformer":
         _put(new, "text.embedder.kind", "pieces")
     similarity = _get(old, "joint.similarity")
@@ -171,7 +171,7 @@ def _special(old: Mapped, new: Mapped) -> None:
 
 
 def _leaves(value: Mapped, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """(path, value) of everything below sections; a mapping that is a value is one leaf."""
+    """(path, value) of all fields; a mapping that is a value is one leaf."""
     for name, own in value.items():
         path = f"{prefix}{name}"
         if isinstance(own, dict) and prefix.count(".") < 2 and path not in _VALUES:

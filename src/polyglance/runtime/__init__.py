@@ -1,4 +1,4 @@
-"""Models without torch: what `polyglance export` writes, read by onnxruntime.
+"""Models without torch: folders written by `polyglance export`, run by onnxruntime.
 
 `load(folder)` needs numpy, Pillow, onnxruntime and the tokenizers; `export` needs torch.
 """
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from polyglance.runtime.background import Background, add_background, calibrate
 from polyglance.runtime.calibration import background_of
 from polyglance.runtime.model import ExportedModel, load
-from polyglance.runtime.places import is_model, open_model, shipped
+from polyglance.runtime.opening import is_model, open_model, shipped
 
 if TYPE_CHECKING:
     from polyglance.runtime.conversion.export import export_model

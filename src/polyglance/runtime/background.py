@@ -1,11 +1,11 @@
-"""What scores are compared with: embeddings of pictures and sentences that nobody searches.
+"""Calibration of scores against background images and sentences.
 
-A cosine of 0.3 is much for one sentence and little for another. Against the scores that a
-sentence has with background pictures, and a picture with background sentences, it becomes a
-number of standard deviations: symmetric score normalisation, as speaker recognition has it (Kenny
-2010). What that means depends on the text, and `Chance` makes a probability of it. Backgrounds
-without one have a threshold for standard deviations, and what a model makes little of, nonsense
-above all, hardly tells pictures apart: there its scores count for less.
+A cosine of 0.3 is high for one sentence and low for another. Relative to the scores of a sentence
+with background images, and of an image with background sentences, it becomes a number of standard
+deviations: symmetric score normalisation, as in speaker recognition (Kenny 2010). What that means
+depends on the text, and `MatchProbability` converts it to a probability. Backgrounds without one
+have a threshold in standard deviations; texts that the model hardly knows, above all nonsense,
+hardly distinguish images, and their scores are reduced.
 """
 
 import shutil
@@ -19,83 +19,83 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.numerics.similarity import normalise, scores
-from polyglance.runtime.chance import Chance, nearness
-from polyglance.runtime.chance_fit import (
+from polyglance.runtime.fit_probability import (
     ALARM,
     LACKING,
-    STRANGE,
+    NONSENSE,
     Texts,
     Trials,
     Words,
-    best,
-    learn,
+    best_of_gallery,
+    fit_match_probability,
     of_words,
 )
-from polyglance.runtime.manifest import FILE, Manifest, file_digests, read_manifest
+from polyglance.runtime.manifest import BACKGROUND, FILE, Manifest, file_digests, read_manifest
+from polyglance.runtime.match_probability import MatchProbability, nearness
 from polyglance.storage.files import atomic, write_json
 from polyglance.storage.staging import staged
 
-BACKGROUND = "background.npz"
 IMAGES, TEXTS = 512, 256
-"""Pictures and sentences that are kept."""
+"""Largest numbers of images and sentences stored."""
 GALLERY, TRIALS = 100, 2000
-"""Pictures of a gallery that has nothing of what is asked for, and how many sentences ask."""
+"""Size of a gallery without a match, and number of sentences to test."""
 SMALLEST = 1e-6
 EVEN = 0.5
-"""The least chance of a match: as likely as not."""
+"""Least probability of a match."""
 
 
 @dataclass(frozen=True)
 class Background:
-    """Embeddings of pictures [M, D] and sentences [K, D], and the least score of a match."""
+    """Embeddings of images [M, D] and sentences [K, D], and the least score of a match."""
 
     images: np.ndarray
     texts: np.ndarray
     cutoff: float
     similarity: str = "cosine"
     kept: float = float("nan")
-    """Share of captions whose own image has at least a cut-off that was chosen without them."""
+    """Share of captions whose own image reaches a cut-off chosen without them."""
     refused: float = float("nan")
-    """Share of captions for which no image of a gallery without anything like it has that."""
+    """Share of captions for which no image of a dissimilar gallery reaches it."""
     lessens: bool = True
-    """Whether scores of unclear texts count for less; cut-offs of old exports do without."""
-    chance: Chance | None = None
-    """Makes chances of standard scores; the cut-off is then one of them."""
+    """Whether scores of unclear texts are reduced; not the case in old exports."""
+    chance: MatchProbability | None = None
+    """Converts standard scores to probabilities; the cut-off is then one, too."""
 
     @cached_property
     def spreads(self) -> tuple[float, float]:
-        """The median spread of a background sentence's scores, and of a background picture's.
+        """Median standard deviation of a background sentence's scores, and of an image's.
 
-        A sentence that the model makes little of has a small one, and must not seem to fit for
-        that: the median is the least that is taken, and scores are lessened by how far below it
-        the spread is.
+        A sentence that the model hardly knows has a small one, which would inflate its scores:
+        the median is the lower bound, and scores are reduced by how far the deviation is below it.
         """
         values = self._compare(self.images, self.texts)
         return float(np.median(values.std(0))), float(np.median(values.std(1)))
 
-    def for_text(self, text: np.ndarray) -> "Usual":
-        """What is usual for a text [1, D]: its similarities with background pictures."""
-        found = Usual.of(self._compare(self.images, text), self.spreads[0])
+    def for_text(self, text: np.ndarray) -> "ScoreStatistics":
+        """Score statistics of a text [1, D], from its similarities with background images."""
+        found = ScoreStatistics.of(self._compare(self.images, text), self.spreads[0])
         return found if self.lessens else replace(found, clarity=1.0)
 
-    def for_image(self, image: np.ndarray) -> "Usual":
-        """What is usual for an image [1, D]: its cosines with background pictures."""
-        return Usual.of(scores.get("cosine")(self.images, image))
+    def for_image(self, image: np.ndarray) -> "ScoreStatistics":
+        """Score statistics of an image [1, D], from its cosines with background images."""
+        return ScoreStatistics.of(scores.get("cosine")(self.images, image))
 
     def of_images(self, images: np.ndarray) -> np.ndarray:
-        """Mean and spread [n, 2] of the similarities of images [n, D] with background sentences."""
+        """Mean and standard deviation [n, 2] of images' [n, D] scores with background sentences."""
         values = self._compare(images, self.texts)
         return np.stack([values.mean(1), np.maximum(values.std(1), self._least(1))], 1)
 
     def calibrated(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
         """Calibrated scores [n, m] of images [n, D] and texts [m, D]."""
-        standing, clarity = self.standing(images, texts)
+        standard_scores, clarity = self.standard_scores(images, texts)
         if self.chance is None:
-            return clarity * standing
-        return self.chance(standing, self.of_texts(texts))
+            return clarity * standard_scores
+        return self.chance(standard_scores, self.of_texts(texts))
 
-    def standing(self, images: np.ndarray, texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Standard scores [n, m], and how much those of a text count [m]."""
+    def standard_scores(
+        self, images: np.ndarray, texts: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Standard scores [n, m], and the clarity of the texts [m]."""
         values = self._compare(images, texts)
         usual = self._compare(self.images, texts)
         spread, least = usual.std(0), self._least(0)
@@ -105,7 +105,7 @@ class Background:
         return (by_text + (values - mean) / own) / 2, clarity
 
     def of_texts(self, texts: np.ndarray) -> np.ndarray:
-        """What texts [m, D] add to the log-odds of a fit, [m]; nothing without a `chance`."""
+        """Terms [m] of texts [m, D] in the log-odds of a match; 0 without a `chance`."""
         if self.chance is None:
             return np.zeros(len(texts))
         unit = normalise(texts)
@@ -123,21 +123,21 @@ class Background:
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
-    """Mean and spread of the scores of a query that nothing was meant by."""
+class ScoreStatistics:
+    """Mean and standard deviation of the scores of a query with unrelated images."""
 
     mean: float
     spread: float
     clarity: float = 1.0
-    """How much scores of the query count: 1, or what share of the least spread it has."""
+    """Factor on the query's scores: 1, or its deviation's share of the least one."""
 
     @classmethod
-    def of(cls, values: np.ndarray, least: float = 0.0) -> "Usual":
-        """Of any scores; the spread is `least` or more."""
+    def of(cls, values: np.ndarray, least: float = 0.0) -> "ScoreStatistics":
+        """Statistics of any scores; the standard deviation is at least `least`."""
         found, least = float(values.std()), max(least, SMALLEST)
         return cls(float(values.mean()), max(found, least), min(found / least, 1.0))
 
-    def standing(self, values: np.ndarray) -> np.ndarray:
+    def standard_scores(self, values: np.ndarray) -> np.ndarray:
         """Scores in standard deviations above the mean."""
         return (values - self.mean) / self.spread
 
@@ -150,22 +150,21 @@ def calibrate(
     seed: int = 0,
     words: Words | None = None,
 ) -> Background:
-    """Background and threshold of a model from captioned images that it was not trained on.
+    """Compute a model's background and threshold from captioned images not used in training.
 
-    Half of the images, and their captions, become the background. On the other half it is learned
-    what tells a caption's own image from the closest of 100 images that are unlike it, that is of
-    the half whose captions have least in common with its own. How well that does is told of
-    images that had no part in it: each quarter is judged by what was learned on the other. With
-    `words`, and at least 20 of each kind of them, scores become chances; without, a threshold is
-    chosen.
+    Half of the images, and their captions, become the background. On the other half, a caption's
+    own image is distinguished from the closest of 100 dissimilar images, that is, images of the
+    half whose captions have least in common with its own. The quality is measured by
+    cross-validation: each quarter is evaluated with what was fitted on the other. With `words`,
+    at least 20 of each kind, scores become probabilities; without, a threshold is chosen.
 
     Args:
-        images: [N, D], embeddings as the model encodes them; rows that are NaN are left out.
-        texts: [M, D], of captions in all languages, and single words where such are asked.
+        images: [N, D], embeddings by the model; NaN rows are left out.
+        texts: [M, D], of captions in all languages, and of single words if included.
         image_of: [M], row of the image that a caption belongs to.
         similarity: of the model: "cosine", "dot" or "order".
-        seed: of what is drawn.
-        words: what is asked beside captions.
+        seed: of the random selection.
+        words: queries besides captions.
     """
     images, texts = np.asarray(images, np.float32), np.asarray(texts, np.float32)
     image_of = np.asarray(image_of, np.int64)
@@ -196,7 +195,7 @@ def calibrate(
 
 
 def _captions(texts: np.ndarray, image_of: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The mean caption [n, D], of length one, of each image of `rows` [n]."""
+    """The mean caption [n, D], of length one, of each image in `rows` [n]."""
     chosen = np.isin(image_of, rows)
     total = np.zeros((len(rows), texts.shape[1]), np.float32)
     np.add.at(total, np.searchsorted(rows, image_of[chosen]), texts[chosen])
@@ -212,35 +211,42 @@ def _with_chance(
     rows: np.ndarray,
     generator: np.random.Generator,
 ) -> Background:
-    """The background with chances that are learned on the images `rows` [n], sorted."""
+    """The background with probabilities fitted on the images `rows` [n], sorted."""
     has, shares = words.has[rows], words.shares[rows]
-    chosen, right = _asked(image_of, generator, rows)
-    far = _unlike(has.astype(np.float32), right)
+    chosen, right = _sample_captions(image_of, generator, rows)
+    far = _dissimilar(has.astype(np.float32), right)
     parts = {
         "caption": texts[chosen],
         "word": words.vectors,
         "unknown": words.unknown,
-        "strange": words.strange,
+        "nonsense": words.nonsense,
     }
     vectors = normalise(np.concatenate(list(parts.values())))
     kinds = np.repeat(list(parts), [len(part) for part in parts.values()])
-    # Captions of one image are in the same half.
+    # Captions of the same image are in the same half.
     half = generator.integers(0, 2, len(vectors))
     half[: len(chosen)] = generator.permutation(np.arange(len(rows)) % 2)[right]
     all_texts = Texts(vectors, kinds, half, nearness(vectors, normalise(background.texts)))
-    standing = background.standing(images[rows], np.concatenate(list(parts.values())))[0]
+    standard_scores = background.standard_scores(
+        images[rows], np.concatenate(list(parts.values()))
+    )[0]
     columns = {kind: np.flatnonzero(kinds == kind) for kind in parts}
-    captions = standing[:, columns["caption"]]
-    closest = best(captions, far, GALLERY, generator)
-    fit, lack = of_words(standing[:, columns["word"]], has, shares, generator)
+    captions = standard_scores[:, columns["caption"]]
+    closest = best_of_gallery(captions, far, GALLERY, generator)
+    fit, lack = of_words(standard_scores[:, columns["word"]], has, shares, generator)
     groups = [
         (captions[right, np.arange(len(right))], columns["caption"], True, 1.0),
-        (closest, columns["caption"], False, ALARM * (1 - STRANGE)),
+        (closest, columns["caption"], False, ALARM * (1 - NONSENSE)),
         (fit[:, 0], columns["word"][fit[:, 1].astype(int)], True, 1.0),
         (lack[:, 0], columns["word"][lack[:, 1].astype(int)], False, ALARM * LACKING),
         *(
-            (best(standing[:, columns[kind]], None, GALLERY, generator), columns[kind], False, part)
-            for kind, part in (("unknown", ALARM * (1 - LACKING)), ("strange", ALARM * STRANGE))
+            (
+                best_of_gallery(standard_scores[:, columns[kind]], None, GALLERY, generator),
+                columns[kind],
+                False,
+                part,
+            )
+            for kind, part in (("unknown", ALARM * (1 - LACKING)), ("nonsense", ALARM * NONSENSE))
         ),
     ]
     trials = Trials(
@@ -249,23 +255,23 @@ def _with_chance(
         np.repeat([fits for _, _, fits, _ in groups], [len(one[0]) for one in groups]),
         np.concatenate([np.full(len(one[0]), one[3] / max(len(one[0]), 1)) for one in groups]),
     )
-    made, found, refused = learn(all_texts, trials)
+    made, found, refused = fit_match_probability(all_texts, trials)
     return replace(background, cutoff=EVEN, kept=found, refused=refused, chance=made)
 
 
-def _asked(
+def _sample_captions(
     image_of: np.ndarray, generator: np.random.Generator, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Some captions [m] of the images `rows` [n], sorted, and which of these is theirs [m]."""
-    asked = generator.permutation(np.flatnonzero(np.isin(image_of, rows)))[:TRIALS]
-    return asked, np.searchsorted(rows, image_of[asked])
+    """Some captions [m] of the images `rows` [n], sorted, and the index of their image [m]."""
+    sampled = generator.permutation(np.flatnonzero(np.isin(image_of, rows)))[:TRIALS]
+    return sampled, np.searchsorted(rows, image_of[sampled])
 
 
-def _unlike(described: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The half of the images [n // 2, m] that is least like each of `right` [m].
+def _dissimilar(described: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The half of the images [n // 2, m] that is least similar to each of `right` [m].
 
     Args:
-        described: [n, F]: images with much in common have a large product.
+        described: [n, F]: similar images have a large dot product.
         right: rows of it.
     """
     alike = (described @ described.T)[:, right]
@@ -280,20 +286,20 @@ def _trials(
     generator: np.random.Generator,
     rows: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Calibrated scores [m] of captions' own images, and of the best of a gallery without them.
+    """Calibrated scores [m] of captions' own images, and the best of a gallery without them.
 
-    Captions and galleries are of the images `rows` [n], sorted, alone.
+    Captions and galleries come from the images `rows` [n], sorted, only.
     """
-    asked, right = _asked(image_of, generator, rows)
-    far = _unlike(_captions(texts, image_of, rows), right)
-    columns = np.arange(len(asked))
-    found = background.calibrated(images[rows], texts[asked])
-    drawn = generator.integers(0, len(far), (GALLERY, len(asked)))
+    sampled, right = _sample_captions(image_of, generator, rows)
+    far = _dissimilar(_captions(texts, image_of, rows), right)
+    columns = np.arange(len(sampled))
+    found = background.calibrated(images[rows], texts[sampled])
+    drawn = generator.integers(0, len(far), (GALLERY, len(sampled)))
     return found[right, columns], found[far[drawn, columns], columns].max(0)
 
 
 def _threshold(right: np.ndarray, wrong: np.ndarray) -> float:
-    """What tells two groups of scores apart with the fewest mistakes, each counting the same."""
+    """The threshold between two groups of scores with the fewest errors, weighted equally."""
     candidates = np.unique(np.concatenate([right, wrong]))
     kept = 1 - np.searchsorted(np.sort(right), candidates) / len(right)
     refused = np.searchsorted(np.sort(wrong), candidates) / len(wrong)
@@ -306,17 +312,17 @@ def _rates(right: np.ndarray, wrong: np.ndarray, cutoff: float) -> tuple[float, 
 
 
 def add_background(folder: str | Path, background: Background) -> Manifest:
-    """Put a background into an exported model's folder, whose id changes with it.
+    """Add a background to an exported model's folder; the model's embeddings stay the same.
 
     Args:
-        folder: what `polyglance export` wrote.
+        folder: written by `polyglance export`.
         background: of this model's embeddings.
     """
     place = Path(folder)
     manifest = read_manifest(place)
     if background.images.shape[1] != manifest.dim:
         raise PolyglanceError(
-            f"{place}: has embeddings of dimension {manifest.dim}, and the background has "
+            f"{place}: has embeddings of dimension {manifest.dim}, but the background has "
             f"{background.images.shape[1]}"
         )
     with staged(place) as new:
@@ -330,13 +336,12 @@ def add_background(folder: str | Path, background: Background) -> Manifest:
                 rates=np.array([background.kept, background.refused]),
                 **_stored(background.chance),
             )
-        changed = manifest.model_copy(update={"files": file_digests(new)})
-        changed = changed.model_copy(update={"id": changed.digest()})
+        changed = manifest.renewed(file_digests(new))
         write_json(new / FILE, changed.model_dump(mode="json"))
     return changed
 
 
-def _stored(chance: Chance | None) -> dict[str, Any]:
+def _stored(chance: MatchProbability | None) -> dict[str, Any]:
     if chance is None:
         return {}
     return {
@@ -346,14 +351,14 @@ def _stored(chance: Chance | None) -> dict[str, Any]:
     }
 
 
-def _read_chance(found: Mapping[str, np.ndarray], dim: int) -> Chance | None:
+def _read_chance(found: Mapping[str, np.ndarray], dim: int) -> MatchProbability | None:
     if "chance" not in found:
         return None
     slope = float(found["chance"][0])
     shift, known = found["shift"].astype(np.float32), found["known"].astype(np.float32)
     if shift.shape != (dim + 1,) or known.shape != (dim + 2,):
-        raise ValueError(f"chances are not of dimension {dim}")
-    return Chance(slope, shift, known)
+        raise ValueError(f"the probabilities are not of dimension {dim}")
+    return MatchProbability(slope, shift, known)
 
 
 def read_background(folder: Path, manifest: Manifest) -> Background | None:
@@ -365,7 +370,7 @@ def read_background(folder: Path, manifest: Manifest) -> Background | None:
         with np.load(path, allow_pickle=False) as found:
             images, texts = (found[name].astype(np.float32) for name in ("images", "texts"))
             cutoff = float(found["cutoff"][0])
-            # Exports before `rates` have such of the very captions that the cut-off was chosen on.
+            # Without `rates`, they were measured on the captions used to choose the cut-off.
             kept, refused = map(float, found.get("rates", [np.nan, np.nan]))
             lessens = "rates" in found
             chance = _read_chance(found, manifest.dim)

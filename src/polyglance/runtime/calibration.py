@@ -1,4 +1,4 @@
-"""The background of an exported model from a dataset's captioned images."""
+"""Computes the background of an exported model from a dataset's captioned images."""
 
 import warnings
 from pathlib import Path
@@ -8,11 +8,11 @@ import numpy as np
 from polyglance.data.dataset import CaptionTable, Dataset
 from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.runtime.background import Background, calibrate
-from polyglance.runtime.chance_fit import Words
+from polyglance.runtime.fit_probability import Words
 from polyglance.runtime.model import ExportedModel
 
 CAPTIONS = 6000
-"""Captions at most; more do not move the threshold."""
+"""Largest number of captions; more do not change the threshold."""
 
 
 def background_of(
@@ -22,16 +22,16 @@ def background_of(
     show_progress: bool | None = None,
     seed: int = 0,
 ) -> Background:
-    """Pictures and sentences of a dataset that a model was not trained on, and a threshold.
+    """Images and sentences of a dataset that a model was not trained on, and a threshold.
 
-    Captions are read as people ask: without naming a language, if the model can do without.
+    Captions are encoded like queries: without a language, if the model does not need one.
 
     Args:
         model: encodes both.
         dataset: such as `load_dataset(DATA).split("val")`.
-        cache: where features are kept; None is the XDG cache.
-        show_progress: None shows progress on a terminal only.
-        seed: of what is drawn.
+        cache: folder for features; None is the XDG cache.
+        show_progress: None shows progress in a terminal only.
+        seed: of the random selection.
     """
     languages = [code for code in dataset.languages if code in model.languages]
     if not languages:
@@ -40,7 +40,7 @@ def background_of(
     table = dataset.captions(languages)
     rows = np.random.default_rng(seed).permutation(len(table))[:CAPTIONS]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PolyglanceWarning)  # of words, and of unreadable pictures
+        warnings.simplefilter("ignore", PolyglanceWarning)  # about words and unreadable images
         images = model.encode_dataset(dataset, cache, show_progress)
         texts = _encode(model, [table.texts[i] for i in rows], [table.languages[i] for i in rows])
         words = _words(model, table, len(dataset.images), seed)
@@ -48,25 +48,29 @@ def background_of(
 
 
 def _words(model: ExportedModel, table: CaptionTable, images: int, seed: int) -> Words | None:
-    """Single words of the captions, and texts of words that no caption has, as embeddings.
+    """Embeddings of single words of the captions, and of texts whose words are in no caption.
 
-    None where a model must be told the language: words that no caption has are of no known one.
+    None if the model needs to know the language: words outside all captions have none.
     """
     if "" not in model.towers:
         return None
     vocabulary = list(model.embedder.common_words(model.languages))
-    from polyglance.runtime.asked import asked  # its tokenizers take long to import
+    from polyglance.runtime.calibration_words import calibration_words  # slow to import
 
-    found = asked(table, images, vocabulary, seed)
-    vectors, unknown, strange = (
+    found = calibration_words(table, images, vocabulary, seed)
+    vectors, unknown, nonsense = (
         model.encode_text(texts, show_progress=False)
-        for texts in (found.words, _readable(model, found.unknown), _readable(model, found.strange))
+        for texts in (
+            found.words,
+            _readable(model, found.unknown),
+            _readable(model, found.nonsense),
+        )
     )
-    return Words(vectors, found.has, found.shares, unknown, strange)
+    return Words(vectors, found.has, found.shares, unknown, nonsense)
 
 
 def _readable(model: ExportedModel, texts: list[str]) -> list[str]:
-    """Texts with a word that the model knows: others are refused before they are compared."""
+    """Texts with at least one known word: others are rejected before any comparison."""
     read = model.embedder.read(texts, None)
     return [
         text

@@ -1,4 +1,4 @@
-"""A model card: what a run's or exported model's folder, and its evaluations, say of it."""
+"""The model card: generated from the folder of a run or exported model and its evaluations."""
 
 import json
 import shlex
@@ -13,18 +13,19 @@ from polyglance.recipes import Recipe, check_recipe, load_recipe, recipe_names
 from polyglance.runtime.background import read_background
 from polyglance.runtime.card_languages import listed_languages
 from polyglance.runtime.manifest import is_exported, read_manifest
-from polyglance.runtime.places import RUN
+from polyglance.runtime.opening import RUN
+from polyglance.runtime.origin import origin
 from polyglance.storage.files import has_file, read_json, read_jsonl
 
 METRICS, EVALUATION = "metrics.jsonl", "evaluation.json"
-"""A run's validations, and an evaluation that lies beside a model."""
+"""A run's validations, and an evaluation stored with a model."""
 SHOWN = {"image_to_text": "image → text", "text_to_image": "text → image"}
-UNRECORDED = "not recorded; name them with `polyglance card --licence`"
+UNRECORDED = "not recorded; add them with `polyglance card --licence`"
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a model without running it."""
+    """What is known about a model without running it."""
 
     folder: Path
     recipe: Recipe
@@ -42,16 +43,16 @@ def model_card(
     name: str | None = None,
     data: str | Path | None = None,
 ) -> str:
-    """A card in Markdown; what is not known is said to be so, and nothing is made up.
+    """A card in Markdown; unknown facts are listed as such.
 
     Args:
-        model: the folder of a run or of an exported model.
-        evaluations: JSON files of `polyglance evaluate --json`; `evaluation.json` of the folder
-            is taken where none is named.
-        licences: of the data and of pretrained parts, a line each.
+        model: the folder of a run or an exported model.
+        evaluations: JSON files of `polyglance evaluate --json`; by default the folder's
+            `evaluation.json`.
+        licences: of the data and of pretrained parts, one line each.
         name: the card's title; the recipe's by default.
-        data: the dataset that it was trained on: languages are then told by what was trained on
-            in them, captions, sentences without pictures, or names of things.
+        data: the dataset that it was trained on, to group languages by their kind of text:
+            captions, sentences without images, or names of things.
     """
     folder = Path(model)
     facts = _of_export(folder) if is_exported(folder) else _of_run(folder)
@@ -61,7 +62,11 @@ def model_card(
     parts = [
         [f"# {name or facts.recipe.name}", "", *_summary(facts)],
         ["## Model", "", *_table(facts.rows)],
-        ["## Languages", "", *_languages(facts, None if data is None else Path(data))],
+        [
+            "## Languages",
+            "",
+            *listed_languages(facts.recipe, facts.languages, None if data is None else Path(data)),
+        ],
         ["## Data and licences", "", *_data(facts, licences)],
         ["## Evaluation", "", *_evaluations(files, folder)],
         ["## Limits", "", *(f"- {line}" for line in facts.limits)],
@@ -82,26 +87,27 @@ def _of_export(folder: Path) -> Facts:
         "size": f"{size / 1e6:.1f} MB in {len(manifest.files)} files",
     }
     if background is not None:
-        rows["calibration"] = f"pictures fit from a score of {background.cutoff:.2f}"
+        rows["calibration"] = f"images with a score of at least {background.cutoff:.2f} match"
         if background.kept == background.kept:  # a number
             rows["calibration"] += (
-                f"; {background.kept:.0%} of right pictures do, and in {background.refused:.0%} of "
-                "galleries without one none does"
+                f"; {background.kept:.0%} of matching images do, and {background.refused:.0%} of "
+                "galleries without a match have none"
             )
     limits = _limits(recipe, manifest.languages, manifest.drawings)
     if manifest.without_backbone:
         limits.append(f"It has no image network: {manifest.without_backbone}.")
-    known = "The export does not say; the run that it was made of does."
+    unknown = "Not recorded in the export; see the card of the run it was made from."
+    known = manifest.trained_on or unknown
     return Facts(folder, recipe, manifest.languages, rows, manifest.drawings, limits, known)
 
 
 def _of_run(folder: Path) -> Facts:
     path = folder / RUN
     if not has_file(path):
-        raise PolyglanceError(f"{folder}: neither a run nor an exported model; there is no {RUN}")
+        raise PolyglanceError(f"{folder}: neither a run nor an exported model, it has no {RUN}")
     config = read_json(path)
     if not isinstance(config, dict):
-        raise PolyglanceError(f"{path}: not a model's; train it again")
+        raise PolyglanceError(f"{path}: not a model; train it again")
     recipe = check_recipe(config.get("recipe"), str(path))
     languages = [str(code) for code in config.get("languages") or []]
     counts = config.get("parameters") or {}
@@ -114,13 +120,8 @@ def _of_run(folder: Path) -> Facts:
     if counts:
         rows["parameters"] = ", ".join(f"{part} {count:,}" for part, count in counts.items())
     drawings = config.get("drawings") is True or str(config.get("data")).startswith("generated")
-    known = f"Trained on `{config.get('data', 'data of an unknown name')}`"
-    if "captions" in config:
-        known += f", {config['captions']:,} captions"
-    if "fingerprint" in config:
-        known += f" (fingerprint `{config['fingerprint'][:16]}`)"
     limits = _limits(recipe, languages, drawings)
-    return Facts(folder, recipe, languages, rows, drawings, limits, known + ".")
+    return Facts(folder, recipe, languages, rows, drawings, limits, origin(config))
 
 
 def _common(recipe: Recipe, dim: int, similarity: str) -> dict[str, str]:
@@ -135,9 +136,9 @@ def _common(recipe: Recipe, dim: int, similarity: str) -> dict[str, str]:
 def _summary(facts: Facts) -> list[str]:
     lines = [facts.recipe.summary] if facts.recipe.summary else []
     use = (
-        "Finds pictures with sentences and sentences with pictures: embeddings of both in one "
-        "space. Intended for searching collections of pictures; it names nobody, and its scores "
-        "are no ground for decisions about people."
+        "Finds images by sentences and sentences by images: both are embedded in one joint "
+        "space. Intended for searching image collections; it does not identify people, and its "
+        "scores must not be used for decisions about people."
     )
     return [*lines, "", use] if lines else [use]
 
@@ -146,27 +147,23 @@ def _table(rows: Mapping[str, str]) -> list[str]:
     return ["| | |", "| --- | --- |", *(f"| {key} | {value} |" for key, value in rows.items())]
 
 
-def _languages(facts: Facts, data: Path | None) -> list[str]:
-    return listed_languages(facts.recipe, facts.languages, data)
-
-
 def _data(facts: Facts, licences: Sequence[str]) -> list[str]:
     return [facts.data, "", *(f"- {one}" for one in licences or [f"Licences: {UNRECORDED}."])]
 
 
 def _limits(recipe: Recipe, languages: Sequence[str], drawings: bool) -> list[str]:
-    """What follows from how the model is made."""
+    """Limits that follow from the recipe."""
     found = []
     if drawings:
-        found.append("It was trained on generated drawings only, not on photographs.")
+        found.append("It was trained on generated drawings only, not on photos.")
     kind = str(recipe.text.embedder.kind)
     if kind == "table":
-        found.append("Words that its training captions do not have are unknown to it, and named.")
+        found.append("Words outside its training captions are unknown to it, and reported.")
     if len(languages) == 1:
         found.append("It knows one language.")
     found.append(
-        "What its training pictures and captions do not show it cannot know, and it has their "
-        "biases: who and what is pictured, and how it is described. None of them is measured here."
+        "It knows only what its training images and captions show, and has their biases: who and "
+        "what is shown, and how it is described. This card does not measure them."
     )
     return found
 
@@ -179,7 +176,7 @@ def _evaluations(files: Sequence[Path], folder: Path) -> list[str]:
     if not lines and (found := _validation(folder)):
         return [found]
     return lines[:-1] or [
-        "None is stored: `polyglance evaluate MODEL --data DATA --json evaluation.json` makes one."
+        "None is stored; run `polyglance evaluate MODEL --data DATA --json evaluation.json`."
     ]
 
 
@@ -194,7 +191,7 @@ def _reports(path: Path) -> list[dict[str, Any]]:
 def _scores(report: Mapping[str, Any], path: Path) -> Iterator[str]:
     yield (
         f"Split `{report['split']}` of `{report['dataset']}`, {report['photographs']:,} images, "
-        f"in percent, with 95 % intervals where there are any:"
+        f"in percent, with 95 % intervals where available:"
     )
     yield ""
     ways = [f"{way} R@{k}" for way in SHOWN.values() for k in (1, 5, 10)]
@@ -218,7 +215,7 @@ def _with_interval(entry: Mapping[str, Any]) -> str:
 
 
 def _validation(folder: Path) -> str:
-    """The best validation of a run."""
+    """The best validation result of a run."""
     path = folder / METRICS
     rows = [row for _, row in read_jsonl(path)] if has_file(path) else []
     rows = [row for row in rows if isinstance(row, dict) and row.get("mr")]
@@ -226,7 +223,7 @@ def _validation(folder: Path) -> str:
         return ""
     best = max(rows, key=lambda row: row.get("rsum", 0))
     scores = ", ".join(f"{code} {value:.1f}" for code, value in best["mr"].items())
-    return f"On the validation split, which chose the weights, mR: {scores}."
+    return f"mR on the validation split, by which the weights were selected: {scores}."
 
 
 def _reproduce(facts: Facts) -> list[str]:
@@ -236,7 +233,7 @@ def _reproduce(facts: Facts) -> list[str]:
         command = f"polyglance train {recipe.name} --data DATA --out RUN {options}".rstrip()
         return ["```sh", command, "```"]
     return [
-        "The recipe is not among the package's. As JSON:",
+        "The recipe is not included in the package. As JSON:",
         "",
         "```json",
         json.dumps(recipe.model_dump(mode="json"), ensure_ascii=False, indent=2),
@@ -245,7 +242,7 @@ def _reproduce(facts: Facts) -> list[str]:
 
 
 def _changes(recipe: Recipe) -> list[str] | None:
-    """What differs from the package's recipe of the same name; None where it has none."""
+    """Differences from the package's recipe of the same name; None if there is none."""
     if recipe.name not in recipe_names():
         return None
     own = _flat(recipe.model_dump(mode="json"))

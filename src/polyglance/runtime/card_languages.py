@@ -1,4 +1,4 @@
-"""Which languages a model has captions of, and which only sentences or names of things."""
+"""For the model card: languages with captions, and those with only sentences or names."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,20 +12,20 @@ from polyglance.recipes.schema import ImageSampling
 from polyglance.storage.files import has_file, read_jsonl
 
 KINDS = {
-    "captions": "With captions of pictures",
-    "sentences": "With sentences without pictures, no captions",
-    "names": "With names of things alone",
+    "captions": "With captions of images",
+    "sentences": "With sentences but no captions",
+    "names": "With names of things only",
 }
 
 
 def listed_languages(recipe: Recipe, languages: Iterable[str], data: Path | None) -> list[str]:
-    """Lines of a card on languages, by what was trained on in them, with the number of texts.
+    """Lines of a card about languages, by kind of training text, with the number of texts.
 
     Args:
         recipe: of the model.
-        languages: those it was trained on or given.
-        data: the dataset that it was trained on; files that the recipe names are looked for in
-            the folder that holds it. None lists the languages alone.
+        languages: trained on or added.
+        data: the dataset that it was trained on; files named in the recipe are looked up in its
+            parent folder. None lists only the languages.
     """
     if data is None:
         return _plain(recipe, list(languages))
@@ -45,13 +45,13 @@ def listed_languages(recipe: Recipe, languages: Iterable[str], data: Path | None
             lines += [f"{KINDS[kind]}, {len(own)}: {shown}.", ""]
         before |= found.keys()
     if missing:
-        lines += [f"Not looked into, for they are not beside the data: {', '.join(missing)}.", ""]
+        lines += [f"Not counted, as they are not beside the data: {', '.join(missing)}.", ""]
     return lines[:-1]
 
 
 def _plain(recipe: Recipe, languages: list[str]) -> list[str]:
     if not languages:
-        return ["None is recorded."]
+        return ["None are recorded."]
     named = ", ".join(f"{language_name(code)} (`{code}`)" for code in languages)
     lines = [f"{len(languages)}: {named}."]
     sampling = recipe.sampling
@@ -59,16 +59,17 @@ def _plain(recipe: Recipe, languages: list[str]) -> list[str]:
     if more or recipe.naming is not None:
         lines += [
             "",
-            "In some of them it was trained on sentences without pictures or on names of things "
-            "alone; `polyglance card --data DATA` tells which.",
+            "In some of them it was trained only on sentences without images or on names of "
+            "things; `polyglance card --data DATA` lists which.",
         ]
     return lines
 
 
 def _files(recipe: Recipe, data: Path) -> dict[str, list[Path]]:
-    """What a training reads, by what it has of a language.
+    """Training files, by kind of text.
 
-    Names alone are taken of the recipe's paths: a model of others must not choose what is read.
+    Only the file names of the recipe's paths are used: an untrusted model must not choose what is
+    read.
     """
     beside, sampling = data.parent, recipe.sampling
     files = {kind: list[Path]() for kind in KINDS}
@@ -84,7 +85,7 @@ def _files(recipe: Recipe, data: Path) -> dict[str, list[Path]]:
 
 
 def _count(path: Path, found: Counter[str]) -> None:
-    """Add the texts of a file, by language; of rows that have a split those trained on."""
+    """Count the texts of a file by language; of rows that have a split, only training rows."""
     for _, row in read_jsonl(path):
         if not isinstance(row, dict) or row.get("split", "train") != "train":
             continue

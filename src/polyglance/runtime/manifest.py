@@ -1,4 +1,4 @@
-"""The manifest of an exported model: what its files are, checked whenever one is read."""
+"""The manifest of an exported model: its files, verified whenever one is read."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -12,8 +12,11 @@ from polyglance.storage.files import has_file, read_json, refuse_pipes
 from polyglance.vision.networks.preprocess import CentreAndWhole, Preprocessing
 
 FILE, EMBEDDER, BACKBONE = "manifest.json", "embedder", "backbone.onnx"
+BACKGROUND = "background.npz"
 FORMAT = 1
 Precision = Literal["fp32", "fp16", "int8"]
+_LABELS = {"version", "recipe_name", "drawings", "without_backbone", "trained_on"}
+"""Fields that say something about a model and leave its embeddings as they are."""
 
 
 class _Part(BaseModel):
@@ -21,37 +24,37 @@ class _Part(BaseModel):
 
 
 class TowerFiles(_Part):
-    """A text tower: its graphs, and which rows of its word table have which ids."""
+    """A text tower: its graphs, and the ids of the rows of its word table."""
 
     text: str
-    rows: list[tuple[int, int]] = Field(description="first id and number of ids, row after row")
+    rows: list[tuple[int, int]] = Field(description="first id and number of ids, by run of rows")
     word_dim: int = Field(gt=0)
-    unseen: str | None = Field(None, description="graph of words that have no id")
+    unseen: str | None = Field(None, description="graph for words without an id")
     columns: list[str] = Field([], description="inputs of that graph")
 
     @property
     def names(self) -> list[str]:
-        """Its files."""
+        """Its file names."""
         return [self.text, *([self.unseen] if self.unseen else [])]
 
 
 class SentenceFiles(_Part):
-    """A sentence encoder: its graph, and the tables of what it reads."""
+    """A sentence encoder: its graph and tables."""
 
     text: str
-    tables: str = Field(description="vectors of pieces and of hashed subwords")
-    bits: Literal[4, 8, 16, 32] = Field(description="of a number of the tables, at most")
+    tables: str = Field(description="vectors of pieces and hashed subwords")
+    bits: Literal[4, 8, 16, 32] = Field(description="largest number of bits per value")
     piece_dim: int = Field(gt=0)
-    word_dim: int = Field(ge=0, description="of hashed subwords; 0 where there are none")
+    word_dim: int = Field(ge=0, description="of hashed subwords; 0 if there are none")
 
     @property
     def names(self) -> list[str]:
-        """Its files."""
+        """Its file names."""
         return [self.text, self.tables]
 
 
 class Preparation(_Part):
-    """How the backbone's pictures are prepared, as `vision.networks.preprocess.Preprocessing`."""
+    """Preprocessing of the backbone, as in `vision.networks.preprocess.Preprocessing`."""
 
     size: int = Field(gt=0)
     crop: float = Field(gt=0, le=1)
@@ -62,13 +65,13 @@ class Preparation(_Part):
     whole: bool = False
 
     def preprocessing(self) -> Preprocessing:
-        """The same as the vision package has it."""
+        """As the vision room's class."""
         kind = CentreAndWhole if self.whole else Preprocessing
         return kind(**self.model_dump(exclude={"whole"}))
 
 
 class Manifest(_Part):
-    """What an exported model is, and the digests of its files."""
+    """An exported model's properties, and the digests of its files."""
 
     format: Literal[1] = 1
     version: str = Field(description="of the package that wrote it")
@@ -81,38 +84,66 @@ class Manifest(_Part):
     feature: str
     feature_dim: int = Field(gt=0)
     images: dict[Literal["global", "set"], str]
-    preparation: Preparation | None = Field(None, description="none: no backbone was exported")
+    preparation: Preparation | None = Field(None, description="null if no backbone was exported")
     without_backbone: str = Field("", description="why")
     towers: dict[str, TowerFiles | SentenceFiles]
     pivots: dict[str, str] = {}
     recipe: dict[str, Any]
+    trained_on: str = Field("", description="the training data, in a sentence; empty if unknown")
     files: dict[str, str]
-    id: str = Field("", description="digest of all the others")
+    id: str = Field("", description="digest of what embeddings depend on")
+    former: list[str] = Field([], description="ids of exports with the same embeddings, last first")
 
     @property
     def sees(self) -> bool:
-        """Whether the image network was trained in the tower: its features are never stored."""
+        """Whether the image network was trained in the tower: then features are never stored."""
         return (self.recipe.get("image") or {}).get("backbone") is not None
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All ids that the model's embeddings may be kept under, its own first."""
+        return (*dict.fromkeys([self.id, self.digest(), self.full_digest(), *self.former]),)
+
     def digest(self) -> str:
-        """Of every field but `id`, the files' digests among them."""
-        return json_digest(self.model_dump(mode="json", exclude={"id"}))
+        """Digest of everything that embeddings depend on, so not of the background and labels.
+
+        Models with the same digest share a joint space: libraries stay valid when scores are
+        recalibrated.
+        """
+        fields = self.model_dump(mode="json", exclude={"id", "former", *_LABELS})
+        fields["files"] = {k: v for k, v in self.files.items() if k != BACKGROUND}
+        return json_digest(fields)
+
+    def full_digest(self) -> str:
+        """Digest of every field of older exports, which is their id."""
+        return json_digest(self.model_dump(mode="json", exclude={"id", "former", "trained_on"}))
+
+    def renewed(self, files: dict[str, str]) -> "Manifest":
+        """The manifest with other files; ids are kept as former ones if embeddings are the same.
+
+        Args:
+            files: name → digest, as `file_digests` has them.
+        """
+        changed = self.model_copy(update={"files": files})
+        own, before = changed.digest(), self.digest()
+        former = [one for one in self.ids if one != own] if own == before else []
+        return changed.model_copy(update={"id": own, "former": former})
 
 
 def file_digests(folder: Path) -> dict[str, str]:
-    """Name → SHA-256 of every file below a folder but the manifest."""
+    """Name → SHA-256 of every file in a folder except the manifest."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     named = {path.relative_to(folder).as_posix(): path for path in files}
     return {name: file_digest(path) for name, path in named.items() if name != FILE}
 
 
 def is_exported(folder: Path) -> bool:
-    """Whether a folder is one of an exported model."""
+    """Whether a folder has an exported model."""
     return has_file(folder / FILE)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of an exported model whose files are all there and as they were written."""
+    """The manifest of an exported model, after verifying that its files are unchanged."""
     path = folder / FILE
     if not is_exported(folder):
         raise PolyglanceError(
@@ -130,7 +161,7 @@ def read_manifest(folder: Path) -> Manifest:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise PolyglanceError(f"{path}: field '{field}': {first['msg']}") from None
-    if found.id != found.digest():
+    if found.id not in (found.digest(), found.full_digest()):
         raise PolyglanceError(f"{path}: was changed after the export; export the model again")
     _check_files(folder, found)
     return found
@@ -153,4 +184,4 @@ def _check_files(folder: Path, manifest: Manifest) -> None:
         named += tower.names
     for name in named:
         if name not in manifest.files:
-            raise PolyglanceError(f"{folder / FILE}: names the file '{name}', which is not listed")
+            raise PolyglanceError(f"{folder / FILE}: refers to '{name}', which is not listed")

@@ -1,4 +1,4 @@
-"""An exported model: encodes texts and images as the model that it was made from, without torch."""
+"""An exported model: encodes texts and images like its source model, without torch."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 
 from polyglance.core.progress import Bar
 from polyglance.data.dataset import Dataset
-from polyglance.data.images.given import GivenImage, as_files
+from polyglance.data.images.inputs import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
 from polyglance.numerics.similarity import scores
 from polyglance.recipes import check_recipe
@@ -26,10 +26,10 @@ from polyglance.vision.extraction.features import Features
 
 
 class ExportedModel:
-    """What `polyglance export` wrote, with the names that `Model` has.
+    """A model written by `polyglance export`, with the methods of `Model`.
 
-    `load(folder).encode_text(["a dog", "ein Hund"])` gives float32 [2, D], normalised. Several
-    threads may encode at a time.
+    `load(folder).encode_text(["a dog", "ein Hund"])` returns normalised float32 [2, D]. It may be
+    called from several threads at once.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
@@ -46,8 +46,13 @@ class ExportedModel:
 
     @property
     def id(self) -> str:
-        """The digest of all its files: models with the same one are the same."""
+        """Digest that identifies the embeddings: models with the same id have the same."""
         return self.manifest.id
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The id, and the former ids of the same embeddings, which libraries may have."""
+        return self.manifest.ids
 
     @property
     def dim(self) -> int:
@@ -56,7 +61,7 @@ class ExportedModel:
 
     @property
     def languages(self) -> list[str]:
-        """The languages that the model was trained on or given."""
+        """The languages that the model was trained on or that were added."""
         return list(self.manifest.languages)
 
     @property
@@ -66,22 +71,22 @@ class ExportedModel:
 
     @cached_property
     def background(self) -> Background | None:
-        """What scores are calibrated with, if the export has it."""
+        """The background for calibrating scores, if the export has one."""
         return read_background(self.folder, self.manifest)
 
     @property
     def attends(self) -> bool:
-        """Whether embeddings are sets of vectors: never, such a model has no export."""
+        """Whether embeddings are sets of vectors: never, as such models cannot be exported."""
         return False
 
     @property
     def drawings(self) -> bool:
-        """Whether it was trained on generated drawings, and so has seen no photograph."""
+        """Whether it was trained on generated drawings only, not on photos."""
         return self.manifest.drawings
 
     @property
     def precision(self) -> str:
-        """How the weights are stored: fp32, fp16 or int8."""
+        """Storage precision of the weights: fp32, fp16 or int8."""
         return self.manifest.precision
 
     def encode_text(
@@ -91,13 +96,13 @@ class ExportedModel:
         batch_size: int = 256,
         show_progress: bool | None = None,
     ) -> np.ndarray:
-        """Embeddings of texts, float32 [n, D]; as `Model.encode_text`, warnings included.
+        """Embeddings of texts, float32 [n, D]; like `Model.encode_text`, including warnings.
 
         Args:
             texts: n texts, or one.
-            language: of all of them; without it the script decides on words.
-            batch_size: texts that the network sees at a time.
-            show_progress: None shows a bar on a terminal where it takes long.
+            language: of all texts; by default, words are interpreted by their script.
+            batch_size: texts per forward pass.
+            show_progress: None shows a bar in a terminal if it takes long.
         """
         texts = [texts] if isinstance(texts, str) else list(texts)
         tokens = read_ids(self.embedder, texts, language)
@@ -114,10 +119,10 @@ class ExportedModel:
         """Embeddings of ids, float32 [n, D].
 
         Args:
-            tokens: n texts, as the embedder encodes them.
-            language: of all of them.
-            batch_size: texts that the network sees at a time.
-            show_progress: None shows a bar on a terminal where it takes long.
+            tokens: n texts, as encoded by the embedder.
+            language: of all texts.
+            batch_size: texts per forward pass.
+            show_progress: None shows a bar in a terminal if it takes long.
         """
         tower = tower_of(self.towers, self.manifest.pivots, language)
         result = np.empty((len(tokens.ids), self.dim), np.float32)
@@ -133,11 +138,11 @@ class ExportedModel:
     def unknown_words(
         self, texts: Sequence[str] | str, language: str | None = None
     ) -> list[tuple[str, ...]]:
-        """The words of each text that mean nothing to the model.
+        """The words of each text that the model does not know.
 
         Args:
             texts: n texts, or one.
-            language: of all of them.
+            language: of all texts.
         """
         texts = [texts] if isinstance(texts, str) else list(texts)
         return [unknown for _, unknown in self.embedder.read(texts, language)]
@@ -149,14 +154,14 @@ class ExportedModel:
         show_progress: bool | None = None,
         on_error: Literal["raise", "skip"] = "raise",
     ) -> np.ndarray:
-        """Embeddings of images, float32 [n, D]; nothing is kept on disk.
+        """Embeddings of images, float32 [n, D]; nothing is stored on disk.
 
         Args:
-            images: n images, or one, as `Model.encode_images` takes them.
-            cache: of no use here; `Model.encode_images` has it.
-            show_progress: None shows a bar on a terminal where it takes long.
-            on_error: "raise" makes an unreadable image an error; with "skip" its row is NaN, and
-                an `UnreadableImageWarning` names it.
+            images: n images, or one, as for `Model.encode_images`.
+            cache: ignored; for compatibility with `Model.encode_images`.
+            show_progress: None shows a bar in a terminal if it takes long.
+            on_error: "raise" raises an error for an unreadable image; with "skip" its row is NaN,
+                and an `UnreadableImageWarning` names it.
         """
         if on_error not in ("raise", "skip"):
             raise PolyglanceError(f"on_error='{on_error}': must be 'raise' or 'skip'")
@@ -181,23 +186,23 @@ class ExportedModel:
 
         Args:
             features: [n, F], or sets [n, K, F], of the kind that the model was trained on.
-            lengths: [n], how many vectors of each set count.
+            lengths: [n], number of valid vectors per set.
         """
         return self.images.embed(features, lengths)
 
     def encode_stored(self, features: Features, rows: np.ndarray) -> np.ndarray:
-        """Embeddings [n, D] of images whose features are in a store; `rows` [n] says which."""
+        """Embeddings [n, D] of the images at `rows` [n] of a feature store."""
         return self.images.embed_stored(features, rows)
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> np.ndarray:
-        """Embeddings of a dataset's images, float32 [N, D]; NaN where one cannot be read.
+        """Embeddings of a dataset's images, float32 [N, D]; NaN if one cannot be read.
 
         Args:
             dataset: whose images.
-            cache: where features are kept; None is the XDG cache.
-            show_progress: None shows a bar on a terminal where it takes long.
+            cache: folder for features; None is the XDG cache.
+            show_progress: None shows a bar in a terminal if it takes long.
         """
         if not self.manifest.feature.startswith("imported/"):
             check_images(dataset, self.manifest.feature)
@@ -209,13 +214,13 @@ class ExportedModel:
         return result
 
     def similarity(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """Scores [n, m] of n images and m texts as this model encodes them; higher is closer."""
+        """Scores [n, m] of n images and m texts encoded by this model; higher is closer."""
         compare = scores.get(self.similarity_name)
         return compare(*(np.atleast_2d(np.asarray(x, np.float32)) for x in (images, texts)))
 
 
 def load(folder: str | Path) -> ExportedModel:
-    """Read a folder that `polyglance export` wrote; every file is checked.
+    """Load a folder written by `polyglance export`; every file is verified.
 
     Args:
         folder: of the exported model.

@@ -4,8 +4,8 @@
 
     app = make_app(open_collection("/home/me/Pictures"))
 
-`polyglance serve` runs it, and `Client` asks it. Nothing here imports torch. Names are
-looked up when they are first used: the process that decodes uploads imports little.
+`polyglance serve` runs it, and `Client` queries it. Nothing here imports torch. Names are
+imported on first use, so that the process that decodes uploads imports little.
 """
 
 from importlib import import_module

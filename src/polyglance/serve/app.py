@@ -1,4 +1,4 @@
-"""The application: everything that is answered, behind the guard."""
+"""The ASGI application: all routes behind the guard."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -34,9 +34,9 @@ def make_app(
     """The application that serves a collection.
 
     Args:
-        served: what is searched; a service may exchange it.
-        token: that requests must carry; without it only names of this machine are answered to.
-        access: who may ask, in place of the token alone.
+        served: the collection to search, or a service that may replace it.
+        token: that requests must send; without it, only local host names are accepted.
+        access: full access control, instead of the token alone.
     """
     service = served if isinstance(served, Service) else Service(served)
     app = FastAPI(
@@ -61,7 +61,7 @@ def make_app(
 
 @asynccontextmanager
 async def _lifespan(service: Service, _: FastAPI) -> AsyncIterator[None]:
-    """Warm up while the first requests may come; end threads and processes after the last."""
+    """Warm up while the first requests may arrive; stop threads and processes after the last."""
     warming = asyncio.create_task(run_in_threadpool(service.warm))
     yield
     await asyncio.gather(warming, return_exceptions=True)

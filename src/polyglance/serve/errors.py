@@ -1,4 +1,4 @@
-"""Every answer that is not what was asked for has one form."""
+"""Error answers, all in one form."""
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -15,7 +15,7 @@ _KNOWN = {404: "there is nothing at this address", 405: "this address takes othe
 
 
 def add_errors(app: FastAPI) -> None:
-    """Answer problems, faults and what FastAPI itself refuses."""
+    """Handle problems, internal errors and FastAPI's own errors."""
 
     @app.exception_handler(Problem)
     async def problem(_: Request, error: Problem) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""What a request is answered with where it cannot be met."""
+"""Errors that requests are answered with."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Problem(Exception):
-    """An answer other than 200: a status of HTTP, one sentence, and headers besides."""
+    """An answer other than 200: an HTTP status, one sentence, and additional headers."""
 
     def __init__(
         self, status: int, message: str, headers: Mapping[str, str] = MappingProxyType({})
@@ -16,5 +16,5 @@ class Problem(Exception):
 
 
 def as_json(message: str) -> dict[str, Any]:
-    """The body of such an answer, in the form that clients of OpenAI's API know as well."""
+    """The body of an error answer, in the format of OpenAI's API."""
     return {"error": {"message": message}}

@@ -1,4 +1,4 @@
-"""A library or folder that changes is read again while the service runs."""
+"""Reloads a library or folder that changes while the service runs."""
 
 import logging
 import os
@@ -10,19 +10,19 @@ from pathlib import Path
 from polyglance.errors import PolyglanceError
 from polyglance.library.settings import FILE, is_library
 from polyglance.library.syncing.scan import scan
-from polyglance.serve.access.logs import tell
+from polyglance.serve.access.logs import log_event
 from polyglance.serve.images.collection import Collection, open_collection
 from polyglance.serve.service import Service
 from polyglance.storage.digest import short_digest
 
 SECONDS = 2.0
-"""Between two looks."""
+"""Seconds between two checks."""
 LOOKING, READING = 0.02, 0.2
-"""Shares of the time that looks, and readings of what changed, may take."""
+"""Largest shares of the time that checks and reloads may take."""
 
 
 class Reloader:
-    """Looks at a place from time to time, and exchanges what a service has when it changed."""
+    """Checks a location from time to time, and replaces the served collection if it changed."""
 
     def __init__(
         self,
@@ -38,10 +38,10 @@ class Reloader:
         Args:
             service: that serves it.
             place: of the library or folder.
-            model: the one that was named, if one was.
-            cache: where indexes are kept; the XDG cache by default.
-            seen: the mark of the place from before the service read it.
-            seconds: between two looks.
+            model: the specified one, if any.
+            cache: location of indexes; the XDG cache by default.
+            seen: the mark of the place before the service read it.
+            seconds: between two checks.
         """
         self.service, self.place, self.model, self.cache = service, place, model, cache
         self.seconds, self._seen = seconds, seen
@@ -49,28 +49,28 @@ class Reloader:
         self._thread = threading.Thread(target=self._watch, name="reloader", daemon=True)
 
     def start(self) -> None:
-        """Look from time to time."""
+        """Start checking in a thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """Stop looking; a reading that is under way is left to its end."""
+        """Stop checking; a reload in progress is completed."""
         self._ended.set()
 
     def look(self) -> bool:
-        """Read the place again if it changed; whether it was."""
+        """Reload if the place has changed; whether it has."""
         mark = mark_of(self.place)
         if mark == self._seen:
             return False
-        # Before it is read: what changes meanwhile is another change.
+        # Set before reading: changes during the reload count as a new change.
         self._seen = mark
         try:
             self.service.exchange(self._opened())
         except PolyglanceError as error:
             self.service.metrics.failed_reloads.inc()
-            tell("reload failed", logging.ERROR, reason=str(error))
+            log_event("reload failed", logging.ERROR, reason=str(error))
             return False
         pictures = len(self.service.now.collection)
-        tell("reloaded", pictures=pictures)
+        log_event("reloaded", pictures=pictures)
         return True
 
     def _opened(self) -> Collection:
@@ -80,7 +80,7 @@ class Reloader:
         except PolyglanceError:
             if before.library is not None and before.library.store.count() == 0:
                 return before.emptied()
-        # Embedded anew with another model, it names that one.
+        # A library embedded again with another model refers to that one.
         return open_collection(self.place, self.model, self.cache, show_progress=False)
 
     def _watch(self) -> None:
@@ -89,13 +89,13 @@ class Reloader:
             start, share = time.perf_counter(), READING
             try:
                 share = READING if self.look() else LOOKING
-            except Exception as error:  # the service goes on with what it has
-                tell("reload failed", logging.ERROR, error=type(error).__name__)
+            except Exception as error:  # the service continues with what it has
+                log_event("reload failed", logging.ERROR, error=type(error).__name__)
             pause = max(self.seconds, (time.perf_counter() - start) / share)
 
 
 def mark_of(place: Path) -> str:
-    """What is another after a change: of a library's files, or of those of a folder of images."""
+    """A digest that changes with a library's files, or with those of a folder of images."""
     if is_library(place):
         return _digest(_library_marks(place))
     found = scan([os.path.abspath(place)]).seen
@@ -103,9 +103,9 @@ def mark_of(place: Path) -> str:
 
 
 def _library_marks(place: Path) -> Iterator[str]:
-    """Times of the settings and of the folders of the store, where every write adds a file.
+    """Modification times of the settings and of the store's folders, where every write adds a file.
 
-    Not of the library's own folder: readers put files of SQLite into it.
+    Not of the library's own folder, where readers create SQLite files.
     """
     facts = os.stat(place / FILE)
     yield f"{facts.st_mtime_ns} {facts.st_ino}"

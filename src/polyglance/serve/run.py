@@ -1,4 +1,4 @@
-"""Running the service."""
+"""Runs the service."""
 
 import ipaddress
 import logging
@@ -13,30 +13,29 @@ from polyglance.serve.service import Service
 
 SHORTEST_TOKEN = 16
 _PATIENCE = 30
-"""Seconds that requests under way have when the service ends."""
+"""Seconds for requests in progress to finish at shutdown."""
 
 
 def check_access(host: str, token: str | None) -> None:
-    """Other machines may ask only with a token, which must not be guessed.
+    """Require a token, hard to guess, if other machines can send requests.
 
     Args:
-        host: the address that is listened at.
-        token: what requests must carry, if anything.
+        host: address to listen on.
+        token: that requests must send, if any.
     """
     if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii()):
         raise PolyglanceError(
-            f"the token must have {SHORTEST_TOKEN} or more ASCII characters; make one with: "
+            f"the token must have {SHORTEST_TOKEN} or more ASCII characters; create one with: "
             "python -c 'import secrets; print(secrets.token_urlsafe())'"
         )
     if token is None and not _is_loopback(host):
         raise PolyglanceError(
-            f"--host {host}: other machines could ask; name a --token that they need, or leave "
-            "out --host"
+            f"--host {host}: other machines could send requests; set a --token, or leave out --host"
         )
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether an address is this machine's alone.
+    """Whether an address is a loopback address.
 
     >>> _is_loopback("127.0.0.1"), _is_loopback("0.0.0.0"), _is_loopback("example.org")
     (True, False, False)
@@ -56,14 +55,14 @@ def run(
     access: Access,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve until the process is told to end; requests under way are answered then.
+    """Serve until the process is asked to stop; requests in progress are still answered.
 
     Args:
-        service: what is searched.
-        host: address to listen at.
-        port: to listen at; 0 is a free one.
-        access: who may ask; a token is needed where other machines may.
-        ready: is told the service's address.
+        service: to run.
+        host: address to listen on.
+        port: to listen on; 0 picks a free one.
+        access: access control; a token is required if other machines can connect.
+        ready: called with the service's address.
     """
     import uvicorn
 
@@ -90,7 +89,7 @@ def _listening(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
         raise PolyglanceError(
-            f"cannot listen at {host}, port {port} ({error.strerror or error}); name another "
+            f"cannot listen on {host}, port {port} ({error.strerror or error}); choose another "
             "--port, or 0 for a free one"
         ) from None
     # Connections inherit it. asyncio sets it only on sockets made with IPPROTO_TCP, and without it

@@ -1,4 +1,4 @@
-"""What requests are answered from: a collection and a model, which may be exchanged meanwhile."""
+"""The service: a collection and a model, which can be replaced while it runs."""
 
 import threading
 
@@ -10,40 +10,40 @@ from polyglance.serve.encoding.lanes import Lane
 from polyglance.serve.images.collection import Collection
 
 WAITING, BATCHES = 256, 16
-"""Requests that have a picture, and that have many, at a time; more are turned away."""
+"""Largest numbers of waiting requests with one image and with many; more are rejected."""
 _ANY = "a picture"
 
 
 class Service:
-    """Hands out what is served now."""
+    """Provides what is currently served."""
 
     def __init__(self, collection: Collection) -> None:
         self.metrics = Metrics()
         self._now = Served(collection, self._engine(collection.model))
         self._warm = threading.Event()
         self.pictures = Lane(PROCESSES + PICTURES, WAITING)
-        """Of requests with a picture: some are decoded while others are encoded together."""
+        """For requests with an image: some are decoded while others are encoded together."""
         self.batches = Lane(1, BATCHES)
-        """Of requests with many pictures, one at a time."""
+        """For requests with many images, one at a time."""
         self.metrics.pictures.set_function(lambda: len(self._now.collection))
 
     @property
     def now(self) -> Served:
-        """What a request that begins now is answered from."""
+        """What a new request is answered from."""
         return self._now
 
     @property
     def ready(self) -> bool:
-        """Whether all that the first request would wait for is there."""
+        """Whether everything that the first request needs is loaded."""
         return self._warm.is_set()
 
     def warm(self) -> None:
-        """Read and compute what the first request would wait for."""
+        """Load and compute what the first request needs."""
         _prepare(*self._now)
         self._warm.set()
 
     def exchange(self, collection: Collection) -> None:
-        """Serve other images from now on; requests under way keep those that they began with."""
+        """Serve another collection from now on; requests in progress keep the old one."""
         engine = self._now.engine
         if engine.model.id != collection.model.id:
             engine = self._engine(collection.model)
@@ -54,7 +54,7 @@ class Service:
             before.engine.retire()
 
     def close(self) -> None:
-        """End threads and processes."""
+        """Stop threads and processes."""
         self.pictures.close()
         self.batches.close()
         self._now.engine.close()
@@ -64,7 +64,7 @@ class Service:
 
 
 def _prepare(collection: Collection, engine: Engine) -> None:
-    """Names, facts, what scores are calibrated with, and the model's graphs."""
+    """Load names, facts, calibration and the model's graphs."""
     _ = collection.names, collection.facts
     engine.texts([_ANY])
     if len(collection):

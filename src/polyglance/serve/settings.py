@@ -1,4 +1,4 @@
-"""What the service is told by the environment: variables that begin with POLYGLANCE_."""
+"""Settings of the service from environment variables that begin with POLYGLANCE_."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,27 +12,27 @@ PREFIX = "POLYGLANCE_"
 
 
 class ServeSettings(BaseSettings):
-    """Settings of `polyglance serve`; what the command line says comes first.
+    """Settings of `polyglance serve`; the command line takes precedence.
 
-    `POLYGLANCE_MODEL` and `POLYGLANCE_CACHE`, which other commands know as well, are read where
-    they are used.
+    `POLYGLANCE_MODEL` and `POLYGLANCE_CACHE`, which other commands also use, are read where
+    they are needed.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore")
 
     place: Path | None = Field(None, description="library or folder that is served")
-    host: str = Field("127.0.0.1", description="address to listen at")
-    port: Annotated[int, Field(ge=0, le=65535)] = Field(8000, description="port to listen at")
-    token: str | None = Field(None, description="what requests must carry")
-    token_file: Path | None = Field(None, description="file with the token, in place of it")
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: Annotated[int, Field(ge=0, le=65535)] = Field(8000, description="port to listen on")
+    token: str | None = Field(None, description="token that requests must send")
+    token_file: Path | None = Field(None, description="file that contains the token")
     rate: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="requests that a client may send in a minute"
+        None, description="requests per client and minute"
     )
     allow_origin: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="web sites whose pages may ask, with spaces between them"
+        (), description="websites whose pages may send requests, separated by spaces"
     )
-    log_queries: bool = Field(False, description="whether what is asked is logged as well")
-    reload: bool = Field(True, description="whether what changes is read again")
+    log_queries: bool = Field(False, description="also log queries")
+    reload: bool = Field(True, description="reload the library or folder when it changes")
 
     @field_validator("allow_origin", mode="before")
     @classmethod
@@ -41,10 +41,10 @@ class ServeSettings(BaseSettings):
 
 
 def serve_settings(**given: Any) -> ServeSettings:
-    """The settings of the environment, and in their place what was given.
+    """The settings of the environment, overridden by arguments.
 
     Args:
-        given: by name; None was not given.
+        given: by name; None if not passed.
     """
     named = {name: value for name, value in given.items() if value is not None}
     try:

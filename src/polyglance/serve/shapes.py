@@ -1,4 +1,4 @@
-"""Bodies of requests and answers, as the OpenAPI document shows them."""
+"""Bodies of requests and answers, as in the OpenAPI document."""
 
 from typing import Annotated, Literal
 
@@ -18,15 +18,15 @@ _HIT: JsonDict = {
 
 
 class Hit(BaseModel):
-    """A picture that was found."""
+    """A picture found."""
 
     id: str
     score: float = Field(
-        description="where the model has a background: the chance, 0 to 1, that the picture fits, "
-        "or, of older exports, standard deviations above what is usual; else the similarity; "
-        "of a mixture the standard score"
+        description="if the model has a background: the probability that the picture matches, "
+        "or, for older exports, standard deviations above the mean; else the similarity; "
+        "for a combined query the standard score"
     )
-    path: str = Field(description="the file's name below the folder that is served")
+    path: str = Field(description="the file's name relative to the served folder")
     width: int | None
     height: int | None
     taken: str | None = Field(None, description="by the camera's clock, as 2024-05-31T18:03:20")
@@ -54,26 +54,25 @@ class Found(BaseModel):
     cursor: str | None = Field(None, description="for the next page; null on the last one")
     enough: bool | None = Field(
         None,
-        description="whether any picture looks like what is asked for; null where the model "
-        "cannot tell",
+        description="whether any picture matches; null if the model has no threshold",
     )
-    message: str | None = Field(None, description="says so where none does")
+    message: str | None = Field(None, description="set if no picture matches")
     notes: list[str] = Field(description="such as words that the model does not know")
-    pictures: int = Field(description="how many were searched: those that the filters leave")
+    pictures: int = Field(description="how many were searched, after filtering")
 
 
 class Caption(BaseModel):
     """A text about a picture."""
 
-    language: str = Field(description='"" where nobody said it', examples=["de"])
+    language: str = Field(description='"" if unknown', examples=["de"])
     text: str = Field(examples=["Zwei Hunde im Schnee"])
 
 
 class PictureInfo(BaseModel):
-    """What is known of a picture."""
+    """Details of a picture."""
 
     id: str
-    paths: list[str] = Field(description="names of all files that hold it")
+    paths: list[str] = Field(description="names of all files with this content")
     width: int | None
     height: int | None
     taken: str | None = Field(description="by the camera's clock, as 2024-05-31T18:03:20")
@@ -81,18 +80,18 @@ class PictureInfo(BaseModel):
     longitude: float | None
     tags: list[str]
     captions: list[Caption]
-    second: float | None = Field(description="of a video's frame, where in the video it is")
+    second: float | None = Field(description="position of a video frame")
 
 
 class Count(BaseModel):
-    """Something to filter by, and how many pictures have it."""
+    """A value to filter by, and the number of pictures that have it."""
 
     name: str = Field(examples=["2024/beach"])
     pictures: int
 
 
 class Dates(BaseModel):
-    """The first and the last day, and how many pictures have a date."""
+    """The first and the last day, and the number of pictures with a date."""
 
     from_: str = Field(alias="from", examples=["2019-03-02"])
     to: str = Field(examples=["2024-05-31"])
@@ -104,18 +103,18 @@ class Facets(BaseModel):
 
     pictures: int
     folders: list[Count] = Field(
-        description="by name; each counts what is below it as well, and pictures outside of any "
+        description="by name; each includes what is below it, and pictures outside of any "
         "folder are in none"
     )
     tags: list[Count] = Field(description="most pictures first")
     caption_languages: list[Count]
-    dates: Dates | None = Field(description="null where no picture has a date")
+    dates: Dates | None = Field(description="null if no picture has a date")
     years: list[Count]
     more: bool = Field(description="whether the smallest folders or tags were left out")
 
 
 class CaptionRequest(BaseModel):
-    """A picture, by its id or as a file, and the captions that it is compared with."""
+    """A picture, by its id or as a file, and the captions to compare it with."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -123,22 +122,22 @@ class CaptionRequest(BaseModel):
             "examples": [{"id": _HIT["id"], "captions": ["a dog in the snow", "ein Strand"]}]
         },
     )
-    id: str | None = Field(None, max_length=100, description="as a search gave it")
+    id: str | None = Field(None, max_length=100, description="from a search")
     image: str | None = Field(None, description="a file in Base64, or a data URL")
     captions: Annotated[list[str], Field(min_length=1, max_length=1000)]
     language: str | None = Field(
-        None, max_length=20, description="of all captions; by default the script decides"
+        None, max_length=20, description="of all captions; by default detected by script"
     )
-    limit: int = Field(5, ge=1, le=200, description="captions of the answer")
+    limit: int = Field(5, ge=1, le=200, description="number of captions to return")
 
 
 class CaptionHit(BaseModel):
     """A caption of the list."""
 
     text: str
-    score: float = Field(description="as of a search")
+    score: float = Field(description="as in a search")
     fits: bool | None = Field(
-        description="whether the picture looks like it; null where the model cannot tell"
+        description="whether the picture matches; null if the model has no threshold"
     )
 
 
@@ -160,8 +159,8 @@ class Heat(BaseModel):
     rows: int
     columns: int
     cells: list[list[float]] = Field(
-        description="row by row: 1 is the part of this picture that is most like what is asked "
-        "for, 0 the least; pictures cannot be compared by them"
+        description="row by row: 1 is the part of this picture that matches best, 0 the worst; "
+        "not comparable between pictures"
     )
 
 
@@ -179,25 +178,25 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether requests are answered without delay."""
+    """Whether the service is ready for requests."""
 
     ready: bool
 
 
 class Fault(BaseModel):
-    """What is wrong."""
+    """The error."""
 
     message: str = Field(examples=["there is no picture with this id"])
 
 
 class ErrorAnswer(BaseModel):
-    """Any answer that is not what was asked for."""
+    """Any error answer."""
 
     error: Fault
 
 
 class EmbeddingRequest(BaseModel):
-    """As OpenAI's; for pictures each input is a file in Base64."""
+    """As in OpenAI's API; for pictures each input is a file in Base64."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"input": ["a dog in the snow", "ein Hund im Schnee"]}]}
@@ -207,16 +206,16 @@ class EmbeddingRequest(BaseModel):
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: int | None = Field(None, description="the model's own, if given")
     language: str | None = Field(None, max_length=20, description="of the texts")
-    user: str | None = Field(None, max_length=1000, description="of no use here")
+    user: str | None = Field(None, max_length=1000, description="ignored")
 
     @property
     def inputs(self) -> list[str]:
-        """One or several as a list."""
+        """The inputs as a list."""
         return [self.input] if isinstance(self.input, str) else self.input
 
 
 class Embedding(BaseModel):
-    """Of one input."""
+    """The embedding of one input."""
 
     object: Literal["embedding"] = "embedding"
     index: int
@@ -224,14 +223,14 @@ class Embedding(BaseModel):
 
 
 class Usage(BaseModel):
-    """Words that were read; none of pictures."""
+    """Number of words read; 0 for pictures."""
 
     prompt_tokens: int
     total_tokens: int
 
 
 class Embeddings(BaseModel):
-    """In the order of the inputs."""
+    """Embeddings in the order of the inputs."""
 
     object: Literal["list"] = "list"
     data: list[Embedding]

@@ -1,1 +1,1 @@
-"""What lies on disk: files written whole, folders here and elsewhere, tensors, digests."""
+"""Files on disk: atomic writes, local and remote folders, tensors, digests."""

@@ -1,6 +1,6 @@
-"""Digests of content: the same for the same content, on every machine and at every time.
+"""Digests of content, the same on every machine.
 
-What is kept on disk is named by them, so a change of their values makes caches and runs invalid.
+Caches and runs on disk are named by them, so changing how they are computed invalidates those.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ class _Array(Protocol):
 
 
 Part = bytes | str | _Array
-"""Texts count as UTF-8, arrays as their values in C order, without shape and type."""
+"""Texts are digested as UTF-8, arrays as their values in C order, without shape and type."""
 
 
 def content_digest(parts: Iterable[Part]) -> str:
-    """SHA-256 of parts laid end to end, 64 hexadecimal digits.
+    """SHA-256 of the concatenated parts, 64 hexadecimal digits.
 
     >>> content_digest(["a", b"b"]) == content_digest(["ab"])
     True
@@ -33,7 +33,7 @@ def content_digest(parts: Iterable[Part]) -> str:
 
 
 def short_digest(parts: Iterable[Part], size: int) -> bytes:
-    """BLAKE2b of parts laid end to end, `size` bytes, at most 64."""
+    """BLAKE2b of the concatenated parts, `size` bytes, at most 64."""
     total = hashlib.blake2b(digest_size=size)
     for part in parts:
         total.update(_bytes(part))
@@ -41,13 +41,13 @@ def short_digest(parts: Iterable[Part], size: int) -> bytes:
 
 
 def json_digest(value: Any) -> str:
-    """Of a JSON value, whatever the order of its keys."""
+    """Digest of a JSON value, regardless of key order."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return content_digest([text])
 
 
 def file_digest(path: Path) -> str:
-    """Of all bytes of a file."""
+    """Digest of a file's content."""
     return content_digest(file_chunks(path))
 
 
@@ -59,12 +59,12 @@ def file_chunks(path: Path) -> Iterator[bytes]:
 
 
 def sampled_digest(path: Path) -> str:
-    """Of a file that may be large: of its size and its first and last MiB."""
+    """Digest of a large file's size and its first and last MiB."""
     return content_digest([str(path.stat().st_size), *file_ends(path)])
 
 
 def file_ends(path: Path) -> tuple[bytes, bytes]:
-    """The first and last MiB of a file; they overlap in a smaller one."""
+    """The first and last MiB of a file, which may overlap."""
     with path.open("rb") as handle:
         first = handle.read(CHUNK)
         handle.seek(max(0, path.stat().st_size - CHUNK))
@@ -72,7 +72,7 @@ def file_ends(path: Path) -> tuple[bytes, bytes]:
 
 
 def folder_digest(folder: Path) -> str:
-    """Of the names of a folder's files and of their `sampled_digest`, 16 hexadecimal digits."""
+    """Digest of a folder's file names and their `sampled_digest`, 16 hexadecimal digits."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     lines = (f"{p.relative_to(folder).as_posix()} {sampled_digest(p)[:16]}\n" for p in files)
     return content_digest(lines)[:16]

@@ -1,4 +1,4 @@
-"""Writing files so that a kill never leaves half of one, and reading them with line numbers."""
+"""Writing files atomically, and reading them with line numbers."""
 
 import contextlib
 import gzip
@@ -16,14 +16,14 @@ from polyglance.errors import PolyglanceError
 MAX_LINE = 64 << 20
 """Longest line read, in characters."""
 MAX_BLANK = 1_000_000
-"""Most blank lines in a row; a megabyte of gzip holds a gigabyte of them."""
+"""Most consecutive blank lines; a megabyte of gzip can hold a gigabyte of them."""
 
 
 def refuse_pipe(path: Path) -> None:
-    """Raise for a named pipe, a socket or a device: opening one may wait forever."""
+    """Raise an error for a named pipe, socket or device, since opening it may block forever."""
     try:
         mode = path.stat().st_mode
-    except (OSError, ValueError):  # whoever opens it reports it
+    except (OSError, ValueError):  # reported when it is opened
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = "a named pipe" if stat.S_ISFIFO(mode) else "a device or socket"
@@ -31,13 +31,13 @@ def refuse_pipe(path: Path) -> None:
 
 
 def refuse_pipes(folder: Path) -> None:
-    """`refuse_pipe` for all that is below a folder, such as a model's, whoever reads it."""
+    """`refuse_pipe` for everything below a folder."""
     for path in sorted(folder.rglob("*")):
         refuse_pipe(path)
 
 
 def has_file(path: Path) -> bool:
-    """Whether a regular file is there; a pipe in its place is a user's error."""
+    """Whether a regular file exists; a pipe in its place is an error."""
     refuse_pipe(path)
     return path.is_file()
 
@@ -46,7 +46,7 @@ def has_file(path: Path) -> bool:
 def atomic(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path` and move it there when the block succeeds.
 
-    A folder that cannot be written to, or a full disk, is a user's error.
+    An unwritable folder or a full disk raises a `PolyglanceError`.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def atomic(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
     except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
-        # An error with another file's name is about something the block read.
+        # An error about another file is from something the block read.
         if isinstance(error, OSError) and error.filename in (None, name):
             raise _unwritable(path, error) from None
         raise
@@ -82,7 +82,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; a missing or malformed one is a user's error."""
+    """Read a JSON file; an error if it is missing or malformed."""
     refuse_pipe(path)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ def read_json(path: Path) -> Any:
 
 
 def open_text(path: Path) -> IO[str]:
-    """Open a UTF-8 text file (with or without BOM) for reading, gunzipping `.gz` on the way."""
+    """Open a UTF-8 text file (with or without BOM) for reading, decompressing `.gz`."""
     if not has_file(path):
         raise PolyglanceError(f"{path}: no such file")
     if path.suffix == ".gz":
@@ -104,7 +104,7 @@ def open_text(path: Path) -> IO[str]:
 
 
 def bounded(readline: Callable[[int], AnyStr], path: Path) -> Iterator[AnyStr]:
-    """The lines of an open file; one that does not end, or blank ones that do not, are errors."""
+    """The lines of an open file; too long a line or too many blank ones are errors."""
     number = blank = 0
     while line := readline(MAX_LINE + 1):
         number += 1
@@ -139,16 +139,16 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield (line number, value) of a JSON-lines file; blank lines are passed over.
+    """Yield (line number, value) of a JSON-lines file; blank lines are skipped.
 
-    A key that an object has twice is an error: JSON would silently keep the last.
+    A duplicate key in an object is an error; the JSON parser would silently keep the last value.
     """
     for number, line in read_lines(path):
         if not line.strip():
             continue
         try:
             value = json.loads(line, object_pairs_hook=_distinct)
-            if "\\ud" in line.lower():  # half of a surrogate pair is no text
+            if "\\ud" in line.lower():  # a lone surrogate cannot be encoded
                 json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else error
@@ -163,7 +163,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in value if keys.count(key) > 1)
-        raise ValueError(f"the key '{twice}' is there twice")
+        raise ValueError(f"the key '{twice}' occurs twice")
     return value
 
 
@@ -175,7 +175,7 @@ def write_jsonl_gz(path: Path, rows: Iterable[Any]) -> None:
 
 
 def cache_dir(override: Path | None = None) -> Path:
-    """Where derived data lives: `override`, $POLYGLANCE_CACHE, or the XDG cache folder."""
+    """Folder of derived data: `override`, $POLYGLANCE_CACHE, or the XDG cache folder."""
     if override is not None:
         return override
     if named := os.environ.get("POLYGLANCE_CACHE"):

@@ -1,4 +1,4 @@
-"""Folders on this machine, and on others through fsspec (s3://, gs://, sftp:// …)."""
+"""Local folders, and remote ones through fsspec (s3://, gs://, sftp:// …)."""
 
 import contextlib
 import os
@@ -14,11 +14,11 @@ from polyglance.storage.files import atomic
 
 WEB = ("http://", "https://")
 SECONDS = 20.0
-"""How long a web server may be silent."""
+"""Timeout of a web server."""
 
 
 def is_remote(place: str) -> bool:
-    """Whether a place lies on another machine.
+    """Whether a place is on another machine.
 
     >>> is_remote("s3://bucket/a"), is_remote("/home/a"), is_remote("C:/a")
     (True, False, False)
@@ -28,14 +28,14 @@ def is_remote(place: str) -> bool:
 
 
 def absolute(place: str | os.PathLike[str]) -> str:
-    """A place by its full name."""
+    """The absolute path or URL of a place."""
     text = os.fspath(place)
     text = text.removeprefix("file://")
     return text.rstrip("/") if is_remote(text) else os.path.abspath(text)
 
 
 def file_system(place: str) -> tuple[Any, str]:
-    """fsspec's file system of a remote place, and the place's name there."""
+    """fsspec's file system of a remote place, and the path there."""
     if "::" in place:
         raise PolyglanceError(f"{place}: '::' joins several file systems; name a single one")
     with needed_by(f"{place}, on another machine,", "library"):
@@ -50,8 +50,8 @@ def file_system(place: str) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def _told(place: str) -> Iterator[None]:
-    """What goes wrong at a place, as a user's error that names it."""
+def _errors_named(place: str) -> Iterator[None]:
+    """Turn any error into a `PolyglanceError` that names the place."""
     try:
         yield
     except (PolyglanceError, MissingPackage):
@@ -64,10 +64,10 @@ def _told(place: str) -> Iterator[None]:
 
 
 class Folder:
-    """A folder, here or on another machine; files in it are named relative to it, with `/`.
+    """A local or remote folder; file names are relative to it, with `/`.
 
-    What `write` puts there is there whole or not at all: here by renaming, on object stores
-    because they show an object when all of it has come.
+    `write` is atomic: locally by renaming, and on object stores because an object becomes visible
+    only when its upload is complete.
     """
 
     def __init__(self, place: str | os.PathLike[str]) -> None:
@@ -79,28 +79,28 @@ class Folder:
             self._system, self._root = file_system(self.place)
 
     def full(self, name: str) -> str:
-        """The full name of a file."""
+        """The absolute path or URL of a file."""
         return f"{self.place}/{name}" if name else self.place
 
     def inner(self, name: str) -> str:
-        """The name of a file as its file system has it."""
+        """The path of a file in its file system."""
         return posixpath.join(self._root, name) if self.is_remote else self.full(name)
 
     @property
     def arrow(self) -> Any:
-        """The file system for pyarrow; None is this machine's."""
+        """The file system for pyarrow; None for the local one."""
         return self._system
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a file or folder."""
-        with _told(self.full(name)):
+        """Whether a file or folder exists."""
+        with _errors_named(self.full(name)):
             if self.is_remote:
                 return bool(self._system.exists(self.inner(name)))
             return os.path.exists(self.full(name))
 
     def names(self, name: str = "") -> list[str]:
-        """What is directly in a folder below, sorted; nothing where there is no such folder."""
-        with _told(self.full(name)):
+        """Sorted names of a subfolder's entries; empty if it does not exist."""
+        with _errors_named(self.full(name)):
             if not self.is_remote:
                 return sorted(os.listdir(self.full(name))) if self.exists(name) else []
             self._system.invalidate_cache()
@@ -111,25 +111,25 @@ class Folder:
         return sorted(posixpath.basename(one.rstrip("/")) for one in found)
 
     def read(self, name: str) -> bytes:
-        """All of a file."""
-        with _told(self.full(name)):
+        """The content of a file."""
+        with _errors_named(self.full(name)):
             if self.is_remote:
                 return bytes(self._system.cat_file(self.inner(name)))
             return Path(self.full(name)).read_bytes()
 
     def write(self, name: str, data: bytes) -> None:
-        """Put a file there, in place of one that is there."""
+        """Write a file atomically, replacing an existing one."""
         if not self.is_remote:
             with atomic(Path(self.full(name))) as handle:
                 handle.write(data)
             return
-        with _told(self.full(name)):
+        with _errors_named(self.full(name)):
             self._system.makedirs(posixpath.dirname(self.inner(name)), exist_ok=True)
             self._system.pipe_file(self.inner(name), data)
 
 
 def open_stream(place: str) -> BinaryIO:
-    """A file here or elsewhere, open for reading; its errors are those of the file system."""
+    """Open a local or remote file for reading; errors are those of the file system."""
     if place.startswith(WEB):
         return open_web(place)
     if is_remote(place):
@@ -139,23 +139,23 @@ def open_stream(place: str) -> BinaryIO:
 
 
 def open_web(place: str) -> BinaryIO:
-    """What a web server answers; redirects are followed to web servers alone."""
+    """Open a URL for reading; redirects are followed only to http(s)."""
     request = urllib.request.Request(place, headers={"User-Agent": "polyglance"})
     try:
         return urllib.request.urlopen(request, timeout=SECONDS)
     except urllib.error.HTTPError as error:
-        lasting = 400 <= error.code < 500 and error.code not in (408, 429)
-        kind = PermissionError if lasting else OSError
+        permanent = 400 <= error.code < 500 and error.code not in (408, 429)
+        kind = PermissionError if permanent else OSError
         raise kind(f"the server answers {error.code}") from None
     except urllib.error.URLError as error:
         raise OSError(f"no answer from the server ({error.reason})") from None
-    except ValueError as error:  # no address at all
+    except ValueError as error:  # malformed
         raise OSError(f"not an address ({error})") from None
 
 
 def size_of(place: str) -> int:
-    """Bytes of a file here or elsewhere."""
-    with _told(place):
+    """Size of a local or remote file, in bytes."""
+    with _errors_named(place):
         if not is_remote(place):
             return os.path.getsize(place)
         system, name = file_system(place)

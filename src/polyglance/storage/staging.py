@@ -1,4 +1,4 @@
-"""Folders that take their place whole or not at all, and what killed processes left of them."""
+"""Folders that are replaced atomically, and cleaning up after killed processes."""
 
 import contextlib
 import ctypes
@@ -15,21 +15,22 @@ from typing import IO
 LOCK, NEW, OLD = "lock", "new", "old"
 PARTS = {LOCK, NEW, OLD}
 FRESH_SECONDS = 60.0
-"""How long a folder without a lock is left alone: version 0.1.0 had none."""
+"""Age from which a folder without a lock is removed; version 0.1.0 had no locks."""
 _RANDOM = "[a-z0-9_]{8}"
-"""What `tempfile` ends names with."""
+"""Suffix of `tempfile`'s names."""
 
 
 @contextlib.contextmanager
 def staged(target: Path, replace: bool = True) -> Iterator[Path]:
-    """An empty folder beside `target` that takes its place when the block succeeds.
+    """An empty folder beside `target` that replaces it when the block succeeds.
 
-    A kill leaves what was there, or what is new; on systems that cannot exchange two folders,
-    between two renames, the old one in a hidden folder, from where `sweep` brings it back.
+    If the process is killed, `target` is either the old or the new folder. On systems that cannot
+    exchange two folders atomically, the old one may be left in a hidden folder, from which `sweep`
+    restores it.
 
     Args:
-        target: the folder to be.
-        replace: whether a folder with content that is there by then is replaced; else it stays.
+        target: the final folder.
+        replace: whether to replace a non-empty `target`; otherwise it is kept.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep(target)
@@ -45,26 +46,26 @@ def staged(target: Path, replace: bool = True) -> Iterator[Path]:
 
 
 def sweep(target: Path) -> None:
-    """Remove what killed processes left of `staged(target)`; the living keep theirs."""
+    """Remove what killed processes left of `staged(target)`, not what is still in use."""
     name = re.compile(rf"\.{re.escape(target.name)}\.{_RANDOM}")
     with contextlib.suppress(OSError):
         for holder in sorted(target.parent.iterdir()):
-            if name.fullmatch(holder.name) and _is_left(holder):
+            if name.fullmatch(holder.name) and _is_abandoned(holder):
                 if (holder / OLD).is_dir() and not target.exists():
                     (holder / OLD).rename(target)
                 _remove(holder)
 
 
 def sweep_files(folder: Path) -> None:
-    """Remove half-written files of `files.atomic` from a folder that the caller has locked."""
+    """Remove partial files of `files.atomic` from a folder that the caller has locked."""
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             if re.fullmatch(rf"\.[^.].*\.{_RANDOM}", path.name) and path.is_file():
                 path.unlink(missing_ok=True)
 
 
-def _is_left(holder: Path) -> bool:
-    """Whether a folder is of `staged`, and its process dead."""
+def _is_abandoned(holder: Path) -> bool:
+    """Whether a folder was created by `staged` in a process that is dead."""
     if holder.is_symlink() or not holder.is_dir():
         return False
     if not {path.name for path in holder.iterdir()} <= PARTS:
@@ -73,12 +74,12 @@ def _is_left(holder: Path) -> bool:
         with (holder / LOCK).open("r+") as handle:
             return _lock(handle) is True
     except FileNotFoundError:
-        empty = not any(holder.iterdir())  # its owner, if alive, makes another
+        empty = not any(holder.iterdir())  # its owner, if alive, creates another
         return empty or time.time() - holder.stat().st_mtime > FRESH_SECONDS
 
 
 def _hold(target: Path) -> tuple[Path, IO[str]]:
-    """A hidden folder beside `target`, and its lock, open and taken."""
+    """Create a hidden folder beside `target`; return it and its locked lock file."""
     while True:
         holder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         with contextlib.suppress(FileNotFoundError):  # swept in between
@@ -89,17 +90,17 @@ def _hold(target: Path) -> tuple[Path, IO[str]]:
 
 
 def _remove(holder: Path) -> None:
-    """Remove the folder, its lock last: a kill on the way leaves what can be told to be left."""
+    """Remove the folder, its lock last, so that `sweep` can finish after a kill."""
     for name in (NEW, OLD):
         shutil.rmtree(holder / name, ignore_errors=True)
     shutil.rmtree(holder, ignore_errors=True)
 
 
 def _lock(handle: IO[str]) -> bool | None:
-    """Take a lock that the system frees when the process dies; whether it was free."""
+    """Take a lock that is released when the process dies; returns whether it was free."""
     try:
         import fcntl
-    except ImportError:  # Windows, where nobody knows: nothing is swept
+    except ImportError:  # Windows: unknown, so nothing is swept
         return None
     descriptor = handle.fileno()
     try:
@@ -111,7 +112,7 @@ def _lock(handle: IO[str]) -> bool | None:
 
 def _take_place(new: Path, target: Path, holder: Path, replace: bool) -> None:
     with contextlib.suppress(OSError):
-        target.rmdir()  # where it is empty
+        target.rmdir()  # if it is empty
     try:
         new.rename(target)
         return
@@ -124,7 +125,7 @@ def _take_place(new: Path, target: Path, holder: Path, replace: bool) -> None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swap two folders in one step, where the system can; whether it did."""
+    """Swap two folders atomically; returns whether the system supports it."""
     if sys.platform != "linux":
         return False
     here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of renameat2(2)

@@ -1,4 +1,4 @@
-"""safetensors files whose tensors are mapped into memory: what is not looked at is not read."""
+"""safetensors files, memory-mapped: only what is used is read."""
 
 import json
 import math
@@ -23,16 +23,16 @@ Tensors = Mapping[str, np.ndarray]
 
 
 def write_tensors(path: Path, tensors: Tensors) -> None:
-    """Write arrays of the types of `TYPES` by name; the file is there whole or not at all."""
+    """Write named arrays of the types in `TYPES`, atomically."""
     from safetensors.numpy import save
 
-    whole = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    contiguous = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
     with atomic(path) as handle:
-        handle.write(save(whole))
+        handle.write(save(contiguous))
 
 
 def map_tensors(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of a file, read-only; a file that is no such or damaged is an error."""
+    """The arrays of a file, read-only; an error if the file is invalid or damaged."""
     if not has_file(path):
         raise PolyglanceError(f"{path}: missing; copy the whole folder again")
     try:
@@ -46,7 +46,7 @@ def map_tensors(path: Path) -> dict[str, np.ndarray]:
         return {name: _array(data, 8 + size, entry) for name, entry in header.items()}
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         raise PolyglanceError(
-            f"{path}: not a file of tensors, or damaged; copy the whole folder again"
+            f"{path}: not a safetensors file, or damaged; copy the whole folder again"
         ) from None
 
 

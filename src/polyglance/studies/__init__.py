@@ -1,4 +1,4 @@
-"""Papers' tables as data: which recipes to train, what to measure, what the paper found."""
+"""Papers' tables as data: which recipes to train, what to measure, what the paper claims."""
 
 from polyglance.studies.format.load import load_study, study_names
 from polyglance.studies.format.schema import Study

@@ -1,4 +1,4 @@
-"""Concepts of a classifier: its classes and what WordNet puts above them, with their names."""
+"""Concepts of a classifier: its classes and their WordNet hypernyms, with their names."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from polyglance.text.lexicon import Lexicon
 from polyglance.text.wordnets import read_data
 
 BROADEST = 150
-"""Classes that a hypernym may have: an "artifact" is no thing that one looks for."""
+"""Most classes of a hypernym: nobody searches for an "artifact"."""
 NAMES = 3
-"""Names of a language: a lexicon has the usual ones first."""
+"""Most names per language; lexicons list the usual ones first."""
 
 
 @dataclass(frozen=True)
 class Concept:
-    """A synset, the numbers of the classes that it or a hyponym of it is, and its names."""
+    """A synset, the classes that are it or a hyponym of it, and its names by language."""
 
     synset: str
     classes: list[int]
@@ -27,10 +27,10 @@ class Concept:
 
 
 def read_hypernyms(path: Path) -> dict[str, list[str]]:
-    """Synset → the synsets right above it, of WordNet 3.0's `data.noun`.
+    """Synset → its direct hypernyms, from WordNet 3.0's `data.noun`.
 
     A line is `offset file n words (hexadecimal) word id … pointers symbol offset part …`; the
-    symbols `@` and `@i` mean hypernyms, the latter of individuals.
+    symbols `@` and `@i` mean hypernyms, the latter those of instances.
     """
     found: dict[str, list[str]] = {}
     for number, line in read_lines(path):
@@ -51,7 +51,7 @@ def read_hypernyms(path: Path) -> dict[str, list[str]]:
 
 
 def read_english(path: Path) -> dict[str, list[str]]:
-    """Synset → the words that WordNet's `data.noun` has for it."""
+    """Synset → its words in WordNet's `data.noun`."""
     found: dict[str, list[str]] = {}
     for synset, _, lemma in read_data(path):
         found.setdefault(synset, []).append(lemma)
@@ -65,18 +65,18 @@ def class_concepts(
     broadest: int = BROADEST,
     english: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Concept]:
-    """The concepts of classes that have a name, from the most to the fewest classes.
+    """The named concepts of classes, by decreasing number of classes.
 
     Args:
-        synsets: of the classes, in their order.
-        hypernyms: synset → those above it.
-        lexicon: has the names.
-        broadest: the most classes that a concept may have.
-        english: synset → English names where the lexicon has none, such as WordNet's own.
+        synsets: of the classes, in order.
+        hypernyms: synset → its direct hypernyms.
+        lexicon: source of the names.
+        broadest: most classes of a concept.
+        english: synset → English names, used if the lexicon has none, such as WordNet's own.
     """
     members: dict[str, list[int]] = {}
     for number, synset in enumerate(synsets):
-        for above in _with_all_above(synset, hypernyms):
+        for above in _with_hypernyms(synset, hypernyms):
             members.setdefault(above, []).append(number)
     kept = {synset: own for synset, own in members.items() if len(own) <= broadest}
     names: dict[str, dict[str, list[str]]] = {}
@@ -90,26 +90,26 @@ def class_concepts(
             names.setdefault(synset, {}).setdefault("en", list(words)[:NAMES])
     if not names:
         raise PolyglanceError(
-            f"{lexicon.path}: names none of the classes; it must be on WordNet 3.0's synsets"
+            f"{lexicon.path}: names none of the classes; it must use WordNet 3.0's synsets"
         )
     ordered = sorted(names, key=lambda synset: (-len(kept[synset]), synset))
     return [Concept(synset, kept[synset], names[synset]) for synset in ordered]
 
 
 def write_concepts(path: Path, concepts: Sequence[Concept]) -> None:
-    """Write a concept a line, gzipped JSON."""
+    """Write gzipped JSON, one concept per line."""
     write_jsonl_gz(path, map(asdict, concepts))
 
 
 def read_concepts(path: Path, classes: int) -> list[Concept]:
-    """The concepts of a file, whose classes have numbers below `classes`."""
+    """Read a file of concepts; class numbers must be below `classes`."""
     if not path.is_file():
         raise PolyglanceError(
-            f"{path}: no such file of concepts; make it with 'polyglance data classes'"
+            f"{path}: no such concept file; create it with 'polyglance data classes'"
         )
     found = [_concept(value, classes, f"{path}, line {line}") for line, value in read_jsonl(path)]
     if len(found) < 2:
-        raise PolyglanceError(f"{path}: {len(found)} concepts; there must be two at least")
+        raise PolyglanceError(f"{path}: {len(found)} concepts; at least two are needed")
     return found
 
 
@@ -117,23 +117,25 @@ def _concept(value: Any, classes: int, where: str) -> Concept:
     try:
         concept = Concept(value["synset"], value["classes"], value["names"])
         texts = [name for names in concept.names.values() for name in names]
-        fine = concept.classes and all(type(k) is int and 0 <= k < classes for k in concept.classes)
-        fine = fine and all(concept.names.values()) and all(isinstance(t, str) for t in texts)
+        valid = concept.classes and all(
+            type(k) is int and 0 <= k < classes for k in concept.classes
+        )
+        valid = valid and all(concept.names.values()) and all(isinstance(t, str) for t in texts)
     except (TypeError, KeyError, AttributeError):
-        fine = False
-    if not fine or not texts:
+        valid = False
+    if not valid or not texts:
         raise PolyglanceError(
             f"{where}: expected synset, classes (numbers below {classes}) and names by language; "
-            "make the file with 'polyglance data classes'"
+            "create the file with 'polyglance data classes'"
         )
     return concept
 
 
-def _with_all_above(synset: str, hypernyms: Mapping[str, Sequence[str]]) -> list[str]:
-    found, waiting = {synset: None}, deque([synset])
-    while waiting:
-        for above in hypernyms.get(waiting.popleft(), ()):
+def _with_hypernyms(synset: str, hypernyms: Mapping[str, Sequence[str]]) -> list[str]:
+    found, queue = {synset: None}, deque([synset])
+    while queue:
+        for above in hypernyms.get(queue.popleft(), ()):
             if above not in found:
                 found[above] = None
-                waiting.append(above)
+                queue.append(above)
     return list(found)

@@ -1,4 +1,4 @@
-"""Bilingual dictionaries in files, as MUSE's: lines of a source and a target word."""
+"""Bilingual dictionaries in MUSE's format: one source and target word per line."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _NAME = re.compile(r"(?P<source>[a-z]{2,3})-(?P<target>[a-z]{2,3})(\.[\w-]+)*\.t
 
 
 def read_pairs(path: Path) -> Pairs:
-    """A dictionary in MUSE's format: each line a source and a target word, whitespace between."""
+    """Read a dictionary in MUSE's format."""
     pairs: dict[tuple[str, str], None] = {}
     for number, line in read_lines(path):
         parts = line.split("\t") if "\t" in line else line.split()
@@ -33,7 +33,7 @@ def read_pairs(path: Path) -> Pairs:
 
 
 def dictionary_languages(path: Path) -> tuple[str, str] | None:
-    """The languages that a dictionary's name says; None for a file of another kind.
+    """The languages in a dictionary's file name; None for other files.
 
     >>> dictionary_languages(Path("fr-de.0-5000.txt")), dictionary_languages(Path("notes.txt"))
     (('fr', 'de'), None)
@@ -43,14 +43,14 @@ def dictionary_languages(path: Path) -> tuple[str, str] | None:
 
 
 def dictionary_files(path: Path) -> list[Path]:
-    """The dictionaries at a path: itself, or those in a folder, by name. Others are left out."""
+    """The dictionaries at a path: itself, or those in a folder, sorted; others are ignored."""
     refuse_pipe(path)
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     return [file for file in files if dictionary_languages(file) and file.is_file()]
 
 
 def synset_lines(files: list[Path]) -> Iterator[tuple[str, str, str]]:
-    """Yield (synset, language, word) of dictionaries: every pair of words is a synset."""
+    """Yield (synset, language, word); every word pair is a synset."""
     numbers: dict[frozenset[tuple[str, str]], int] = {}
     for file in files:
         languages = dictionary_languages(file)
@@ -58,7 +58,7 @@ def synset_lines(files: list[Path]) -> Iterator[tuple[str, str, str]]:
         for pair in read_pairs(file):
             sides = tuple(zip(languages, pair, strict=True))
             if (key := frozenset(sides)) in numbers:
-                continue  # the other direction's file has it, too
+                continue  # also in the file of the other direction
             numbers[key] = len(numbers)
             for language, word in sides:
                 yield f"{numbers[key]}-pair", language, word

@@ -1,4 +1,4 @@
-"""Forms of one word, by the beginning that they share: most languages inflect at the end."""
+"""Inflections of a word, found by common prefix, since most languages inflect at the end."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
@@ -8,39 +8,38 @@ from functools import lru_cache
 from polyglance.text.tokenizers.normalise import normalise
 
 SHORTEST_STEM = 3
-"""Characters that the forms of a word share at least."""
+"""Shortest common prefix of two inflections, in characters."""
 SHORTEST_FORM = 4
-"""Characters of a form: most shorter words are articles and prepositions, which have no forms."""
+"""Shortest form, in characters: most shorter words are uninflected, such as prepositions."""
 SHARE = 0.6
-"""Share of a word that must be common."""
-KEPT = 50_000
-"""Words for which an index remembers the closest one."""
+"""Share of a word that the common prefix must cover."""
+CACHED = 50_000
+"""Size of an index's cache."""
 
 
 @dataclass(frozen=True)
 class InflectionRule:
-    """When two words are taken for forms of one; lengths are in characters."""
+    """When two words count as inflections of one; lengths are in characters."""
 
     shortest_form: int = SHORTEST_FORM
-    """A word that is looked for must be this long."""
+    """Shortest word that is looked up."""
     shared_of_entry: float = SHARE
-    """Share of the indexed word that must be common; of the word looked for it is `SHARE`."""
+    """Share of the indexed word that the common prefix must cover; for the query it is `SHARE`."""
     longest_ending: int | None = None
-    """What the word looked for may have behind the common beginning."""
+    """Longest ending of the query after the common prefix."""
     longest_rest: int | None = None
-    """What the indexed word may have behind the common beginning."""
+    """Longest ending of the indexed word after the common prefix."""
     rest_weight: float | None = None
-    """What a character of that rest takes from the score, which is the length of the common
-    beginning; words of equal score are then taken from the end of the alphabet. None: the rest
-    only decides between common beginnings of one length."""
+    """Penalty per character of that ending; the score is the length of the common prefix minus the
+    penalty, and the alphabetically last word wins ties. If None, the ending only breaks ties."""
 
     def fits(self, form: int, entry: int, common: int) -> bool:
-        """Whether a form and an indexed word have enough in common.
+        """Whether a query and an indexed word have enough in common.
 
         Args:
-            form: length of the word that is looked for.
+            form: length of the query.
             entry: length of the indexed word.
-            common: length of their common beginning.
+            common: length of the common prefix.
         """
         return (
             common >= max(SHORTEST_STEM, SHARE * form, self.shared_of_entry * entry)
@@ -49,14 +48,14 @@ class InflectionRule:
         )
 
     def score(self, common: int, rest: int) -> tuple[float, int]:
-        """What the closest word has most of; the first number is at most `common`."""
+        """Score, higher is closer; its first component is at most `common`."""
         if self.rest_weight is None:
             return common, -rest
         return common - self.rest_weight * rest, 0
 
 
 class InflectionIndex:
-    """Words among which the one is found that another word is a likely form of.
+    """Finds, among indexed words, the one that a word is most likely an inflection of.
 
     >>> index = InflectionIndex(["hand", "hund", "katze"])
     >>> index.closest("Hunden"), index.closest("hut")
@@ -67,20 +66,20 @@ class InflectionIndex:
         self.rule = rule or InflectionRule()
         self._words = frozenset(words)
         self._sorted = sorted(self._words)
-        self._cached: Callable[[str], tuple[str, str | None]] = lru_cache(KEPT)(self._look_up)
+        self._cached: Callable[[str], tuple[str, str | None]] = lru_cache(CACHED)(self._look_up)
 
     def __reduce__(self) -> tuple[type, tuple[frozenset[str], InflectionRule]]:
         return InflectionIndex, (self._words, self.rule)
 
     def closest(self, word: str) -> str | None:
-        """The indexed word that shares the longest beginning, the shortest of several.
+        """The indexed word with the longest common prefix, the shortest on ties.
 
-        `word` is normalised; indexed words are taken as they are.
+        `word` is normalised; indexed words are not.
         """
         return self._cached(word)[1]
 
     def find(self, word: str) -> str | None:
-        """The word itself where it is indexed, as it is or normalised; else the closest."""
+        """The word itself if it is indexed, unchanged or normalised; otherwise the closest."""
         if word in self._words:
             return word
         plain, close = self._cached(word)
@@ -91,7 +90,7 @@ class InflectionIndex:
         return plain, self._search(plain)
 
     def _search(self, word: str) -> str | None:
-        """Outwards from the word's place: the common beginning only gets shorter."""
+        """Search outwards from the insertion point, as common prefixes only get shorter."""
         if len(word) < self.rule.shortest_form:
             return None
         place = bisect_left(self._sorted, word)
@@ -112,7 +111,7 @@ class InflectionIndex:
 
 
 def common_prefix(one: str, other: str) -> int:
-    """Characters that both words begin with.
+    """Length of the common prefix.
 
     >>> common_prefix("talked", "talks")
     4

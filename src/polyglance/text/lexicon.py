@@ -1,4 +1,4 @@
-"""Words of many languages by meaning: `lexicon.tsv.gz` on WordNet synsets, or dictionaries."""
+"""Words of many languages by meaning: WordNet synsets (`lexicon.tsv.gz`), or dictionaries."""
 
 import os
 from collections import Counter
@@ -16,7 +16,7 @@ from polyglance.text.tokenizers.normalise import normalise
 
 ENVIRONMENT = "POLYGLANCE_LEXICON"
 KEPT = 2
-"""Lexicons that stay in memory."""
+"""Lexicons kept in memory."""
 _BYTES_OF_A_LINE, _STRIDE = 12, 20_000
 
 Synsets = Mapping[str, Collection[str]]
@@ -24,19 +24,18 @@ Synsets = Mapping[str, Collection[str]]
 
 
 class Lexicon:
-    """The words of a file by language; a language is only indexed when it is asked for.
+    """The words of a file by language; a language is indexed on first use.
 
-    A line of the file is `synset <tab> language <tab> lemma|lemma|…`. In its place may be a
-    dictionary in MUSE's format whose name says its languages, such as `fr-de.0-5000.txt`, or a
-    folder of them: each pair of words is a synset. Of a language that the file lacks there are no
-    words; `require` raises for it.
+    Lines are `synset <tab> language <tab> lemma|lemma|…`. Instead, it can be a dictionary in MUSE's
+    format whose name states its languages, such as `fr-de.0-5000.txt`, or a folder of them; each
+    word pair is then a synset. A missing language has no words; `require` raises an error for it.
 
-    Lexicons spell words as books do, German nouns with a capital, and captions are read in lower
-    case: what looks words of captions up asks for `normalised` ones.
+    Lexicons use standard spelling (German nouns are capitalised), while captions are lower-cased:
+    to look up words of captions, use `normalised`.
     """
 
     def __init__(self, path: Path, lines: Mapping[str, str]) -> None:
-        """`lines` are by language `synset <tab> lemmas`, newlines between. Use `open`."""
+        """Use `open`; `lines` maps languages to lines of `synset <tab> lemmas`."""
         self.path = path
         self.languages = sorted(lines)
         self._lines = lines
@@ -44,27 +43,27 @@ class Lexicon:
 
     @classmethod
     def open(cls, path: Path) -> "Lexicon":
-        """Read a file, or take it from memory if it was read before and has not changed."""
+        """Read a file, or reuse it if it has been read before and has not changed."""
         path = path.resolve()
         states = [(file, file.stat()) for file in lexicon_files(path)]
         return _open(path, tuple((f, s.st_mtime_ns, s.st_size) for f, s in states))
 
     def require(self, language: str) -> None:
-        """Raise unless the lexicon has words of a language."""
+        """Raise an error unless the lexicon has the language."""
         if language not in self._lines:
             hint = nearest(language, self.languages)
             raise PolyglanceError(f"{self.path}: has no language '{language}'{hint}")
 
     def words(self, language: str) -> list[str]:
-        """Single words as the lexicon spells them, in the order of the file."""
+        """Single words in the lexicon's spelling, in file order."""
         return list(self.synsets(language))
 
     def synsets(self, language: str, normalised: bool = False) -> dict[str, tuple[str, ...]]:
-        """Single word → its synsets; expressions of several words are left out.
+        """Single word → its synsets; multi-word expressions are omitted.
 
         Args:
             language: of the words.
-            normalised: whether words are spelt as tokenizers spell them, or as the lexicon does.
+            normalised: whether to normalise words as tokenizers do.
         """
         key = language, normalised
         if key not in self._synsets:
@@ -91,7 +90,7 @@ class Lexicon:
         Args:
             source: language of the first words.
             target: language of the second words.
-            normalised: whether words are spelt as tokenizers spell them, or as the lexicon does.
+            normalised: whether to normalise words as tokenizers do.
         """
         if source == target:
             raise PolyglanceError(f"'{source}-{target}': a dictionary needs two languages")
@@ -102,7 +101,7 @@ class Lexicon:
 
     @cached_property
     def spread(self) -> Counter[str]:
-        """Synset → the number of languages that have a word for it."""
+        """Synset → number of languages with a word for it."""
         return Counter(
             synset
             for language in self.languages
@@ -110,7 +109,7 @@ class Lexicon:
         )
 
     def _entries(self, language: str) -> list[tuple[str, str]]:
-        """(synset, lemmas) of every line of a language."""
+        """(synset, lemmas) of each line of a language."""
         found = []
         for line in self._lines[language].split("\n") if language in self._lines else ():
             synset, _, lemmas = line.partition("\t")
@@ -119,7 +118,7 @@ class Lexicon:
 
 
 class SharedSynsets:
-    """How similar words are in meaning, by the synsets that they share (Jaccard index).
+    """Similarity of words in meaning, by shared synsets (Jaccard index).
 
     >>> shared = SharedSynsets({"Hund": ["1"]}, {"dog": ["1", "2"], "hound": ["1"]})
     >>> shared.similarities("Hund"), shared.ranked("Hund")
@@ -134,7 +133,7 @@ class SharedSynsets:
                 self._words.setdefault(synset, []).append(word)
 
     def similarities(self, word: str) -> dict[str, float]:
-        """Target words that share a synset with a source word → share of both words' synsets."""
+        """Target words that share a synset with a source word → Jaccard index."""
         own = self.source.get(word, ())
         shared = Counter(other for synset in own for other in self._words.get(synset, ()))
         return {
@@ -143,18 +142,18 @@ class SharedSynsets:
         }
 
     def ranked(self, word: str) -> list[str]:
-        """The same target words, the most similar first."""
+        """The target words of `similarities`, the most similar first."""
         found = self.similarities(word)
         return sorted(found, key=lambda other: (-found[other], other))
 
 
 def lexicon_path(explicit: str | Path | None, needed_by: str, option: str = "--lexicon") -> Path:
-    """The lexicon's file: the one that was given, or that of $POLYGLANCE_LEXICON.
+    """The path of the lexicon: `explicit`, or $POLYGLANCE_LEXICON.
 
     Args:
-        explicit: what the user gave; empty is the same as None.
-        needed_by: what needs a lexicon, for the message to the user.
-        option: the option or field that gives one.
+        explicit: from the user; empty is the same as None.
+        needed_by: what needs the lexicon, for the error.
+        option: the option or field that sets it, for the error.
     """
     named = str(explicit or os.environ.get(ENVIRONMENT) or "").strip()
     if not named:
@@ -169,7 +168,7 @@ def lexicon_path(explicit: str | Path | None, needed_by: str, option: str = "--l
 
 
 def lexicon_files(path: Path) -> list[Path]:
-    """The files of a lexicon: itself, or a folder's dictionaries; there is one at least."""
+    """The files of a lexicon: itself, or the dictionaries of a folder, at least one."""
     refuse_pipe(path)
     if path.is_file():
         return [path]
@@ -178,20 +177,20 @@ def lexicon_files(path: Path) -> list[Path]:
     found = dictionary_files(path)
     if not found:
         raise PolyglanceError(
-            f"{path}: holds no dictionaries; they are called by their languages, such as fr-de.txt"
+            f"{path}: contains no dictionaries; name them by their languages, such as fr-de.txt"
         )
     return found
 
 
 def lexicon_digest(path: Path) -> str:
-    """Of what a lexicon holds: its file's bytes, or the names and bytes of its dictionaries."""
+    """Digest of a lexicon's content: its file, or the names and content of its dictionaries."""
     if path.is_file():
         return file_digest(path)
     return content_digest(f"{file.name} {file_digest(file)}\n" for file in lexicon_files(path))
 
 
 def lemma_words(lemmas: str) -> list[str]:
-    """Words and expressions of a line; the Chinese wordnet separates 的 and 地 with a plus.
+    """Words and expressions of a line; a Chinese 的 or 地 after a plus is removed.
 
     >>> lemma_words("dog|hot_dog|快乐+的")
     ['dog', 'hot dog', '快乐']
@@ -201,13 +200,13 @@ def lemma_words(lemmas: str) -> list[str]:
 
 
 def single_words(lemmas: str) -> list[str]:
-    """The words of a line without its expressions of several words."""
+    """The words of a line, without multi-word expressions."""
     return [word for word in lemma_words(lemmas) if not any(map(str.isspace, word))]
 
 
 @lru_cache(maxsize=KEPT)
 def _open(path: Path, files: tuple[tuple[Path, int, int], ...]) -> Lexicon:
-    """The lines are kept as one text for each language, a third of the memory of a list."""
+    # One string per language takes a third of the memory of a list of lines.
     found: dict[str, bytearray] = {}
     estimate = sum(size for _, _, size in files) // _BYTES_OF_A_LINE
     names = [file for file, _, _ in files]
@@ -227,7 +226,7 @@ def _synset_rows(path: Path) -> Iterator[tuple[str, str, str]]:
         parts = line.split("\t")
         if len(parts) != 3:
             raise PolyglanceError(
-                f"{path}, line {number}: expected synset, language and lemmas with tabs between; "
-                "a dictionary of word pairs is called by its languages, such as fr-de.txt"
+                f"{path}, line {number}: expected synset, language and lemmas separated by tabs; "
+                "name a dictionary of word pairs by its languages, such as fr-de.txt"
             )
         yield parts[0], parts[1], parts[2]

@@ -1,4 +1,4 @@
-"""Texts as a model reads them: their ids, and the words and languages that it does not know."""
+"""Ids of texts, and warnings about unknown words and languages."""
 
 import warnings
 from collections.abc import Sequence
@@ -7,25 +7,25 @@ from polyglance.core.registry import nearest
 from polyglance.errors import NoWords, UnknownLanguageWarning, UnknownWordsWarning
 from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import EncodedTexts
-from polyglance.text.tokenizers.base import Languages, codes_of
+from polyglance.text.tokenizers.base import Languages, language_per_text
 
 SHOWN = 5
-"""Words and texts that a warning names."""
+"""Most words and texts in a warning."""
 
 
 def read_ids(embedder: Embedder, texts: Sequence[str], languages: Languages) -> EncodedTexts:
-    """Ids of texts; one without any word is an error that names it.
+    """Ids of texts; a text without words is an error.
 
     Args:
-        embedder: of the model that reads.
+        embedder: of the model.
         texts: n texts.
-        languages: the language of all, or of each; None where it is not known.
+        languages: one language for all, one per text, or None if unknown.
     """
     read, words = embedder.split(texts, languages)
     for index, found in enumerate(words):
         if not found:
             raise NoWords(texts[index], index)
-    return embedder.encode(read, words, codes_of(languages, len(texts)))
+    return embedder.encode(read, words, language_per_text(languages, len(texts)))
 
 
 def warn_of_unknown(
@@ -35,14 +35,14 @@ def warn_of_unknown(
     trained: Sequence[str],
     stacklevel: int = 2,
 ) -> None:
-    """Warn of a language and of words that a model does not know, once for all texts.
+    """Warn about an unknown language and unknown words, once for all texts.
 
     Args:
-        embedder: of the model that reads.
+        embedder: of the model.
         texts: n texts.
-        language: of all of them.
-        trained: the languages that the model knows.
-        stacklevel: whose line the warning names, as of `warnings.warn`.
+        language: of all texts.
+        trained: the model's languages.
+        stacklevel: as for `warnings.warn`.
     """
     if language is not None and language not in trained:
         hint = nearest(language, list(trained))

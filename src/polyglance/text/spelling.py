@@ -1,35 +1,34 @@
-"""Words that may have been meant: known ones that are a slip of the finger away.
+"""Spelling suggestions: known words that are one typo away.
 
-A word that a vocabulary of pieces can only read in parts costs probability: the sum over its
-parts. A known word nearby that is much more probable than that is what was meant, perhaps: the
-noisy channel (Kernighan, Church and Gale 1990), with all slips alike but for another letter.
+The log-probability of an unknown word is the sum over its subwords. A known word at edit distance
+one that is much more probable is suggested: the noisy-channel model (Kernighan, Church and Gale
+1990), with equally probable typos except for substitutions.
 """
 
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
-import regex
+from polyglance.text.tokenizers.segment import is_unspaced
 
 SHORTEST = 4
-"""Letters of a word that is looked at; shorter ones have too many neighbours."""
+"""Shortest word to correct, in letters; shorter ones have too many neighbours."""
 MARGIN = 6.0
-"""How much more the logarithm of a known word's probability must be."""
+"""By how much a suggestion's log-probability must exceed the word's."""
 OTHER_LETTER = 2.0
-"""How much less probable another letter is than one too many, one too few, or two swapped."""
+"""Log-probability penalty of a substitution, compared with other typos."""
 MOST = 3
-"""Known words that are offered for one."""
+"""Most suggestions for a word."""
 LETTERS = 60
-"""Of a script, the most frequent, that a slip may have been meant to be."""
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+"""Number of letters tried per script, the most frequent ones."""
 
 
 class Speller:
-    """Known words near others: `Speller(words, cost)("elephnat")` is `["elephant"]`.
+    """Suggests known words: `Speller(words, cost)("elephnat")` is `["elephant"]`.
 
     Args:
-        words: known ones, as they are written, with the logarithm of their probability.
-        cost: the same of any other word, read in parts; minus infinity where it cannot be read.
+        words: known words with their log-probabilities.
+        cost: log-probability of any other word, from its subwords; minus infinity if it has none.
     """
 
     def __init__(self, words: Mapping[str, float], cost: Callable[[str], float]) -> None:
@@ -48,9 +47,9 @@ class Speller:
         }
 
     def __call__(self, word: str) -> list[str]:
-        """Known words that may have been meant, the most probable first; none for a known one."""
+        """Suggestions for a word, the most probable first; none if it is known."""
         low = word.lower()
-        if len(low) < SHORTEST or not low.isalpha() or _UNSPACED.search(low):
+        if len(low) < SHORTEST or not low.isalpha() or is_unspaced(low):
             return []
         if low in self._words:
             return []
@@ -58,14 +57,14 @@ class Speller:
         found: dict[str, float] = {}
         for near, penalty in self._near(low):
             value, written = self._words.get(near, (-float("inf"), ""))
-            # A word and its stem, or another ending, are no slips.
+            # A word and its stem, or with another ending, is not a typo.
             related = low.startswith(near) or near.startswith(low)
             if value - penalty > least and not related:
                 found[written] = max(value - penalty, found.get(written, value - penalty))
         return sorted(found, key=lambda one: (-found[one], one))[:MOST]
 
     def _near(self, word: str) -> Iterator[tuple[str, float]]:
-        """Everything that is one slip away, with how improbable the slip is."""
+        """Yield all strings that are one typo away, with the typo's penalty."""
         letters = self._letters.get(_script(word[0]), [])
         for place in range(len(word) + 1):
             head, tail = word[:place], word[place:]
@@ -78,7 +77,7 @@ class Speller:
 
 
 def _script(letter: str) -> str:
-    """The first word of a letter's name, which is its script's.
+    """The script of a letter: the first word of its Unicode name.
 
     >>> _script("д"), _script("e")
     ('CYRILLIC', 'LATIN')

@@ -1,4 +1,4 @@
-"""A lexicon made of wordnets: the files of Open Multilingual Wordnet and of Princeton's WordNet."""
+"""Creates a lexicon from the files of Open Multilingual Wordnet and Princeton WordNet."""
 
 import gzip
 from collections.abc import Iterable, Iterator
@@ -9,27 +9,29 @@ from polyglance.errors import PolyglanceError
 from polyglance.storage.files import atomic, read_lines
 
 Entry = tuple[str, str, str]
-"""Synset of WordNet 3.0 such as 02084071-n, language, lemma."""
+"""WordNet 3.0 synset, such as 02084071-n; language; lemma."""
 
 WORDNET = ("data.noun", "data.verb", "data.adj", "data.adv")
-"""Princeton's files: the English words."""
+"""Princeton WordNet's files, with the English words."""
 
 
 def make_lexicon(out: Path, sources: Iterable[Path]) -> dict[str, int]:
-    """Write `synset <tab> language <tab> lemma|lemma|…`, gzipped; synsets of each language.
+    """Write `synset <tab> language <tab> lemma|lemma|…`, gzipped; return synsets per language.
 
-    Of a language with several files a synset has the words of all, the first file's first.
+    If a language has several files, their words are merged in file order.
 
     Args:
         out: the lexicon, such as lexicon.tsv.gz.
-        sources: `.tab` files, WordNet's `data.noun` and its like, or folders with such.
+        sources: `.tab` files, WordNet's `data.*` files, or folders of these.
     """
     found: dict[tuple[str, str], dict[str, None]] = {}
     for path in _files(sources):
         for synset, language, lemma in read_wordnet(path):
             found.setdefault((synset, language), {})[lemma] = None
     if not found:
-        raise PolyglanceError("the files hold no lemma; give wn-data-*.tab or WordNet's data.noun")
+        raise PolyglanceError(
+            "the files contain no lemmas; pass wn-data-*.tab or WordNet's data.noun"
+        )
     counts: dict[str, int] = {}
     with atomic(out) as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
         for synset, language in sorted(found):
@@ -40,7 +42,7 @@ def make_lexicon(out: Path, sources: Iterable[Path]) -> dict[str, int]:
 
 
 def read_wordnet(path: Path) -> Iterator[Entry]:
-    """The lemmas of a file, of either format."""
+    """The lemmas of a file in either format."""
     return read_data(path) if path.name in WORDNET else _read_tab(path)
 
 
@@ -51,7 +53,7 @@ def _files(sources: Iterable[Path]) -> list[Path]:
             below = sorted(source.rglob("wn-*.tab"))
             below += [source / name for name in WORDNET if (source / name).is_file()]
             if not below:
-                raise PolyglanceError(f"{source}: holds neither wn-*.tab nor data.noun")
+                raise PolyglanceError(f"{source}: contains neither wn-*.tab nor data.noun")
             found += below
         elif source.is_file():
             found.append(source)
@@ -61,7 +63,7 @@ def _files(sources: Iterable[Path]) -> list[Path]:
 
 
 def _read_tab(path: Path) -> Iterator[Entry]:
-    """Open Multilingual Wordnet: `synset <tab> language:lemma <tab> lemma`, first a heading."""
+    """Open Multilingual Wordnet: a header, then `synset <tab> language:lemma <tab> lemma`."""
     language = ""
     for number, line in read_lines(path):
         cells = [cell.strip() for cell in line.split("\t")]
@@ -74,17 +76,18 @@ def _read_tab(path: Path) -> Iterator[Entry]:
         if kind != "lemma" or not cells[2]:
             continue
         code = code or language
-        if code.startswith("*"):  # what Wiktionary calls so, and no standard knows
+        if code.startswith("*"):  # Wiktionary's own, non-standard codes
             continue
         if not is_tag(code):
             raise PolyglanceError(
-                f"{path}, line {number}: '{code}' is no language; the first line must name it"
+                f"{path}, line {number}: '{code}' is not a language tag; state the language in the "
+                "first line"
             )
         yield _synset(cells[0]), base_language(code), cells[2].replace("|", " ")
 
 
 def read_data(path: Path) -> Iterator[Entry]:
-    """Princeton's WordNet: `offset file kind count word id word id …`, the count in hexadecimal."""
+    """Princeton WordNet: `offset file kind count word id word id …`, the count in hexadecimal."""
     for number, line in read_lines(path):
         if line.startswith("  "):  # the licence
             continue
@@ -95,10 +98,10 @@ def read_data(path: Path) -> Iterator[Entry]:
         except (IndexError, ValueError):
             raise PolyglanceError(f"{path}, line {number}: not a line of WordNet") from None
         for word in words:
-            # Adjectives may say where they stand: galore(ip).
+            # Adjectives may have a position marker: galore(ip).
             yield synset, "en", word.partition("(")[0].replace("_", " ")
 
 
 def _synset(name: str) -> str:
-    """Satellites of adjectives, marked s, are adjectives."""
+    """Treat satellite adjectives (s) as adjectives (a)."""
     return f"{name[:-1]}a" if name.endswith("-s") else name

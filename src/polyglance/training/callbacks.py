@@ -1,4 +1,4 @@
-"""What happens at the events of a training: bars, logs, curves, checkpoints."""
+"""Callbacks for the events of a training: progress bar, logs, curves, checkpoints."""
 
 import sys
 import time
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CHECKPOINT_SECONDS, DRAW_SECONDS, LOG_EVERY = 60.0, 20.0, 50
 MEAN_OVER = 50
-"""Updates of which the mean loss is shown."""
+"""Updates over which the loss shown is averaged."""
 
 
 class Callback:
@@ -54,36 +54,36 @@ class Callback:
 
 
 def with_defaults(
-    given: Sequence[Callback], show_progress: bool | None = None, writes: bool = True
+    extra: Sequence[Callback], show_progress: bool | None = None, writes: bool = True
 ) -> list[Callback]:
-    """Those of every training, and `given` behind them.
+    """The default callbacks, followed by `extra`.
 
-    One of `given` that is of a default's class takes its place: `WriteCheckpoints(seconds=5)`
+    A callback of the same class as a default replaces it: `WriteCheckpoints(seconds=5)`
     writes a checkpoint every five seconds instead of every minute.
 
     Args:
-        given: called behind the others.
-        show_progress: None shows a bar on a terminal.
-        writes: whether this process shows and writes; of several one does.
+        extra: the user's callbacks.
+        show_progress: None shows a bar in a terminal.
+        writes: whether this process shows and writes; only one of several does.
     """
     defaults: list[Callback] = [WatchCollapse()]
     writers = [ShowProgress(show_progress), WriteLog(), WriteCheckpoints()]
     if not writes:
         kinds = tuple(map(type, writers))
-        given = [one for one in given if not isinstance(one, kinds)]
+        extra = [one for one in extra if not isinstance(one, kinds)]
         writers = []
     defaults += writers
     found: list[Callback] = []
     for default in defaults:
-        found += [one for one in given if isinstance(one, type(default))] or [default]
-    return found + [one for one in given if not any(one is other for other in found)]
+        found += [one for one in extra if isinstance(one, type(default))] or [default]
+    return found + [one for one in extra if not any(one is other for other in found)]
 
 
 class WatchCollapse(Callback):
-    """Ends a training whose model scores every pair alike, or warns (`training.collapse`)."""
+    """Stops a training, or warns, if every pair gets the same score (`training.collapse`)."""
 
     def __init__(self, patience: int | None = None) -> None:
-        """`patience` is the number of collapsed updates in a row that it takes."""
+        """`patience` is the number of consecutive collapsed updates."""
         self.detector = CollapseDetector() if patience is None else CollapseDetector(patience)
 
     def on_start(self, trainer: "Trainer") -> None:
@@ -105,11 +105,11 @@ class WatchCollapse(Callback):
 class ShowProgress(Callback):
     """A bar with the epoch, the mean loss of the last updates and the last recalls.
 
-    The loss of one update says little: batches differ in difficulty, and an epoch's last in size.
+    The loss of a single update says little: batches differ in difficulty, and the last in size.
     """
 
     def __init__(self, show: bool | None = None) -> None:
-        """`show` None shows it on a terminal."""
+        """None shows the bar in a terminal."""
         self.show = show
         self.losses: deque[float] = deque(maxlen=MEAN_OVER)
 
@@ -138,7 +138,7 @@ class WriteLog(Callback):
     """metrics.jsonl, TensorBoard and curve.png."""
 
     def __init__(self, every: int = LOG_EVERY) -> None:
-        """`every` are the updates between two lines."""
+        """`every` is the number of updates between two lines."""
         self.every = every
 
     def on_start(self, trainer: "Trainer") -> None:
@@ -172,10 +172,10 @@ class WriteLog(Callback):
 
 
 class WriteCheckpoints(Callback):
-    """A checkpoint now and then; one is written after every evaluation anyway."""
+    """Writes checkpoints at intervals, besides those after every evaluation."""
 
     def __init__(self, seconds: float = CHECKPOINT_SECONDS) -> None:
-        """`seconds` are between two of them."""
+        """`seconds` is the interval."""
         self.seconds = seconds
         self.saved = time.monotonic()
 

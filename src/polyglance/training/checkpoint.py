@@ -18,7 +18,7 @@ GENERATOR, DEVICE_GENERATOR, SCALER = "generator", "generator.device", "scaler"
 
 @dataclass
 class Progress:
-    """How far a run has come; `planned` are all its updates, 0 where an old run does not say."""
+    """State of a run; `planned` is the total number of updates, 0 for runs of old versions."""
 
     update: int = 0
     best: float = float("-inf")
@@ -30,7 +30,7 @@ class Progress:
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     planned: int = 0
     device: str = ""
-    """Where the last update was made; "" where an old run does not say."""
+    """Device of the last update; "" for runs of old versions."""
 
 
 def save_checkpoint(
@@ -44,9 +44,9 @@ def save_checkpoint(
 
     Args:
         folder: of the run.
-        modules: what is trained, by name.
+        modules: to save, by name.
         optimizer: of their parameters.
-        done: how far the training is.
+        done: the training's progress.
         scaler: of the gradients.
     """
     from safetensors.torch import save
@@ -72,15 +72,15 @@ def load_checkpoint(
     optimizer: torch.optim.Optimizer,
     scaler: torch.amp.GradScaler | None = None,
 ) -> Progress:
-    """Restore what `save_checkpoint` wrote, torch's generator included.
+    """Restore what `save_checkpoint` wrote, including the state of torch's generator.
 
     Args:
         folder: of the run.
-        modules: what the weights are copied into, by name.
-        optimizer: what the optimizer's state is copied into.
-        scaler: of the gradients.
+            modules: to copy the weights into, by name.
+            optimizer: to copy the optimizer's state into.
+            scaler: of the gradients.
 
-    It does not matter on which device the run was before: weights go to where the modules are.
+        The run may have been on another device: weights go to the modules' device.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -101,8 +101,8 @@ def load_checkpoint(
     except (RuntimeError, KeyError, ValueError, TypeError) as error:
         reason = str(error).splitlines()[-1].strip()
         raise PolyglanceError(
-            f"{path}: does not fit this recipe and dataset ({reason}); have the captions changed? "
-            "Train into another --out"
+            f"{path}: does not match this recipe and dataset ({reason}); if the captions have "
+            "changed, train into another --out"
         ) from None
     return progress
 
@@ -124,7 +124,7 @@ def _restore_device(
     before: str,
     scaler: torch.amp.GradScaler | None,
 ) -> None:
-    """The device's own generator, if it is the same device, and the scale of gradients."""
+    """The device's generator, if the device is the same, and the scale of gradients."""
     places = {str(part.device) for module in modules.values() for part in module.parameters()}
     if DEVICE_GENERATOR in tensors and before in places:
         restore_generator(before, tensors[DEVICE_GENERATOR])

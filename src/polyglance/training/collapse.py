@@ -1,19 +1,19 @@
-"""Noticing that a model has collapsed: every pair scores the same, and no gradient is left."""
+"""Detection of collapse: every pair gets the same score, and the gradient vanishes."""
 
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import LossRecipe, WarmedRecipe
 
 NEAR = 0.02
-"""How near, relatively, the loss is to that of equal scores."""
+"""Relative tolerance between the loss and that of equal scores."""
 
 FLAT = 0.01
-"""Deviation of the scores below which they count as equal."""
+"""Standard deviation below which scores count as equal."""
 
 
 class CollapseDetector:
     """Counts consecutive updates whose loss is that of equal scores.
 
-    Max-of-hinges from a cold start often sits at 2·α·B; left alone it may stay there forever.
+    Max-of-hinges from a cold start often stays at 2·α·B, sometimes forever.
     """
 
     def __init__(self, patience: int = 300) -> None:
@@ -21,12 +21,12 @@ class CollapseDetector:
         self.count = 0
 
     def update(self, loss: float, collapsed: float, deviation: float) -> bool:
-        """Whether the last `patience` updates, this one included, were all collapsed.
+        """Whether the last `patience` updates, including this one, were all collapsed.
 
         Args:
             loss: of the update.
-            collapsed: what it would be if all scores were equal.
-            deviation: of the update's scores.
+            collapsed: the loss if all scores were equal.
+            deviation: standard deviation of the update's scores.
         """
         flat = deviation < FLAT and abs(loss - collapsed) <= NEAR * max(abs(collapsed), 1e-12)
         self.count = self.count + 1 if flat else 0
@@ -36,12 +36,12 @@ class CollapseDetector:
 def collapse_error(
     loss: float, collapsed: float, updates: int, recipe: LossRecipe
 ) -> PolyglanceError:
-    """What to tell the user; more of the warm-up that the recipe has is the first remedy.
+    """The error message; a longer warm-up, if the recipe has one, is the first remedy.
 
     Args:
         loss: of the last update.
-        collapsed: what it would be if all scores were equal.
-        updates: for how many updates it has been so.
+        collapsed: the loss if all scores were equal.
+        updates: number of collapsed updates so far.
         recipe: of the loss.
     """
     remedy = ""

@@ -1,4 +1,4 @@
-"""The folder of a run: one training at a time, new or one that can be resumed."""
+"""The folder of a run: locked by one training at a time, new or resumable."""
 
 import os
 import threading
@@ -17,23 +17,28 @@ from polyglance.storage.files import atomic, has_file, read_json
 from polyglance.storage.staging import sweep_files
 
 _HELD = threading.local()
-"""Run folders that this thread has locked."""
+"""Run folders locked by this thread."""
 PREFIX = ".training."
 LOCK, OWNER = f"{PREFIX}lock", f"{PREFIX}pid"
-BEGUN = {"vocabulary.json", "alphabet.json", "vectors.json", "words.json", "words.safetensors"}
-BEGUN |= {"added.json", "subwords", "encoder", "pieces.safetensors"}
-"""Files of embedders, which a training writes at its start."""
-# The process is not named in the lock itself, which Windows lets nobody else read.
+EMBEDDER_FILES = {
+    "vocabulary.json",
+    "alphabet.json",
+    "vectors.json",
+    "words.json",
+    "words.safetensors",
+}
+EMBEDDER_FILES |= {"added.json", "subwords", "encoder", "pieces.safetensors"}
+"""Files of embedders, written at the start of a training."""
+# The process id is not in the lock file itself, which others cannot read on Windows.
 
 
 @contextmanager
 def lock_run(out: Path) -> Iterator[None]:
-    """Keep other trainings out of the run folder `out`, which is made if it is not there.
+    """Keep other trainings out of the run folder `out`, which is created if necessary.
 
-    The operating system frees the lock when its process dies, however that happens. The lock
-    file stays in a run: a file that is unlinked while others open it can be locked twice. From a
-    folder without a model it is removed, and so are empty folders made for it. Who holds the lock
-    may take it again.
+    The operating system frees the lock when its process dies. The lock file stays in a run: a
+    file that is unlinked while others open it could be locked twice. In a folder without a model
+    it is removed, together with empty folders created for it. The lock is reentrant.
     """
     held: set[Path] = _HELD.__dict__.setdefault("folders", set())
     if out.absolute() in held:
@@ -56,8 +61,8 @@ def lock_run(out: Path) -> Iterator[None]:
         held.add(out.absolute())
         with atomic(out / OWNER, "w") as handle:
             handle.write(str(os.getpid()))
-        if (out / CONFIG).is_file() or is_begun(out) or holds_nothing(out):
-            sweep_files(out)  # of a training that was killed
+        if (out / CONFIG).is_file() or is_interrupted_start(out) or is_empty_run(out):
+            sweep_files(out)  # left by a killed training
         yield
     finally:
         held.discard(out.absolute())
@@ -70,19 +75,19 @@ def lock_run(out: Path) -> Iterator[None]:
         _remove(made)
 
 
-def holds_nothing(out: Path) -> bool:
-    """Whether a folder is missing, or empty but for what `lock_run` and a kill left there."""
+def is_empty_run(out: Path) -> bool:
+    """Whether a folder is missing, or empty except for what `lock_run` and a kill left."""
     left = (PREFIX, f".{CONFIG}.")
     return not out.exists() or all(path.name.startswith(left) for path in out.iterdir())
 
 
-def is_begun(out: Path) -> bool:
-    """Whether a folder holds a run that was killed before its model.json, and nothing else.
+def is_interrupted_start(out: Path) -> bool:
+    """Whether a folder has nothing but a run that was killed before its model.json.
 
-    Since version 0.2 that file is written first; before, it was the vocabulary's.
+    Since version 0.2 that file is written first; before, the vocabulary was.
     """
     names = {path.name for path in out.iterdir() if not path.name.startswith(".")}
-    return bool(names) and names <= BEGUN
+    return bool(names) and names <= EMBEDDER_FILES
 
 
 def _owner(out: Path) -> str:
@@ -92,37 +97,37 @@ def _owner(out: Path) -> str:
 
 
 def _remove(folders: Sequence[Path]) -> None:
-    """Remove folders, innermost first, as far as they are empty."""
+    """Remove folders, innermost first, while they are empty."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
 
 
 def run_fingerprint(recipe: Recipe, dataset: Dataset) -> str:
-    """Of all captions and texts that a run is trained on: the dataset's, and those of files."""
+    """Fingerprint of all captions and texts of a run: the dataset's and those in files."""
     names = [*recipe.data.more, *getattr(recipe.sampling, "text_files", ())]
     own, paths = dataset_fingerprint(dataset), [Path(name).expanduser() for name in names]
     if beside := getattr(recipe.sampling, "beside", None):
         paths.append(caption_file(Path(beside.data).expanduser()))
     for path in paths:
         if not has_file(path):
-            raise PolyglanceError(f"{path}: no such file of captions; the recipe names it")
+            raise PolyglanceError(f"{path}: no such file, but the recipe's sampling refers to it")
     return content_digest([own, *map(file_digest, paths)]) if paths else own
 
 
 def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> None:
-    """Refuse to write over something, or to go on with another recipe or other data.
+    """Raise rather than overwrite something, or resume with a different recipe or data.
 
     Args:
         out: the run's folder.
         recipe: of the run.
         fingerprint: of the data.
-        resume: whether a run that is there goes on.
+        resume: whether to resume an existing run.
     """
-    if holds_nothing(out):
+    if is_empty_run(out):
         return
     path = out / CONFIG
-    if not has_file(path) and is_begun(out):
+    if not has_file(path) and is_interrupted_start(out):
         if resume:
             return
         raise PolyglanceError(
@@ -136,8 +141,8 @@ def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> N
         )
     saved = read_json(path)
     if not isinstance(saved, dict) or not isinstance(saved.get("recipe"), dict):
-        raise PolyglanceError(f"{path}: not the description of a run; choose another --out")
-    if not _same_but_length(check_recipe(saved["recipe"], str(path)), recipe):
+        raise PolyglanceError(f"{path}: does not describe a run; choose another --out")
+    if not _equal_except_length(check_recipe(saved["recipe"], str(path)), recipe):
         raise PolyglanceError(
             f"{out}: the run there has a different recipe; --resume needs the same recipe and "
             f"--set, except for training.epochs (see 'recipe' in {path})"
@@ -149,7 +154,7 @@ def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> N
         )
 
 
-def _same_but_length(one: Recipe, other: Recipe) -> bool:
-    """Whether two recipes are the same but for the length of the training."""
+def _equal_except_length(one: Recipe, other: Recipe) -> bool:
+    """Whether two recipes are the same except for the length of the training."""
     length = {"epochs": one.training.epochs, "updates": one.training.updates}
     return one == other.model_copy(update={"training": other.training.model_copy(update=length)})

@@ -1,4 +1,4 @@
-"""The images of an update: features from a store, or pixels that the image network sees."""
+"""The images of an update: features from a store, or pixels for the image network."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,23 +13,23 @@ from polyglance.models.tensors import read_features
 from polyglance.numerics.devices import CPU, pinned
 from polyglance.training.inputs.augment import Augmenter
 from polyglance.vision.extraction.features import Features
-from polyglance.vision.extraction.image_files import ImageFiles, ahead, glance
+from polyglance.vision.extraction.image_files import ImageFiles, ahead, load_training_crop
 from polyglance.vision.views import Views
 
 if TYPE_CHECKING:
     from polyglance.training.steps.base import Step
 
 STREAM = 2000
-"""Behind the streams of training/inputs/augment.py."""
+"""Distinct from the streams in training/inputs/augment.py."""
 AHEAD = 2
-"""Batches that are decoded while another is trained on."""
+"""Batches decoded ahead."""
 
 
 class Pixels(NamedTuple):
     """Distinct images of an update: their rows [U], in order, and pixels [U, S, S, 3].
 
-    Of kept views there is what the `first` stages made of them instead, and what all stages made
-    where that is to be kept to.
+    For stored views: the output of the `first` stages instead, and that of all stages if needed
+    for retention.
     """
 
     rows: np.ndarray
@@ -42,26 +42,26 @@ class StepImages:
     """Features of the images of an update, from a store."""
 
     decodes = False
-    """Whether preparing a batch takes so long that threads do it ahead."""
+    """Whether preparing a batch is slow enough to be done ahead in threads."""
 
     def __init__(self, model: Model, features: Features, augmenter: Augmenter | None) -> None:
         self.stored, self.augmenter, self.device = features, augmenter, model.device
 
-    def look(self, update: int, rows: np.ndarray) -> Pixels | None:
-        """Pixels of the images `rows` of an update; None where features are stored."""
+    def load_pixels(self, update: int, rows: np.ndarray) -> Pixels | None:
+        """Pixels of the images `rows` of an update; None if features are stored."""
         return None
 
     def read(
         self, update: int, stream: int, rows: np.ndarray, own: slice, pixels: Pixels | None
     ) -> tuple[Tensor, ...]:
-        """What `features` makes those of images of.
+        """The input of `features` for images.
 
         Args:
             update: number of the update.
-            stream: part of the update that draws its augmentation on its own.
+            stream: part of the update with random numbers of its own.
             rows: [B], the images.
             own: those that this process embeds.
-            pixels: of all images of the update that it does.
+            pixels: of all images of the update that this process embeds.
         """
         parts = read_features(self.stored, rows[own], self.device)
         if self.augmenter is None:
@@ -69,28 +69,33 @@ class StepImages:
         return self.augmenter.images(update, stream, parts, self.stored.lengths[rows], own)
 
     def thaw(self, update: int) -> None:
-        """Freeze what update number `update` is not to train."""
+        """Freeze what update number `update` does not train."""
 
-    def see(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
-        """What the network in the tower makes of all pixels of an update."""
+    def run_network(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
+        """Output of the network in the tower for all pixels of an update."""
         return ()
 
-    def forgotten(self, pixels: Pixels | None, seen: tuple[Tensor, ...]) -> Tensor | None:
-        """The weighted loss of a network that forgets its classes; None where it may.
+    def retention_loss(self, pixels: Pixels | None, outputs: tuple[Tensor, ...]) -> Tensor | None:
+        """The weighted loss for changes of the class probabilities; None if not penalised.
 
         Args:
             pixels: of all images of the update.
-            seen: what `see` gave.
+            outputs: returned by `run_network`.
         """
         return None
 
-    def features(self, read: tuple[Tensor, ...], seen: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """([B, F],), or ([B, K, F], lengths [B]), of what `read` and `see` gave."""
-        return read
+    def features(self, read: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """([B, F],), or ([B, K, F], lengths [B]), in float32.
+
+        Args:
+            read: returned by `read`.
+            outputs: returned by `run_network`.
+        """
+        return read[0].float(), *read[1:]
 
 
-class SeenImages(StepImages):
-    """Images that the network in the tower sees, each of an update once."""
+class NetworkImages(StepImages):
+    """Images for the network in the tower, which runs once per image and update."""
 
     decodes = True
 
@@ -109,12 +114,12 @@ class SeenImages(StepImages):
         self.stream = STREAM + stream
         self.trainable = {id(one) for one in network.parameters() if one.requires_grad}
 
-    def look(self, update: int, rows: np.ndarray) -> Pixels | None:
+    def load_pixels(self, update: int, rows: np.ndarray) -> Pixels | None:
         distinct = np.unique(rows)
         if not len(distinct):
             return None
-        seen = [self._glance(update, row) for row in distinct]
-        return Pixels(distinct, torch.from_numpy(np.stack(seen)))
+        crops = [self._training_crop(update, row) for row in distinct]
+        return Pixels(distinct, torch.from_numpy(np.stack(crops)))
 
     def read(
         self, update: int, stream: int, rows: np.ndarray, own: slice, pixels: Pixels | None
@@ -134,22 +139,22 @@ class SeenImages(StepImages):
     def thaw(self, update: int) -> None:
         self.network.thaw(update // self.per_epoch, self.trainable)
 
-    def see(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
+    def run_network(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
         return () if pixels is None else self.network(pixels.images)
 
-    def features(self, read: tuple[Tensor, ...], seen: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def features(self, read: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         places, *lengths = read
-        vectors = seen[0].flatten(0, -2).index_select(0, places.flatten())
-        return vectors.unflatten(0, places.shape), *lengths
+        vectors = outputs[0].flatten(0, -2).index_select(0, places.flatten())
+        return vectors.unflatten(0, places.shape).float(), *lengths
 
-    def _glance(self, update: int, row: int) -> np.ndarray:
-        """An image as this update sees it, whichever thread decodes it."""
+    def _training_crop(self, update: int, row: int) -> np.ndarray:
+        """An image's crop in this update, independent of the thread that decodes it."""
         rng = np.random.default_rng([self.seed, update, self.stream, int(row)])
-        return glance(self.files.paths[row], self.files.how, self.network.settings, rng)
+        return load_training_crop(self.files.paths[row], self.files.how, self.network.settings, rng)
 
 
-class ViewedImages(SeenImages):
-    """Images of which a few views are kept, as far as the frozen stages go."""
+class CachedViewImages(NetworkImages):
+    """Images with a few fixed views, stored as the output of the frozen stages."""
 
     decodes = False
 
@@ -166,31 +171,32 @@ class ViewedImages(SeenImages):
         self.classes, self.weight = model.network.image.classes, settings.keep
         self.views = Views(self.network, files, self.seed)
         epochs = range(settings.frozen_epochs + total * settings.stage_epochs + 1)
-        # All of them now: in a resumed run the last stages are soon no longer as they came.
+        # All of them now: in a resumed run the last stages may no longer be the original ones.
         self.views.keep(sorted({total, *map(self.network.frozen_at, epochs)}))
 
-    def look(self, update: int, rows: np.ndarray) -> Pixels | None:
+    def load_pixels(self, update: int, rows: np.ndarray) -> Pixels | None:
         distinct = np.unique(rows)
         if not len(distinct):
             return None
+        # Drawn for all images, so that an image's view does not depend on which process sees it.
         rng = np.random.default_rng([self.seed, update, self.stream])
-        views = rng.integers(self.views.count, size=len(distinct))
+        views = rng.integers(self.views.count, size=len(self.files))[distinct]
         first = self.network.frozen_at(update // self.per_epoch)
         total, original = len(self.network.stages), None
         if self.weight and first < total:
             original = self.views.read(total, distinct, views)
         return Pixels(distinct, self.views.read(first, distinct, views), first, original)
 
-    def see(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
+    def run_network(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
         if pixels is None:
             return ()
         return self.network.shaped(self.network.grid(pixels.images, pixels.first))
 
-    def forgotten(self, pixels: Pixels | None, seen: tuple[Tensor, ...]) -> Tensor | None:
+    def retention_loss(self, pixels: Pixels | None, outputs: tuple[Tensor, ...]) -> Tensor | None:
         if pixels is None or pixels.original is None or self.classes is None:
             return None
         before = self.classes.logits(pixels.original.mean((2, 3)))
-        now = self.classes.logits(seen[0].float())
+        now = self.classes.logits(outputs[0].float())
         return self.weight * functional.kl_div(
             now.log_softmax(-1), before.log_softmax(-1), reduction="batchmean", log_target=True
         )
@@ -203,19 +209,19 @@ def step_images(
     updates_per_epoch: int,
     stream: int = 0,
 ) -> StepImages:
-    """The images of a training.
+    """The source of a training's images.
 
     Args:
-        model: what is trained.
+        model: the model to train.
         features: of its images, or their files.
-        augmenter: drops vectors of sets; None drops none.
-        updates_per_epoch: updates of an epoch.
-        stream: tells the crops of datasets apart.
+        augmenter: drops vectors of sets; None for no augmentation.
+        updates_per_epoch: updates per epoch.
+        stream: separates the random crops of datasets.
     """
     if isinstance(features, ImageFiles):
         network = model.network.image.backbone
         assert network is not None
-        kind = SeenImages if network.settings.views is None else ViewedImages
+        kind = NetworkImages if network.settings.views is None else CachedViewImages
         return kind(model, features, augmenter, updates_per_epoch, stream)
     return StepImages(model, features, augmenter)
 
@@ -223,16 +229,16 @@ def step_images(
 def prepared(
     step: "Step", batches: Iterable[Any], start: int, device: torch.device | None = None
 ) -> Iterator[tuple[Any, Any]]:
-    """Batches, each with what the step prepares of it.
+    """Batches, each with its input as prepared by the step.
 
-    Threads prepare ahead of a GPU, in memory that it copies from on its own, and where images are
-    decoded. What they prepare depends on the number of the update alone.
+    Threads work ahead if there is a GPU (into pinned memory) or if images are decoded. The result
+    depends on the number of the update only.
 
     Args:
         step: of the training.
-        batches: of the sampler, from update number `start` on.
+        batches: from the sampler, starting at update number `start`.
         start: number of the first update.
-        device: where they are trained on; None is the CPU.
+        device: to train on; None is the CPU.
     """
     away = device is not None and device.type != CPU
     pin = away and torch.cuda.is_available()

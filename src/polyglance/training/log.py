@@ -12,7 +12,7 @@ FILE = "metrics.jsonl"
 
 
 class RunLog:
-    """Appends to metrics.jsonl and TensorBoard; lines past the resumed update are dropped."""
+    """Appends to metrics.jsonl and TensorBoard; lines after the resumed update are dropped."""
 
     def __init__(self, folder: Path, resumed_at: int = 0) -> None:
         self.path = folder / FILE
@@ -29,7 +29,7 @@ class RunLog:
             self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=resumed_at + 1)
 
     def write(self, update: int, **values: Any) -> None:
-        """Log values of one update; numbers, or {language: number}."""
+        """Log the values of one update: numbers, or {language: number}."""
         with self.path.open("a", encoding="utf-8") as handle:
             handle.write(json.dumps({"update": update, **values}) + "\n")
         if self._board is None:
@@ -49,11 +49,11 @@ class RunLog:
 def _update(row: Any, path: Path) -> int:
     if isinstance(row, dict) and isinstance(row.get("update"), int):
         return row["update"]
-    raise PolyglanceError(f"{path}: a line has no number 'update'; remove the file to go on")
+    raise PolyglanceError(f"{path}: a line lacks the number 'update'; remove the file to continue")
 
 
 def _without_torn_line(path: Path) -> Path:
-    """Cut a last line that a kill left without its newline."""
+    """Remove an incomplete last line, left by a kill."""
     data = path.read_bytes()
     end = data.rfind(b"\n") + 1
     if end != len(data):
@@ -63,7 +63,7 @@ def _without_torn_line(path: Path) -> Path:
 
 
 def draw_curve(folder: Path) -> None:
-    """Draw curve.png from metrics.jsonl: the loss, and mR per language on validation."""
+    """Draw curve.png from metrics.jsonl: the loss, and mR per language on the validation split."""
     if importlib.util.find_spec("matplotlib") is None:
         return
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -1,4 +1,4 @@
-"""Training: seeded, resumable to the same bits, evaluated as it goes."""
+"""Training: seeded, resumable bit for bit, with evaluations along the way."""
 
 import time
 from collections.abc import Sequence
@@ -15,21 +15,28 @@ from polyglance.data.dataset import Dataset
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation import Report
 from polyglance.models import Model
-from polyglance.numerics.devices import AUTO, Device, choose_device, enough_memory, move, place
+from polyglance.numerics.devices import (
+    AUTO,
+    Device,
+    choose_device,
+    explain_out_of_memory,
+    move,
+    place,
+)
 from polyglance.numerics.precision import check_precision, gradient_scaler
 from polyglance.numerics.torchrun import local_rank
 from polyglance.recipes.schema import Recipe
 from polyglance.training.assignment import assign_tokens
 from polyglance.training.callbacks import Callback, with_defaults
 from polyglance.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
-from polyglance.training.distributed import Team
-from polyglance.training.distributed.agree import check_same_command, check_same_data
-from polyglance.training.distributed.copies import copy_weights
+from polyglance.training.distributed import World
+from polyglance.training.distributed.broadcast import broadcast_weights
+from polyglance.training.distributed.checks import check_same_command, check_same_data
 from polyglance.training.distributed.join import joined
 from polyglance.training.distributed.parallel import in_parallel
 from polyglance.training.folder import check_folder, lock_run, run_fingerprint
 from polyglance.training.images import prepared
-from polyglance.training.inputs.data import Start, StartModel, fresh_model, prepare
+from polyglance.training.inputs.data import CreateModel, InitialModel, fresh_model, prepare
 from polyglance.training.log import RunLog
 from polyglance.training.optimization.groups import (
     all_multipliers,
@@ -51,17 +58,17 @@ from polyglance.vision.image_network import resolved
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended."""
+    """The outcome of a run."""
 
     model: Model
     progress: Progress
     updates_per_epoch: int = 0
     tokens: dict[str, float] = field(default_factory=dict)
-    """How far languages share latent tokens; empty where there are none."""
+    """How much languages share latent tokens; empty if there are none."""
 
     @property
     def still_improving(self) -> bool:
-        """Whether the last of several evaluations was the best: more epochs may help."""
+        """Whether the last of several evaluations was the best, so that more epochs may help."""
         done = self.progress
         return len(done.evaluations) > 1 and done.best_update == done.update
 
@@ -73,40 +80,40 @@ def train(
     resume: bool = False,
     cache: Path | None = None,
     show_progress: bool | None = None,
-    start: StartModel = fresh_model,
+    start: CreateModel = fresh_model,
     callbacks: Sequence[Callback] = (),
     device: Device = AUTO,
 ) -> Result:
     """Train a recipe on a dataset into the folder `out`; the best weights on validation are kept.
 
-    While another training writes to `out` this one is refused.
+    It is an error if another training is writing to `out`.
 
     Args:
         recipe: the system.
         dataset: images with captions.
-        out: the run's folder, made here.
-        resume: go on with a killed run, to the same result as an uninterrupted one; or with a
-            finished one, of whose recipe only `training.epochs` or `updates` is another.
-        cache: where features and word vectors are kept; None is the XDG cache.
-        show_progress: None shows bars on a terminal where it takes long.
-        start: how the model comes about; `polyglance.transfer` has others.
-        callbacks: called at every event, behind those that log and draw; one of the class of such
+        out: the run's folder, created here.
+        resume: resume a killed run, with the same result as an uninterrupted one; or extend a
+            finished run whose recipe differs only in `training.epochs` or `updates`.
+        cache: folder for features and word vectors; None is the XDG cache.
+        show_progress: None shows bars in a terminal if it takes long.
+        start: creates the initial model; `polyglance.transfer` has others.
+        callbacks: called at every event, after the default ones; a callback of the same class as
             a default replaces it.
-        device: where it computes: auto, cpu, cuda, cuda:N or mps.
+        device: auto, cpu, cuda, cuda:N or mps.
     """
     chosen = choose_device(device, local_rank())
     check_precision(recipe.training.precision, chosen)
-    with joined(chosen) as team, lock_run(out) if team.leads else nullcontext():
+    with joined(chosen) as world, lock_run(out) if world.is_main else nullcontext():
         recipe = resolved(recipe)
         fingerprint = run_fingerprint(recipe, dataset)
-        check_same_command(team, recipe, fingerprint, resume)
-        if team.leads:
+        check_same_command(world, recipe, fingerprint, resume)
+        if world.is_main:
             check_folder(out, recipe, fingerprint, resume)
         else:
             show_progress = False
         dataset.split(recipe.data.validation_split)
         torch.manual_seed(recipe.training.seed)
-        with team.in_turn():
+        with world.local_main_first():
             started, data = prepare(
                 recipe, dataset, start, assign_tokens, cache, show_progress, chosen
             )
@@ -114,26 +121,26 @@ def train(
         if started.fresh:
             model.drawings = dataset.drawings
         split = recipe.data.validation_split
-        with team.in_turn():
-            validation = Validation(model, dataset, split, cache, started.trains, team)
+        with world.local_main_first():
+            validation = Validation(model, dataset, split, cache, started.trains, world)
         _check_validation(recipe, dataset, model, validation)
         check_multipliers(model.network, recipe.training.multipliers)
-        check_same_data(team, data, model.network)
+        check_same_data(world, data, model.network)
         facts: dict[str, Any] = {"data": dataset.name, "fingerprint": fingerprint}
         facts["captions"] = len(data)
         if tokens := model.embedder.token_sharing():
             facts["tokens"] = tokens
         if not len(data):
-            if team.leads:
+            if world.is_main:
                 model.save_config(out, **facts, parameters=model.parameters())
-            return _untrained(model, validation, out, team)
+            return _untrained(model, validation, out, world)
         kind = recipe.sampling.kind
         sampler = samplers.get(kind)(recipe, data)
         step = steps.get(kind)(model, data, sampler)
-        step.team = team
-        events = with_defaults(callbacks, show_progress, team.leads)
+        step.world = world
+        events = with_defaults(callbacks, show_progress, world.is_main)
         trainer = Trainer(started, step, sampler, validation, out, events, tokens)
-        if team.leads:
+        if world.is_main:
             model.save_config(out, **facts, parameters=model.parameters())
         return trainer.run()
 
@@ -144,7 +151,7 @@ def _check_validation(
     split, languages = recipe.data.validation_split, validation.evaluated
     if missing := sorted(set(recipe.training.primary or ()) - set(languages)):
         raise PolyglanceError(
-            f"training.primary: '{missing[0]}' is not a language that is trained and in split "
+            f"training.primary: '{missing[0]}' is not both trained on and in split "
             f"'{split}'{nearest(missing[0], languages)}"
         )
     if not languages:
@@ -154,13 +161,13 @@ def _check_validation(
         )
 
 
-def _untrained(model: Model, validation: Validation, out: Path, team: Team) -> Result:
-    """A model as it starts: what a source knows of a language without an image in it."""
+def _untrained(model: Model, validation: Validation, out: Path, world: World) -> Result:
+    """Report the initial model: what a source model knows of a language without training."""
     report = validation.report()
     rsum = mean_rsum(report, None)
     row = {"update": 0, "epoch": 0, "rsum": round(rsum, 3), "mr": mr_of(report)}
     done = Progress(best=rsum, finished="nothing to train on", evaluations=[row])
-    if team.leads:
+    if world.is_main:
         model.save_weights(out)
         log = RunLog(out, 0)
         log.write(0, rsum=row["rsum"], mr=row["mr"])
@@ -169,11 +176,11 @@ def _untrained(model: Model, validation: Validation, out: Path, team: Team) -> R
 
 
 class Trainer:
-    """The loop of a training; what happens besides is up to its callbacks."""
+    """The training loop; everything else is done by its callbacks."""
 
     def __init__(
         self,
-        start: Start,
+        start: InitialModel,
         step: Step,
         sampler: Sampler,
         validation: Validation,
@@ -181,16 +188,16 @@ class Trainer:
         callbacks: Sequence[Callback] = (),
         tokens: dict[str, float] | None = None,
     ) -> None:
-        """A trainer at the start, or where the checkpoint in `out` ended.
+        """Start a training, or resume it from the checkpoint in `out`.
 
         Args:
-            start: the model, and what of it is trained.
-            step: makes a loss of a batch.
+            start: the model, and which parts of it are trained.
+            step: computes the loss of a batch.
             sampler: of batches.
-            validation: what the model is evaluated on.
+            validation: evaluates the model.
             out: the run's folder.
-            callbacks: what happens besides.
-            tokens: how far languages share latent tokens, to be reported.
+            callbacks: for the events of the training.
+            tokens: how much languages share latent tokens, to be reported.
         """
         self.tokens = tokens or {}
         self.start, self.step, self.sampler, self.validation = start, step, sampler, validation
@@ -202,20 +209,20 @@ class Trainer:
         self.weights = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = build_optimizer(groups, self.recipe)
         self.scaler = gradient_scaler(self.recipe.precision, self.device)
-        self.team, self.done = step.team, Progress()
-        if self.team.leads and (out / FILE).is_file():
+        self.world, self.done = step.world, Progress()
+        if self.world.is_main and (out / FILE).is_file():
             self.done = load_checkpoint(out, step.modules, self.optimizer, self.scaler)
-        self.done = self.team.agreed(self.done)
+        self.done = self.world.broadcast(self.done)
         self.outcome = in_parallel(step, self.optimizer, self.scaler, self.recipe.seed)
         self.moved_from = self.done.device if self.done.device != str(self.device) else ""
         self.done.device = str(self.device)
         self.epochs = epochs_of(self.recipe, sampler.updates_per_epoch)
         self.updates = total_updates(self.recipe, sampler.updates_per_epoch)
-        self._plan()
+        self._check_plan()
         self.started = time.monotonic() - self.done.seconds
 
     def run(self) -> Result:
-        """Train until the epochs are over or the patience is."""
+        """Train until the last epoch, or until patience runs out."""
         self._train_mode()
         with ExitStack() as stopping:
             for callback in self.callbacks:
@@ -223,34 +230,34 @@ class Trainer:
                 stopping.callback(callback.on_stop, self)
             if self.moved_from:
                 self._warn(
-                    f"resumed on {self.device} after {self.moved_from}: random numbers and the "
-                    "last digits differ from those of a run on one device"
+                    f"resumed on {self.device} after {self.moved_from}: random numbers and "
+                    "rounding differ from those of a run on one device"
                 )
-            # The last run may have been killed between a checkpoint and what was due then.
-            self._settle()
+            # The last run may have been killed between a checkpoint and a due evaluation.
+            self._evaluate_if_due()
             batches = self.sampler.batches(self.done.update)
             for batch, read in prepared(self.step, batches, self.done.update, self.device):
                 if self.done.finished:
                     break
                 self.step.thaw(self.done.update)
-                with enough_memory(self.device, self._less_memory()):
+                with explain_out_of_memory(self.device, self._memory_advice()):
                     self._update(move(read, self.device), self.step.size(batch))
-                self._settle()
+                self._evaluate_if_due()
         self.model.network.eval()
-        if self.team.leads:
+        if self.world.is_main:
             self.model.load_weights(self.out)
-        copy_weights(self.team, {"model": self.model.network})
+        broadcast_weights(self.world, {"model": self.model.network})
         return Result(self.model, self.done, self.sampler.updates_per_epoch, self.tokens)
 
-    def _plan(self) -> None:
-        """Let a run that was finished go on if it has been given more updates."""
+    def _check_plan(self) -> None:
+        """Let a finished run continue if more updates are requested."""
         done = self.done
         if self.updates < done.update:
             raise PolyglanceError(
                 f"{self.out}: the run there has made {done.update} updates, more than the "
                 f"{self.updates} now requested; request more with --set training.epochs=…"
             )
-        # Runs of older versions do not say what they planned, but what they ended with.
+        # Runs of older versions do not record the planned updates, only the final ones.
         planned = done.planned or (done.update if done.finished.startswith("all ") else 0)
         if 0 < planned < self.updates:
             done.finished, done.stale = "", 0
@@ -258,7 +265,7 @@ class Trainer:
 
     @property
     def seconds(self) -> float:
-        """Of training, those before a resumption counted in."""
+        """Seconds of training, including those before a resumption."""
         return time.monotonic() - self.started
 
     @property
@@ -267,14 +274,14 @@ class Trainer:
         return max(0, self.done.update - 1) // self.sampler.updates_per_epoch
 
     def evaluate(self) -> None:
-        """Measure the model on validation, and keep its weights if they are the best so far."""
+        """Evaluate the model on validation, and save its weights if they are the best so far."""
         self.model.network.eval()
         report = self.validation.report()
         self._train_mode()
         rsum = mean_rsum(report, self.recipe.primary)
         if rsum > self.done.best:
             self.done.best, self.done.best_update, self.done.stale = rsum, self.done.update, 0
-            if self.team.leads:
+            if self.world.is_main:
                 self.model.save_weights(self.out)
         else:
             self.done.stale += 1
@@ -288,7 +295,7 @@ class Trainer:
 
     def checkpoint(self) -> None:
         """Write everything that the next update depends on."""
-        if not self.team.leads:
+        if not self.world.is_main:
             return
         self.done.seconds = self.seconds
         save_checkpoint(self.out, self.step.modules, self.optimizer, self.done, self.scaler)
@@ -299,13 +306,13 @@ class Trainer:
         for callback in self.callbacks:
             callback.on_warning(self, message)
 
-    def _less_memory(self) -> str:
-        """What to do where an update does not fit."""
+    def _memory_advice(self) -> str:
+        """What to do if an update does not fit into memory."""
         other = "" if self.recipe.precision != "fp32" else ", or set training.precision=bf16"
         return f"lower training.batch_size, which is {self.recipe.batch_size}{other}"
 
     def _train_mode(self) -> None:
-        # What is frozen keeps its statistics as well.
+        # Frozen parts keep their statistics as well.
         self.model.network.train(self.start.trains is None)
 
     def _update(self, prepared: Any, size: int) -> None:
@@ -329,28 +336,28 @@ class Trainer:
         for callback in self.callbacks:
             callback.on_update(self, outcome, rate, size)
 
-    def _settle(self) -> None:
-        """Evaluate if it is time, and finish if all updates are done."""
-        if self._due() and not self._evaluated():
+    def _evaluate_if_due(self) -> None:
+        """Evaluate if due, and finish if all updates are done."""
+        if self._is_due() and not self._is_evaluated():
             self.evaluate()
         if self.done.update >= self.updates and not self.done.finished:
-            self.done.finished = f"all {self._length()} done"
-            if not self._evaluated():
+            self.done.finished = f"all {self._planned_length()} done"
+            if not self._is_evaluated():
                 self.evaluate()
             self.checkpoint()
 
-    def _due(self) -> bool:
+    def _is_due(self) -> bool:
         update = self.done.update
         if not update:
             return not self.start.fresh
         every = evaluation_interval(self.recipe, self.sampler.updates_per_epoch)
         return update % every == 0 and self.step.evaluable(update)
 
-    def _evaluated(self) -> bool:
+    def _is_evaluated(self) -> bool:
         rows = self.done.evaluations
         return bool(rows) and rows[-1]["update"] == self.done.update
 
-    def _length(self) -> str:
+    def _planned_length(self) -> str:
         if self.recipe.updates:
             return f"{self.recipe.updates} updates"
         return f"{self.epochs} epochs"

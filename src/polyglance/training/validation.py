@@ -1,4 +1,4 @@
-"""Evaluating a model while it trains: the evaluation's own protocol on tokens made once."""
+"""Validation during training: the evaluation protocol on texts tokenized once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,12 +20,12 @@ from polyglance.models import Model
 from polyglance.numerics.sets import Embeddings
 from polyglance.recipes.schema import DataRecipe
 from polyglance.text.embedders import EncodedTexts
-from polyglance.training.distributed import ALONE, Team
+from polyglance.training.distributed import SINGLE, World
 from polyglance.training.distributed.encode import encode_images, encode_tokens, similarity
 
 
 class Validation:
-    """A model as the evaluation sees it, with ids and features kept between evaluations."""
+    """A model for the evaluation protocol that keeps ids and features between evaluations."""
 
     def __init__(
         self,
@@ -34,19 +34,19 @@ class Validation:
         split: str,
         cache: Path | None,
         languages: Sequence[str] | None = None,
-        team: Team = ALONE,
+        world: World = SINGLE,
     ) -> None:
         """A model and what it is evaluated on.
 
         Args:
-            model: as it is at each evaluation.
+            model: in its current state at each evaluation.
             dataset: images with captions.
-            split: which of its images.
-            cache: where features are kept.
-            languages: those evaluated; None is all of the model.
-            team: the processes that encode, each a part.
+            split: to evaluate on.
+            cache: folder for features.
+            languages: to evaluate; None is all of the model.
+            world: the processes that share the encoding.
         """
-        self.team = team
+        self.world = world
         dataset = first_images(dataset, split, model.recipe.data.validation_images)
         self.model, self.dataset, self.split = model, dataset, split
         self.similarity_name, self.languages = model.similarity_name, model.languages
@@ -60,7 +60,7 @@ class Validation:
         self._prepare()
 
     def _prepare(self) -> None:
-        """Find what would stop an evaluation now, not after an epoch; make the word ids."""
+        """Raise now what would stop an evaluation later; compute the word ids."""
         part, readable = self.dataset.split(self.split), self._features.available
         if not readable.any():
             raise no_images(part, self.split)
@@ -73,7 +73,7 @@ class Validation:
         self.evaluated = evaluated
 
     def report(self) -> Report:
-        """Recalls of the model as it is now, on the languages it is trained on."""
+        """Recalls of the current model, in the languages it is trained on."""
         found = evaluate(
             self,
             self.dataset,
@@ -83,7 +83,7 @@ class Validation:
             bootstrap=0,
             show_progress=False,
         )
-        return self.team.agreed(found)
+        return self.world.broadcast(found)
 
     def encode_text(
         self,
@@ -93,7 +93,7 @@ class Validation:
         show_progress: bool | None = None,
     ) -> Embeddings:
         ids = self._ids(texts, language)
-        return encode_tokens(self.team, self.model, ids, language)
+        return encode_tokens(self.world, self.model, ids, language)
 
     def _ids(self, texts: Sequence[str], language: str | None) -> EncodedTexts:
         key = (language, tuple(texts))
@@ -104,19 +104,19 @@ class Validation:
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
     ) -> Embeddings:
-        return encode_images(self.team, self.model, self._features)
+        return encode_images(self.world, self.model, self._features)
 
     def similarity(self, images: Embeddings, texts: Embeddings) -> np.ndarray:
-        return similarity(self.team, self.model, images, texts)
+        return similarity(self.world, self.model, images, texts)
 
 
 def first_images(dataset: Dataset, split: str, count: int | None) -> Dataset:
-    """A dataset with so many images of a split, as the loaders of VSE++ and VSE∞ cut COCO's.
+    """A dataset with only the first images of a split, like COCO's in VSE++ and VSE∞'s code.
 
     Args:
         dataset: images with captions.
-        split: the split that is cut.
-        count: images that stay, from the first; None is all.
+        split: to shorten.
+        count: number of images kept; None is all.
     """
     if count is None:
         return dataset
@@ -128,22 +128,22 @@ def first_images(dataset: Dataset, split: str, count: int | None) -> Dataset:
 def validation_kinds(
     recipe: DataRecipe, part: Dataset, languages: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """The kinds of captions that early stopping evaluates each language on.
+    """The kinds of captions that early stopping uses in each language.
 
     Kádár et al.'s code validates on the captions it trains on: translations for `en1` and `de1`.
 
     Args:
-        recipe: of the data; `validation_kinds`, else `kinds`.
+        recipe: of the data; its `validation_kinds`, else `kinds`.
         part: the validation split.
-        languages: those evaluated; one without an entry is evaluated on its best kind.
+        languages: to evaluate; one without an entry uses its best kind.
     """
     if recipe.validation_kinds == "best":
         return {}
-    asked = recipe.validation_kinds is not None
+    explicit = recipe.validation_kinds is not None
     wanted = _by_language(recipe.validation_kinds or recipe.kinds or {}, languages)
     present = {code: own for code, own in wanted.items() if len(part.captions([code], own))}
-    # Captions that a machine made to train on are in no other split: the best are taken then.
-    if asked and (missing := [code for code in wanted if code not in present]):
+    # Machine translations made for training are in no other split: use the best kind then.
+    if explicit and (missing := [code for code in wanted if code not in present]):
         raise PolyglanceError(
             f"data.validation_kinds: {part.label}, split '{recipe.validation_split}', has no "
             f"captions of kind {', '.join(wanted[missing[0]])} in '{missing[0]}'"

@@ -1,4 +1,4 @@
-"""Bringing a trained model to a new language, and training it on."""
+"""Extending a trained model to a new language, and fine-tuning it."""
 
 from polyglance.transfer.extend import Extension, Gain, PairTraining, add_language
 from polyglance.transfer.start import start_from, train_recipe

@@ -25,19 +25,19 @@ from polyglance.recipes.schema import (
     VectorsEmbedderRecipe,
 )
 from polyglance.text.embedders import TrainingTexts
-from polyglance.training.folder import PREFIX, check_folder, holds_nothing, lock_run
+from polyglance.training.folder import PREFIX, check_folder, is_empty_run, lock_run
 from polyglance.training.trainer import train
 from polyglance.transfer.source import load_source, source_folder
-from polyglance.transfer.start import start_from, transferred
+from polyglance.transfer.start import extend_source, start_from
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Recalls in the new language before, with the dictionary alone, and with pairs."""
+    """Recalls in the new language: before, with the dictionary, and after training on pairs."""
 
     images: int
     read: float
-    """Share of the captions' words that mean something to the model."""
+    """Share of the captions' words that the model knows."""
     chance: float
     before: Metrics | None
     start: Metrics
@@ -50,11 +50,11 @@ class Extension:
 
     model: Model
     words: int
-    """Words of the new language that have vectors of their own."""
+    """Words of the new language with vectors of their own."""
     unchanged: int
-    """Parameters of the model before, all of which are the same to the last bit."""
+    """Parameters of the original model, all bit-identical in the new one."""
     gain: Gain | None
-    """What the language gained, where there was something to evaluate on."""
+    """The gain in the new language, if it was evaluated."""
     split: str
     """What it was evaluated on."""
 
@@ -65,8 +65,8 @@ class PairTraining:
 
     Args:
         dataset: images with captions.
-        images: how many of its training images; None is all.
-        epochs: passes over them at most.
+        images: number of training images to use; by default all.
+        epochs: largest number of epochs.
         lr: learning rate of the new words.
     """
 
@@ -103,12 +103,12 @@ def add_language(
         device: auto, cpu, cuda, cuda:N or mps.
     """
     place = choose_device(device)
-    if not holds_nothing(Path(out)):
+    if not is_empty_run(Path(out)):
         raise PolyglanceError(f"{out}: already exists and is not empty; choose another --out")
     folder = source_folder(str(source), Path(out))
     old, folder = load_source(folder), folder.absolute()
     if evaluate_on is not None:
-        evaluate_on.split(split).captions([language])  # fails before the work
+        evaluate_on.split(split).captions([language])  # fail early
     settings = validate(
         TransferRecipe, {"method": "svd", **(transfer or {}), "source": str(folder)}, "transfer"
     )
@@ -141,10 +141,10 @@ def extension_recipe(
 
     Args:
         source: the trained model.
-        language: the new one.
+        language: the new language.
         transfer: with the source's folder and the dictionary.
-        images: that train its words; None is all of the dataset, 0 none.
-        epochs: passes over them at most.
+        images: number of images for training its words; None is all, 0 none.
+        epochs: largest number of epochs.
         lr: learning rate of the new words.
     """
     old = source.recipe
@@ -168,7 +168,7 @@ def extension_recipe(
         "text": text,
         "data": DataRecipe(languages=[language], images=images),
         "transfer": transfer.model_copy(update={"keep": True}),
-        # Few pairs and a frozen encoder: nothing of what made the model is needed.
+        # Few pairs and a frozen encoder: the loss of the original training is not needed.
         "loss": SumHingeRecipe(mask_same_image=True),
         "sampling": LanguageSampling(),
         "training": old.training.model_copy(update=training),
@@ -185,25 +185,25 @@ def extend_model(
     resume: bool = False,
     device: Device = CPU,
 ) -> tuple[Model, Model]:
-    """The model in `out` with the recipe's language added, and the same before any training.
+    """The model in `out` with the recipe's language added, and the same model before training.
 
     Args:
-        recipe: of `extension_recipe`.
+        recipe: from `extension_recipe`.
         out: output folder of the new model.
         pairs: images with captions in the language, to train its words on.
-        data: what the dictionary and vectors may be made from, if not from `pairs`.
+        data: source of the dictionary and vectors, if not `pairs`.
         cache: folder for features and word vectors.
-        resume: go on with a training that was killed.
-        device: where it trains.
+        resume: resume a killed training.
+        device: to train on.
     """
     assert recipe.transfer is not None
     source = Path(recipe.transfer.source)
     old = load_source(source)
     texts = TrainingTexts(CaptionTable.collect([]), [], pairs or data, cache)
-    start = transferred(recipe, old, texts, old.feature_dim, source).model
+    start = extend_source(recipe, old, texts, old.feature_dim, source).model
     with lock_run(out):
         check_folder(out, recipe, "", resume=False)
-    made = unfinished(out)
+    made = temporary_folder(out)
     with lock_run(made):
         if pairs is None or not resume:
             _clear(made)
@@ -219,13 +219,13 @@ def extend_model(
     return model, start
 
 
-def unfinished(out: Path) -> Path:
-    """Where the model of the folder `out` is made: weights get there when they are done."""
+def temporary_folder(out: Path) -> Path:
+    """Temporary folder for the model of `out`; it is renamed when the model is complete."""
     return out.absolute().with_name(f".{out.absolute().name}.unfinished")
 
 
 def _clear(made: Path) -> None:
-    """Remove what a killed training left, whose lock is ours now."""
+    """Remove what a killed training left; the caller holds its lock."""
     for path in made.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
@@ -236,16 +236,16 @@ def _clear(made: Path) -> None:
 def _finish(made: Path, out: Path) -> None:
     try:
         with contextlib.suppress(FileNotFoundError):
-            out.rmdir()  # where it was made beforehand, empty
+            out.rmdir()  # an empty folder made beforehand
         made.rename(out)
     except OSError as error:
         raise PolyglanceError(
-            f"{out}: cannot be written ({error.strerror}); the model is whole in {made}"
+            f"{out}: cannot be written ({error.strerror}); the complete model is in {made}"
         ) from None
 
 
 def check_unchanged(old: Model, new: Model) -> int:
-    """How many parameters `old` has; `new` must have all of them, to the last bit."""
+    """Number of parameters of `old`; all must be in `new`, bit-identical."""
     state = new.network.state_dict()
     for name, value in old.network.state_dict().items():
         if name not in state or not state[name].cpu().equal(value.cpu()):
@@ -255,8 +255,8 @@ def check_unchanged(old: Model, new: Model) -> int:
     return sum(value.numel() for value in old.network.state_dict().values())
 
 
-def _read(model: Model, language: str, part: Dataset) -> float:
-    """Share of the words of a split's captions that mean something to the model."""
+def _known_share(model: Model, language: str, part: Dataset) -> float:
+    """Share of the words of a split's captions that the model knows."""
     kind = part.best_kind(language)
     found = model.embedder.read(part.captions([language], [kind]).texts, language)
     total = sum(len(words) for words, _ in found)
@@ -272,30 +272,30 @@ def evaluate_gain(
     split: str,
     cache: Path | None = None,
 ) -> Gain:
-    """What the language gained on a split.
+    """The gain in the new language on a split.
 
     Args:
         old: the model before the language was added.
         start: with the dictionary alone.
-        trained: trained on pairs, if there were any.
+        trained: trained on pairs, if any.
         language: the new language.
         dataset: with captions in it.
         split: to evaluate on.
-        cache: where features are kept.
+        cache: folder for features.
     """
     models = [start, *([trained] if trained is not None else [])]
     options = EvaluateOptions(languages=[language], bootstrap=0)
     reports = [evaluate(m, dataset, split, options, cache=cache) for m in models]
     try:
         before = evaluate(old, dataset, split, options, cache=cache).results[0].metrics
-    except PolyglanceError:  # a model with a tower for each language cannot read another
+    except PolyglanceError:  # a model with one tower per language cannot encode another
         before = None
     found = [report.results[0] for report in reports]
     outcome = found[0].outcome
     level = chance(outcome.caption_image)
     return Gain(
         len(outcome.image),
-        _read(trained or start, language, dataset.split(split)),
+        _known_share(trained or start, language, dataset.split(split)),
         level,
         before,
         found[0].metrics,

@@ -1,4 +1,4 @@
-"""Words of a new language as mixtures of words that a model has embeddings of."""
+"""Words of a new language as mixtures of words that a model has embeddings for."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,16 +15,16 @@ Mixtures = dict[str, dict[str, float]]
 """New word → known word → weight; weights of a new word sum to 1."""
 
 NEIGHBOURS, SHARPNESS = 5, 10.0
-"""Known words in a mixture, and the inverse temperature of the softmax over their scores."""
+"""Known words per mixture, and the inverse temperature of the softmax over their scores."""
 
 
 def dictionary_mixtures(
     pairs: Pairs, ranks: Mapping[str, int], language: str | None = None, pivot: str | None = None
 ) -> Mixtures:
-    """Mixtures of a word's translations, weighted by 1 / (place in the pairs · rank).
+    """Mixtures of a word's translations, weighted by 1 / (position in the pairs · rank).
 
-    `ranks` are the known words with 1 for the most frequent: what a lexicon has for a word is
-    often a rare sense, which captions do not mean.
+    `ranks` has the known words, 1 for the most frequent: lexicons often list rare senses, which
+    captions do not use.
 
     >>> dictionary_mixtures([("hond", "hound"), ("hond", "dog")], {"dog": 2, "hound": 3})
     {'hond': {'hound': 0.571..., 'dog': 0.428...}}
@@ -32,7 +32,7 @@ def dictionary_mixtures(
     Args:
         pairs: (new word, known word), the likeliest translation of a new word first.
         ranks: of the known words, in lower case.
-        language: of the new words, whose lower case it decides; None is not known.
+        language: of the new words, for lower-casing; None if unknown.
         pivot: of the known words, likewise.
     """
     found: dict[str, dict[str, float]] = {}
@@ -52,14 +52,14 @@ def neighbour_mixtures(
     neighbours: int = NEIGHBOURS,
     sharpness: float = SHARPNESS,
 ) -> Mixtures:
-    """Mixtures of the known words nearest by CSLS to each aligned new word.
+    """Mixtures of the known words nearest to each aligned new word by CSLS.
 
     Args:
         alignment: the map from `source` to `target`.
         source: vectors of the new language.
         target: vectors of the known words.
-        words: the new words, all of `source`.
-        neighbours: known words in a mixture.
+        words: the new words, all in `source`.
+        neighbours: known words per mixture.
         sharpness: inverse temperature of the softmax over their scores.
     """
     queries = alignment.apply(source.matrix[source.rows(words)])
@@ -78,7 +78,7 @@ def neighbour_mixtures(
 
 
 def inflection_mixtures(mixtures: Mixtures, words: Sequence[str]) -> Mixtures:
-    """For those of `words` that have no mixture, that of the word they are a likely form of."""
+    """For `words` without a mixture: the mixture of the word they are probably a form of."""
     index = InflectionIndex(mixtures)
     found = {word: index.find(word) for word in words if word not in mixtures}
     return {word: mixtures[known] for word, known in found.items() if known is not None}

@@ -1,4 +1,4 @@
-"""Trainings that start from a trained model."""
+"""Training that starts from a trained model."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,59 +12,59 @@ from polyglance.numerics.devices import AUTO, Device
 from polyglance.recipes.schema import Recipe
 from polyglance.text.embedders import TrainingTexts
 from polyglance.training import Callback, Result, train
-from polyglance.training.inputs.data import Start, StartModel, fresh_model
-from polyglance.transfer.source import check_alike, freeze, load_source, source_folder
+from polyglance.training.inputs.data import CreateModel, InitialModel, fresh_model
+from polyglance.transfer.source import check_compatible, freeze, load_source, source_folder
 from polyglance.transfer.translator import translate_model
 from polyglance.transfer.tune import tuned_model
 from polyglance.transfer.words import add_languages
 
 Bring = Callable[[Recipe, Model, Sequence[str], TrainingTexts], Model]
 transfers: Registry[Bring] = Registry("transfer")
-"""How a model is brought to languages, by its embedder's kind; all others get words added."""
+"""How a model is extended, by the kind of its embedder; by default words are added."""
 transfers.register("vectors")(translate_model)
 
 
-def start_from(source: Path) -> StartModel:
-    """A start from the model in the folder `source`."""
+def start_from(source: Path) -> CreateModel:
+    """A training start from the model in the folder `source`."""
 
-    def start(recipe: Recipe, texts: TrainingTexts, feature_dim: int) -> Start:
-        return transferred(recipe, load_source(source), texts, feature_dim, source)
+    def start(recipe: Recipe, texts: TrainingTexts, feature_dim: int) -> InitialModel:
+        return extend_source(recipe, load_source(source), texts, feature_dim, source)
 
     return start
 
 
-def transferred(
+def extend_source(
     recipe: Recipe, source: Model, texts: TrainingTexts, feature_dim: int, folder: Path
-) -> Start:
-    """The model that a recipe's transfer section makes of a trained one.
+) -> InitialModel:
+    """The model that a recipe's transfer section makes from a trained one.
 
     Args:
         recipe: with a transfer section.
-        source: the trained model, of `folder`.
-        texts: captions in the new languages; none where `data.languages` names them.
-        feature_dim: dimension of the image features at hand.
-        folder: the source's, for messages.
+        source: the trained model in `folder`.
+        texts: captions in the new languages; none if `data.languages` names them.
+        feature_dim: dimension of the available image features.
+        folder: the source's, for error messages.
     """
     assert recipe.transfer is not None
-    check_alike(recipe, source, feature_dim, folder)
+    check_compatible(recipe, source, feature_dim, folder)
     languages = list(dict.fromkeys(texts.captions.languages)) or list(recipe.data.languages or ())
     if not languages:
-        raise PolyglanceError("data.images=0 needs data.languages: which are to be read")
+        raise PolyglanceError("data.images=0 needs data.languages, the new languages")
     if recipe.transfer.tune:
-        return Start(tuned_model(recipe, source, languages, folder), fresh=False)
+        return InitialModel(tuned_model(recipe, source, languages, folder), fresh=False)
     if recipe.transfer.keep:
         for code in languages:
             if code in source.languages:
-                raise PolyglanceError(f"{folder}: the model knows '{code}' already")
+                raise PolyglanceError(f"{folder}: the model already has '{code}'")
     kind = recipe.text.embedder.kind
     bring = transfers.get(kind) if kind in transfers else add_languages
     model = bring(recipe, source, languages, texts)
     model.drawings = source.drawings
     if not recipe.transfer.keep:
-        return Start(model, fresh=False)
+        return InitialModel(model, fresh=False)
     trains = recipe.data.languages or sorted(languages)
     freeze(model, trains)
-    return Start(model, fresh=False, trains=trains)
+    return InitialModel(model, fresh=False, trains=trains)
 
 
 def train_recipe(
@@ -92,7 +92,7 @@ def train_recipe(
         device: auto, cpu, cuda, cuda:N or mps.
     """
     out = Path(out)
-    start: StartModel = fresh_model
+    start: CreateModel = fresh_model
     if recipe.transfer is not None:
         start = start_from(source_folder(recipe.transfer.source, out))
         if recipe.transfer.tune:

@@ -1,4 +1,4 @@
-"""Fixed vectors of other languages before a trained encoder: T1 and T2 of Liu et al. 2019."""
+"""Fixed vectors of other languages in front of a trained encoder: T1 and T2 of Liu et al. 2019."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,19 +19,19 @@ from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.transfer.source import copy_weights, pivot_of
 
 NEIGHBOURS = 50_000
-"""Frequent words among which RCSLS looks for neighbours."""
+"""Frequent words considered as neighbours by RCSLS."""
 
 
 def translate_model(
     recipe: Recipe, source: Model, languages: Sequence[str], texts: TrainingTexts
 ) -> Model:
-    """The source's encoder behind other vectors, those of the new languages translated.
+    """The source's encoder with the fixed vectors of new languages, translated.
 
     Args:
-        recipe: with a transfer section, and an embedder of fixed vectors.
-        source: a model of fixed vectors.
-        languages: the new ones.
-        texts: captions in them, and the dataset that vectors and dictionaries are made from.
+        recipe: with a transfer section and an embedder of fixed vectors.
+        source: a model with fixed vectors.
+        languages: the new languages.
+        texts: captions in them, and the dataset for making vectors and dictionaries.
     """
     transfer, old = recipe.transfer, source.embedder
     assert transfer is not None
@@ -54,7 +54,7 @@ def translate_model(
             matrix = aligned_matrix(transfer, code, part, pivot, known, texts.dataset)
             layer = model.network.text.of(code).words
             assert isinstance(layer, TranslatedWords)
-            layer.begin(code, matrix, recipe.compat.translator_bias)
+            layer.initialise(code, matrix, recipe.compat.translator_bias)
     return model
 
 
@@ -69,10 +69,10 @@ def aligned_matrix(
     """The map [D, D] from a new language's vectors to the pivot's.
 
     Args:
-        transfer: which dictionary, and how to align.
+        transfer: the dictionary and the kind of alignment.
         language: the new language, and `new` its words.
         pivot: the source's language, and `known` its words.
-        dataset: what a dictionary may be made from.
+        dataset: for making a dictionary, if necessary.
     """
     both = WordVectors(new.words, new.matrix), WordVectors(known.words, known.matrix)
     lexicon = None if transfer.lexicon is None else Path(transfer.lexicon).expanduser()
@@ -87,13 +87,13 @@ def align_pairs(
     both: tuple[WordVectors, WordVectors],
     neighbours: int | None = None,
 ) -> Alignment:
-    """The alignment that a recipe asks for.
+    """The alignment that a recipe specifies.
 
     Args:
-        transfer: how to align, and with how many translations of a word.
+        transfer: the kind of alignment, and the number of translations per word.
         pairs: of the dictionary, the new language's word first.
-        both: vectors of the new language and of the pivot.
-        neighbours: frequent words among which RCSLS looks for neighbours; None is all.
+        both: vectors of the new language and the pivot.
+        neighbours: frequent words considered as neighbours by RCSLS; None is all.
     """
     rows = paired_rows(pairs, *both)
     if transfer.translations is not None:

@@ -1,4 +1,4 @@
-"""A trained model trained on, on images and captions of one's own."""
+"""Fine-tuning: training a model further on the user's own images and captions."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -24,24 +24,24 @@ from polyglance.storage.files import has_file
 from polyglance.transfer.source import copy_weights, source_folder
 
 RATE = 0.1
-"""Share of the source's learning rate."""
+"""Factor on the source's learning rate."""
 UPDATES, EVERY, PATIENCE, WARMUP = 200, 20, 4, 10
 BATCH = 128
-"""Captions, or images, of an update at most: one's own data are few."""
+"""Largest batch, in captions or images: the user's own data is usually small."""
 ELSEWHERE = {"text_only": False, "text_files": [], "beside": None}
-"""Of a sampling, what it takes from files that one's own data do not have."""
+"""Sampling fields that refer to files of the source's training."""
 
 
 def tuning_recipe(source: str | Path, overrides: Changes | Iterable[Changes] = ()) -> Recipe:
-    """The recipe that trains a model on: `polyglance.train` takes it.
+    """The recipe for fine-tuning a model, to be passed to `polyglance.train`.
 
-    Architecture, loss and optimizer are the source's, the learning rate a tenth of it; captions
-    are those of the data, in all its languages, and files that the source was trained on besides
-    are left out. The weights before the first update count among those to choose from.
+    Architecture, loss and optimizer are the source's, with a tenth of its learning rate. Captions
+    are those of the data, in all its languages; other files that the source was trained on are
+    left out. The initial weights are a candidate when the best ones are selected.
 
     Args:
-        source: folder of a run or an exported model; base is the package's own model.
-        overrides: values by field, as `load_recipe` takes them.
+        source: folder of a run or an exported model; "base" is the included model.
+        overrides: values by field, as for `load_recipe`.
     """
     name = str(source) if str(source) == BASE else str(Path(source).expanduser().absolute())
     folder = source_folder(name, Path())
@@ -78,7 +78,7 @@ def tuning_recipe(source: str | Path, overrides: Changes | Iterable[Changes] = (
 
 
 def source_recipe(folder: Path) -> Recipe:
-    """The recipe of a run or of an exported model, as the model is trained on."""
+    """The recipe of a run or an exported model, for training it further."""
     if is_exported(folder):
         return restored_recipe(folder, read_manifest(folder))
     if not has_file(folder / CONFIG):
@@ -87,20 +87,20 @@ def source_recipe(folder: Path) -> Recipe:
 
 
 def tuned_model(recipe: Recipe, source: Model, languages: Sequence[str], folder: Path) -> Model:
-    """The source as it is, with the recipe of its further training.
+    """The source itself, with the recipe of its further training.
 
     Args:
         recipe: of the training.
-        source: the model of `folder`.
+        source: the model in `folder`.
         languages: of the captions.
-        folder: for messages.
+        folder: for error messages.
     """
     if recipe.text.embedder.kind not in IN_PIECES:
         for code in languages:
             if code not in source.languages:
                 raise PolyglanceError(
                     f"{folder}: has no words of '{code}'; leave it out with --languages "
-                    f"{','.join(source.languages)}, or begin with 'polyglance add-language'"
+                    f"{','.join(source.languages)}, or add it with 'polyglance add-language'"
                 )
     every = sorted({*source.languages, *languages})
     model = Model(recipe, source.embedder, source.feature_dim, every)

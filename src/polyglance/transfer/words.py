@@ -29,23 +29,23 @@ from polyglance.transfer.source import copy_weights, pivot_of
 from polyglance.transfer.translator import align_pairs
 
 OFTEN = 2
-"""Words of the new captions that no mixture explains are learned if they occur this often."""
+"""How often a word of the new captions must occur to be trained if no mixture explains it."""
 CAPTIONS = "captions"
 VECTOR_DIM = 300
-"""Dimension of word vectors that find translations of words which a dictionary lacks."""
+"""Dimension of the word vectors that translate words missing from the dictionary."""
 
 
 def add_languages(
     recipe: Recipe, source: Model, languages: Sequence[str], texts: TrainingTexts
 ) -> Model:
-    """`source` with more languages; all that it has stays as it is.
+    """`source` with more languages; everything else stays the same.
 
     Args:
         recipe: with a transfer section.
         source: a model that reads words.
-        languages: the new ones.
-        texts: captions that the new words will be trained on, and the dataset that dictionaries
-            and vectors may be made from.
+        languages: the new languages.
+        texts: captions to train the new words on, and the dataset for making dictionaries and
+            vectors.
     """
     captions = texts.by_language()
     for language in languages:
@@ -60,20 +60,20 @@ def _add_one(
     texts: TrainingTexts,
     captions: Sequence[Sequence[str]] = (),
 ) -> Model:
-    """`source` with one more language, as `recipe.transfer` says.
+    """`source` with one more language, according to `recipe.transfer`.
 
     Args:
         recipe: with a transfer section.
         source: a model that reads words.
-        language: the new one.
-        texts: with the dataset that dictionaries and vectors may be made from.
-        captions: words of captions in the language that its words will be trained on.
+        language: the new language.
+        texts: with the dataset for making dictionaries and vectors.
+        captions: tokenized captions in the language, to train its words on.
     """
     transfer = recipe.transfer
     assert transfer is not None
     pivot = pivot_of(transfer, source)
-    source.embedder.add_words(language, (), pivot)  # fails at once where no language can be added
-    mixtures = _Mixer(recipe, transfer, source, language, pivot, texts).mixtures(captions)
+    source.embedder.add_words(language, (), pivot)  # fail early if no language can be added
+    mixtures = _MixtureBuilder(recipe, transfer, source, language, pivot, texts).mixtures(captions)
     known = sorted({word for mixture in mixtures.values() for word in mixture})
     often = Counter(word for words in captions for word in words)
     learned = sorted(w for w, n in often.items() if n >= OFTEN and w not in mixtures)
@@ -91,8 +91,8 @@ def _add_one(
     return model
 
 
-class _Mixer:
-    """Finds which known words a new language's words are mixtures of."""
+class _MixtureBuilder:
+    """Expresses the words of a new language as mixtures of known words."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class _Mixer:
         self.dataset, self.cache = texts.dataset, texts.cache
 
     def mixtures(self, captions: Sequence[Sequence[str]]) -> Mixtures:
-        """By the dictionary, by aligned vectors, and by inflection for words of `captions`."""
+        """Mixtures from the dictionary, aligned vectors and, for `captions`, inflection."""
         transfer, both = self.transfer, self._vectors()
         mixtures, every, ranks = self._by_dictionary(both)
         if not mixtures:
@@ -130,7 +130,7 @@ class _Mixer:
     def _by_dictionary(
         self, both: tuple[WordVectors, WordVectors] | None
     ) -> tuple[Mixtures, Pairs, dict[str, int]]:
-        """Mixtures, all pairs of the dictionaries, and the ranks of the known words."""
+        """Mixtures, all pairs of the dictionaries, and ranks of the known words."""
         named = self.transfer.lexicon
         lexicon = None if named is None else Path(named).expanduser()
         languages = self.language, self.pivot
@@ -149,7 +149,7 @@ class _Mixer:
         return mixtures, every, ranks
 
     def _vectors(self) -> tuple[WordVectors, WordVectors] | None:
-        """Vectors of the new language and of the pivot, if the recipe names any."""
+        """Vectors of the new language and the pivot, if the recipe names any."""
         named = self.transfer.vectors
         if named is None:
             return None
@@ -160,10 +160,10 @@ class _Mixer:
         return WordVectors(first.words, first.matrix), WordVectors(second.words, second.matrix)
 
     def _ranks(self, wanted: Sequence[str]) -> dict[str, int]:
-        """Words of the pivot that the model reads, 1 for the most frequent.
+        """Ranks of the pivot's words that the model reads, 1 for the most frequent.
 
-        A model of characters reads all that are `wanted`; how often they occur it does not know,
-        but the dataset's captions do.
+        A character model reads all `wanted` words but does not know their frequencies; these come
+        from the dataset's captions.
         """
         words = self.source.embedder.known_words(self.pivot)
         if words is None:
@@ -180,7 +180,7 @@ def _by_frequency(dataset: Dataset, language: str, tokenizer: str) -> list[str]:
 
 
 def word_vectors(model: Model, words: Sequence[str], language: str) -> np.ndarray:
-    """What the model's encoder sees of its own words, [n, places, D].
+    """The embedder's output for words of the model, [n, positions, D].
 
     Args:
         model: whose words.
@@ -189,8 +189,8 @@ def word_vectors(model: Model, words: Sequence[str], language: str) -> np.ndarra
     """
     embedder = model.embedder
     if not words:
-        return np.empty((0, embedder.places, 0), np.float32)
-    placed = [place for word in words for place in embedder.in_places(word)]
+        return np.empty((0, embedder.positions, 0), np.float32)
+    placed = [place for word in words for place in embedder.in_positions(word)]
     sentences = [sentence for sentence, _ in placed]
     encoded = embedder.encode([""] * len(placed), sentences, [language] * len(placed))
     chosen = encoded.ids.offsets[:-1] + np.array([place for _, place in placed])
@@ -199,11 +199,11 @@ def word_vectors(model: Model, words: Sequence[str], language: str) -> np.ndarra
     layer = model.network.text.of(language).words
     with torch.inference_mode():
         vectors = layer(distinct, counts, encoded.unseen)[index].numpy().copy()
-    return vectors.reshape(len(words), embedder.places, -1)
+    return vectors.reshape(len(words), embedder.positions, -1)
 
 
 def _mix(mixtures: Mixtures, vectors: Mapping[str, np.ndarray], learned: int) -> np.ndarray:
-    """Rows [words · places, D]: mixtures, then the mean of all for words to be learned."""
+    """Rows [words · positions, D]: the mixtures, then their mean for each word to be learned."""
     mixed = [
         np.sum([weight * vectors[word] for word, weight in mixture.items()], axis=0)
         for mixture in mixtures.values()

@@ -1,4 +1,4 @@
-"""Texts of one language into another, by whatever translator the user has."""
+"""Translation of texts with different translators."""
 
 from polyglance.translation import ctranslate, http, huggingface, lexicon, parallel
 from polyglance.translation.base import Translator, make_translator, translators

@@ -1,4 +1,4 @@
-"""What a translator is, and how a short text names one."""
+"""The interface of translators, and selecting one by name."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,25 +8,25 @@ from polyglance.errors import PolyglanceError
 
 
 class Translator:
-    """Texts of one language into another.
+    """Translates texts from one language into another.
 
-    `name` is what a caption's origin says; `identity` also tells versions of it apart, and is
-    what kept translations are filed under.
+    `name` is stored as the origin of captions; `identity` also distinguishes versions, and is the
+    key of cached translations.
     """
 
     name = ""
     keeps = True
-    """Whether translations are worth keeping on disk; looking one up again is not."""
+    """Whether to cache translations on disk; not worthwhile if they are only looked up."""
     batch = 32
-    """Texts at a time."""
+    """Batch size."""
 
     @property
     def identity(self) -> str:
-        """The same for the same translations."""
+        """Identifies the translator and its version."""
         return self.name
 
     def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
-        """A translation of each text, or None where the translator has none.
+        """A translation of each text, or None if there is none.
 
         Args:
             texts: in the source language.
@@ -37,7 +37,7 @@ class Translator:
 
 
 class Chain(Translator):
-    """Several translators, each for the texts that those before it have no translation of."""
+    """Several translators, each for the texts that the previous ones could not translate."""
 
     def __init__(self, parts: Sequence[Translator]) -> None:
         self.parts = list(parts)
@@ -62,13 +62,13 @@ class Chain(Translator):
 
 
 translators: Registry[Callable[[str], Translator]] = Registry("translator")
-"""Name → what makes a translator of the text behind the colon."""
+"""Name → function of the argument after the colon that creates a translator."""
 
 
 def make_translator(text: str) -> Translator:
-    """The translator that `NAME:ARGUMENT` names, such as `lexicon:lexicon.tsv.gz`, or a URL.
+    """The translator `NAME:ARGUMENT`, such as `lexicon:lexicon.tsv.gz`, or a URL.
 
-    Of several with `|` between, each is for the texts that those before it cannot translate.
+    Of several, separated by `|`, each is for the texts that the previous ones cannot translate.
     """
     parts = [part for part in text.split("|") if part.strip()]
     if len(parts) > 1:
@@ -79,13 +79,13 @@ def make_translator(text: str) -> Translator:
     return translators.get(name)(argument)
 
 
-def needed(argument: str, name: str, what: str) -> Path:
-    """The path behind the colon; without one, the error shows the form.
+def required_path(argument: str, name: str, what: str) -> Path:
+    """The path after the colon; an error if it is missing.
 
     Args:
-        argument: what is behind the colon.
+        argument: after the colon.
         name: of the translator, before the colon.
-        what: the path is of, for the message.
+        what: what the path refers to, for the error.
     """
     if not argument.strip():
         raise PolyglanceError(f"translator '{name}' needs {what}: write {name}:PATH")

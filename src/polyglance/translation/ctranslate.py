@@ -1,4 +1,4 @@
-"""Models of CTranslate2 on disk, and the packages of Argos Translate."""
+"""CTranslate2 models on disk, and packages of Argos Translate."""
 
 from functools import cached_property, partial
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Any
 from polyglance.core.packages import import_package
 from polyglance.errors import PolyglanceError
 from polyglance.storage.digest import folder_digest
-from polyglance.translation.base import Translator, needed, translators
-from polyglance.translation.huggingface import LONGEST, ask_for, load_tokenizer, loading
+from polyglance.translation.base import Translator, required_path, translators
+from polyglance.translation.huggingface import LONGEST, generation_options, load_tokenizer, loading
 
 Pieces = list[list[str]]
 
@@ -17,15 +17,15 @@ Pieces = list[list[str]]
 class CTranslate2Translator(Translator):
     """`ctranslate2:FOLDER`: a converted model (`model.bin`) with its tokenizer beside it.
 
-    That is `source.spm` and `target.spm` of OPUS-MT, `sentencepiece.model` of OpenNMT and Argos,
-    or a Hugging Face tokenizer (`tokenizer_config.json`), whose model may know many languages.
+    The tokenizer is `source.spm` and `target.spm` (OPUS-MT), `sentencepiece.model` (OpenNMT, Argos)
+    or a Hugging Face tokenizer (`tokenizer_config.json`), possibly multilingual.
     """
 
     def __init__(self, argument: str) -> None:
-        self.folder = needed(argument, "ctranslate2", "the folder of a converted model")
+        self.folder = required_path(argument, "ctranslate2", "the folder of a converted model")
         if not (self.folder / "model.bin").is_file():
             raise PolyglanceError(
-                f"{self.folder}: there is no model.bin; give the folder of a CTranslate2 model"
+                f"{self.folder}: there is no model.bin; pass the folder of a CTranslate2 model"
             )
         self._package = import_package("ctranslate2")
         self.name = f"ctranslate2:{self.folder.resolve().name}"
@@ -57,13 +57,13 @@ class CTranslate2Translator(Translator):
         if (self.folder / "tokenizer_config.json").is_file():
             return _Fast(self.folder)
         raise PolyglanceError(
-            f"{self.folder}: there is no tokenizer beside the model (source.spm and target.spm, "
+            f"{self.folder}: the model has no tokenizer (source.spm and target.spm, "
             "sentencepiece.model, or tokenizer_config.json); copy it there"
         )
 
 
 class _Spm:
-    """SentencePiece models of one pair of languages."""
+    """SentencePiece models of one language pair."""
 
     def __init__(self, files: list[Path], end: list[str]) -> None:
         package = import_package("sentencepiece")
@@ -81,13 +81,13 @@ class _Spm:
 
 
 class _Fast:
-    """A tokenizer of transformers, which also says how the languages are named."""
+    """A tokenizer of transformers, with its language codes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._tool = folder, load_tokenizer(folder)
 
     def split(self, texts: list[str], source: str, target: str) -> tuple[Pieces, list[str]]:
-        prefix, options = ask_for(self._tool, None, source, target, self._folder)
+        prefix, options = generation_options(self._tool, None, source, target, self._folder)
         ids = [self._tool.encode(prefix + text) for text in texts]
         first = options.get("forced_bos_token_id")
         lead = [] if first is None else [self._tool.convert_ids_to_tokens(first)]
@@ -100,7 +100,7 @@ class _Fast:
 
 @translators.register("argos")
 class ArgosTranslator(Translator):
-    """`argos`: the packages that Argos Translate has installed, by way of English if need be."""
+    """`argos`: the installed packages of Argos Translate, via English if necessary."""
 
     name = "argos"
 

@@ -1,4 +1,4 @@
-"""A dataset filled to more languages: machines' captions beside people's, their origin kept."""
+"""Completes a dataset with machine translations, and records their origin."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,19 +16,19 @@ PEOPLE = ("independent", "translation")
 
 @dataclass(frozen=True)
 class Filled:
-    """What became of one language."""
+    """The result for one language."""
 
     language: str
     captions: int
-    """Captions made."""
+    """Number of new captions."""
     images: int
-    """Images that got them."""
+    """Number of images with new captions."""
     kept: int
-    """Images that had captions, which stay as they are."""
+    """Number of images that already had captions, which are unchanged."""
     lacking: int
-    """Captions of which the translator has no translation."""
+    """Number of captions that could not be translated."""
     source: str = ""
-    """The language translated from."""
+    """The source language."""
 
 
 def fill_languages(
@@ -42,21 +42,21 @@ def fill_languages(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> tuple[list[CaptionedImage], list[Filled]]:
-    """The images, with translations of their `source` captions into every target.
+    """Add translations of the `source` captions into every target language.
 
-    Images without any caption in a language get some, of kind `machine`.
+    Images without captions in a language get captions of kind `machine`.
 
     Args:
         dataset: images with captions.
-        translator: makes the translations.
-        targets: languages to fill.
+        translator: to use.
+        targets: languages to translate into.
         source: language to translate from.
-        kinds: of the captions translated.
-        most: captions translated of an image, its first; None is all.
-        beside: whether images that have captions get some, too, unless they have translations
-            from `source` already; what is there stays.
-        cache: folder for translations; None is the XDG cache.
-        show_progress: whether to show a progress bar; None is on a terminal.
+        kinds: of the captions to translate.
+        most: captions to translate per image, the first ones; None for all.
+        beside: whether to also add translations to images that have captions, unless these include
+            translations from `source`.
+        cache: folder for translations; None for the XDG cache.
+        show_progress: whether to show a progress bar; None for only on a terminal.
     """
     if source not in dataset.languages:
         hint = nearest(source, dataset.languages)
@@ -64,7 +64,7 @@ def fill_languages(
     entries, results = list(dataset.images), []
     for target in dict.fromkeys(targets):
         if target == source:
-            raise PolyglanceError(f"'{source}' cannot be translated to itself; leave it out")
+            raise PolyglanceError(f"'{source}' cannot be translated to itself; remove it")
         rows = [row for row, entry in enumerate(entries) if not _has(entry, target, source, beside)]
         texts = {row: _texts(entries[row], source, kinds)[:most] for row in rows}
         flat = list(dict.fromkeys(text for own in texts.values() for text in own))
@@ -89,12 +89,12 @@ def _has(entry: CaptionedImage, language: str, source: str, beside: bool) -> boo
         return any(found.values())
     origins = entry.origins.get(language, {}).get(MACHINE, [])
     if found.get(MACHINE) and not origins:
-        return True  # from where is not known: perhaps from there
+        return True  # of unknown origin, perhaps from `source`
     return any(origin.get("from") == source for origin in origins)
 
 
 def _texts(entry: CaptionedImage, language: str, kinds: Sequence[str]) -> list[str]:
-    """Distinct captions of the kinds, in their order."""
+    """Distinct captions of the kinds, in order."""
     found = entry.captions.get(language, {})
     return list(dict.fromkeys(text for kind in kinds for text in found.get(kind, ())))
 
@@ -102,7 +102,7 @@ def _texts(entry: CaptionedImage, language: str, kinds: Sequence[str]) -> list[s
 def _with(
     entry: CaptionedImage, language: str, pairs: Sequence[tuple[str, str]], origin: dict[str, str]
 ) -> CaptionedImage:
-    """The image with (source, translation) pairs as captions, and where they come from."""
+    """Add the translations of (source, translation) pairs, with their origins."""
     before, known = entry.captions.get(language, {}), entry.origins.get(language, {})
     texts = {**before, MACHINE: [*before.get(MACHINE, []), *(new for _, new in pairs)]}
     made = [{**origin, "of": old} for old, _ in pairs]

@@ -1,4 +1,4 @@
-"""From an inflected word to a lemma that a lexicon has, without a lemmatiser."""
+"""Finds the lemmas of inflected words in a lexicon, without a lemmatiser."""
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
@@ -25,11 +25,11 @@ RULE = InflectionRule(
     SHORTEST_FORM, shared_of_entry=0, longest_ending=4, longest_rest=3, rest_weight=0.5
 )
 SHORTEST_ENGLISH_FORM = 5
-"""English has rules for shorter words, and "the" is no form of "then"."""
+"""English has rules for shorter words, and "the" is not a form of "then"."""
 
 
 def english_lemmas(word: str) -> Iterator[str]:
-    """What an English word may be a form of; some are no words.
+    """Possible lemmas of an English word; some are not words.
 
     >>> list(english_lemmas("running"))
     ['runn', 'runne', 'run']
@@ -46,7 +46,7 @@ def english_lemmas(word: str) -> Iterator[str]:
 
 
 class Lemmas:
-    """The words of a lexicon in one language, and which of them a form may belong to."""
+    """The words of a lexicon in one language, and lookup of the lemmas of a form."""
 
     def __init__(self, words: Iterable[str], language: str) -> None:
         self.english = language == "en"
@@ -54,7 +54,7 @@ class Lemmas:
         self._index = InflectionIndex((word for word in words if " " not in word), rule)
 
     def of(self, word: str, known: Container[str]) -> list[str]:
-        """The word itself and its likely lemmas that are `known`; else the closest in spelling."""
+        """The word and its likely lemmas, if `known`; otherwise the closest in spelling."""
         found = [word] if word in known else []
         if self.english:
             stems = (stem for stem in english_lemmas(word) if len(stem) >= SHORTEST_STEM)

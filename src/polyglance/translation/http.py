@@ -1,4 +1,4 @@
-"""A translator behind a URL, with LibreTranslate's interface."""
+"""A translation server with LibreTranslate's API."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.translation.base import Translator, translators
 
 KEY = "LIBRETRANSLATE_API_KEY"
-"""Environment variable with the key that a server may ask for."""
+"""Environment variable with the API key, if the server needs one."""
 
 TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
 LONGEST_WAIT = 60.0
@@ -22,8 +22,7 @@ LONGEST_WAIT = 60.0
 class HttpTranslator(Translator):
     """`http://HOST:PORT`: posts `{q, source, target}` to `/translate` (LibreTranslate).
 
-    A request that fails for a reason that may pass is tried again, after 1, 2, 4 … seconds or
-    what the server asks for.
+    Temporary failures are retried after 1, 2, 4 … seconds, or as the server requests.
     """
 
     def __init__(
@@ -31,8 +30,8 @@ class HttpTranslator(Translator):
     ) -> None:
         if not urlsplit(url).hostname or "@" in url:
             raise PolyglanceError(
-                f"'{url}': not the address of a translator, such as http://host:5000; a key "
-                f"goes into the environment variable {KEY}"
+                f"'{url}': not the address of a translator, such as http://host:5000; pass a key "
+                f"in the environment variable {KEY}"
             )
         self.name = url.rstrip("/").removesuffix("/translate")
         self.url = f"{self.name}/translate"
@@ -42,7 +41,7 @@ class HttpTranslator(Translator):
         body = {"q": texts, "source": source, "target": target, "format": "text"}
         if key := os.environ.get(KEY):
             body["api_key"] = key
-        found = self._ask(body).get("translatedText")
+        found = self._request(body).get("translatedText")
         if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
             raise PolyglanceError(
                 f"{self.name}: the answer has no list 'translatedText'; is it a LibreTranslate "
@@ -50,8 +49,8 @@ class HttpTranslator(Translator):
             )
         return list(found)
 
-    def _ask(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The answer's object; the last problem where none comes."""
+    def _request(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The response; if all attempts fail, the last problem as an error."""
         wait = self.first_wait
         for left in reversed(range(self.retries + 1)):
             try:
@@ -60,7 +59,7 @@ class HttpTranslator(Translator):
                 problem = f"answers {error.code}: {_reason(error)}"
                 if error.code not in TRY_AGAIN:
                     break
-                wait = _asked_for(error) or wait
+                wait = _retry_after(error) or wait
             except (OSError, TimeoutError) as error:
                 problem = f"cannot be reached ({getattr(error, 'reason', error) or error})"
             if left:
@@ -84,14 +83,14 @@ class HttpTranslator(Translator):
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
-    """What the server says is wrong."""
+    """The server's error message."""
     try:
         return str(json.loads(error.read())["error"])
     except (OSError, ValueError, KeyError, TypeError):
         return str(error.reason)
 
 
-def _asked_for(error: urllib.error.HTTPError) -> float | None:
-    """Seconds that the server asks to wait."""
+def _retry_after(error: urllib.error.HTTPError) -> float | None:
+    """The server's Retry-After, in seconds."""
     value = error.headers.get("Retry-After", "")
     return float(value) if value.isdecimal() else None

@@ -1,4 +1,4 @@
-"""Sequence-to-sequence models of Hugging Face transformers, from folders on disk."""
+"""Sequence-to-sequence models of Hugging Face transformers, from local folders."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -11,13 +11,13 @@ from polyglance.core.packages import SAFELY, import_package, quiet
 from polyglance.errors import PolyglanceError
 from polyglance.storage.digest import folder_digest
 from polyglance.storage.files import refuse_pipes
-from polyglance.translation.base import Translator, needed, translators
+from polyglance.translation.base import Translator, required_path, translators
 
 LONGEST = 256
-"""Tokens of a translation."""
+"""Maximum length of a translation, in tokens."""
 
 T5_LANGUAGES = {"en": "English", "de": "German", "fr": "French", "ro": "Romanian"}
-"""What T5 was trained to translate between; it is asked in words."""
+"""T5's languages, named in its prompt."""
 
 _MARK = re.compile(r"__[a-z]{2,3}__|[a-z]{2,3}_[A-Z]\w+|>>\w+<<|<2\w+>")
 """`__de__` of M2M100, `deu_Latn` of NLLB, `de_DE` of mBART, `>>deu<<` of Marian, `<2de>`."""
@@ -27,16 +27,16 @@ T = TypeVar("T")
 
 @translators.register("hf")
 class HuggingFaceTranslator(Translator):
-    """`hf:FOLDER`: Marian (OPUS-MT), M2M100, NLLB, mBART, MADLAD or T5, downloaded before."""
+    """`hf:FOLDER`: Marian (OPUS-MT), M2M100, NLLB, mBART, MADLAD or T5, already downloaded."""
 
     batch = 16
 
     def __init__(self, argument: str) -> None:
-        self.folder = needed(argument, "hf", "the folder of a downloaded model")
+        self.folder = required_path(argument, "hf", "the folder of a downloaded model")
         refuse_pipes(self.folder)
         if not (self.folder / "config.json").is_file():
             raise PolyglanceError(
-                f"{self.folder}: no model there; give the folder of a Hugging Face translation "
+                f"{self.folder}: contains no model; pass the folder of a Hugging Face translation "
                 "model with config.json, its weights and its tokenizer"
             )
         import_package("transformers")
@@ -50,7 +50,7 @@ class HuggingFaceTranslator(Translator):
         import torch
 
         tokenizer, network = self.tokenizer, self._network
-        prefix, options = ask_for(tokenizer, network.config, source, target, self.folder)
+        prefix, options = generation_options(tokenizer, network.config, source, target, self.folder)
         batch = tokenizer(
             [prefix + text for text in texts], return_tensors="pt", padding=True, truncation=True
         )
@@ -73,31 +73,31 @@ class HuggingFaceTranslator(Translator):
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer that a folder holds."""
+    """The tokenizer in a folder."""
     transformers = import_package("transformers")
     load = transformers.AutoTokenizer.from_pretrained
     with quiet(transformers.utils.logging):
         return loading(folder, lambda: load(folder, **SAFELY))
 
 
-def ask_for(
+def generation_options(
     tokenizer: Any, config: Any, source: str, target: str, where: Path
 ) -> tuple[str, dict[str, Any]]:
-    """How to ask a model for a pair of languages: a prefix of the text, and options of `generate`.
+    """How to select a language pair: a prefix of the text, and options of `generate`.
 
     Args:
-        tokenizer: of the model.
-        config: of the model, if it has one.
+        tokenizer: of the model; its source language is set.
+        config: of the model, if any.
         source: language of the texts.
         target: language of the translations.
-        where: the model's folder, for messages.
+        where: the model's folder, for errors.
     """
-    marks = language_marks(tokenizer)
-    mark = find_mark(target, marks)
+    marks = language_tokens(tokenizer)
+    mark = find_language_token(target, marks)
     if mark is not None and mark.startswith((">>", "<2")):  # Marian to many, MADLAD
         return f"{mark} ", {}
     if mark is not None:  # M2M100, NLLB, mBART
-        own = find_mark(source, marks)
+        own = find_language_token(source, marks)
         if own is None:
             raise PolyglanceError(f"{where}: the model does not know language '{source}'")
         tokenizer.src_lang = own.strip("_") if own.startswith("__") else own
@@ -111,17 +111,19 @@ def ask_for(
     return "", {}
 
 
-def language_marks(tokenizer: Any) -> list[str]:
-    """The tokens that name languages; none where a model has one pair of languages."""
+def language_tokens(tokenizer: Any) -> list[str]:
+    """The language tokens; none if the model has a single language pair."""
     tokens = [*tokenizer.all_special_tokens, *tokenizer.get_vocab()]
     return [token for token in dict.fromkeys(map(str, tokens)) if _MARK.fullmatch(token)]
 
 
-def find_mark(language: str, marks: Iterable[str]) -> str | None:
-    """The token that names a language.
+def find_language_token(language: str, marks: Iterable[str]) -> str | None:
+    """The token of a language.
 
-    >>> find_mark("de", ["__en__", "__de__"]), find_mark("zh", [">>zho_Hant<<", ">>zho_Hans<<"])
-    ('__de__', '>>zho_Hans<<')
+    >>> find_language_token("de", ["__en__", "__de__"])
+    '__de__'
+    >>> find_language_token("zh", [">>zho_Hant<<", ">>zho_Hans<<"])
+    '>>zho_Hans<<'
     """
     by_tag = {mark.strip("_<>").removeprefix("2"): mark for mark in marks}
     found = find_tag(language, by_tag)
@@ -129,7 +131,7 @@ def find_mark(language: str, marks: Iterable[str]) -> str | None:
 
 
 def loading(folder: Path, load: Callable[[], T]) -> T:
-    """Whatever goes wrong inside a package while loading is about the folder's files."""
+    """Call `load`; report any error of a package as one about the folder."""
     try:
         return load()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Word by word through a lexicon of synsets: rough, but for 44 languages at once."""
+"""Word-by-word translation with a lexicon of synsets: rough, but for 44 languages."""
 
 from collections import Counter
 from functools import cached_property, partial
@@ -13,11 +13,11 @@ from polyglance.translation.base import Translator, translators
 from polyglance.translation.forms import Lemmas
 
 VERSION = 2
-"""Raised when the rules change, so that kept translations are made again."""
+"""Increased when the rules change, to invalidate cached translations."""
 
 LONGEST_EXPRESSION = 3
 SHORT = 4
-"""Letters of a word that, if the lexicon lacks it, is taken for one such as "with" or "der"."""
+"""Words up to this length that the lexicon lacks count as function words ("with", "der")."""
 
 SYNSET_POWER, WORD_POWER = 2, 0.25
 NOUNS_IN_CAPITALS = {"de"}
@@ -26,12 +26,12 @@ UNSPACED = {"zh", "ja", "th"}
 
 @translators.register("lexicon")
 class LexiconTranslator(Translator):
-    """`lexicon:PATH`: each word as its most usual translation in `lexicon.tsv.gz`.
+    """`lexicon:PATH`: the most common translation of each word in `lexicon.tsv.gz`.
 
-    Without a path the file is $POLYGLANCE_LEXICON.
-    `lexicon:PATH,words=DATASET` prefers words that the training captions of a dataset use.
-    Order and endings stay as they are. Words that the lexicon lacks are kept, but short ones,
-    which are articles and the like, are left out. How good it is: docs/translation.md.
+    Without a path, the file is $POLYGLANCE_LEXICON. `lexicon:PATH,words=DATASET` prefers words that
+    occur in a dataset's training captions. Word order is unchanged, and words are not inflected.
+    Words that the lexicon lacks are kept, except short ones, which are mostly function words. For
+    its quality, see docs/translation.md.
     """
 
     batch = 512
@@ -65,12 +65,12 @@ class LexiconTranslator(Translator):
 
     def _target(self, language: str) -> "_Target":
         if language not in self._targets:
-            words, usual = self._usable(language), self._usual(language)
+            words, usual = self._usable(language), self._word_counts(language)
             self._targets[language] = _Target(words, language, self._lexicon.spread, usual)
         return self._targets[language]
 
     def _usable(self, language: str) -> dict[str, list[str]]:
-        """Synset → lemmas without names and abbreviations, which begin with a capital."""
+        """Synset → lemmas, without capitalised ones (names and abbreviations)."""
         self._lexicon.require(language)
         capitals = language in NOUNS_IN_CAPITALS
         return {
@@ -78,8 +78,8 @@ class LexiconTranslator(Translator):
             for synset, lemmas in self._lexicon.lemmas(language).items()
         }
 
-    def _usual(self, language: str) -> Counter[str]:
-        """How often training captions use each word."""
+    def _word_counts(self, language: str) -> Counter[str]:
+        """Counts of the words in training captions."""
         if self.captions is None or language not in self.captions.languages:
             return Counter()
         texts = self.captions.split("train").captions([language]).texts
@@ -103,9 +103,9 @@ class _Source:
 
 
 class _Target:
-    """The words of a language's synsets, and how likely each is used.
+    """The words of a language's synsets, and how common they are.
 
-    Of a word's synsets the one that most languages have a word for (`spread`) is most often meant.
+    Of a word's synsets, the one with words in most languages (`spread`) is the most likely.
     """
 
     def __init__(
@@ -115,28 +115,28 @@ class _Target:
         spread: Counter[str],
         usual: Counter[str],
     ) -> None:
-        self.words, self.spread, self._usual = words, spread, usual
+        self.words, self.spread, self._word_counts = words, spread, usual
         self._weight: Counter[str] = Counter()
         for synset, own in words.items():
             self._weight.update(dict.fromkeys(own, spread[synset]))
         self._split = partial(get_tokenizer().tokenize, language=language)
 
     def likely(self, word: str) -> float:
-        """How likely a word is used, by captions where there are any, else by its synsets."""
-        if not self._usual:
+        """How common a word is, in captions if there are any, otherwise by its synsets."""
+        if not self._word_counts:
             return float(self._weight[word] ** WORD_POWER)
-        return 1.0 + min((self._usual[token] for token in self._split(word)), default=0)
+        return 1.0 + min((self._word_counts[token] for token in self._split(word)), default=0)
 
 
 class _Words:
-    """The words of one language with their translations into another."""
+    """Translates words of one language into another."""
 
     def __init__(self, source: _Source, target: _Target) -> None:
         self._source, self._target = source, target
         self._kept: dict[str, str | None] = {}
 
     def translate(self, tokens: list[str]) -> str | None:
-        """The tokens' translations, the longest expressions first; None if there are none."""
+        """Translate the tokens, preferring long expressions; None if nothing is left."""
         found, start = [], 0
         while start < len(tokens):
             length = self._expression(tokens, start)
@@ -148,7 +148,7 @@ class _Words:
         return " ".join(found) or None
 
     def _expression(self, tokens: list[str], start: int) -> int:
-        """How many tokens from `start` on are an expression of the lexicon; else 1."""
+        """Number of tokens from `start` on that are an expression in the lexicon, or 1."""
         for length in range(min(LONGEST_EXPRESSION, len(tokens) - start), 1, -1):
             words = self._source.between.join(tokens[start : start + length])
             if words in self._source.synsets and self._word(words) is not None:
@@ -161,10 +161,10 @@ class _Words:
         return self._kept[token]
 
     def _choose(self, token: str) -> str | None:
-        """The translation that shares the most widespread synsets, and is usual itself.
+        """The translation with the most widespread common synsets that is itself common.
 
-        Short words of an alphabet are mostly articles and prepositions, and in a lexicon the
-        names of units and elements.
+        Very short alphabetic words are mostly function words, which lexicons list as names of units
+        and elements.
         """
         if len(token) < 3 and normalise(token).isalpha() and self._source.between:
             return None

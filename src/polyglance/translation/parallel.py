@@ -1,4 +1,4 @@
-"""Translations that are there already: parallel texts of a file, or of a dataset's captions."""
+"""Existing translations: parallel texts in a file, or in a dataset's captions."""
 
 import csv
 import json
@@ -10,14 +10,14 @@ from polyglance.data.dataset import dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.storage.digest import sampled_digest
 from polyglance.storage.files import read_jsonl, read_lines
-from polyglance.translation.base import Translator, needed, translators
+from polyglance.translation.base import Translator, required_path, translators
 
 Row = dict[str, str]
-"""One sentence in several languages, by code."""
+"""A sentence in several languages, by code."""
 
 
 class ParallelTexts(Translator):
-    """Looks a text up among sentences that are there in both languages."""
+    """Looks texts up among parallel sentences."""
 
     keeps = False
 
@@ -33,7 +33,7 @@ class ParallelTexts(Translator):
         return self._identity
 
     def translate(self, texts: list[str], source: str, target: str) -> list[str | None]:
-        """The translation on the first line that has the text and the other language."""
+        """The translation in the first row with the text and the target language."""
         found = []
         for text in texts:
             rows = self._rows.get((source, _key(text)), [])
@@ -47,19 +47,21 @@ def _key(text: str) -> str:
 
 @translators.register("file")
 def file_translator(argument: str) -> ParallelTexts:
-    """`file:PATH`: one sentence per line in several languages, TSV or JSON lines, gzipped or not.
+    """`file:PATH`: one sentence per line in several languages, TSV or JSON lines, `.gz` or not.
 
-    The first line of a TSV names the languages of its columns; a JSON line is an object
+    The first line of a TSV has the languages of its columns; a JSON line is an object
     `{"en": "A dog.", "de": "Ein Hund."}`. Cells may be empty.
     """
-    path = needed(argument, "file", "a file of translations")
+    path = required_path(argument, "file", "a file of translations")
     inner = Path(path.stem) if path.suffix == ".gz" else path
     read = {".jsonl": _json_rows, ".tsv": _tsv_rows}.get(inner.suffix.lower())
     if read is None:
-        raise PolyglanceError(f"{path}: translations are a .tsv or .jsonl file, perhaps with .gz")
+        raise PolyglanceError(
+            f"{path}: translations must be a .tsv or .jsonl file, optionally with .gz"
+        )
     rows = list(read(path))
     if not rows:
-        raise PolyglanceError(f"{path}: holds no translations")
+        raise PolyglanceError(f"{path}: contains no translations")
     return ParallelTexts(f"file:{path.name}", f"file:{sampled_digest(path)[:16]}", rows)
 
 
@@ -86,7 +88,7 @@ def _tsv_rows(path: Path) -> Iterator[Row]:
                 )
         elif len(cells) > len(codes):
             raise PolyglanceError(
-                f"{path}, line {number}: {len(cells)} cells under {len(codes)} languages"
+                f"{path}, line {number}: {len(cells)} cells for {len(codes)} languages"
             )
         else:
             yield {code: cell for code, cell in zip(codes, cells, strict=False) if cell}
@@ -96,12 +98,11 @@ def _tsv_rows(path: Path) -> Iterator[Row]:
 def caption_translator(argument: str) -> ParallelTexts:
     """`captions:DATASET`: translations among a dataset's own captions.
 
-    A query that is an image's caption of kind `translation` becomes that image's
-    `translation` in the other language. So does a caption that 'polyglance data translate' made
-    become the one it was made of, and the other way round. Independent captions are no
-    translations of each other: to use one as such would show the model a second description of
-    the image. `captions:DATASET,machine=es+uk` says that the machine captions of these languages
-    translate the captions of kind `translation`, in their order.
+    A query that is an image's caption of kind `translation` is replaced by the image's
+    `translation` in the other language. Captions written by 'polyglance data translate' and their
+    originals translate each other, too. Independent captions are not used, since they would show
+    the model a second description of the image. With `captions:DATASET,machine=es+uk`, the machine
+    captions of these languages are translations of the captions of kind `translation`, in order.
     """
     named, _, machine = argument.partition(",machine=")
     if not named:
@@ -120,7 +121,7 @@ def caption_translator(argument: str) -> ParallelTexts:
 
 
 def _caption_rows(dataset: Dataset, machine: Collection[str]) -> Iterator[Row]:
-    """The first translations of each image, the second ones, and so on; then those made."""
+    """Each image's first translations, second ones, and so on; then machine translations."""
     for entry in dataset.images:
         texts = {
             code: kinds.get("translation") or (kinds.get("machine", []) if code in machine else [])

@@ -1,4 +1,4 @@
-"""How much of people's translations a translator finds, word by word."""
+"""Evaluates translators by word overlap with reference translations."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from polyglance.translation.base import Translator
 
 @dataclass(frozen=True)
 class Overlap:
-    """Words in common with the references, in percent; `precision` is BLEU-1 without a penalty."""
+    """Word overlap with references, in percent; `precision` is BLEU-1 without brevity penalty."""
 
     texts: int
     precision: float
@@ -25,7 +25,7 @@ class Overlap:
 
 
 def word_overlap(found: Sequence[list[str]], references: Sequence[list[str]]) -> Overlap:
-    """Words that texts share with their references, each as often as both have it.
+    """Overlap of texts with their references, counting each word as often as both have it.
 
     >>> word_overlap([["dog", "dog", "runs"]], [["a", "dog", "runs", "fast"]])
     Overlap(texts=1, precision=66.66666666666667, recall=50.0)
@@ -39,16 +39,16 @@ def word_overlap(found: Sequence[list[str]], references: Sequence[list[str]]) ->
 def evaluate_translator(
     translator: Translator, dataset: Dataset, source: str, target: str, split: str = "val"
 ) -> Overlap:
-    """Translate a split's captions of kind `translation`, and compare with the other language's.
+    """Translate a split's captions of kind `translation`, and compare with the target's.
 
-    Where that has none of this kind, a machine's translations are the reference.
+    If the target language has none, machine translations are the reference.
 
     Args:
         translator: to evaluate.
         dataset: with captions in both languages.
         source: language to translate from.
         target: language to translate into.
-        split: which of its images.
+        split: of the dataset.
     """
     rows = []
     for entry in dataset.split(split).images:

@@ -1,4 +1,4 @@
-"""Translations kept on disk: one SQLite file that many processes share and a kill cannot harm."""
+"""A cache of translations on disk: one SQLite file, shared by processes and safe against kills."""
 
 import contextlib
 import sqlite3
@@ -11,7 +11,7 @@ from polyglance.storage.files import cache_dir
 FILE = "translations.sqlite"
 TEXTS_AT_A_TIME = 500
 WAIT = 60.0
-"""Seconds to wait for another process that is writing."""
+"""Seconds to wait for another process's lock."""
 
 _TABLE = """create table if not exists translations (
     translator text, source text, target text, text text, translation text,
@@ -19,9 +19,9 @@ _TABLE = """create table if not exists translations (
 
 
 class TranslationStore:
-    """What translators said, by their identity, the two languages and the text.
+    """Translations by the translator's identity, the two languages and the text.
 
-    A translator that has no translation of a text is remembered, too, as None.
+    None is stored for texts that a translator could not translate.
     """
 
     def __init__(self, cache: Path | None = None) -> None:
@@ -30,7 +30,7 @@ class TranslationStore:
     def get(
         self, translator: str, source: str, target: str, texts: Sequence[str]
     ) -> dict[str, str | None]:
-        """Text → translation, of the texts that are there.
+        """Text → translation, for the cached texts.
 
         Args:
             translator: its identity.
@@ -53,13 +53,13 @@ class TranslationStore:
         return found
 
     def put(self, translator: str, source: str, target: str, pairs: dict[str, str | None]) -> None:
-        """Keep translations; all of them or, after a kill, none.
+        """Store translations, atomically.
 
         Args:
             translator: its identity.
             source: language of the texts.
             target: language of the translations.
-            pairs: text → translation, None where there is none.
+            pairs: text → translation, or None.
         """
         rows = [(translator, source, target, *pair) for pair in pairs.items()]
         with self._connection() as connection, connection:
@@ -78,5 +78,5 @@ class TranslationStore:
             raise PolyglanceError(f"{self.path}: cannot be used ({error})") from None
         except sqlite3.DatabaseError as error:
             raise PolyglanceError(
-                f"{self.path}: the kept translations are damaged ({error}); remove the file"
+                f"{self.path}: the cached translations are damaged ({error}); remove the file"
             ) from None

@@ -1,4 +1,4 @@
-"""Translating many texts: each distinct one once, and none that is kept on disk."""
+"""Translates many texts, without duplicates, using the cache."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,16 +17,16 @@ def translate(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> list[str | None]:
-    """A translation of every text; None where there is none.
+    """A translation of every text, or None if there is none.
 
     Args:
-        translator: makes the translations.
+        translator: to use.
         texts: in the source language.
         source: language of the texts.
         target: language of the translations.
-        cache: folder where translations are kept as they come, so that a killed run continues
-            where it stopped; None is the XDG cache.
-        show_progress: whether to show a progress bar; None is on a terminal.
+        cache: folder of cached translations, written after every batch, so that a killed run can
+            be continued; None for the XDG cache.
+        show_progress: whether to show a progress bar; None for only on a terminal.
     """
     if source == target:
         return list(texts)
@@ -35,7 +35,7 @@ def translate(
     store, identity = TranslationStore(cache), translator.identity
     distinct = list(dict.fromkeys(texts))
     found = store.get(identity, source, target, distinct)
-    # Texts of like length together, so that a batch of them is not mostly padding.
+    # Sorted by length, to reduce padding.
     missing = sorted((text for text in distinct if text not in found), key=len)
     with Bar(f"translating {source} → {target}", len(missing), "texts", show_progress) as bar:
         for start in range(0, len(missing), translator.batch):
@@ -50,10 +50,10 @@ def translate(
 def _checked(
     translator: Translator, texts: list[str], source: str, target: str
 ) -> list[str | None]:
-    """The translations without those that say nothing."""
+    """The translations, with None for empty ones."""
     found = translator.translate(texts, source, target)
     if len(found) != len(texts):
         raise PolyglanceError(
-            f"{translator.name}: gave {len(found)} translations of {len(texts)} texts"
+            f"{translator.name}: returned {len(found)} translations for {len(texts)} texts"
         )
     return [text.strip() or None if text else None for text in found]

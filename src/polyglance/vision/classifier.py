@@ -1,4 +1,4 @@
-"""The classes of a backbone: what it was trained to tell apart, as WordNet's synsets."""
+"""The classes of a backbone's classifier, as WordNet synsets."""
 
 from functools import cache
 from importlib.resources import files
@@ -23,7 +23,7 @@ class Classifier(NamedTuple):
 
 @cache
 def imagenet_synsets() -> tuple[str, ...]:
-    """ImageNet's 1,000 classes (ILSVRC 2012) in the order of all networks trained on them.
+    """ImageNet's 1,000 classes (ILSVRC 2012) in standard order.
 
     >>> imagenet_synsets()[0], len(imagenet_synsets())
     ('01440764-n', 1000)
@@ -33,12 +33,12 @@ def imagenet_synsets() -> tuple[str, ...]:
 
 
 def classifier_of(feature: str, cache: Path | None = None) -> Classifier:
-    """The classifier that takes a feature, EXTRACTOR/global; a network without one is an error."""
+    """The classifier for a feature EXTRACTOR/global; a network without one is an error."""
     found = open_backbone(parse_feature(feature)[0], cache_dir(cache)).classifier()
     if found is None:
         raise PolyglanceError(
-            f"image.head.kind=classes: the network of '{feature}' has no classifier that is "
-            "known; set image.feature to efficientnet-lite2/global or another EfficientNet-Lite"
+            f"image.head.kind=classes: the network of '{feature}' has no known classifier; "
+            "set image.feature to efficientnet-lite2/global or another EfficientNet-Lite"
         )
     weight, bias = found
     return Classifier(weight, bias, imagenet_synsets())

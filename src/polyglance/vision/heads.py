@@ -1,4 +1,4 @@
-"""Heads of the image tower: a feature vector → the joint space."""
+"""Heads of the image tower: from a feature vector to the joint space."""
 
 import math
 from collections.abc import Callable
@@ -19,17 +19,17 @@ from polyglance.recipes.schema import (
 )
 
 heads: Registry[Callable[[Any, int, int, float], nn.Module]] = Registry("head")
-"""By `image.head.kind`: (recipe, dimension of a feature, of the joint space, dropout) → layers."""
+"""By `image.head.kind`: (recipe, feature dimension, joint dimension, dropout) → layers."""
 
 
 NEAR_ZERO = 1e-3
-"""Deviation of weights that begin as good as absent."""
+"""Standard deviation of weights that start close to zero."""
 
 
 def xavier_linear(inputs: int, outputs: int) -> Linear:
     """Linear with weights U(−r, r), r = √6/√(in+out) (Glorot and Bengio 2010, eq. 16), bias 0.
 
-    VSE++'s code initialises its image layer so.
+    VSE++'s code initialises its image layer like this.
     """
     layer = Linear(inputs, outputs)
     bound = math.sqrt(6.0) / math.sqrt(inputs + outputs)
@@ -43,9 +43,9 @@ class ResidualMLP(nn.Module):
 
     Chen et al. 2021, supplementary material; `lib/encoders.py` of the official code.
 
-    The tower gives it valid vectors only, so its statistics leave padding out; the official
-    code counts the zero rows behind short sets too, which makes a vector depend on the others'
-    sizes. The paper has F 2048, H 512, D 1024.
+    The tower passes valid vectors only, so its statistics exclude padding; the official code also
+    counts the zero rows that pad short sets, which makes a vector depend on the sizes of other
+    sets. The paper has F 2048, H 512, D 1024.
     """
 
     def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
@@ -70,7 +70,7 @@ def _linear(recipe: LinearHead, inputs: int, outputs: int, dropout: float) -> nn
 def _classes(recipe: ClassesHead, inputs: int, outputs: int, dropout: float) -> nn.Module:
     """The linear part; the tower adds the `ClassMixture`, which takes features as extracted.
 
-    Beside vectors that begin as names it begins near 0, so that it does not drown them.
+    If class vectors start as names, it starts near 0, so that it does not dominate them.
     """
     layer = xavier_linear(inputs, outputs)
     if recipe.start == "names":

@@ -1,4 +1,4 @@
-"""The image network as part of the tower: pixels → what a feature store would hold."""
+"""The image network as part of the tower: from pixels to what a feature store would contain."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,17 +12,22 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import BackboneRecipe, ImageRecipe, Recipe
 from polyglance.vision.extraction.features import parse_feature
 from polyglance.vision.extraction.image_files import ImageFiles
-from polyglance.vision.networks.architectures import architecture, norms, published_preprocessing
+from polyglance.vision.networks.architectures import (
+    architecture,
+    depthwise,
+    norms,
+    published_preprocessing,
+)
 from polyglance.vision.networks.preprocess import CentreAndWhole, Preprocessing
 
 FIELDS = ("input_size", "crop", "mean", "std", "interpolation")
-"""Of a recipe's backbone: what a network's preprocessing may be told."""
+"""Fields of a recipe's backbone that override the network's preprocessing."""
 PUBLISHED = {"input_size": "size"}
-"""Their names in `Preprocessing`, where they differ."""
+"""Their names in `Preprocessing`, if different."""
 
 
 class ImageNetwork(nn.Module):
-    """Stages of which each halves the grid; frozen or trained, but never its batch norm."""
+    """Stages that each halve the grid, frozen or trained; batch norms are always frozen."""
 
     pixel_mean: Tensor
     pixel_std: Tensor
@@ -34,7 +39,10 @@ class ImageNetwork(nn.Module):
         self.architecture = architecture(self.name)
         self.dim, self.cells = self.architecture.dim, self._cells()
         self.stages = nn.ModuleList(self.architecture.build())
-        self._norms = {id(parameter) for parameter in norms(list(self.stages))}
+        fixed = [*norms(list(self.stages))]
+        if not settings.depthwise:
+            fixed += depthwise(list(self.stages))
+        self._fixed = {id(parameter) for parameter in fixed}
         for name in ("mean", "std"):
             values = torch.tensor(getattr(self.preprocessing, name)).view(3, 1, 1)
             self.register_buffer(f"pixel_{name}", values, persistent=False)
@@ -49,41 +57,41 @@ class ImageNetwork(nn.Module):
         problems: list[tuple[Path, str]],
         cache: Path | None = None,
     ) -> ImageFiles:
-        """Files as this network sees them.
+        """Files as input of this network.
 
         Args:
-            feature: what it makes of them.
+            feature: that it computes from them.
             paths: of the files.
-            problems: those that cannot be decoded, and why.
-            cache: where views are kept; None is the XDG cache.
+            problems: files that cannot be decoded, and why.
+            cache: folder for views; None is the XDG cache.
         """
         side = self.form.removeprefix("grid")
         cells = None if side == "global" else int(side or self.cells) ** 2
         return ImageFiles(feature, paths, self.preprocessing, self.dim, cells, problems, cache)
 
     def _cells(self) -> int:
-        """Of a side of the grid; one that is too coarse for the form is an error."""
+        """Side length of the grid; one too coarse for the form is an error."""
         size, side = self.preprocessing.size, self.form.removeprefix("grid")
         cells = self.architecture.cells(size)
         if side.isdecimal() and int(side) > cells:
             raise PolyglanceError(
-                f"image.feature={self.name}/{self.form}: the grid of images of {size} pixels is "
+                f"image.feature={self.name}/{self.form}: the grid of an image of {size} pixels is "
                 f"only {cells}×{cells}; set image.backbone.input_size={32 * int(side)}"
             )
         return cells
 
     def load_pretrained(self) -> None:
-        """Take the weights that the network was published with."""
+        """Load the weights that the network was published with."""
         self.architecture.load(list(self.stages))
 
     def train(self, mode: bool = True) -> "ImageNetwork":
-        """Stay in evaluation mode: statistics of batch norm are kept, and nothing is dropped."""
+        """Stay in evaluation mode: batch norm statistics are frozen, and there is no dropout."""
         return super().train(False)
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        """uint8 [B, S, S, 3] → ([B, F],), or ([B, K, F], lengths [B]) of a grid.
+        """uint8 [B, S, S, 3] → ([B, F],), or ([B, K, F], lengths [B]) for a grid.
 
-        Images may have several parts, [B, V, S, S, 3]: the mean of their vectors counts.
+        The vectors of images with several parts, [B, V, S, S, 3], are averaged.
         """
         flat = images.flatten(0, -4)
         size = self.settings.chunk or max(1, len(flat))
@@ -93,7 +101,7 @@ class ImageNetwork(nn.Module):
         return (found[0].unflatten(0, images.shape[:2]).mean(1),)
 
     def shaped(self, grid: Tensor) -> tuple[Tensor, ...]:
-        """A grid [B, F, h, w] as the feature's form has it."""
+        """A grid [B, F, h, w] in the form of the feature."""
         if self.form == "global":
             return (grid.mean((2, 3)),)
         if side := self.form.removeprefix("grid"):
@@ -102,7 +110,7 @@ class ImageNetwork(nn.Module):
         return grid.flatten(2).transpose(1, 2), lengths
 
     def grid(self, pixels: Tensor, first: int = 0) -> Tensor:
-        """Standardised pixels [B, 3, S, S], or what stage `first` takes → [B, F, h, w]."""
+        """Standardised pixels [B, 3, S, S], or the input of stage `first` → [B, F, h, w]."""
         for stage in list(self.stages)[first:]:
             pixels = stage(pixels)
         return pixels
@@ -110,13 +118,13 @@ class ImageNetwork(nn.Module):
     def at_stages(
         self, found: Tensor, done: int, boundaries: Sequence[int]
     ) -> Iterator[tuple[int, Tensor]]:
-        """What the first so many stages make of images, for each number of them in ascending order.
+        """Outputs of the first stages, for each number of stages in `boundaries`.
 
-        Behind all stages it is what `shaped` makes the features of: a mean where one is asked for.
+        After all stages it is the input of `shaped`: averaged if the feature is a mean.
 
         Args:
-            found: what `done` stages made of images; of 0, what `standardised` did.
-            done: stages that they are through.
+            found: output of the first `done` stages; for 0, of `standardised`.
+            done: stages already applied.
             boundaries: numbers of stages, ascending, none less than `done`.
         """
         for boundary in boundaries:
@@ -128,7 +136,7 @@ class ImageNetwork(nn.Module):
             yield boundary, found.mean((2, 3), keepdim=True) if pooled else found
 
     def standardised(self, images: Tensor) -> Tensor:
-        """uint8 [B, S, S, 3] → float32 [B, 3, S, S], as the first stage takes them."""
+        """uint8 [B, S, S, 3] → float32 [B, 3, S, S], the input of the first stage."""
         return (images.permute(0, 3, 1, 2).float() - self.pixel_mean) / self.pixel_std
 
     def _part(self, images: Tensor) -> Tensor:
@@ -145,7 +153,7 @@ class ImageNetwork(nn.Module):
 
     @property
     def frozen_stages(self) -> int:
-        """Stages, from the first, that have nothing to train now."""
+        """Number of first stages without trainable parameters now."""
         found = (
             number
             for number, stage in enumerate(self.stages)
@@ -156,10 +164,10 @@ class ImageNetwork(nn.Module):
     def _freeze(self, first: int) -> None:
         for number, stage in enumerate(self.stages):
             for parameter in stage.parameters():
-                parameter.requires_grad = number >= first and id(parameter) not in self._norms
+                parameter.requires_grad = number >= first and id(parameter) not in self._fixed
 
     def frozen_at(self, epoch: int) -> int:
-        """Stages, from the first, that have nothing to train in an epoch."""
+        """Number of first stages without trainable parameters in an epoch."""
         total = len(self.stages)
         first = {"none": total, "last": total - 1, "all": 0}[self.settings.train]
         since = epoch - self.settings.frozen_epochs
@@ -169,10 +177,10 @@ class ImageNetwork(nn.Module):
         return next((first + n for n, wait in enumerate(waits) if since >= wait), total)
 
     def thaw(self, epoch: int, trainable: set[int]) -> None:
-        """Train in epoch number `epoch`, from 0, what the recipe's schedule says.
+        """Unfreeze what the recipe's schedule trains in an epoch.
 
         Args:
-            epoch: the epoch.
+            epoch: from 0.
             trainable: ids of the parameters that may be trained at all.
         """
         since = epoch - self.settings.frozen_epochs
@@ -183,13 +191,13 @@ class ImageNetwork(nn.Module):
 
     @property
     def multipliers(self) -> dict[str, float]:
-        """Factors of the learning rate by the beginning of parameters' names in a tower."""
+        """Learning rate factors by prefix of the parameters' names in a tower."""
         lower, last = self.settings.lower_multiplier, self.settings.multiplier
         return {"": lower, f"stages.{len(self.stages) - 1}": last}
 
 
 def preprocessing_of(settings: BackboneRecipe, name: str) -> Preprocessing:
-    """How a network wants its images: as the recipe says, and else as it was published."""
+    """The preprocessing of a network: the recipe's fields, else as published."""
     given = {field: getattr(settings, field) for field in FIELDS}
     if None in given.values():
         own = published_preprocessing(name)
@@ -202,9 +210,9 @@ def preprocessing_of(settings: BackboneRecipe, name: str) -> Preprocessing:
 
 
 def resolved(recipe: Recipe) -> Recipe:
-    """A recipe that says how another package's network wants its images.
+    """The recipe with the preprocessing of an external network filled in.
 
-    Whoever loads the model does not have the weights' file, which may say so.
+    The file of the weights, which may define it, is not available when the model is loaded.
     """
     settings = recipe.image.backbone
     name, _ = parse_feature(recipe.image.feature) if settings is not None else ("", "")
@@ -217,5 +225,5 @@ def resolved(recipe: Recipe) -> Recipe:
 
 
 def build_image_network(recipe: ImageRecipe) -> ImageNetwork | None:
-    """The network in a recipe's tower, with random weights; None where features are stored."""
+    """The network in a recipe's tower, with random weights; None if features are stored."""
     return None if recipe.backbone is None else ImageNetwork(recipe, recipe.backbone)

@@ -1,8 +1,8 @@
-"""Images as mixtures of class vectors: ConSE, with vectors that are trained on.
+"""Images as mixtures of class vectors: ConSE, with trained vectors.
 
 Norouzi et al. 2014, "Zero-Shot Learning by Convex Combination of Semantic Embeddings", eq. 3: an
 image is the sum over its most probable classes of p(class | image) · embedding of the class's
-name. So an image of a thing that no caption names lands beside names of what it resembles.
+name. So an image of something that no caption names is close to the names of what it resembles.
 """
 
 import math
@@ -17,10 +17,10 @@ from polyglance.vision.classifier import Classifier
 
 
 class ClassMixture(nn.Module):
-    """A feature as the classifier of its network sees it → a mixture of trained vectors.
+    """From the probabilities of a pretrained classifier to a mixture of trained class vectors.
 
-    The classifier is frozen and saved with the model, so that a model is whole without its
-    backbone's package; until `use` gives one, all classes are equally probable.
+    The classifier is frozen and saved with the model, so that a model does not need its backbone's
+    package; until `use` sets one, all classes are equally probable.
     """
 
     weight: Tensor  # [C, F]
@@ -35,19 +35,19 @@ class ClassMixture(nn.Module):
         nn.init.normal_(self.vectors, std=0.1 / math.sqrt(outputs))
 
     def use(self, classifier: Classifier) -> None:
-        """Take a network's classifier; one of other sizes is an error."""
+        """Set the classifier; one of another shape is an error."""
         found, wanted = classifier.weight.shape, tuple(self.weight.shape)
         if found != wanted:
             raise PolyglanceError(
-                f"image.head: the network has {found[0]} classes of {found[1]} numbers each, and "
+                f"image.head: the network has {found[0]} classes of dimension {found[1]}, but "
                 f"the head takes {wanted[0]} of {wanted[1]}; set image.head.classes={found[0]} "
-                "and leave image.feature as the network gives it"
+                "and use a feature of that network"
             )
         self.weight.copy_(torch.from_numpy(classifier.weight))
         self.bias.copy_(torch.from_numpy(classifier.bias))
 
     def start(self, vectors: Tensor) -> None:
-        """Begin with class vectors [C, D]."""
+        """Initialise the class vectors [C, D]."""
         with torch.no_grad():
             self.vectors.copy_(vectors)
 
@@ -56,9 +56,9 @@ class ClassMixture(nn.Module):
         return linear(features, self.weight, self.bias)
 
     def probabilities(self, features: Tensor) -> Tensor:
-        """Features [n, F] as extracted → [n, C]: of the most probable classes, 0 elsewhere.
+        """Features [n, F] as extracted → probabilities [n, C], 0 for improbable classes.
 
-        softmax(logits / temperature), whose largest `top` are scaled to the sum 1.
+        The `top` largest of softmax(logits / temperature), scaled to sum to 1.
         """
         logits = self.logits(features)
         top = min(self.settings.top, self.settings.classes)
@@ -72,7 +72,7 @@ class ClassMixture(nn.Module):
 
 
 def build_mixture(recipe: HeadRecipe, inputs: int, outputs: int) -> ClassMixture | None:
-    """What the head of a recipe adds to its layers; None for most.
+    """The class mixture of a head; None for most heads.
 
     Args:
         recipe: the section `image.head`.

@@ -1,4 +1,4 @@
-"""The image tower: features, precomputed or of a network in it → the joint space."""
+"""The image tower: from features, precomputed or computed in it, to the joint space."""
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,7 @@ from polyglance.vision.set_attention import SetAttention
 
 
 class ImageTower(nn.Module):
-    """A head on every vector, then a pooling where an image is a set of vectors."""
+    """A head on every vector, then a pooling if an image is a set of vectors."""
 
     mean: Tensor
     scale: Tensor
@@ -37,7 +37,7 @@ class ImageTower(nn.Module):
 
     @property
     def fixed(self) -> int:
-        """Numbers that come from a pretrained network and are not trained."""
+        """Number of parameters of a pretrained network that are not trained."""
         return (
             0 if self.classes is None else self.classes.weight.numel() + self.classes.bias.numel()
         )
@@ -48,12 +48,12 @@ class ImageTower(nn.Module):
         self.scale.copy_(deviation.mean().clamp(min=1e-6))
 
     def vectors(self, features: Tensor, lengths: Tensor, head: nn.Module | None = None) -> Tensor:
-        """Sets [B, K, F] with lengths [B] → [B, K, D], 0 past a length.
+        """Sets [B, K, F] with lengths [B] → [B, K, D], padded with 0.
 
         Args:
             features: [B, K, F].
             lengths: [B] ≥ 1.
-            head: takes the place of the tower's own.
+            head: used instead of the tower's own.
         """
         mask = valid(features, lengths)
         if self.attention is not None:
@@ -63,7 +63,7 @@ class ImageTower(nn.Module):
             return every.masked_fill(~mask.unsqueeze(2), 0)
         if bool(mask.all()):
             return self._embed(features.flatten(0, 1), head).unflatten(0, mask.shape)
-        # Rows of a flat index are copied whole: twice as fast as by a mask.
+        # Copying rows by a flat index is twice as fast as by a mask.
         rows = mask.flatten().nonzero().squeeze(1)
         found = self._embed(features.flatten(0, 1).index_select(0, rows), head)
         padded = found.new_zeros(mask.numel(), found.shape[1])
@@ -74,30 +74,30 @@ class ImageTower(nn.Module):
         if lengths is None:
             if self.attention is not None:
                 raise PolyglanceError(
-                    "image.attention is among the vectors of an image, and these features have "
+                    "image.attention needs a set of vectors per image, but these features have "
                     "one: set image.feature to a grid, or image.attention=false"
                 )
             return self._project(self._prepare(features), features)
         return self.pooling(self.vectors(features, lengths), lengths)
 
     def with_vectors(self, features: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Sets [B, K, F] with lengths [B] → [B, D], and the pooling's vectors [B, K, D]."""
+        """Sets [B, K, F] with lengths [B] → [B, D], and the vectors [B, K, D] of the pooling."""
         return self.pooling.with_vectors(self.vectors(features, lengths), lengths)
 
     def _embed(self, vectors: Tensor, head: nn.Module | None = None) -> Tensor:
-        """Vectors of sets, prepared already where there is an attention: [n, F] → [n, D]."""
+        """Vectors [n, F] of sets (already prepared if there is an attention) → [n, D]."""
         prepared = vectors if self.attention is not None else self._prepare(vectors)
         embedded = self._project(prepared, vectors, head)
         return nn.functional.normalize(embedded, dim=-1, eps=1e-8) if self.normalise else embedded
 
     def _prepare(self, vectors: Tensor) -> Tensor:
-        """Features [..., F] as the recipe scales them."""
+        """Features [..., F] scaled according to the recipe."""
         if self.standardised:
             vectors = (vectors - self.mean) / self.scale
         return nn.functional.normalize(vectors, dim=-1, eps=1e-8) if self.unit else vectors
 
     def _project(self, vectors: Tensor, extracted: Tensor, head: nn.Module | None = None) -> Tensor:
-        """Prepared vectors [n, F] and the same as extracted → [n, D]."""
+        """Prepared vectors [n, F], and the same vectors as extracted → [n, D]."""
         found = (self.head if head is None else head)(self.dropout(vectors))
         if self.classes is not None:
             found = found + self.classes(extracted)

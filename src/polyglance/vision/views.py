@@ -1,7 +1,7 @@
-"""A few fixed views of every image, as the frozen stages of a network in the tower make them.
+"""Fixed views of every image, as computed by the frozen stages of a network in the tower.
 
-Stages that are not trained give the same for the same pixels at every update. With a few crops
-of each image chosen beforehand they run once, and what they give is kept on disk.
+Stages that are not trained give the same output for the same pixels at every update. With a few
+crops per image chosen beforehand they run once, and their output is kept on disk.
 """
 
 import os
@@ -16,19 +16,24 @@ from polyglance.core.progress import Bar
 from polyglance.numerics.devices import CPU
 from polyglance.storage.digest import content_digest, json_digest
 from polyglance.storage.files import cache_dir
-from polyglance.vision.extraction.image_files import ImageFiles, ahead, glance, look
+from polyglance.vision.extraction.image_files import (
+    ImageFiles,
+    ahead,
+    load_eval_pixels,
+    load_training_crop,
+)
 from polyglance.vision.image_network import ImageNetwork
 from polyglance.vision.networks.lite import export, session
 
 BATCH = 16
 STREAM = 3000
-"""Of random numbers, behind those of an update."""
+"""Key of the random numbers for crops, distinct from those of an update."""
 
 
 class Views:
-    """What the first stages of a network make of V views of n images, float16 [n, V, …].
+    """Output of a network's first stages for V views of n images, float16 [n, V, …].
 
-    The first are what evaluation sees, the others are crops as training draws them.
+    The first views are those of evaluation, the others are random crops as in training.
     """
 
     def __init__(self, network: ImageNetwork, files: ImageFiles, seed: int) -> None:
@@ -38,11 +43,11 @@ class Views:
         self._kept: dict[int, np.ndarray] = {}
 
     def keep(self, boundaries: Sequence[int], show_progress: bool | None = None) -> None:
-        """Compute what is not on disk yet, with the network as it is now.
+        """Compute what is not on disk yet, with the current network.
 
         Args:
             boundaries: numbers of first stages whose output is kept.
-            show_progress: None shows a bar on a terminal where it takes long.
+            show_progress: None shows a bar in a terminal if it takes long.
         """
         paths = {first: self._path(first) for first in boundaries}
         missing = [first for first, path in paths.items() if not path.is_file()]
@@ -52,13 +57,13 @@ class Views:
             self._kept[first] = np.load(path, mmap_mode="r")
 
     def read(self, first: int, rows: np.ndarray, views: np.ndarray) -> Tensor:
-        """What `first` stages make of a view [B] of each of the images `rows` [B]."""
+        """Output of the first `first` stages for one view [B] of each of the images `rows` [B]."""
         kept = self._kept[first]
         found = np.stack([kept[row, view] for row, view in zip(rows, views, strict=True)])
         return torch.from_numpy(found.astype(np.float32))
 
     def _path(self, first: int) -> Path:
-        """Named by all that its content depends on."""
+        """A path that depends on everything that determines the content."""
         stages = list(self.network.stages)[:first]
         weights = [value.cpu().numpy() for stage in stages for value in stage.state_dict().values()]
         crops = self.network.settings.model_dump(include={"smallest_crop", "flip", "squash"})
@@ -98,13 +103,13 @@ class Views:
                 path.unlink(missing_ok=True)
 
     def _first_stages(self, count: int) -> Callable[[Tensor], Tensor]:
-        """The stages that all views go through; by onnxruntime on a CPU, which is faster."""
+        """The stages that all views pass through; on a CPU run by onnxruntime, which is faster."""
         prefix = nn.Sequential(*list(self.network.stages)[:count]).eval()
         try:
             if self.network.pixel_mean.device.type != CPU:
                 raise ImportError
             running = session(export(prefix, self.files.how.size))
-        except ImportError:  # onnxruntime, or what torch exports with, is not there
+        except ImportError:  # onnxruntime or onnx is not installed
             return torch.no_grad()(prefix)
         return lambda pixels: torch.from_numpy(running(pixels.numpy()))
 
@@ -120,10 +125,10 @@ class Views:
     def _view(self, row: int, view: int) -> np.ndarray:
         path, how = self.files.paths[row], self.files.how
         if view < how.seen:
-            seen = look(path, how)
+            seen = load_eval_pixels(path, how)
             return seen if how.seen == 1 else seen[view]
         rng = np.random.default_rng([self.seed, view, STREAM, int(row)])
-        return glance(path, how, self.network.settings, rng)
+        return load_training_crop(path, how, self.network.settings, rng)
 
 
 def _open(path: Path, shape: tuple[int, ...]) -> np.memmap:

@@ -110,7 +110,7 @@ def test_butd_errors_leave_nothing_behind(tmp_path: Path, dataset: Path) -> None
     path.write_text("42\t1\n")
     with pytest.raises(PolyglanceError, match=r"line 1: expected the fields image_id"):
         convert_butd(path)
-    with pytest.raises(PolyglanceError, match="holds no features"):
+    with pytest.raises(PolyglanceError, match="contains no features"):
         convert_butd(dataset)
 
 

@@ -124,7 +124,7 @@ def test_without_validation_some_training_clips_are_it(tmp_path: Path) -> None:
     result = convert_msrvtt(tmp_path)
     sizes = {split: len(clips) for split, clips in by_split(result.images).items()}
     assert sizes == {"train": 38, "val": 2, "test": 1}
-    assert result.notes == ["there is no validation split: made of training clips (2)"]
+    assert result.notes == ["there is no validation split: 2 training clips were held out"]
 
 
 def test_lists_decide_on_splits(tmp_path: Path) -> None:
@@ -218,13 +218,13 @@ def test_unusable_arrays_are_told_and_left_out(tmp_path: Path) -> None:
     assert f"left out, no array in {tmp_path}: 1 (the first is 'video0')" in told
     for clip, reason in {
         "video1": "",
-        "video3": "holds NaN or infinity",
+        "video3": "contains NaN or infinity",
         "video4": "",
-        "video5": "vectors of dimension 7, where the others have 4",
+        "video5": "vectors of dimension 7, but the others have 4",
         "video6": r"has the shape [2, 3, 4]",
         "video8": "",
-        "video10": "holds 1e+06, beyond float16",
-        "video11": "holds int64, not floats",
+        "video10": "contains 1e+06, too large for float16",
+        "video11": "contains int64, not floats",
     }.items():
         assert f"{folder / clip}.npy: {reason}" in told
     dataset = load_dataset(out)
@@ -234,7 +234,7 @@ def test_unusable_arrays_are_told_and_left_out(tmp_path: Path) -> None:
 
 def test_nothing_is_written_when_no_array_can_be_used(tmp_path: Path) -> None:
     put_msrvtt(tmp_path / "src", numbered(train=2, test=1), arrays=False)
-    with pytest.raises(PolyglanceError, match=r"holds no array of the 3 clips.*-o frames=DIR"):
+    with pytest.raises(PolyglanceError, match=r"contains no array of the 3 clips.*-o frames=DIR"):
         run("data", "convert", "msrvtt", tmp_path / "src", tmp_path / "out")
     (tmp_path / "src" / "video0.npy").write_bytes(b"no array")
     with pytest.raises(PolyglanceError, match="no array can be used"):
@@ -256,13 +256,13 @@ def test_two_features_need_a_choice(tmp_path: Path) -> None:
     ("value", "message"),
     [
         ([], "has no list 'videos'"),
-        ({"videos": [{"video_id": "video0"}]}, r"videos\[0\]: field 'split' must be a text"),
-        ({"videos": [], "sentences": [3]}, r"sentences\[0\]: field 'video_id' must be a text"),
+        ({"videos": [{"video_id": "video0"}]}, r"videos\[0\]: field 'split' must be text"),
+        ({"videos": [], "sentences": [3]}, r"sentences\[0\]: field 'video_id' must be text"),
         (
             {"videos": [], "sentences": [{"video_id": "a", "caption": 3}]},
-            r"sentences\[0\]: a caption must be a text",
+            r"sentences\[0\]: a caption must be text",
         ),
-        ({"videos": [], "sentences": []}, "no captions found"),
+        ({"videos": [], "sentences": []}, "no captions of clips in a split"),
     ],
 )
 def test_malformed_msrvtt(tmp_path: Path, value: object, message: str) -> None:
@@ -288,7 +288,7 @@ def test_empty_captions_are_counted_and_left_out(tmp_path: Path) -> None:
 
 def test_pictures_and_wrong_options_are_refused(tmp_path: Path) -> None:
     put_msrvtt(tmp_path, numbered(train=2, test=1))
-    with pytest.raises(PolyglanceError, match="leave out --pictures"):
+    with pytest.raises(PolyglanceError, match="remove --pictures"):
         convert_msrvtt(tmp_path, tmp_path)
     with pytest.raises(PolyglanceError, match="max_frames must be 0"):
         convert_msrvtt(tmp_path, max_frames=-1)
@@ -301,7 +301,7 @@ def test_arrays_in_npz(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "one.npz", whatever=values)
     np.testing.assert_array_equal(read_frames(tmp_path / "one.npz", 2), values[0, :2])
     np.savez(tmp_path / "two.npz", a=values, b=values)
-    with pytest.raises(ValueError, match="holds 2 arrays, not one"):
+    with pytest.raises(ValueError, match="contains 2 arrays, not one"):
         read_frames(tmp_path / "two.npz")
 
 

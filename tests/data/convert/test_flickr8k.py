@@ -33,7 +33,7 @@ def test_flickr8k(flickr8k: Path) -> None:
         (MAN, "test", ["A man ."]),
     ]
     assert result.notes == [
-        "1 images with captions are in no split and left out "
+        "1 images with captions are in no split and were left out "
         "(such as '2258277193_586949ec62.jpg.1')"
     ]
 

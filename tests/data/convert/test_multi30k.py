@@ -120,7 +120,7 @@ def test_other_errors(checkout: Path) -> None:
     (checkout / "data/task2/image_splits/train_images.txt").unlink()
     with pytest.raises(PolyglanceError, match=r"task1/image_splits/train\.txt: no such file, nor"):
         convert_multi30k(checkout)
-    with pytest.raises(PolyglanceError, match=r"give a checkout of github\.com/multi30k/dataset"):
+    with pytest.raises(PolyglanceError, match=r"pass a checkout of github\.com/multi30k/dataset"):
         convert_multi30k(checkout / "nothing")
     with pytest.raises(PolyglanceError, match="option text must be one of raw, tok, not 'bpe'"):
         convert_multi30k(checkout, text="bpe")

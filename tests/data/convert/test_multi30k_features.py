@@ -87,7 +87,9 @@ def test_several_networks_need_a_choice(tmp_path: Path) -> None:
     put_arrays(tmp_path)
     put_lists(tmp_path)
     np.save(tmp_path / "train-vgg19-fc7.npy", np.ones((2, 3), np.float32))
-    with pytest.raises(PolyglanceError, match=r"several networks; give -o network= \(resnet50-av"):
+    with pytest.raises(
+        PolyglanceError, match=r"several networks; choose one with -o network= \(resnet50-av"
+    ):
         convert_multi30k_features(tmp_path)
     (vgg,) = convert_multi30k_features(tmp_path, network="vgg19-fc7").features
     assert (vgg.name, vgg.dim, vgg.total) == ("vgg19-fc7", 3, 2)

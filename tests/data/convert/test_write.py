@@ -100,7 +100,7 @@ def test_flickr_numbers_find_flickr8k_names(tmp_path: Path) -> None:
     found, notes = find_images(["1000268201.jpg"], tmp_path)
     assert found == {"1000268201.jpg": tmp_path / "1000268201_693b08cb0e.jpg"}
     assert notes == []
-    with pytest.raises(PolyglanceError, match=r"holds none of the 1 images .*'z\.jpg'"):
+    with pytest.raises(PolyglanceError, match=r"contains none of the 1 images .*'z\.jpg'"):
         find_images(["z.jpg"], tmp_path)
     with pytest.raises(PolyglanceError, match="no such folder of images"):
         find_images(["z.jpg"], tmp_path / "none")

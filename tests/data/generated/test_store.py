@@ -112,7 +112,7 @@ def test_sources(source: str, expected: dict[str, int]) -> None:
         ("generated:photos=many", "photos must be a whole number"),
         ("generated:seed=-1", "seed must be a whole number"),
         ("generated:photos", "photos must be a whole number"),
-        ("generated:photos=0", "at least 1"),
+        ("generated:photos=0", "minimum is 1"),
     ],
 )
 def test_bad_sources(

@@ -23,11 +23,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from polyglance.data.images.read import reading
-from polyglance.core.memory import forget_peak, peak_memory
+from polyglance.core.memory import reset_peak_memory, peak_memory
 def read(path):
     with reading(Path(path)) as image:
         return image.resize((4, 4)).getpixel((0, 0))
-forget_peak()
+reset_peak_memory()
 before = peak_memory()
 with ThreadPoolExecutor(8) as pool:
     found = set(pool.map(read, [sys.argv[1]] * int(sys.argv[2])))

@@ -14,7 +14,7 @@ from polyglance.evaluation.perturb.spec import Perturbation
         ("typos:2", "above 0 and at most 1"),
         ("typos:nan", "share of words"),
         ("typos:0.2:de", "only code-switch takes languages"),
-        ("code-switch:0.2:", "name languages with"),
+        ("code-switch:0.2:", "separate languages with"),
     ],
 )
 def test_mistakes_are_told(text: str, message: str) -> None:

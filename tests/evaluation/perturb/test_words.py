@@ -11,7 +11,7 @@ from polyglance.evaluation.perturb.words import change_words, spans, words_of
 TEXTS = st.text("abc dé'2,狗犬がЖкषिال😀\n", max_size=40)
 
 
-def upper(word: str, chance: Random) -> str | None:
+def upper(word: str, rng: Random) -> str | None:
     return f"<{word}>"
 
 

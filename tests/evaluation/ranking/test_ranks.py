@@ -94,7 +94,7 @@ def test_wrong_index_is_refused():
     eye = np.eye(3)
     with pytest.raises(ValueError, match="image 1 has no caption"):
         rank_both(eye, eye, np.array([0, 2, 2]))
-    with pytest.raises(ValueError, match="must lie in"):
+    with pytest.raises(ValueError, match="must be in"):
         rank_both(eye, eye, np.array([0, 1, 3]))
     with pytest.raises(ValueError, match="shape"):
         rank_both(eye, eye, np.arange(2))

@@ -90,10 +90,10 @@ def test_photographs_left_out_for_another_model():
 def test_sets_that_do_not_fit():
     dataset, model = make_dataset(4), SetModel()
     model.encode_text = lambda texts, language=None, **_: random_sets(len(texts), 0, dim=5)
-    with pytest.raises(PolyglanceError, match="both need one dimension"):
+    with pytest.raises(PolyglanceError, match="dimensions must be equal"):
         evaluate(model, dataset)
     model.encode_text = lambda texts, language=None, **_: np.ones((len(texts), 4))
-    with pytest.raises(PolyglanceError, match="both need one dimension"):
+    with pytest.raises(PolyglanceError, match="dimensions must be equal"):
         evaluate(model, dataset)
     model.encode_dataset = lambda dataset, **_: random_sets(3, 0)
     with pytest.raises(PolyglanceError, match="for 4 images"):

@@ -9,7 +9,7 @@ from polyglance.data.dataset import CaptionedImage, Dataset
 from polyglance.errors import NoWords, PolyglanceError
 from polyglance.evaluation import evaluate
 from polyglance.evaluation.captions import choose_captions
-from polyglance.evaluation.translations.translated import Translated, Views
+from polyglance.evaluation.translations.translated import Translated, TranslatedTexts
 from polyglance.evaluation.translations.translation import Translation
 from polyglance.numerics.sets import VectorSets
 from polyglance.recipes import load_recipe
@@ -129,7 +129,7 @@ def test_a_translator_that_knows_nothing_is_refused(noisy):
         translated.translate_captions(choose_captions(dataset, ["en"]))
     with pytest.raises(PolyglanceError, match="was not trained on language 'pt'"):
         Translated(model, Swap(), ["pt"])
-    with pytest.raises(PolyglanceError, match="only if its language is given"):
+    with pytest.raises(PolyglanceError, match="state its language"):
         translated.encode_text(["x"])
 
 
@@ -164,7 +164,7 @@ def test_weights_are_learnt_for_every_language_of_queries():
 
 
 def test_views_are_taken_and_joined_by_rows():
-    views = Views([np.eye(3), 2 * np.eye(3)], np.array([[True, False]] * 3), "en")
+    views = TranslatedTexts([np.eye(3), 2 * np.eye(3)], np.array([[True, False]] * 3), "en")
     joined = views.concatenate([views[np.array([2])], views[:1]])
     assert joined.parts[1].tolist() == [[0, 0, 2], [2, 0, 0]]
     assert (len(joined), joined.language, joined.present.shape) == (2, "en", (2, 2))
@@ -184,7 +184,7 @@ def test_a_models_recipe_names_no_server_and_no_file(translator):
     class Foreign:
         recipe = load_recipe("trans-to-en", {"translation.translator": translator})
 
-    with pytest.raises(PolyglanceError, match="neither contacted nor read"):
+    with pytest.raises(PolyglanceError, match="not used without your consent"):
         Translation().resolve(Foreign())
     own = Translation(translator).resolve(Foreign())
     assert own == Translation(translator, ["en"])

@@ -106,14 +106,14 @@ def test_what_cannot_be_read_is_left_out_and_told(tmp_path, model, pictures):
     with pytest.raises(PolyglanceError, match="no caption can be read"):
         search_captions(model, pictures[0], path)
     path.write_text("\n")
-    with pytest.raises(PolyglanceError, match="holds no captions"):
+    with pytest.raises(PolyglanceError, match="has no captions"):
         search_captions(model, pictures[0], path)
     with pytest.raises(PolyglanceError, match=r"missing\.txt: no such file"):
         search_captions(model, pictures[0], tmp_path / "missing.txt")
     path.write_text("dog\n")
     with pytest.raises(PolyglanceError, match=r"missing\.png: no such image"):
         search_captions(model, tmp_path / "missing.png", path)
-    with pytest.raises(PolyglanceError, match="--split test: goes with a dataset"):
+    with pytest.raises(PolyglanceError, match="--split test: needs a dataset"):
         open_captions(path, split="test")
 
 

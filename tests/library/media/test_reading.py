@@ -138,7 +138,7 @@ def test_raw(tmp_path: Path) -> None:
     columns = found.pixels.mean((0, 1))
     assert (np.diff(columns) > 0).all(), "from dark to bright"
     (tmp_path / "bad.nef").write_bytes(b"no raw")
-    with pytest.raises(ImageProblem, match="broken RAW file"):
+    with pytest.raises(ImageProblem, match="unreadable RAW file"):
         read_pictures(tmp_path / "bad.nef", HOW)
 
 
@@ -164,7 +164,7 @@ def test_videos_by_their_frames(tmp_path: Path) -> None:
     red = [bool(one.pixels[0].mean() > one.pixels[2].mean()) for one in found]
     assert red == [True, False, False]
     (tmp_path / "bad.mp4").write_bytes(b"no film")
-    with pytest.raises(ImageProblem, match="broken video"):
+    with pytest.raises(ImageProblem, match="unreadable video"):
         read_pictures(tmp_path / "bad.mp4", HOW)
 
 

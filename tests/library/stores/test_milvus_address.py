@@ -13,6 +13,7 @@ from tests.library.rows import record
     [
         "milvus://localhost:19530/pictures",
         "milvus://[::1]:1/a_b?exact=yes",
+        "milvus+tls://in01.example.org:443/pictures?exact=yes",
         "milvus:/tmp/a b.db?collection=images",
         "milvus:/tmp/x.db?collection=images_0123456789abcdef",
     ],
@@ -24,10 +25,11 @@ def test_addresses_are_read_as_they_are_written(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "pictures", "http://host/a", "milvus://host", "milvus://host/a-b", "milvus://host/a/b",
-     "milvus://host:port/a", "milvus://host/a?index=no", "milvus:pictures"],
+     "milvus://host:port/a", "milvus://host/a?index=no", "milvus:pictures",
+     "milvus+tls:/tmp/x.db", "milvus+tls:///a", "milvus+tls://host", "milvus+ssl://host/a"],
 )  # fmt: skip
 def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(PolyglanceError, match=r"write milvus://HOST:PORT/COLLECTION"):
+    with pytest.raises(PolyglanceError, match=r"use milvus://HOST:PORT/COLLECTION"):
         Address.of(text)
 
 
@@ -37,6 +39,19 @@ def test_passwords_stay_out_of_addresses(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("POLYGLANCE_MILVUS_TOKEN", "root:secret")
     assert Address.of("milvus://host/a").token == "root:secret"
     assert Address.of("x.db").token == ""
+
+
+def test_tls_is_asked_of_pymilvus_and_kept_for_another_model() -> None:
+    plain, encrypted = Address.of("milvus://host/a"), Address.of("milvus+tls://host/a")
+    assert (plain.uri, encrypted.uri) == ("http://host:19530", "https://host:19530")
+    assert Address.of("milvus+tls://[::1]:443/a").uri == "https://[::1]:443"
+    assert encrypted.beside("0" * 64).uri == encrypted.uri
+    assert plain != encrypted
+
+
+def test_passwords_stay_out_of_encrypted_addresses_too() -> None:
+    with pytest.raises(PolyglanceError, match="POLYGLANCE_MILVUS_TOKEN"):
+        Address.of("milvus+tls://root:secret@host/a")
 
 
 def test_another_model_has_a_collection_beside() -> None:

@@ -128,7 +128,7 @@ def test_a_library_of_shards_is_only_read(tmp_path: Path) -> None:
 
 
 def test_what_is_no_folder_of_shards_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(PolyglanceError, match="no shards; make some with 'polyglance embed"):
+    with pytest.raises(PolyglanceError, match="no shards; create them with 'polyglance embed"):
         Library.of_shards(tmp_path / "library", tmp_path)
     (tmp_path / "embed.json").write_text('{"model": 1}')
     with pytest.raises(PolyglanceError, match="damaged"):
@@ -140,5 +140,5 @@ def test_a_cut_shard_is_told(tmp_path: Path) -> None:
     write(tmp_path, "parquet", count=60)
     path = tmp_path / "shards" / "00000000.parquet"
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(PolyglanceError, match="not a whole shard"):
+    with pytest.raises(PolyglanceError, match="not a complete shard"):
         opened(tmp_path / "index", tmp_path)

@@ -95,7 +95,7 @@ def test_a_second_process_is_told(kind: Kind, tmp_path: Path) -> None:
     process = start(kind, tmp_path / "store", 0, 1, stderr=subprocess.PIPE)
     out, error = process.communicate()
     assert (out, process.returncode) == ("", 1)
-    assert "another process may have it open" in error.splitlines()[-1]
+    assert "another process has it open" in error.splitlines()[-1]
     store.close()
     assert start(kind, tmp_path / "store", 0, 1).communicate()[0] == "written 0\n"
 

@@ -159,10 +159,10 @@ def test_deleted(world: World) -> None:
 def test_a_missing_drive_removes_nothing(world: World) -> None:
     world.folder.rename(world.place / "unmounted")
     report = world.sync()
-    assert "is not there, and its 3 images stay" in report.notes[0]
+    assert "does not exist, so its 3 images stay" in report.notes[0]
     world.folder.mkdir()
     report = world.sync()
-    assert "holds no image any more" in report.notes[0]
+    assert "no longer contains images" in report.notes[0]
     assert world.library.store.count() == 3
     assert counts(world.sync(prune=True)) == {"removed": 3}
     assert world.library.store.count() == 0

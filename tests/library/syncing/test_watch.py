@@ -57,5 +57,5 @@ def test_what_changes_is_followed(tmp_path: Path, stop: threading.Event, poll: b
 
 def test_nothing_to_watch(tmp_path: Path) -> None:
     library = library_of(tmp_path / "library", tmp_path / "none")
-    with pytest.raises(PolyglanceError, match="none of its folders is there"):
+    with pytest.raises(PolyglanceError, match="none of its folders exists"):
         next(watch(library))

@@ -136,7 +136,7 @@ def test_a_store_that_keeps_something_else_is_noticed(
 
     monkeypatch.setattr(LanceStore, "upsert", wrong)
     path = source.store.records()[3].path
-    with pytest.raises(PolyglanceError, match=f"{path}: is not in the copy"):
+    with pytest.raises(PolyglanceError, match=f"{path}: differs between the copy"):
         copy_library(source, tmp_path / "copy", show=False)
 
 
@@ -145,5 +145,5 @@ def test_the_command(source: Library, tmp_path: Path, monkeypatch: pytest.Monkey
     words = ["library", "copy", str(source.folder), str(tmp_path / "copy")]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    assert "12 images copied, 0 there before; all 12 were read back and are the same" in done.output
+    assert "12 images copied, 0 already there; all 12 were read back and verified" in done.output
     same(source, Library.open(tmp_path / "copy", source.model))

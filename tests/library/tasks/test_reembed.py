@@ -82,3 +82,21 @@ def test_files_that_are_gone_or_changed_meanwhile(tmp_path: Path) -> None:
     sync(library)
     left = {"2.png": 9, "3.png": 3, "4.png": 4, "5.png": 5, "copy.png": 0}
     check(library, FakeModel(1), left)
+
+
+def test_a_library_with_a_former_id_of_its_model_stays_as_it_is(tmp_path: Path) -> None:
+    library = made(tmp_path)
+    renamed = FakeModel(0)
+    renamed.id = "f" * 64
+    renamed.ids = renamed.id, library.settings.model
+    opened = Library.open(library.folder, renamed)
+    save(tmp_path / "pictures" / "new.png", 9)
+    assert sync(opened).embedded == 1
+    assert renamed.embedded == 1
+    assert Path(opened.search(picture(9), top=1)[0].record.path).name == "new.png"
+    assert opened.settings.model == library.settings.model
+    with pytest.raises(PolyglanceError, match="nothing to do"):
+        reembed(opened, renamed)
+    stranger = FakeModel(1)
+    with pytest.raises(PolyglanceError, match="cannot be compared"):
+        Library.open(library.folder, stranger)

@@ -130,9 +130,9 @@ def test_it_trains_is_saved_and_resumes(data: Path, tmp_path: Path) -> None:
     ("change", "message"),
     [
         ("text.embedder.kind=liwe", "one table of words"),
-        ("sampling.kind=languages", "a loss of its own"),
-        ("joint.similarity.kind=order", "compares by cosine"),
-        ("captioning={}", "a loss of its own"),
+        ("sampling.kind=languages", "has its own loss"),
+        ("joint.similarity.kind=order", "uses cosines"),
+        ("captioning={}", "has its own loss"),
     ],
 )
 def test_settings_that_do_not_go_together_are_told(change: str, message: str) -> None:

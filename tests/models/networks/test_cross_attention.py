@@ -153,8 +153,8 @@ def test_sizes_of_the_papers() -> None:
     [
         ("scan-t2i", "joint.similarity.direction=both", "input should be 't2i' or 'i2t'"),
         ("imram", "joint.similarity.lse=5", r"similarity of kind imram has no field 'lse' \(scan"),
-        ("scan-t2i", "image.pooling=max", "pools nothing"),
-        ("scan-t2i", "text.pooling=mean", "pools nothing"),
+        ("scan-t2i", "image.pooling=max", "uses no pooling"),
+        ("scan-t2i", "text.pooling=mean", "uses no pooling"),
         ("scan-t2i", "image.feature=efficientnet-lite2/global", "one vector per image"),
         ("scan-t2i", "joint.dim=8", r"text\.projection=true"),
     ],

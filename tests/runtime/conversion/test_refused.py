@@ -22,8 +22,8 @@ def refused(model: Model, folder: Path, message: str) -> None:
     ("name", "message"),
     [
         ("scan-t2i", "'scan-t2i' compares several vectors"),
-        ("imram", "no two towers to export"),
-        ("cvse", "'cvse' adds what it knows of concepts"),
+        ("imram", "cannot be exported"),
+        ("cvse", "'cvse' adds knowledge about concepts"),
     ],
 )
 def test_other_networks(name: str, message: str, tmp_path: Path) -> None:
@@ -36,4 +36,4 @@ def test_transformers(bert: Path, tmp_path: Path) -> None:
     changes = [f"text.encoder.pretrained={bert}", "image.feature=imported/toy"]
     recipe = load_recipe("vse-infinity-bert", parse_overrides(changes))
     model = Model(recipe, PieceEmbedder.open(recipe, bert), 16, ["en"])
-    refused(model, tmp_path, "a transformer reads pieces of words")
+    refused(model, tmp_path, "a transformer's tokenization")

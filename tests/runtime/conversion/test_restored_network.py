@@ -17,13 +17,16 @@ pytestmark = needs("efficientnet-lite0")
 SETTINGS = ["image.feature=efficientnet-lite0/global", "image.backbone.input_size=64"]
 
 
-@pytest.fixture(scope="module", params=[False, True])
+@pytest.fixture(scope="module", params=[(False, False), (False, True), (True, True)])
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    model = sentence_model(*SETTINGS, feature_dim=1280)
+    squash, whole = request.param
+    model = sentence_model(*SETTINGS, f"image.backbone.squash={squash}", feature_dim=1280)
     assert model.network.image.backbone is not None
     model.network.image.backbone.load_pretrained()
     folder = tmp_path_factory.mktemp("exported") / "out"
-    export_model(model, folder, "int8", whole=request.param)
+    made = export_model(model, folder, "int8", whole=whole)
+    assert made.preparation is not None
+    assert (made.preparation.whole, made.preparation.squash) == (whole, squash and not whole)
     return folder
 
 
@@ -53,7 +56,7 @@ def test_another_network_is_refused(
     assert np.isfinite(
         network(np.zeros((1, *network.preprocessing.shape), np.float32)).pooled
     ).all()
-    with pytest.raises(PolyglanceError, match="another network"):
+    with pytest.raises(PolyglanceError, match="is not the network"):
         open_onnx("base@" + 12 * "0")
-    with pytest.raises(PolyglanceError, match="no file"):
+    with pytest.raises(PolyglanceError, match="no such file"):
         open_onnx(f"{tmp_path / 'none.onnx'}@1")

@@ -81,7 +81,7 @@ def test_pieces_are_cut_and_read_with_what_is_left(tmp_path: Path) -> None:
     assert len(other.embedder.pieces) == len(model.embedder.pieces)
     np.testing.assert_allclose(other.encode_text(MORE), model.encode_text(MORE), atol=0.05)
     done = CliRunner().invoke(app, [*arguments[:4], "--texts", str(tmp_path / "texts.txt")])
-    assert "give --pieces as well" in str(done.exception)
+    assert "--texts needs --pieces" in str(done.exception)
 
 
 def test_options_of_other_models_are_refused(tmp_path: Path) -> None:

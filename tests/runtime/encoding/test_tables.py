@@ -77,7 +77,7 @@ def test_rows_of_one_number_are_that_number() -> None:
 
 
 def test_an_odd_number_of_numbers_does_not_fit_into_half_bytes() -> None:
-    with pytest.raises(PolyglanceError, match="vectors of 7 numbers"):
+    with pytest.raises(PolyglanceError, match="even dimension, not 7"):
         store_table("t", np.ones((2, 7), np.float32), 4)
 
 

@@ -102,7 +102,7 @@ def test_halves_of_characters_are_refused(client: TestClient) -> None:
         "/v1/embeddings", content=body, headers={"content-type": "application/json"}
     )
     assert answer.status_code == 422
-    assert "halves" in message(answer)
+    assert "surrogates" in message(answer)
 
 
 def test_every_answer_has_the_headers(client: TestClient, collection: Collection) -> None:

@@ -52,7 +52,7 @@ def test_a_service_that_has_ended_says_so(collection: Collection) -> None:
     service.close()
     answer = client.get("/v1/search?q=dog")
     assert answer.status_code == 503
-    assert "ending" in answer.json()["error"]["message"]
+    assert "shutting down" in answer.json()["error"]["message"]
 
 
 def test_the_application_warms_itself(collection: Collection) -> None:
@@ -96,7 +96,7 @@ def test_a_client_that_asks_too_often_has_to_wait(collection: Collection) -> Non
     answers = [client.get("/v1/facets") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert 1 <= int(answers[2].headers["retry-after"]) <= 30
-    assert "2 requests a minute" in answers[2].json()["error"]["message"]
+    assert "2 requests per minute" in answers[2].json()["error"]["message"]
     assert client.get("/v1/health").status_code == 200
 
 

@@ -38,6 +38,10 @@ def test_a_sentence_finds_what_the_search_finds(
     assert {(hit["width"], hit["height"]) for hit in answer["hits"]} == {(80, 64)}
 
 
+def test_embeddings_of_a_folder_are_widened_once(collection: Collection) -> None:
+    assert collection.gallery.embeddings.dtype == np.float32
+
+
 def test_what_is_not_wanted_counts_as_in_the_search(
     client: TestClient, model: ExportedModel, pictures: Path, tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.serve.browser.conftest import Opened, show_all
+from tests.serve.browser.conftest import Opened
 from tests.serve.browser.test_interface import PHONE
 
 WHERE = os.environ.get("POLYGLANCE_SCREENSHOTS")
@@ -30,13 +30,14 @@ def keep(page: Page, name: str) -> None:
 
 def test_a_search(photographs: str, opened: Opened) -> None:
     page = opened(photographs, **DESK)
-    show_all(page, "a flower in the garden")
+    page.locator("#q").fill("a flower")
+    expect(page.locator("#grid img").first).to_have_attribute("alt", "travel/flower.jpg")
     keep(page, "search")
 
 
 def test_what_matched(pasted: str, opened: Opened) -> None:
     page = opened(pasted, color_scheme="dark", **DESK)
-    show_all(page, "a cat")
+    page.locator("#q").fill("a cat")
     page.get_by_role("button", name="right.jpg").click()
     page.locator("#heat").click()
     expect(page.locator("canvas")).to_be_visible()
@@ -45,5 +46,6 @@ def test_what_matched(pasted: str, opened: Opened) -> None:
 
 def test_from_the_right_on_a_phone(photographs: str, opened: Opened) -> None:
     page = opened(photographs, locale="ar", **PHONE)
-    show_all(page, "قطة")
+    page.locator("#q").fill("زهرة")
+    expect(page.locator("#grid img").first).to_have_attribute("alt", "travel/flower.jpg")
     keep(page, "phone")

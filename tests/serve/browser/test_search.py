@@ -6,10 +6,10 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.everyday.conftest import write_picture
-from tests.serve.browser.conftest import Opened, results, show_all, type_query
+from tests.serve.browser.conftest import Opened, asks_for, results, show_all, type_query
 
 GIVE = """([kind, data]) => {
   const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
@@ -44,7 +44,7 @@ def test_an_address_keeps_the_query(many: str, opened: Opened) -> None:
     page = opened(many)
     type_query(page, "red dog")
     before = results(page)
-    assert page.url.endswith("#q=red+dog")
+    page.wait_for_url("**/#q=red+dog")  # when nobody types any more
     page.reload()
     expect(page.locator("#q")).to_have_value("red dog")
     expect(page.locator("#grid li")).to_have_count(40)
@@ -176,3 +176,31 @@ def test_no_keyboard_but_the_arrows(many: str, opened: Opened) -> None:
     # One stop for the tabulator in the whole grid.
     tabs = buttons.evaluate_all("all => all.filter((one) => one.tabIndex === 0).length")
     assert tabs == 1
+
+
+def test_thumbnails_come_when_they_are_in_sight(many: str, opened: Opened) -> None:
+    page = opened(many, viewport={"width": 400, "height": 500})
+    type_query(page, "dog")
+    images = page.locator("#grid img")
+    expect(images.first).to_have_js_property("complete", True)
+    expect(images.first).to_have_attribute("src", re.compile("/v1/thumbnails/"))
+    assert images.last.get_attribute("src") is None
+    images.last.scroll_into_view_if_needed()
+    expect(images.last).to_have_attribute("src", re.compile("/v1/thumbnails/"))
+
+
+def test_few_thumbnails_are_fetched_at_once(many: str, opened: Opened) -> None:
+    page, held = opened(many), list[Route]()
+    page.route("**/v1/thumbnails/*", lambda route: held.append(route))
+    begun = page.locator("#grid img[src]")
+    page.locator("#q").fill("dog")
+    expect(begun).to_have_count(4)
+    page.wait_for_timeout(500)
+    assert len(held) == 4
+    held[0].continue_()
+    expect(begun).to_have_count(5)
+    # A search is not held up by thumbnails that do not come.
+    with page.expect_response(lambda answer: asks_for(answer.url, "dog snow")):
+        page.locator("#q").fill("dog snow")
+    expect(page.locator("#grid")).to_have_attribute("aria-busy", "false")
+    page.unroute_all(behavior="ignoreErrors")

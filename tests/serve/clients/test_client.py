@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-pytest.importorskip("httpx")
+pytest.importorskip("httpx2")
 from polyglance.errors import PolyglanceError
 from polyglance.runtime import ExportedModel
 from polyglance.serve import AsyncClient, Client
@@ -93,7 +93,7 @@ def test_what_is_refused_is_an_error_with_the_service_s_words(client: Client, ad
     with pytest.raises(ServiceError, match="no picture with this id") as refused:
         client.thumbnail("none")
     assert refused.value.status == 404
-    with pytest.raises(ServiceError, match="nothing to look for"):
+    with pytest.raises(ServiceError, match="nothing to search for"):
         client.search()
     with Client(address) as other, pytest.raises(ServiceError, match="token") as closed:
         other.search("dog")

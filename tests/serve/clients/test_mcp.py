@@ -108,9 +108,9 @@ async def check_images(client: Client) -> None:
 
 
 async def check_refusals(client: Client, pictures: Path) -> None:
-    assert "nothing to look for" in await refused(client, "search_pictures")
+    assert "nothing to search for" in await refused(client, "search_pictures")
     assert "knows none of the words" in await refused(client, "search_pictures", query="zebra")
-    assert "no date" in await refused(client, "search_pictures", query="dog", since="May")
+    assert "not a date" in await refused(client, "search_pictures", query="dog", since="May")
     assert "limit" in await refused(client, "search_pictures", query="dog", limit=1000)
     assert "no picture with this id" in await refused(client, "show_picture", id="../0.png")
     for path, said in {

@@ -24,7 +24,7 @@ def test_a_gallery_is_scored_in_blocks(name: str, monkeypatch: pytest.MonkeyPatc
     words, images, model = random_sets(4, 2, 8), random_sets(7, 3, 8), matching(name, 8)
     with torch.inference_mode():
         whole = model(words, images)
-        monkeypatch.setattr(retrieval_time, "CELLS", 2 * 4 * model.cells(words, images))
+        monkeypatch.setattr(retrieval_time, "CELLS", 2 * 4 * model.floats_per_pair(words, images))
         found = score_gallery(model, words, images, 17)
     assert found.shape == (17, 4)
     assert torch.allclose(found, torch.cat([whole, whole, whole[:3]]), atol=1e-5)

@@ -59,7 +59,7 @@ def test_the_study_asks_for_data_and_keeps_runs_by_its_content(data, tmp_path):
     words += ["--cache", str(tmp_path / "cache")]
     result = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "out")])
     assert isinstance(result.exception, PolyglanceError)
-    assert "give --data" in str(result.exception)
+    assert "with --data" in str(result.exception)
     plan = CliRunner().invoke(app, [*words, "--data", str(data), "--plan"])
     assert isinstance(plan.exception, PolyglanceError)  # the columns are of other languages
     assert "has no measure 'NN fr-de'" in str(plan.exception)

@@ -104,7 +104,7 @@ def test_the_report_says_the_margin_or_that_there_is_none() -> None:
 
 def test_a_margin_goes_with_as_good_as() -> None:
     assert Claim(text="t", compare=["a >= b"], margin=1).margin == 1
-    with pytest.raises(ValidationError, match="'margin' goes with"):
+    with pytest.raises(ValidationError, match="'margin' needs"):
         Claim(text="t", compare=["a > b"], margin=1)
     with pytest.raises(ValidationError, match="greater than 0"):
         Claim(text="t", compare=["a >= b"], margin=0)

@@ -56,7 +56,7 @@ def planted(folder: Path, value: dict, seeds: int = 2) -> tuple[Plan, Facts, Opt
     plan = make_plan(Study.model_validate(value), facts=known, seeds=seeds)
     plant(plan, known, options, lambda run, _: QUALITY[name(run)])
     for run in plan.runs.values():
-        done = options.folder(run).ended()
+        done = options.folder(run).outcome()
         words = 250_000 if name(run) == "small" else 3_000_000
         parts = {"words": words, "all": words + 1_000_000}
         options.folder(run).finish(replace(done, parts=parts))
@@ -110,7 +110,7 @@ def test_runs_of_former_versions_are_counted_or_left_out(tmp_path: Path) -> None
     task = make_task(tmp_path / "runs" / "key", data)
     assert perform(task) == ""
     folder = RunFolder(tmp_path / "runs" / "key")
-    done = folder.ended()
+    done = folder.outcome()
     assert done.parts["all"] == done.parameters
     words = done.parts["words"]
     folder.finish(replace(done, parts={}))
@@ -131,7 +131,7 @@ def test_what_a_training_cost_is_told(tmp_path: Path) -> None:
     for number, run in enumerate(plan.runs.values()):
         folder = options.folder(run)
         cost = {"seconds": 30.0, "updates": 60, "updates_per_epoch": 10}
-        folder.finish(replace(folder.ended(), **cost, memory=(1 + number % 2) << 29))
+        folder.finish(replace(folder.outcome(), **cost, memory=(1 + number % 2) << 29))
     results = collect(plan, known, options)
     assert values(results, "small", "s per epoch") == [5, 5]
     assert values(results, "each", "s per epoch") == [10, 10]  # two trainings
@@ -146,7 +146,7 @@ def test_a_run_writes_down_what_it_cost(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "key"
     assert perform(make_task(folder, write_toy(tmp_path / "toy"))) == ""
     run, sizes = Run("key", None), Sizes(Options("", tmp_path / "runs"))
-    facts = RunFolder(folder).ended()
+    facts = RunFolder(folder).outcome()
     epochs = facts.updates / facts.updates_per_epoch
     assert sizes.cost(run, "epoch") == pytest.approx(facts.seconds / epochs)
     memory = sizes.cost(run, "memory")
@@ -206,8 +206,8 @@ def test_a_change_is_perturbed_minus_plain(tmp_path: Path) -> None:
         ({"language": "en", "perturb": "typos:0.2"}, "'perturb' changes queries"),
         ({**RECALL, "direction": "i2t", "perturb": "typos:0.2"}, "the direction is t2i"),
         ({**RECALL, "perturb": "typo:0.2"}, "did you mean 'typos'"),
-        ({**RECALL, "change": True}, "'change' goes with 'perturb'"),
-        ({"parameters": "all"}, "evaluate nothing"),
+        ({**RECALL, "change": True}, "'change' needs 'perturb'"),
+        ({"parameters": "all"}, "nothing is evaluated"),
         ({"cost": "epoch", "average": "all"}, "a cost has no 'language'"),
     ],
 )
@@ -257,7 +257,7 @@ def test_how_far_languages_share_tokens_is_told(tmp_path: Path) -> None:
         folder = options.folder(run)
         if name(run) == "small":
             found = {"used": 1398, "shared": 5.222, "pairs": 0.0, "lexicon_pairs": 2324}
-            folder.finish(replace(folder.ended(), tokens=found))
+            folder.finish(replace(folder.outcome(), tokens=found))
     results = collect(plan, known, options)
     assert values(results, "small", "latent tokens") == [1398, 1398]
     assert values(results, "small", "% shared") == [5.222, 5.222]

@@ -11,7 +11,7 @@ from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.studies import Study, make_plan
 from polyglance.studies.format.needs import Need, view_of
 from polyglance.studies.format.schema import Column, Row
-from polyglance.studies.keys.fingerprint import nameless
+from polyglance.studies.keys.fingerprint import training_fields
 from polyglance.studies.running.store import RunFolder
 from polyglance.studies.running.worker import Task, perform
 from tests.conftest import TOY, WORDS, write_toy
@@ -67,7 +67,7 @@ def test_a_recipe_that_translates_trains_what_its_base_does(name: str, base: str
 
 
 def test_a_translation_needs_one_language_or_a_consistency() -> None:
-    with pytest.raises(ValueError, match="give one language 'to' translate to"):
+    with pytest.raises(ValueError, match="set one language 'to' translate to"):
         Row(name="x", recipe="vsepp", evaluation={"translation": {}})
 
 
@@ -83,7 +83,7 @@ def translations(data: Path, source: str, target: str, path: Path) -> Path:
 
 def judge(tmp_path: Path, data: Path, language: str, needs: list[Need]) -> list[Report]:
     """What a worker finds for a model of one language."""
-    recipe = nameless(
+    recipe = training_fields(
         load_recipe("vsepp", parse_overrides([*TOY, f"data.languages=[{language}]"]), shared=True)
     )
     spec = {"recipe": recipe.model_dump(mode="json")}

@@ -46,7 +46,7 @@ MISTAKES = [
     ("metric: r10}", "metric: r20}", r"columns.0.metric.*'r20'"),
     ("direction: t2i, ", "", "'columns.0': r10 needs 'direction'"),
     ("metric: r10", "metric: mr", "mr is over both directions"),
-    ("language: en, ", "", "give 'language' or 'average'"),
+    ("language: en, ", "", "use either 'language' or 'average'"),
     ("title: A table", "", "field 'title' is missing"),
     ("compare_to: one", "compare_to: ones", r"no row 'ones' \(did you mean 'one'"),
     ("both > one", "bath > one", r"no row 'bath' \(did you mean 'both'"),

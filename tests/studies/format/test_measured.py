@@ -127,7 +127,7 @@ MISTAKES = [
         r"no measure 'a smal' \(did you mean 'a small'",
     ),
     ({"claims": [{"text": "x", "compare": ["one < tow"]}]}, "no row 'tow'"),
-    ({"claims": [{"text": "x", "compare_columns": ["* smal < * large"]}]}, "no columns"),
+    ({"claims": [{"text": "x", "compare_columns": ["* smal < * large"]}]}, "no column matches"),
 ]
 
 
@@ -147,7 +147,7 @@ def test_mistakes_are_named(change: dict, message: str) -> None:
         ({"rows": [{"name": "a", "recipe": "vsepp"}]}, "row 'a' has a recipe"),
         ({"columns": [column("a", language="en")]}, "a measure has no 'language'"),
         ({"claims": [{"text": "x"}]}, "'compare' or 'compare_columns'"),
-        ({"claims": [{"text": "x", "compare": ["a > b"], "rows": ["a"]}]}, "'rows' goes with"),
+        ({"claims": [{"text": "x", "compare": ["a > b"], "rows": ["a"]}]}, "'rows' needs"),
     ],
 )
 def test_kinds_of_study_do_not_mix(change: dict, message: str) -> None:

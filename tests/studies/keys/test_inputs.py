@@ -16,7 +16,7 @@ from polyglance.studies.keys.fingerprint import run_key, unrevised_key
 from polyglance.studies.keys.inputs import MISSING, run_inputs
 from polyglance.studies.plan import Facts, Plan
 from polyglance.studies.running.migrate import migrate_runs
-from polyglance.studies.running.store import Ended, RunFolder
+from polyglance.studies.running.store import RunFolder, RunOutcome
 from tests.studies.planted import SPLIT, dataset, facts
 
 DUTCH = "vectors"
@@ -222,7 +222,7 @@ def old_run(folder: Path, key: str, recipe: Recipe, fingerprint: str) -> RunFold
     run, dumped = RunFolder(folder / "runs" / key), recipe.model_dump(mode="json")
     write_json(run.path / "run.json", {"for": ["x"], "recipe": dumped})
     write_json(run.model / "model.json", {"recipe": dumped, "fingerprint": fingerprint})
-    run.finish(Ended(1.0))
+    run.finish(RunOutcome(1.0))
     return run
 
 

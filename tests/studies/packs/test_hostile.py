@@ -11,7 +11,7 @@ import pytest
 from polyglance.errors import PolyglanceError
 from polyglance.storage.digest import json_digest
 from polyglance.studies import Study, make_plan
-from polyglance.studies.packs import archive, take_runs, write_pack
+from polyglance.studies.packs import archive, import_runs, write_pack
 from polyglance.studies.plan import Facts, Plan
 from polyglance.studies.running.execute import Options
 from tests.studies.planted import facts, plant
@@ -58,7 +58,7 @@ def write(path: Path, members: Members, how: int = zipfile.ZIP_DEFLATED) -> None
 def refused(path: Path, plan: Plan, known: Facts, why: str) -> None:
     runs = path.parent / "here"
     with pytest.raises(PolyglanceError, match=why) as error:
-        take_runs([path], plan, known, Options("data", runs))
+        import_runs([path], plan, known, Options("data", runs))
     assert str(error.value).startswith(str(path))
     assert "\n" not in str(error.value)
     assert not list(runs.rglob("*"))
@@ -104,18 +104,18 @@ FORGED = {
     "no about": (lambda m: m.pop("pack.json"), "has no pack.json"),
     "not JSON": (lambda m: m.update({"pack.json": b"{"}), "pack.json: "),
     "deep": (lambda m: m.update({"pack.json": b"[" * 200_000}), "pack.json: "),
-    "list": (lambda m: m.update({"pack.json": b"[]"}), "pack.json is no object"),
+    "list": (lambda m: m.update({"pack.json": b"[]"}), "pack.json is not an object"),
     "path": (lambda m: m.update({"../../evil.json": b"{}"}), r"member '../../evil.json'"),
-    "absolute": (lambda m: m.update({"/etc/x": b"{}"}), "which is none of a pack"),
+    "absolute": (lambda m: m.update({"/etc/x": b"{}"}), "not part of a pack"),
     "escape": (lambda m: m.update({"\x1b[31m": b"{}"}), r"member '\\x1b\[31m'"),
-    "keys": (swap_keys, "is not what its key says"),
-    "no identity": (changed(lambda v: v.pop("identity")), "is not what its key says"),
-    "recipe": (changed(lambda v: v["identity"].update(data="x")), "is not what its key says"),
+    "keys": (swap_keys, "does not match its key"),
+    "no identity": (changed(lambda v: v.pop("identity")), "does not match its key"),
+    "recipe": (changed(lambda v: v["identity"].update(data="x")), "does not match its key"),
     "no end": (changed(lambda v: v.pop("done")), "no 'done'"),
     "seconds": (changed(lambda v: v["done"].update(seconds="long")), "seconds: "),
-    "endless": (changed(lambda v: v["done"].update(seconds=float("inf"))), "number of done.json"),
-    "negative": (changed(lambda v: v["done"].update(updates=-1)), "number of done.json"),
-    "machine": (changed(lambda v: v["done"].update(machine="a\x1b[2J")), "text of done.json"),
+    "endless": (changed(lambda v: v["done"].update(seconds=float("inf"))), "number in done.json"),
+    "negative": (changed(lambda v: v["done"].update(updates=-1)), "number in done.json"),
+    "machine": (changed(lambda v: v["done"].update(machine="a\x1b[2J")), "text in done.json"),
     "results": (changed(lambda v: v.update(results=[])), "attribute 'items'"),
     "name": (changed(lambda v: v["results"].update({"../x.json": {}})), "the name '../x.json'"),
     "language": (changed(lambda v: v["results"].update({"test.best.de.json": result(v)})), "or la"),
@@ -123,7 +123,7 @@ FORGED = {
     "part": (changed(lambda v: ranks(v).update(photo="parts/" + "0" * 24 + ".u1")), "has no parts"),
     "swapped": (changed(lambda v: ranks(v).update(photo=result(v)["photos"])), "run [0-9a-f]{24}"),
     "lost": (changed(lambda v: ranks(v).pop("photo")), "damaged report"),
-    "short": (short_part, "that cannot be"),
+    "short": (short_part, "are out of range"),
     "photos": (other_photos, "has other images or measures"),
     "measures": (changed(lambda v: v["results"].update({"measures.json": {}})), "values: "),
 }
@@ -142,7 +142,7 @@ def test_a_forged_pack_is_refused(name: str, pack: Path, plan: Plan, known: Fact
 def test_half_a_file_is_refused(share: float, pack: Path, plan: Plan, known: Facts) -> None:
     content = pack.read_bytes()
     pack.write_bytes(content[: int(share * len(content))])
-    refused(pack, plan, known, "not a whole file of finished runs")
+    refused(pack, plan, known, "a damaged pack of runs")
 
 
 def test_a_flipped_bit_is_noticed(pack: Path, plan: Plan, known: Facts) -> None:
@@ -151,7 +151,7 @@ def test_a_flipped_bit_is_noticed(pack: Path, plan: Plan, known: Facts) -> None:
         run = next(one for one in file.infolist() if one.filename.startswith("runs/"))
     content[run.header_offset + 30 + len(run.filename) + run.compress_size // 2] ^= 16
     pack.write_bytes(content)
-    refused(pack, plan, known, "not a whole file of finished runs")
+    refused(pack, plan, known, "a damaged pack of runs")
 
 
 def test_a_member_that_is_there_twice_or_packed_otherwise_is_refused(
@@ -159,11 +159,11 @@ def test_a_member_that_is_there_twice_or_packed_otherwise_is_refused(
 ) -> None:
     members = read(pack)
     write(pack, members, zipfile.ZIP_LZMA)
-    refused(pack, plan, known, "packed in another way")
+    refused(pack, plan, known, "compressed with another method")
     write(pack, members)
     with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(pack, "a") as file:
         file.writestr("pack.json", "{}")
-    refused(pack, plan, known, "there twice")
+    refused(pack, plan, known, "occurs twice")
 
 
 def test_bombs_are_refused_before_they_are_unpacked(
@@ -179,17 +179,17 @@ def test_bombs_are_refused_before_they_are_unpacked(
 
 
 def test_what_is_no_file_is_told(plan: Plan, known: Facts, tmp_path: Path) -> None:
-    refused(tmp_path / "none.zip", plan, known, "no such file of finished runs")
+    refused(tmp_path / "none.zip", plan, known, "no such pack of runs")
     (tmp_path / "text.zip").write_text("PK?")
-    refused(tmp_path / "text.zip", plan, known, "no whole zip")
+    refused(tmp_path / "text.zip", plan, known, "not a zip file")
 
 
 def test_one_bad_file_leaves_the_good_one_alone(
     pack: Path, plan: Plan, known: Facts, tmp_path: Path
 ) -> None:
     (tmp_path / "b.zip").write_bytes(b"")
-    with pytest.raises(PolyglanceError, match=r"b\.zip: not a whole file"):
-        take_runs([pack, tmp_path / "b.zip"], plan, known, Options("data", tmp_path / "here"))
+    with pytest.raises(PolyglanceError, match=r"b\.zip: a damaged pack"):
+        import_runs([pack, tmp_path / "b.zip"], plan, known, Options("data", tmp_path / "here"))
     assert not (tmp_path / "here").exists()
 
 
@@ -213,5 +213,5 @@ def test_a_measure_must_be_the_runs_own(tmp_path: Path) -> None:
         members[f"runs/{run.key}.json"] = json.dumps({**about, "results": measures}).encode()
         write(tmp_path / "a.zip", members)
         with pytest.raises(PolyglanceError, match="measures"):
-            take_runs([tmp_path / "a.zip"], made, None, Options("", tmp_path / "here"))
+            import_runs([tmp_path / "a.zip"], made, None, Options("", tmp_path / "here"))
     assert not (tmp_path / "here").exists()

@@ -85,7 +85,7 @@ def test_a_profile_may_give_rows_fewer_seeds(field: str) -> None:
     assert {line.row.name: len(line.sources) for line in plan.lines} == {"union": 3, "alone": 1}
     assert (plan.seeds, len(plan.runs)) == (3, 3 + 2)
     assert len(make_plan(small, facts=facts(20, ("de", "en")), seeds=2).runs) == 2 + 4
-    with pytest.raises(ValueError, match="a row needs a seed"):
+    with pytest.raises(ValueError, match="a row needs at least one seed"):
         study(ROW, profiles={"standard": {"fewer_seeds": {"union": 0}}})
 
 

@@ -10,7 +10,7 @@ from polyglance.studies.findings.results import collect
 from polyglance.studies.report import make_document, write_report
 from polyglance.studies.report.convergence import best_was_last, in_warmup, shown_best
 from polyglance.studies.running.execute import Options
-from polyglance.studies.running.store import Ended
+from polyglance.studies.running.store import RunOutcome
 from tests.studies.planted import facts, plant
 
 STUDY = {
@@ -20,7 +20,7 @@ STUDY = {
     "rows": [{"name": "one", "recipe": "vsepp"}, {"name": "two", "recipe": "nce"}],
     "profiles": {"standard": {"note": "small sizes"}},
 }
-ENDED = Ended(9.0, 1, "all done", updates=900, best_update=800, parameters=5, warmup=350)
+OUTCOME = RunOutcome(9.0, 1, "all done", updates=900, best_update=800, parameters=5, warmup=350)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ ENDED = Ended(9.0, 1, "all done", updates=900, best_update=800, parameters=5, wa
 def test_where_the_best_weights_come_from(
     changes: dict[str, int | None], inside: bool, last: bool, text: str
 ) -> None:
-    ended = replace(ENDED, **changes)
+    ended = replace(OUTCOME, **changes)
     assert (in_warmup(ended), best_was_last(ended), shown_best(ended)) == (inside, last, text)
 
 
@@ -49,10 +49,10 @@ def test_the_report_warns_of_runs_that_did_not_converge(tmp_path: Path) -> None:
     plant(plan, known, options, lambda *_: 0.5)
     bests = {"one, seed 0": 300, "one, seed 1": 900, "two, seed 0": 800, "two, seed 1": 400}
     for run in plan.runs.values():
-        options.folder(run).finish(replace(ENDED, best_update=bests[run.label]))
+        options.folder(run).finish(replace(OUTCOME, best_update=bests[run.label]))
     made = make_document("planted", collect(plan, known, options), options, {}, "study", 1)
     assert [warning.partition(" runs: ")[0] for warning in made.warnings] == ["1 of 4", "1 of 4"]
-    assert "inside the warm-up" in made.warnings[0]
+    assert "are from the warm-up" in made.warnings[0]
     assert "(one, seed 0)" in made.warnings[0]
     assert "last evaluation was the best" in made.warnings[1]
     assert "(one, seed 1)" in made.warnings[1]

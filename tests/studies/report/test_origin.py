@@ -53,7 +53,7 @@ def test_a_commit_is_dirty_where_the_package_differs(checkout: Path) -> None:
 def test_a_report_in_the_repository_needs_a_clean_commit(checkout: Path, tmp_path: Path) -> None:
     check_clean(checkout / "docs")
     (checkout / "src/polyglance/__init__.py").write_text("second\n")
-    with pytest.raises(PolyglanceError, match=r"clean commits, and src/polyglance/__init__.py is"):
+    with pytest.raises(PolyglanceError, match=r"clean commits, but src/polyglance/__init__.py is"):
         check_clean(checkout / "docs" / "studies")
     check_clean(checkout / "reports")
     check_clean(tmp_path)
@@ -83,7 +83,7 @@ def remade(results, options, machines: dict[str, str], code: str = "abc") -> Non
     for run in results.plan.runs.values():
         folder = options.folder(run)
         name = run.labels[0].split(",")[0]
-        folder.finish(replace(folder.ended(), machine=machines.get(name), commit=code))
+        folder.finish(replace(folder.outcome(), machine=machines.get(name), commit=code))
 
 
 def test_machines_stand_beside_rows_where_there_are_several(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from polyglance.studies.report import write_report
-from polyglance.studies.report.again import read_document
+from polyglance.studies.report.regenerate import read_document
 
 FOLDER = Path(__file__).parents[3] / "docs" / "studies"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))

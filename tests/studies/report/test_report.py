@@ -18,7 +18,7 @@ from polyglance.studies.format.needs import Need
 from polyglance.studies.format.schema import Column
 from polyglance.studies.plan import Run
 from polyglance.studies.report import Document, make_document, write_report
-from polyglance.studies.report.about import shown_change
+from polyglance.studies.report.environment import shown_change
 from polyglance.studies.running.execute import Options
 from tests.studies.pages import elements
 from tests.studies.planted import SPLIT, facts, plant

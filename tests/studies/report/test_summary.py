@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.studies.report import write_report
-from polyglance.studies.report.summary import claims_table, counts_table, read_told, renewed
+from polyglance.studies.report.summary import claims_table, counts_table, read_claims, renewed
 from tests.studies.report.test_report import STUDY, document, planted
 
 DOCS = Path(__file__).parents[3] / "docs" / "studies"
@@ -45,17 +45,17 @@ def cells(table: str) -> dict[str, list[str]]:
 def test_the_published_summary_is_what_the_reports_say() -> None:
     """Else run `polyglance study --again docs/studies`."""
     page = (DOCS / "README.md").read_text(encoding="utf-8")
-    assert renewed(page, read_told(DOCS)) == page
+    assert renewed(page, read_claims(DOCS)) == page
 
 
 def test_every_published_report_is_in_the_summary() -> None:
     page = (DOCS / "README.md").read_text(encoding="utf-8")
-    for report in read_told(DOCS):
+    for report in read_claims(DOCS):
         assert not report.verdicts or f"[{report.name}]({report.name}.md)" in page
 
 
 def test_a_claim_stands_with_its_difference_and_the_papers(folder: Path) -> None:
-    found = cells(claims_table(read_told(folder), "planted"))
+    found = cells(claims_table(read_claims(folder), "planted"))
     verdict, here, paper, report = found["high wins"]
     assert verdict == "✔ holds"
     assert here.startswith("+")
@@ -68,7 +68,7 @@ def test_a_claim_stands_with_its_difference_and_the_papers(folder: Path) -> None
 
 
 def test_claims_are_counted(folder: Path) -> None:
-    found = cells(counts_table(read_told(folder), "planted as Planted"))
+    found = cells(counts_table(read_claims(folder), "planted as Planted"))
     assert found == {"Planted": ["8", "2", "2", "3", "1", "0"]}
 
 
@@ -99,8 +99,8 @@ def test_verdicts_follow_the_rules_of_today(folder: Path) -> None:
 
 
 def test_a_pattern_without_reports_is_an_error(folder: Path) -> None:
-    with pytest.raises(PolyglanceError, match=r"no report is called like .other-\*."):
-        claims_table(read_told(folder), "other-*", "README.md")
+    with pytest.raises(PolyglanceError, match=r"no report matches .other-\*."):
+        claims_table(read_claims(folder), "other-*", "README.md")
     result = CliRunner().invoke(app, ["study", "other", "--again", str(folder)])
     assert result.exit_code != 0
 

@@ -16,12 +16,12 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation import load_report
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.studies.format.needs import Need
-from polyglance.studies.keys.fingerprint import nameless
+from polyglance.studies.keys.fingerprint import training_fields
 from polyglance.studies.plan import Run
 from polyglance.studies.running import pool as pool_module
 from polyglance.studies.running.execute import Options, _extract
 from polyglance.studies.running.pool import FAILED, Pool
-from polyglance.studies.running.store import Ended, RunFolder
+from polyglance.studies.running.store import RunFolder, RunOutcome
 from polyglance.studies.running.times import Estimate
 from polyglance.studies.running.worker import Task, perform
 from tests.conftest import TOY, write_toy
@@ -36,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def task(folder: Path, data: Path, *overrides: str) -> Task:
-    recipe = nameless(load_recipe("vsepp", parse_overrides([*TOY, *overrides]), shared=True))
+    recipe = training_fields(load_recipe("vsepp", parse_overrides([*TOY, *overrides]), shared=True))
     needs = [Need(None, "de"), Need(("independent",), "en")]
     spec = {"recipe": recipe.model_dump(mode="json")}
     return Task(str(folder), spec, str(data), "test", needs)
@@ -54,7 +54,7 @@ def test_a_killed_worker_is_replaced_and_its_run_resumed(
 ) -> None:
     monkeypatch.setattr(pool_module, "TICK_SECONDS", 0.02)
     long = "training.epochs=40"
-    RunFolder(tmp_path / "ended").finish(Ended(1.0))
+    RunFolder(tmp_path / "ended").finish(RunOutcome(1.0))
     ended = Task(**{**vars(task(tmp_path / "ended", data)), "needs": []})
     tasks = [task(tmp_path / "killed", data, long), ended]
     checkpoint = tmp_path / "killed" / "model" / "checkpoint.safetensors"
@@ -76,7 +76,7 @@ def test_a_killed_worker_is_replaced_and_its_run_resumed(
     first, second = (load_file(f.model / "model.safetensors") for f in (killed, other))
     assert all(equal(first[name], second[name]) for name in second)
     assert killed.failure() is None
-    assert killed.ended().updates == other.ended().updates
+    assert killed.outcome().updates == other.outcome().updates
     assert not checkpoint.exists()
 
 
@@ -181,7 +181,7 @@ def test_a_failure_leaves_the_other_runs_alone(data: Path, tmp_path: Path) -> No
     text = (tmp_path / "out" / "failing.md").read_text(encoding="utf-8")
     assert re.search(r"\| good \| [\d.]+ \|", text)
     assert "| bad | failed |" in text
-    assert "no captions of the languages and kinds asked" in text
+    assert "no captions in the requested languages and" in text
     assert "bad is better: not tested" in text
     log = next((tmp_path / "runs").glob("*/failure.json")).parent / "log.txt"
     before = log.read_text(encoding="utf-8")
@@ -194,9 +194,9 @@ def test_a_failure_leaves_the_other_runs_alone(data: Path, tmp_path: Path) -> No
 def test_the_list_and_mistakes_of_the_command(data: Path, tmp_path: Path) -> None:
     listed = command("--list").stdout
     assert "vsepp-languages\tOne language or all together\tquick 8, standard 12, paper 12" in listed
-    with pytest.raises(PolyglanceError, match="give --data"):
+    with pytest.raises(PolyglanceError, match="with --data"):
         command("vsepp-languages")
-    with pytest.raises(PolyglanceError, match="give --out"):
+    with pytest.raises(PolyglanceError, match="pass --out"):
         command("vsepp-languages", "--data", data)
     with pytest.raises(PolyglanceError, match="no row matches 'x'"):
         command("vsepp-languages", "--data", data, "--plan", "--rows", "nce*,x")
@@ -208,12 +208,12 @@ DAMAGE = ['{"updates": 3}', '{"seconds": "long"}', '{"seconds": 1', "", "[]"]
 @pytest.mark.parametrize("text", DAMAGE)
 def test_a_run_whose_end_cannot_be_read_has_not_ended(tmp_path: Path, text: str) -> None:
     folder = RunFolder(tmp_path)
-    folder.finish(Ended(1.0))
+    folder.finish(RunOutcome(1.0))
     assert folder.done
     (tmp_path / "done.json").write_text(text, encoding="utf-8")
     (tmp_path / "failure.json").write_text(text, encoding="utf-8")
     assert not folder.done
-    assert folder.ended() is None
+    assert folder.outcome() is None
     assert folder.failure() is None
 
 

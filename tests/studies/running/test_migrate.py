@@ -74,7 +74,7 @@ def test_the_command_trains_nothing_again(runs: Path, tmp_path: Path) -> None:
     words += ["--out", str(tmp_path / "out")]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
-    assert "3 runs with keys of former versions found again" in result.output
+    assert "3 runs with keys of earlier versions found again" in result.output
     assert "done in" not in result.output
     after = {path.read_bytes() for path in runs.glob("*/model/model.safetensors")}
     assert after == before

@@ -7,8 +7,8 @@ import pytest
 from polyglance.data import load_dataset
 from polyglance.studies import Study, make_plan
 from polyglance.studies.plan import Facts, Plan
-from polyglance.studies.running.execute import Options, _stages, pending, trained_again
-from polyglance.studies.running.store import CRASH, WEIGHTS, Ended
+from polyglance.studies.running.execute import Options, _stages, pending, retrained_runs
+from polyglance.studies.running.store import CRASH, WEIGHTS, RunOutcome
 from polyglance.studies.running.worker import perform
 from tests.conftest import write_toy
 from tests.studies.planted import facts, plant
@@ -52,24 +52,24 @@ def label(plan: Plan, key: str) -> str:
 def test_the_source_of_a_run_to_do_is_trained_again(curves: Plan, tmp_path: Path) -> None:
     options = Options("", tmp_path)
     (source,) = (run for run in curves.runs.values() if run.source is None)
-    options.folder(source).finish(Ended(1.0))
+    options.folder(source).finish(RunOutcome(1.0))
     others = [run for run in curves.runs.values() if run is not source]
-    (key,) = again = trained_again(curves, options)
+    (key,) = again = retrained_runs(curves, options)
     assert key == source.key
     assert again[key].endswith(", seed 0, which starts from it")
     assert _stages(pending(curves, options)) == [[source], others]
     (options.folder(source).model / WEIGHTS).parent.mkdir()
     (options.folder(source).model / WEIGHTS).touch()
-    assert trained_again(curves, options) == {}
+    assert retrained_runs(curves, options) == {}
     assert pending(curves, options) == others
 
 
 def test_a_source_that_no_run_needs_any_more_stays(curves: Plan, tmp_path: Path) -> None:
     options = Options("", tmp_path)
     for run in curves.runs.values():
-        options.folder(run).finish(Ended(1.0))
+        options.folder(run).finish(RunOutcome(1.0))
         run.needs.clear()
-    assert trained_again(curves, options) == {}
+    assert retrained_runs(curves, options) == {}
     assert pending(curves, options) == []
 
 
@@ -78,8 +78,8 @@ def test_a_run_without_weights_that_lacks_a_result_needs_its_source(
 ) -> None:
     options = Options("", tmp_path, rows="T2")
     for run in curves.runs.values():
-        options.folder(run).finish(Ended(1.0))
-    again = {label(curves, key): why for key, why in trained_again(curves, options).items()}
+        options.folder(run).finish(RunOutcome(1.0))
+    again = {label(curves, key): why for key, why in retrained_runs(curves, options).items()}
     assert set(again) == {"source en, seed 0", "T2, 0, seed 0", "T2, 20, seed 0"}
     assert again["T2, 0, seed 0"] == "to evaluate it on de as this study does"
 
@@ -91,7 +91,7 @@ def test_the_members_of_an_ensemble_to_do_are_trained_again(tmp_path: Path) -> N
     assert pending(plan, options) == []
     (joined,) = (run for run in plan.runs.values() if run.members)
     (options.folder(joined).path / "results" / "test.best.en.json").unlink()
-    again = {label(plan, key): why for key, why in trained_again(plan, options).items()}
+    again = {label(plan, key): why for key, why in retrained_runs(plan, options).items()}
     why = "for both, seed 0, which averages it"
     assert again == {"a, seed 0": why, "b, seed 0": why}
     assert pending(plan, options) == list(plan.runs.values())
@@ -105,9 +105,9 @@ def test_a_worker_says_that_the_weights_of_a_source_are_not_here(
     options = Options(str(data), tmp_path)
     run = next(run for run in curves.runs.values() if run.source is not None)
     source = options.folder(curves.runs[run.source])
-    source.finish(Ended(1.0))
+    source.finish(RunOutcome(1.0))
     reason = perform(_task(run, curves, options, 1))
     assert reason == (
-        f"the weights of the run it starts from, {run.source}, are not here; delete {source.path}"
+        f"the weights of the run it starts from, {run.source}, are missing; delete {source.path}"
     )
     assert options.folder(run).failure().kind == CRASH

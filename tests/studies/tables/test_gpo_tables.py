@@ -123,7 +123,7 @@ def test_rows_train_and_are_averaged(data: Path, tmp_path: Path) -> None:
     ]
     reports = [load_report(path) for path in stored.path.glob("results/*.json")]
     assert sorted(report.folds for report in reports) == [1, 5]
-    ended = [folder.ended() for folder in (*folders, stored)]
+    ended = [folder.outcome() for folder in (*folders, stored)]
     assert ended[2].parameters == ended[0].parameters + ended[1].parameters
 
 

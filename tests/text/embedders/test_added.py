@@ -52,7 +52,7 @@ def test_what_is_known_of_added_and_old_languages(embedder) -> None:
     assert embedder.pivots == {"nl": "en", "da": "en"}
     assert np.array_equal(embedder.substitutes("da").words, [FIRST_ADDED + 2])
     assert embedder.substitutes("en").words.tolist() == [4, 5]
-    with pytest.raises(PolyglanceError, match="'add-language' has given this model nl, da"):
+    with pytest.raises(PolyglanceError, match="'add-language' added nl, da to this model"):
         embedder.compact()
 
 

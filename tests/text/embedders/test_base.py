@@ -37,7 +37,7 @@ def test_captions_by_language() -> None:
 def test_the_table_of_a_language() -> None:
     assert by_language({"": 1}, None) == by_language({"": 1}, "xx") == 1
     assert by_language({"en": 1, "de": 2}, "de") == 2
-    with pytest.raises(PolyglanceError, match=r"say which language .*one of: en, de"):
+    with pytest.raises(PolyglanceError, match=r"state the language .*one of: en, de"):
         by_language({"en": 1, "de": 2}, None)
     with pytest.raises(PolyglanceError, match=r"does not know the language 'dde' .*'de'"):
         by_language({"en": 1, "de": 2}, "dde")
@@ -85,7 +85,7 @@ def test_what_an_embedder_need_not_define() -> None:
     model = Model.load(GOLDEN / "liwe")
     assert model.embedder.count_words("en") == 0
     assert model.embedder.pivot_languages(["de", "en"]) == ["de", "en"]
-    assert Model.load(GOLDEN / "vsepp").embedder.places == 1
+    assert Model.load(GOLDEN / "vsepp").embedder.positions == 1
     recipe = load_recipe("vse-infinity-bert")
     with pytest.raises(PolyglanceError, match="the size of embedder 'pieces' depends on its files"):
         embedders.get("pieces").blank(recipe, 10)

@@ -22,7 +22,7 @@ def test_mistakes_are_told_before_anything_is_made(toy: Path, tmp_path: Path, be
         assert "\n" not in str(error.value)
         assert not (tmp_path / "run").exists()
 
-    told(tmp_path / "nowhere", "no encoder there")
+    told(tmp_path / "nowhere", "contains no encoder")
     told(without_weights(bert, tmp_path / "bare"), "no weights")
     told(write_bert(tmp_path / "maskless", mask=False), r"no mask token; set augment\.word_drop=0")
     told(bert, r"one tower for all languages: set text\.towers=shared", "text.towers=per-language")

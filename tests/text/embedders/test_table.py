@@ -57,7 +57,7 @@ def test_every_language_has_its_own_ids() -> None:
     assert ids_of(embedder, ["die", "die"], ["en", "de"]) == [[1, 4, 2], [1, 5, 2]]
     assert embedder.known_words("de") == ("hund", "die")
     assert embedder.count_words("de") == 2
-    with pytest.raises(PolyglanceError, match=r"say which language a text is in .*en, de"):
+    with pytest.raises(PolyglanceError, match=r"state the language of the text .*en, de"):
         ids_of(embedder, ["die"], None)
     with pytest.raises(PolyglanceError, match=r"does not know the language 'dee' .*'de'"):
         ids_of(embedder, ["die"], "dee")
@@ -100,7 +100,7 @@ def test_words_start_within_a_tenth_and_are_rows() -> None:
 def test_an_added_word_is_read_in_its_place() -> None:
     for changes, ids in (([], [1, 4, 2]), (["text.embedder.ends=false"], [4])):
         embedder = TableEmbedder(recipe_of(*changes), {"": Vocabulary(["dog"])})
-        (sentence, place) = embedder.in_places("dog")[0]
+        (sentence, place) = embedder.in_positions("dog")[0]
         assert ids_of(embedder, [" ".join(sentence)]) == [ids]
         assert ids[place] == 4
 

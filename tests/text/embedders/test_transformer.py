@@ -78,7 +78,7 @@ def test_a_tokenizer_of_another_model_is_told(tmp_path: Path, bert: Path) -> Non
     write_tokenizer(tmp_path / "mixed")
     config = json.loads((bert / "config.json").read_text())
     (tmp_path / "mixed" / "config.json").write_text(json.dumps({**config, "vocab_size": 9}))
-    with pytest.raises(PolyglanceError, match="do not belong together"):
+    with pytest.raises(PolyglanceError, match="they do not match"):
         PieceEmbedder.open(piece_recipe(bert), tmp_path / "mixed")
 
 

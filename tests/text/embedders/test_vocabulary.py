@@ -81,13 +81,6 @@ def test_encode_many_is_encode_of_each(tokens, longest, ends):
 def test_known_words_survive_the_round_trip(tokens):
     words = Vocabulary.build({"en": tokens}, 1)
     assert [words.decode(words.encode(one)) for one in tokens] == tokens
-    assert words.unknown_rate(tokens) == 0
-
-
-def test_unknown_rate():
-    words = Vocabulary(["a"])
-    assert words.unknown_rate([["a", "b"], ["c", "a"], []]) == 0.5
-    assert words.unknown_rate([]) == 0
 
 
 def test_json_round_trip():

@@ -11,7 +11,7 @@ def test_many_takes_one_language_or_one_each():
     assert tokenize_many(texts, ["tr", "en"]) == [["ızgara"], ["in"]]
     assert tokenize_many(texts, "tr") == [["ızgara"], ["ın"]]
     assert tokenize_many(texts) == [["izgara"], ["in"]]
-    with pytest.raises(PolyglanceError, match="2 texts were given with 1 languages"):
+    with pytest.raises(PolyglanceError, match="got 2 texts but 1 languages"):
         tokenize_many(texts, ["tr"])
 
 

@@ -55,19 +55,19 @@ def test_words_with_spaces_of_every_kind(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2 2\na 1 2\nb 1\n", r"x.vec, line 3: 1 numbers where 2 are expected"),
-        ("2 2\na 1 2\nb 1 2 3\n", "line 3: 3 numbers"),
+        ("2 2\na 1 2\nb 1\n", r"x.vec, line 3: expected 2 numbers, found 1"),
+        ("2 2\na 1 2\nb 1 2 3\n", "line 3: expected 2 numbers, found 3"),
         ("a 1 2\nb 1 x\n", "line 2: 'x' is not a number"),
-        ("a 1 2\nb 1 nan\n", "line 2: 'nan' is no finite"),
-        ("a 1 2\nb inf 2\n", "line 2: 'inf' is no finite"),
+        ("a 1 2\nb 1 nan\n", "line 2: 'nan' is not a finite"),
+        ("a 1 2\nb inf 2\n", "line 2: 'inf' is not a finite"),
         ("a 1 2\nb 1 2\na 3 4\n", "line 3: the word 'a' is already on line 1"),
         (b"a 1 2\nb\xe9 1 2\n", r"line 2: the word b'b\\xe9' is not UTF-8"),
-        ("a 1 2\n 1 2\n", "line 2: there is no word"),
-        ("3 2\na 1 2\n", "promises 3 words, but there are 1"),
-        ("1 2\na 1 2\nb 3 4\n", "promises 1 words, but there are 2"),
+        ("a 1 2\n 1 2\n", "line 2: no word"),
+        ("3 2\na 1 2\n", "states 3 words, but there are 1"),
+        ("1 2\na 1 2\nb 3 4\n", "states 1 words, but there are 2"),
         ("", "empty"),
         ("0 5\n", "no vectors"),
-        ("word\n", "line 1: expected a word and its numbers"),
+        ("word\n", "line 1: expected a word and its vector"),
     ],
 )
 def test_damaged_files(tmp_path, text, message):

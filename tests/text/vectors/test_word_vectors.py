@@ -59,7 +59,7 @@ def test_the_file_of_a_language(tmp_path):
     (tmp_path / "de.bin").touch()
     assert vector_file(tmp_path, "de", "f") == tmp_path / "de.bin"
     assert vector_file(tmp_path / "de.vec", "en", "f") == tmp_path / "de.vec"
-    with pytest.raises(PolyglanceError, match=r"has neither fr\.bin nor fr\.vec; .* leave out f"):
+    with pytest.raises(PolyglanceError, match=r"has neither fr\.bin nor fr\.vec; .* omit f"):
         vector_file(tmp_path, "fr", "f")
-    with pytest.raises(PolyglanceError, match=r"no such folder; give f one with fr\.bin"):
+    with pytest.raises(PolyglanceError, match=r"no such folder; set f to one with fr\.bin"):
         vector_file(tmp_path / "nowhere", "fr", "f")

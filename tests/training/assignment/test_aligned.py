@@ -15,7 +15,7 @@ from polyglance.text.embedders import TrainingTexts
 from polyglance.text.embedders.base import TokenAssignment
 from polyglance.text.vectors.word_vectors import WordVectors
 from polyglance.training.assignment import KeyScores, assign_tokens, random_tokens
-from polyglance.training.assignment.learn import first_keys
+from polyglance.training.assignment.learn import initial_keys
 from polyglance.training.assignment.scores import TEMPERATURE
 
 THINGS = 60
@@ -164,9 +164,9 @@ def test_a_word_begins_at_the_nearest_key_and_near_keys_have_near_vectors() -> N
 
 def test_keys_are_words_of_the_pivot_then_the_farthest_of_the_others() -> None:
     one, two = torch.eye(4)[:2], torch.tensor([[0.9, 0.1, 0, 0], [0, 0, 0, 1.0], [0, 0.5, 0, 0.5]])
-    assert first_keys([two, one], 1, 1).tolist() == one[:1].tolist()
-    assert first_keys([two, one], 1, 2).tolist() == one.tolist()
-    assert first_keys([two, one], 1, 4)[2:].tolist() == two[[1, 2]].tolist()
+    assert initial_keys([two, one], 1, 1).tolist() == one[:1].tolist()
+    assert initial_keys([two, one], 1, 2).tolist() == one.tolist()
+    assert initial_keys([two, one], 1, 4)[2:].tolist() == two[[1, 2]].tolist()
 
 
 def test_random_tokens_are_drawn_evenly_and_need_no_captions() -> None:

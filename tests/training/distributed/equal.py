@@ -12,8 +12,8 @@ DROPOUT = [*FEW, "text.word_dropout=0.3"]
 
 if __name__ == "__main__":
     data, out, *names = sys.argv[1:]
-    with joined() as team:
-        train_cases(Path(data), Path(out), names, team.rank)
+    with joined() as world:
+        train_cases(Path(data), Path(out), names, world.rank)
         whole, cut = Path(out) / "whole", Path(out) / "cut"
         run(Path(data) / "toy", whole, *DROPOUT)
         with suppress(KeyboardInterrupt):

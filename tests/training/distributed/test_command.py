@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
-from polyglance.training.distributed.voice import GONE
+from polyglance.training.distributed.error_message import PEER_GONE
 from tests.conftest import TOY, write_toy
 from tests.training.distributed.processes import process_of, start, torchrun
 from tests.training.runs import run, weights
@@ -53,7 +53,7 @@ def test_a_killed_process_ends_all_and_a_resumption_comes_out_the_same(
     second = kill_one(0, out, command(toy, out, "--resume"))
     for killed in (first, second):
         assert killed.returncode != 0
-        assert killed.stderr.count(f"error: {GONE}") == 1
+        assert killed.stderr.count(f"error: {PEER_GONE}") == 1
         assert "polyglance/training" not in killed.stderr  # no traceback of ours
     done = torchrun("-m", "polyglance", *command(toy, out, "--resume"))
     assert done.returncode == 0, done.stderr
@@ -84,4 +84,4 @@ def test_torchrun_starts_nothing_but_trainings(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv(name, value)
     done = CliRunner().invoke(app, ["study", "list"])
     assert isinstance(done.exception, PolyglanceError)
-    assert "start 'polyglance study' without it" in str(done.exception)
+    assert "run 'polyglance study' without it" in str(done.exception)

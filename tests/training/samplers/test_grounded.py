@@ -38,5 +38,5 @@ def test_mistakes_are_told() -> None:
     check_grounded(["en", "de"], 0.0, source)
     with pytest.raises(PolyglanceError, match="leaves out de, which would not be trained at all"):
         check_grounded(["en"], 0.0, source)
-    with pytest.raises(PolyglanceError, match="'fr' is not a language trained on"):
+    with pytest.raises(PolyglanceError, match="'fr' is not a training language"):
         check_grounded(["fr"], 0.5, source)

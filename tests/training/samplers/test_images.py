@@ -133,5 +133,5 @@ def test_every_file_gives_as_many_pairs() -> None:
 
 def test_a_file_without_pairs_is_told() -> None:
     source = replace(data(), texts=texts({"en": ["a"]}, {"de": ["b"]}))
-    with pytest.raises(PolyglanceError, match="no tuple in two languages"):
+    with pytest.raises(PolyglanceError, match="no tuple with two languages"):
         images(source)

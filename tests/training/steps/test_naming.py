@@ -101,15 +101,15 @@ def test_concepts_that_share_a_class_are_no_negatives(concepts: Path) -> None:
 def test_languages_choose_among_the_names(concepts: Path) -> None:
     naming = naming_of(concepts, "naming.languages=[de]")
     assert [[own.tolist() for own in rows] for rows in naming.rows] == [[[0]], [[1]]]
-    with pytest.raises(PolyglanceError, match="names no two concepts in fr"):
+    with pytest.raises(PolyglanceError, match="no two concepts with names in fr"):
         naming_of(concepts, "naming.languages=[fr]")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("image.head.kind=linear", "naming gives class vectors their names"),
-        ("joint.similarity.kind=order", "naming compares by cosine"),
+        ("image.head.kind=linear", "naming needs class vectors"),
+        ("joint.similarity.kind=order", "naming uses cosines"),
     ],
 )
 def test_what_cannot_have_names_is_refused(concepts: Path, change: str, message: str) -> None:
@@ -119,5 +119,5 @@ def test_what_cannot_have_names_is_refused(concepts: Path, change: str, message:
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(PolyglanceError, match="no such file of concepts; make it with"):
+    with pytest.raises(PolyglanceError, match="no such concept file; create it with"):
         naming_of(tmp_path / "none.jsonl.gz")

@@ -53,7 +53,7 @@ def test_mistakes(blocks, tmp_path):
         run(tmp_path)
     with pytest.raises(PolyglanceError, match="no such dataset"):
         run(tmp_path / "missing")
-    with pytest.raises(PolyglanceError, match="name a dataset"):
+    with pytest.raises(PolyglanceError, match="pass a dataset"):
         run()
     (tmp_path / "a.png").touch()
     with pytest.raises(PolyglanceError, match="expected EXTRACTOR/global"):
@@ -78,5 +78,5 @@ def test_a_folder_that_cannot_be_read_is_named(blocks, pictures, tmp_path, close
 
 def test_an_empty_name_is_refused(blocks, pictures, tmp_path, monkeypatch):
     monkeypatch.chdir(pictures[0].parent)
-    with pytest.raises(PolyglanceError, match="names no folder"):
+    with pytest.raises(PolyglanceError, match="is not a folder"):
         run("", "--feature", "x/global", "--cache", tmp_path / "cache")

@@ -188,7 +188,7 @@ def test_load_features_reads_imported_ones(pictures, tmp_path):
     assert lengths.tolist() == [1, 2]
     with pytest.raises(PolyglanceError, match=r"no imported features 'butt' \(did you mean 'butd'"):
         load_features(dataset, "imported/butt")
-    with pytest.raises(PolyglanceError, match="needs a dataset folder"):
+    with pytest.raises(PolyglanceError, match="exists only in a dataset folder"):
         load_features(photographs(pictures), "imported/butd")
 
 
@@ -216,5 +216,5 @@ def test_damaged_imported_features_are_told(tmp_path):
     data = bytearray(path.read_bytes())
     data[40] ^= 4
     path.write_bytes(data)
-    with pytest.raises(PolyglanceError, match=r"the features of '0001\.jpg' are damaged on the"):
+    with pytest.raises(PolyglanceError, match=r"the features of '0001\.jpg' are damaged"):
         load_features(load_dataset(toy), "imported/toy")

@@ -8,8 +8,8 @@ from polyglance.vision.extraction.image_files import (
     ahead,
     check_files,
     crop_box,
-    glance,
-    look,
+    load_eval_pixels,
+    load_training_crop,
 )
 from polyglance.vision.networks.preprocess import Preprocessing
 
@@ -19,7 +19,7 @@ HOW = Preprocessing(16, 0.8, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
 def test_an_image_is_seen_as_features_see_it(pictures):
     with Image.open(pictures[0]) as image:
         expected = HOW.apply(image.convert("RGB"))
-    np.testing.assert_array_equal(look(pictures[0], HOW).transpose(2, 0, 1), expected)
+    np.testing.assert_array_equal(load_eval_pixels(pictures[0], HOW).transpose(2, 0, 1), expected)
 
 
 @pytest.mark.parametrize("squash", [False, True])
@@ -38,17 +38,20 @@ def test_crops_lie_inside_and_have_the_asked_share(squash):
 def test_a_glance_depends_on_its_generator_alone(pictures):
     settings = BackboneRecipe()
     first, again, other = (
-        glance(pictures[0], HOW, settings, np.random.default_rng(seed)) for seed in (1, 1, 2)
+        load_training_crop(pictures[0], HOW, settings, np.random.default_rng(seed))
+        for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     assert first.shape == (16, 16, 3)
     assert (first != other).any()
 
 
-def test_half_of_the_glances_are_mirrored(pictures):
+def test_half_of_the_training_crops_are_mirrored(pictures):
     settings = BackboneRecipe(smallest_crop=1.0, squash=True)
-    plain = glance(pictures[0], HOW, settings.model_copy(update={"flip": False}), _rng(0))
-    seen = [glance(pictures[0], HOW, settings, _rng(seed)) for seed in range(60)]
+    plain = load_training_crop(
+        pictures[0], HOW, settings.model_copy(update={"flip": False}), _rng(0)
+    )
+    seen = [load_training_crop(pictures[0], HOW, settings, _rng(seed)) for seed in range(60)]
     same = sum(np.array_equal(one, plain) for one in seen)
     mirrored = sum(np.array_equal(one, plain[:, ::-1]) for one in seen)
     assert same + mirrored == 60
@@ -67,7 +70,7 @@ def test_batches_are_in_order_and_unreadable_files_are_listed(pictures, tmp_path
     assert [key is None for key in files.keys] == [False] * 5 + [True]
     batches = list(files.batches(np.array([3, 1, 4]), 2))
     assert [len(batch) for batch in batches] == [2, 1]
-    np.testing.assert_array_equal(batches[0][1], look(paths[1], HOW))
+    np.testing.assert_array_equal(batches[0][1], load_eval_pixels(paths[1], HOW))
 
 
 def test_work_ahead_is_bounded():

@@ -106,9 +106,9 @@ def test_vectors_without_a_line_are_overwritten(tmp_path):
         (np.ones((1, 4)), r"'x': features of shape \(1, 4\) do not fit"),
         (np.ones(3), "do not fit"),
         (np.ones((0, 3)), "do not fit"),
-        (np.array([[1, np.nan, 2]]), "'x': the features hold NaN"),
-        (np.array([[1, -np.inf, 2]]), "'x': the features hold NaN or infinity"),
-        (np.array([[1, -70000, 2]]), "'x': a feature of 70000 is beyond float16"),
+        (np.array([[1, np.nan, 2]]), "'x': the features contain NaN"),
+        (np.array([[1, -np.inf, 2]]), "'x': the features contain NaN or infinity"),
+        (np.array([[1, -70000, 2]]), "'x': the feature value 70000 exceeds float16"),
     ],
 )
 def test_bad_vectors_are_refused_by_name(tmp_path, vectors, message):
@@ -132,7 +132,7 @@ def test_global_holds_one_vector_and_keys_are_unique(tmp_path):
 def test_another_content_is_refused(tmp_path):
     FeatureStore.create(tmp_path / "s", 3, "global", "one")
     FeatureStore.open_or_create(tmp_path / "s", 3, "global", "one")
-    with pytest.raises(PolyglanceError, match=r"holds 'one' .*, not 'two'"):
+    with pytest.raises(PolyglanceError, match=r"contains 'one' .*, not 'two'"):
         FeatureStore.open_or_create(tmp_path / "s", 3, "global", "two")
     with pytest.raises(PolyglanceError, match=r"dimension 3.*dimension 4"):
         FeatureStore.open_or_create(tmp_path / "s", 4, "global", "one")

@@ -91,7 +91,7 @@ def test_a_network_of_one_size_says_so(tmp_path, pictures, monkeypatch):
     monkeypatch.setattr(
         "polyglance.vision.extraction.extract.open_backbone", lambda _name, _cache: backbone
     )
-    with pytest.raises(PolyglanceError, match=r"cannot see crops of 28 pixels \(wrong size\)"):
+    with pytest.raises(PolyglanceError, match=r"does not accept crops of 28 pixels \(wrong size\)"):
         extract_many(pictures[:1], ["x/tencrop28"], tmp_path / "cache")
     assert extract_many(pictures[:1], ["x/tencrop"], tmp_path / "cache")[0].available.all()
 

@@ -112,8 +112,8 @@ def test_stages_begin_where_the_grid_becomes_smaller(torchvision, weights):
     ("name", "message"),
     [
         ("torchvision:hidden@{}", "is not a sequence of stages"),
-        ("transformers:{}", "cannot be trained here"),
-        ("timm:hf_hub:x/y@{}", "cannot be trained here"),
+        ("transformers:{}", "cannot be trained"),
+        ("timm:hf_hub:x/y@{}", "cannot be trained"),
     ],
 )
 def test_what_is_not_a_sequence_is_refused(torchvision, weights, name, message):

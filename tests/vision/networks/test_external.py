@@ -105,14 +105,14 @@ def test_timm(timm, tmp_path, name):
 def test_loading_errors_have_a_remedy(timm, tmp_path, monkeypatch):
     with pytest.raises(PolyglanceError, match=r"timm:nope: .*Unknown model \(nope\)\); check"):
         open_backbone("timm:nope", tmp_path)
-    with pytest.raises(PolyglanceError, match=r"there is no weights file .*none\.pth"):
+    with pytest.raises(PolyglanceError, match=r"no such weights file .*none\.pth"):
         open_backbone("timm:resnet@none.pth", tmp_path)
     for package in ("timm", "torchvision", "transformers"):
         monkeypatch.setitem(sys.modules, package, None)
         (tmp_path / "config.json").touch()
         with pytest.raises(PolyglanceError, match=f"run 'pip install {package}'"):
             open_backbone(f"{package}:{tmp_path}", tmp_path)
-    with pytest.raises(PolyglanceError, match=r"give a local folder with config\.json"):
+    with pytest.raises(PolyglanceError, match=r"pass a local folder with config\.json"):
         open_backbone(f"transformers:{tmp_path / 'none'}", tmp_path)
 
 

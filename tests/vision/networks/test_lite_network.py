@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from polyglance.vision.networks.backbones import backbones
-from polyglance.vision.networks.lite import grid_module
+from polyglance.vision.networks.int8 import simplified
+from polyglance.vision.networks.lite import export, grid_module
 from polyglance.vision.networks.lite_network import Convolution, copy_pretrained, lite_stages
 from tests.vision.networks.test_backbones import needs
 
@@ -53,3 +54,14 @@ def test_a_convolution_folds_its_frozen_norm():
     expected = nn.functional.relu6(norm(nn.functional.conv2d(padded, own.weight, stride=2)))
     torch.testing.assert_close(own(images), expected)
     assert {name for name, _ in own.named_parameters()} == {"weight"}
+
+
+@pytest.mark.parametrize("size", [64, 65])
+def test_onnxruntime_merges_the_padding_of_an_exported_network(size):
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    network = nn.Sequential(Convolution(3, 8, 3, 2), Convolution(8, 8, 5, 2, groups=8)).eval()
+    for layer in network:
+        layer.fold()
+    nodes = onnx.load_from_string(simplified(export(network, size))).graph.node
+    assert "Pad" not in {node.op_type for node in nodes}

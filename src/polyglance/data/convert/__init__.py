@@ -1,4 +1,4 @@
-"""From the layouts that datasets come in to the native folder; one file per layout."""
+"""Converters of other dataset layouts to the native folder; one file per layout."""
 
 from polyglance.data.convert import (  # noqa: F401  (they register their layouts)
     butd,

@@ -24,19 +24,19 @@ MAX_FIELD = 1 << 30
 def convert_butd(source: Path, images: Path | None = None, *, name: str = "butd") -> Conversion:
     """Region features (BUTD TSV, or a folder of .npz/.npy) into an existing dataset.
 
-    Any number of boxes. Ids find their images by file name, by name without extension, by COCO
-    number or by Flickr id.
+    Any number of boxes. Ids are matched to images by file name, with or without extension, COCO
+    number or Flickr id.
 
     Args:
         source: the TSV, or the folder.
-        images: has no meaning here.
-        name: what the imported features are called.
+        images: ignored.
+        name: of the imported features.
     """
     read = _tsv_items if source.is_file() else _folder_items
     total = _count(source)
     first = next(read(source), None)
     if first is None:
-        raise PolyglanceError(f"{source}: holds no features (.tsv, .npz or .npy)")
+        raise PolyglanceError(f"{source}: contains no features (.tsv, .npz or .npy)")
     form: Literal["global", "set"] = "global" if _flat(source) else "set"
     return Conversion(
         features=[ImportedFeatures(name, first[1].shape[1], form, total, lambda: read(source))]
@@ -44,7 +44,7 @@ def convert_butd(source: Path, images: Path | None = None, *, name: str = "butd"
 
 
 def _flat(source: Path) -> bool:
-    """Whether a folder holds one vector per image, as `cocobu_fc` does."""
+    """Whether a folder has one vector per image, like `cocobu_fc`."""
     path = None if source.is_file() else _files(source)[0]
     return path is not None and path.suffix == ".npy" and np.load(path, mmap_mode="r").ndim == 1
 
@@ -71,7 +71,7 @@ def _folder_items(folder: Path) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _array(path: Path) -> np.ndarray:
-    """[n, dim] of an .npy or .npz; extract_feature_to_npz.py transposes what it calls `x`."""
+    """[n, dim] of an .npy or .npz; extract_feature_to_npz.py saves `x` transposed."""
     try:
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -79,7 +79,7 @@ def _array(path: Path) -> np.ndarray:
         with loaded:
             key = next((key for key in KEYS if key in loaded), None)
             if key is None:
-                raise PolyglanceError(f"{path}: holds none of {', '.join(KEYS)}")
+                raise PolyglanceError(f"{path}: contains none of {', '.join(KEYS)}")
             value = _shaped(loaded[key], path)
             boxes = next((loaded[name] for name in ("bbox", "boxes") if name in loaded), None)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:

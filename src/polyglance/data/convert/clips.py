@@ -1,4 +1,4 @@
-"""What the video layouts share: captions of clips, their splits, and the frames joined to them."""
+"""Shared by the video layouts: captions of clips, their splits, and their frames."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,38 +13,38 @@ from polyglance.errors import PolyglanceError
 from polyglance.storage.digest import short_digest
 
 VAL_SHARE = 0.05
-"""Of the training clips, where a dataset has no validation split."""
+"""Share of the training clips held out if a dataset has no validation split."""
 
 LISTS = {
     "train": ("train.txt", "trn_names.npy"),
     "val": ("val.txt", "val_names.npy"),
     "test": ("test.txt", "tst_names.npy"),
 }
-"""split → its list: a text file, or HGR's array of names."""
+"""split → file names of its list: text, or HGR's array of names."""
 
 
 class Clips:
-    """Captions by clip, and the split of each."""
+    """Captions and splits of clips."""
 
     def __init__(self) -> None:
         self.splits: dict[str, str] = {}
-        """clip → split; clips without one are left out"""
+        """clip → split; clips without one are omitted"""
         self.notes: list[str] = []
         self._captions: dict[str, dict[str, dict[str, list[str]]]] = {}
         self._empty: list[str] = []
 
     def add(self, clip: str, language: str, kind: str, text: Any, where: str) -> None:
-        """Add one caption; one that is empty is left out, and counted.
+        """Add a caption; an empty one is skipped, and counted.
 
         Args:
-            clip: the clip's name.
+            clip: name of the clip.
             language: of the caption.
             kind: of the caption.
             text: the caption; anything but a string is an error.
-            where: its place, for an error.
+            where: its location, for errors.
         """
         if not isinstance(text, str):
-            raise PolyglanceError(f"{where}: a caption must be a text, not {text!r}")
+            raise PolyglanceError(f"{where}: a caption must be text, not {text!r}")
         if not text.strip():
             self._empty.append(where)
             return
@@ -52,17 +52,17 @@ class Clips:
         kinds.setdefault(kind, []).append(caption(text, where))
 
     def languages(self, clip: str) -> list[str]:
-        """The languages that a clip has captions in."""
+        """The languages of a clip's captions."""
         return list(self._captions.get(clip, ()))
 
     def keep_only(self, clip: str, language: str, text: str, where: str) -> None:
-        """Replace a clip's captions by a single independent one.
+        """Replace a clip's captions with a single independent one.
 
         Args:
-            clip: the clip's name.
+            clip: name of the clip.
             language: of the caption.
             text: the caption.
-            where: its place, for an error.
+            where: its location, for errors.
         """
         self._captions.pop(clip, None)
         self.add(clip, language, "independent", text, where)
@@ -72,31 +72,31 @@ class Clips:
         return [clip for clip in self._captions if self.splits.get(clip) == split]
 
     def move(self, clips: Iterable[str], split: str) -> None:
-        """Put clips into another split."""
+        """Move clips to another split."""
         self.splits |= dict.fromkeys(clips, split)
 
     def fill_val(self) -> None:
-        """Make a validation split of training clips, chosen by a hash, where there is none."""
+        """If there is no validation split, create one from training clips, chosen by a hash."""
         train = self.of_split("train")
         if self.of_split("val") or len(train) < 2:
             return
         held = hold_out(train, max(1, round(VAL_SHARE * len(train))))
         self.move(held, "val")
-        self.notes.append(f"there is no validation split: made of training clips ({len(held)})")
+        self.notes.append(f"there is no validation split: {len(held)} training clips were held out")
 
     def finish(self, source: Path, frames: str, name: str, most: int) -> Conversion:
-        """The conversion: captioned clips that are in a split and have a usable array.
+        """The conversion, of captioned clips with a split and a usable array.
 
         Args:
-            source: what was read.
-            frames: folder of the arrays; the source where it is empty.
-            name: what the features are called.
-            most: frames of a clip; 0 takes all.
+            source: of the captions.
+            frames: folder of the arrays; if empty, the source.
+            name: of the features.
+            most: most frames per clip; 0 for all.
         """
         found = dict.fromkeys(("train", "val", "test")) | dict.fromkeys(self.splits.values())
         in_split = [clip for split in found for clip in self.of_split(split)]
         if not in_split:
-            raise PolyglanceError(f"{source}: no captions found of clips that are in a split")
+            raise PolyglanceError(f"{source}: no captions of clips in a split")
         folder = Path(frames) if frames else source
         features, usable, notes = import_frames(in_split, folder, name, most)
         entries = [
@@ -114,7 +114,7 @@ class Clips:
 
 
 def hold_out(names: Iterable[str], count: int) -> list[str]:
-    """`count` of the names, chosen by a hash of each, the same whatever their order.
+    """Choose `count` names by hash, independently of their order.
 
     >>> hold_out(["a", "b", "c"], 1) == hold_out(["c", "a", "b"], 1)
     True
@@ -123,7 +123,7 @@ def hold_out(names: Iterable[str], count: int) -> list[str]:
 
 
 def read_lists(folder: Path) -> dict[str, str]:
-    """Clip → split from train.txt, val.txt and test.txt, or HGR's trn_names.npy and so on."""
+    """Clip → split, from train.txt, val.txt and test.txt, or HGR's trn_names.npy etc."""
     if not folder.is_dir():
         raise PolyglanceError(f"{folder}: no such folder")
     splits: dict[str, str] = {}
@@ -132,7 +132,7 @@ def read_lists(folder: Path) -> dict[str, str]:
             add_to_split(splits, _listed(path), split, path)
     if not splits:
         described = ", ".join("/".join(names) for names in LISTS.values())
-        raise PolyglanceError(f"{folder}: holds no list of clips ({described})")
+        raise PolyglanceError(f"{folder}: contains no list of clips ({described})")
     return splits
 
 
@@ -146,49 +146,51 @@ def _listed(path: Path) -> list[str]:
             f"{path}: not a readable array of names ({error}); save it as a .txt, one name per line"
         ) from None
     if names.ndim != 1 or names.dtype.kind not in "US":
-        raise PolyglanceError(f"{path}: holds {names.dtype} of {names.shape}, not a list of names")
+        raise PolyglanceError(
+            f"{path}: contains {names.dtype} of {names.shape}, not a list of names"
+        )
     return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
 
 
 def check_options(images: Path | None, lists: str, split: str, *splits: str) -> None:
-    """Refuse options that a video layout does not take, or not together.
+    """Raise an error for options that a video layout does not support, or not together.
 
     Args:
-        images: must not be given: clips come as arrays.
+        images: must be None, since clips are arrays.
         lists: folder of lists of clips; only with the default split.
         split: the user's choice.
-        splits: what there is to choose from, the default first.
+        splits: the possible values, the default first.
     """
     if images is not None:
-        raise PolyglanceError(
-            f"{images}: clips come as arrays, without image files; leave out --pictures"
-        )
+        raise PolyglanceError(f"{images}: clips are arrays, without image files; remove --pictures")
     one_of("split", split, *splits)
     if lists and split != splits[0]:
-        raise PolyglanceError("give -o lists= or -o split=, not both")
+        raise PolyglanceError("use -o lists= or -o split=, not both")
 
 
 def text_field(entry: Any, field: str, where: str) -> str:
-    """A field that must hold a text.
+    """A non-empty text field of an entry.
 
     Args:
         entry: an entry of a JSON list.
-        field: the field's name.
-        where: the entry's place, for an error.
+        field: name of the field.
+        where: location of the entry, for errors.
     """
     value = entry.get(field) if isinstance(entry, dict) else None
     if not isinstance(value, str) or not value.strip():
-        raise PolyglanceError(f"{where}: field '{field}' must be a text")
+        raise PolyglanceError(f"{where}: field '{field}' must be text")
     return value
 
 
 def json_files(source: Path, *patterns: str) -> list[Path]:
-    """The files below a folder that match the first pattern that any matches.
+    """The files below a folder that match the first pattern with any matches.
 
-    Two of one name are an error: their captions would be counted twice.
+    Two files with the same name are an error, since their captions would be counted twice.
     """
     if not source.is_dir():
-        raise PolyglanceError(f"{source}: give the folder that holds the captions and the arrays")
+        raise PolyglanceError(
+            f"{source}: not a folder; name the one with the captions and the arrays"
+        )
     for pattern in patterns:
         if files := sorted(source.rglob(pattern)):
             names = [path.name for path in files]

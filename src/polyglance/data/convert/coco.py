@@ -1,4 +1,4 @@
-"""COCO captions and what shares its JSON: STAIR Captions and YJ Captions (Japanese)."""
+"""COCO captions, and STAIR Captions and YJ Captions (Japanese) in the same format."""
 
 import re
 from collections import Counter
@@ -34,12 +34,11 @@ def convert_coco(
 
     Args:
         source: the JSON file, or its folder.
-        images: folder that holds the image files, if they are at hand.
-        language: of the captions; ja for STAIR and YJ and en for others by default.
+        images: folder with the image files, if available.
+        language: of the captions; by default ja for STAIR and YJ, en for others.
         kind: of the captions.
-        split: of all images; follows from the file name (train, val, test) by default.
-        names: a pattern such as COCO_train2014_{id:012d}.jpg, for files that do not name their
-            images.
+        split: of all images; by default from the file name (train, val, test).
+        names: a pattern such as COCO_train2014_{id:012d}.jpg, for files without image names.
         text: `raw`, or `tok` for STAIR's tokenized_caption.
     """
     field = {"raw": "caption", "tok": "tokenized_caption"}[one_of("text", text, "raw", "tok")]
@@ -84,7 +83,7 @@ def _split(path: Path) -> str:
 
 
 def _image_names(entries: list[Any], path: Path) -> dict[int, str]:
-    """Image id → file name; YJ Captions gives a COCO address instead of a name."""
+    """Image id → file name; YJ Captions has a COCO URL instead of a name."""
     names = {}
     for number, entry in enumerate(entries):
         try:
@@ -106,6 +105,6 @@ def _derived(identity: Any, pattern: str, path: Path, where: str) -> str:
     except (KeyError, IndexError, ValueError, TypeError):
         pass
     raise PolyglanceError(
-        f"{where}: image {identity} has no file name; give a pattern such as "
+        f"{where}: image {identity} has no file name; set a pattern such as "
         "-o names=COCO_train2014_{id:012d}.jpg"
     )

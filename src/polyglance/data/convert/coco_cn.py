@@ -20,13 +20,13 @@ def convert_coco_cn(
 ) -> Conversion:
     """COCO-CN: Chinese written by people, translated by people and by Baidu.
 
-    The machine translations exist only as words with their part of speech (一:m 只:q 狗:n); the
-    tags are taken off and the words joined.
+    The machine translations exist only as words with part-of-speech tags (一:m 只:q 狗:n); the tags
+    are removed and the words joined.
 
     Args:
         source: the folder.
-        images: folder that holds the image files, if they are at hand.
-        machine: whether the machine translations are taken: yes or no.
+        images: folder with the image files, if available.
+        machine: whether to include the machine translations: yes or no.
     """
     one_of("machine", machine, "yes", "no")
     splits = read_lists(source, r"coco-cn_(train|val|test)\.txt")
@@ -47,7 +47,7 @@ def _rows(path: Path, kind: str) -> Iterator[Row]:
 
 
 def unsegmented(text: str) -> str:
-    """Chinese words with tags as plain text.
+    """Join tagged Chinese words to plain text.
 
     >>> unsegmented("一:m 只:q 狗:n")
     '一只狗'

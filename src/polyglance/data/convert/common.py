@@ -1,4 +1,4 @@
-"""What the converters share: the result of a conversion, text lines, finding image files."""
+"""Shared by converters: the result of a conversion, reading lines, finding image files."""
 
 import ast
 import re
@@ -31,20 +31,20 @@ class ImportedFeatures:
 
 @dataclass
 class Conversion:
-    """What a converter found. Without images, its features go to an existing dataset."""
+    """The result of a converter. Without images, its features are for an existing dataset."""
 
     images: list[CaptionedImage] = field(default_factory=list)
     sources: dict[str, Path] = field(default_factory=dict)
-    """Image name → its file; empty where there are no files."""
+    """Image name → its file; empty if there are no files."""
     features: list[ImportedFeatures] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     noun: str = "images"
-    """What a summary calls them."""
+    """The noun for images in summaries."""
 
 
 Converter = Callable[..., Conversion]
 """(source, images, *, options) → Conversion: reads `source`, a file or folder in its original
-layout; `images` is the folder that holds the image files, if they are at hand."""
+layout; `images` is the folder with the image files, if available."""
 
 CONVERTERS: Registry[Converter] = Registry("layout")
 
@@ -56,11 +56,11 @@ class Builder:
         self._entries: dict[tuple[str, str], CaptionedImage] = {}
 
     def add(self, image: str, split: str, language: str, kind: str, text: str) -> None:
-        """Add one caption.
+        """Add a caption.
 
         Args:
-            image: the image's name; its first caption makes an entry.
-            split: the split the image is in.
+            image: name of the image; its first caption creates an entry.
+            split: of the image.
             language: of the caption.
             kind: of the caption.
             text: the caption.
@@ -75,10 +75,10 @@ class Builder:
 
         Args:
             path: the file, one caption per line.
-            names: the list's file, and the image names in it.
-            split: the split of all of them.
-            language: the language of all captions.
-            kind: their kind.
+            names: file of the list, and the image names in it.
+            split: of all images.
+            language: of all captions.
+            kind: of all captions.
         """
         rows = list(lines(path))
         if len(rows) != len(names[1]):
@@ -93,9 +93,9 @@ class Builder:
         """The conversion.
 
         Args:
-            images: folder that holds the image files, if they are at hand.
-            source: what was read, for an error.
-            notes: what to tell the user.
+            images: folder with the image files, if available.
+            source: for errors.
+            notes: for the user.
         """
         entries = list(self._entries.values())
         if not entries:
@@ -105,10 +105,10 @@ class Builder:
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (number from 1, stripped line) of a text or `.gz` file; BOM and CR LF are taken off.
+    """Yield (number from 1, stripped line) of a text or `.gz` file, without BOM and CR LF.
 
-    Only a line feed ends a line: parallel files must not be put out of step by the stray
-    carriage returns and Unicode separators that captions hold.
+    Only a line feed ends a line, so that stray carriage returns and Unicode separators in captions
+    do not misalign parallel files.
     """
     number = 0
     try:
@@ -122,12 +122,12 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_listing(path: Path, field: str, layout: str) -> dict[str, Any]:
-    """A JSON file whose entries are in a list.
+    """Read a JSON file that has a list of entries.
 
     Args:
         path: the file.
-        field: the list's name; a file without it is an error.
-        layout: whose it is, for the error.
+        field: name of the list; an error if it is missing.
+        layout: for errors.
     """
     value = read_json(path)
     if not isinstance(value, dict) or not isinstance(value.get(field), list):
@@ -136,8 +136,8 @@ def read_listing(path: Path, field: str, layout: str) -> dict[str, Any]:
 
 
 def caption(text: str, where: str) -> str:
-    """A caption as one line of text. Python's b'…' is decoded; empty is an error."""
-    # Captions that Python 3 ports of VSRN and vsepp wrote look so.
+    """A caption as one line of text; Python's b'…' is decoded, and an empty one is an error."""
+    # Python 3 ports of VSRN and vsepp write captions like this.
     if text[:2] in ("b'", 'b"') and text[-1] == text[1] and len(text) > 2:
         try:
             text = ast.literal_eval(text).decode("utf-8")
@@ -152,7 +152,7 @@ def caption(text: str, where: str) -> str:
 
 
 def steps(items: Collection[T], noun: str) -> Iterator[T]:
-    """Yield from many small items with progress that costs nothing."""
+    """Yield from many small items, with a rarely updated progress bar."""
     with Bar("converting", len(items), noun) as bar:
         for number, item in enumerate(items, 1):
             yield item
@@ -173,18 +173,18 @@ def keyed_captions(path: Path) -> Iterator[tuple[str, str, str, str]]:
 
 
 def image_list(path: Path) -> list[str]:
-    """The image names of a list, one per line; what follows a `#` is not part of the name."""
+    """The image names of a list, one per line, up to any `#`."""
     return [line.split("#")[0].strip() for _, line in lines(path) if line]
 
 
 def add_to_split(splits: dict[str, str], names: Iterable[str], split: str, path: Path) -> None:
-    """Put names into a split.
+    """Assign names to a split.
 
     Args:
-        splits: name → split, which is added to.
-        names: images or clips; one that is in another split already is an error.
-        split: the split they are in.
-        path: the list that says so.
+        splits: name → split; updated.
+        names: of images or clips; an error if one is already in another split.
+        split: their split.
+        path: the list, for errors.
     """
     for name in names:
         if splits.setdefault(name, split) != split:
@@ -192,10 +192,10 @@ def add_to_split(splits: dict[str, str], names: Iterable[str], split: str, path:
 
 
 def find_images(names: Iterable[str], folder: Path | None) -> tuple[dict[str, Path], list[str]]:
-    """Find image files anywhere below a folder: (name → absolute file, notes on missing ones).
+    """Find image files at any depth below a folder: (name → absolute path, notes on missing ones).
 
-    A name of digits also finds the file whose name starts with these digits and `_`: Flickr8k
-    and Flickr30K name one image 1000268201_693b08cb0e.jpg and 1000268201.jpg.
+    A name of digits also matches a file whose name starts with these digits and `_`: Flickr8k and
+    Flickr30K call the same image 1000268201_693b08cb0e.jpg and 1000268201.jpg.
     """
     if folder is None:
         return {}, []
@@ -213,7 +213,7 @@ def find_images(names: Iterable[str], folder: Path | None) -> tuple[dict[str, Pa
             missing.append(name)
     if not found:
         raise PolyglanceError(
-            f"{folder}: holds none of the {len(missing)} images (the first is '{missing[0]}')"
+            f"{folder}: contains none of the {len(missing)} images (the first is '{missing[0]}')"
         )
     if not missing:
         return found, []
@@ -226,7 +226,7 @@ def _flickr_id(path: Path) -> str:
 
 
 def existing(folder: Path, *names: str) -> Path:
-    """The first of `names` that is in the folder; none is an error that lists them."""
+    """The first of `names` that exists in the folder; an error if there is none."""
     for name in names:
         if (folder / name).exists():
             return folder / name
@@ -234,7 +234,7 @@ def existing(folder: Path, *names: str) -> Path:
 
 
 def one_of(name: str, value: str, *allowed: str) -> str:
-    """`value`, which must be one of the allowed ones."""
+    """Return `value` if it is allowed; otherwise raise an error."""
     if value not in allowed:
         raise PolyglanceError(f"option {name} must be one of {', '.join(allowed)}, not '{value}'")
     return value

@@ -34,14 +34,14 @@ def convert_flickr8k(
 ) -> Conversion:
     """Flickr8k.token.txt with Flickr_8k.*Images.txt; Flickr30K's results_20130124.token.
 
-    Without lists of splits, the split follows from a hash of the image's name.
+    Without lists of splits, images are split by a hash of their names.
 
     Args:
         source: the folder or the token file.
-        images: folder that holds the image files, if they are at hand.
+        images: folder with the image files, if available.
         language: of the captions.
         kind: of the captions.
-        lists: folder of the lists of splits, where it is another one.
+        lists: folder of the lists of splits, if it is another one.
     """
     token = source if source.is_file() else existing(source, *TOKENS)
     rows = [(image, language, kind, text) for image, _, text, _ in keyed_captions(token)]
@@ -56,10 +56,10 @@ def convert_flickr8k(
 
 
 def add_listed(builder: Builder, rows: Iterable[Row], splits: dict[str, str]) -> list[str]:
-    """Add the captions whose image is in a split, and give a note on those in none.
+    """Add the captions of images in a split; returns a note on the others.
 
     Args:
-        builder: what they are added to.
+        builder: to add to.
         rows: (image, language, kind, caption).
         splits: image → split.
     """
@@ -69,12 +69,12 @@ def add_listed(builder: Builder, rows: Iterable[Row], splits: dict[str, str]) ->
             builder.add(image, splits[image], language, kind, text)
         else:
             left[image] = None
-    note = f"{len(left)} images with captions are in no split and left out (such as '{{}}')"
+    note = f"{len(left)} images with captions are in no split and were left out (such as '{{}}')"
     return [note.format(next(iter(left)))] if left else []
 
 
 def read_lists(folder: Path, pattern: str) -> dict[str, str]:
-    """Image → split from the lists in a folder; the pattern's first group is the split's name.
+    """Image → split, from the lists in a folder; the pattern's first group is the split.
 
     Names without an extension get `.jpg`.
     """

@@ -26,8 +26,8 @@ def convert_flickr8k_cn(
 
     Args:
         source: the folder.
-        images: folder that holds the image files, if they are at hand.
-        machine: whose machine translations are taken: baidu, google, both or none.
+        images: folder with the image files, if available.
+        machine: machine translations to include: baidu, google, both or none.
     """
     unwanted = {"zhb", "zhg"} - MACHINES[one_of("machine", machine, *MACHINES)]
     folder = source / "data" if (source / "data").is_dir() else source

@@ -28,8 +28,8 @@ def convert_karpathy(
 
     Args:
         source: the JSON file, or its folder.
-        images: folder that holds the image files, if they are at hand.
-        restval: where COCO's 30,504 `restval` images go: train, val, keep (a split of that name)
+        images: folder with the image files, if available.
+        restval: split of COCO's 30,504 `restval` images: train, val, keep (a split of that name)
             or drop.
         text: `raw` (sentences) or `tok` (Karpathy's lower-cased tokens).
         language: of the captions.

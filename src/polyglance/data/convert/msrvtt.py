@@ -28,14 +28,14 @@ def convert_msrvtt(
 
     Args:
         source: the folder.
-        images: not given: clips come as arrays.
-        split: `full` (6,513/497/2,990), `1k-a` (the 1,000 clips and sentences of
-            MSRVTT_JSFUSION_test.csv, trained on the other 9,000 but the official validation
-            clips) or `1k-a-7k` (the same test, trained on the official training clips).
+        images: must be None, since clips are arrays.
+        split: `full` (6,513/497/2,990), `1k-a` (test on the 1,000 clips and sentences of
+            MSRVTT_JSFUSION_test.csv, training on the other 9,000 except the official validation
+            clips) or `1k-a-7k` (the same test, training on the official training clips).
         frames: folder of the arrays CLIP.npy or CLIP.npz, [frames, dim] or [1, frames, dim];
             the source by default.
-        name: what the imported features are called.
-        max_frames: at most so many of a clip, evenly spread; 0 takes all.
+        name: of the imported features.
+        max_frames: most frames per clip, evenly spaced; 0 for all.
         lists: folder of lists of clips, instead of `split`.
     """
     check_options(images, lists, split, "full", "1k-a", "1k-a-7k")
@@ -67,7 +67,7 @@ def _read(path: Path, clips: Clips) -> None:
 
 
 def _one_thousand(source: Path, clips: Clips, keep_rest: bool) -> None:
-    """Test on the clips and sentences of JSFusion; what else was test trains, or is left out."""
+    """Test on JSFusion's clips and sentences; other test clips go to train, or are dropped."""
     (path,) = json_files(source, CSV)
     chosen = list(_rows(path))
     rest = clips.of_split("test")
@@ -84,7 +84,7 @@ def _one_thousand(source: Path, clips: Clips, keep_rest: bool) -> None:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
-    """(clip, sentence, where) of the CSV key,vid_key,video_id,sentence."""
+    """Yield (clip, sentence, where) of the CSV key,vid_key,video_id,sentence."""
     numbered = lines(path)
     _, first = next(numbered, (0, ""))
     header = [cell.strip().lower() for cell in next(csv.reader([first]), [])]

@@ -1,9 +1,9 @@
 """MULE's data folders (github.com/VisionLearningGroup/MULE): data/multi30k and data/coco.
 
-`SPLIT.npy` has a vector for each image that `SPLIT.txt` names. Captions are below `tokenized/`:
-for Multi30K in `LANGUAGE/FILE`, a line for each image; for COCO in
-`SPLIT_LANGUAGE_caption_list.json`, a list for each image of a text file that goes with it.
-Translations by machine, which training has beside people's captions, have names of their own.
+`SPLIT.npy` has a vector for each image in `SPLIT.txt`. Captions are in `tokenized/`: for Multi30K
+in `LANGUAGE/FILE`, one line per image; for COCO in `SPLIT_LANGUAGE_caption_list.json`, one list per
+image of a corresponding text file. Machine translations, which are only in the training split, have
+separate files.
 """
 
 import re
@@ -27,9 +27,9 @@ from polyglance.storage.files import read_json
 
 SPLITS = ("train", "val", "test")
 LANGUAGES = {"cn": "zh", "jp": "ja"}
-"""What MULE calls differently."""
+"""MULE's non-standard language codes."""
 TRANSLATED = {"fr", "cs"}
-"""Multi30K's captions that people translated from English; they wrote those of the others."""
+"""Multi30K's languages whose captions were translated from English by people."""
 
 Images = dict[str, list[str]]
 """split → image names in the order of its vectors"""
@@ -41,12 +41,12 @@ def convert_mule(
 ) -> Conversion:
     """MULE's data/multi30k or data/coco: captions with machine translations, and features.
 
-    Captions are as MULE tokenised them, with spaces between words, also in Chinese and Japanese.
+    Captions keep MULE's tokenization, with spaces between words, even in Chinese and Japanese.
 
     Args:
         source: the folder.
-        images: folder that holds the image files, if they are at hand.
-        name: what the imported features are called.
+        images: folder with the image files, if available.
+        name: of the imported features.
     """
     listed = _images(source)
     builder = Builder()
@@ -96,13 +96,13 @@ def _features(source: Path, listed: Images, name: str) -> ImportedFeatures:
 
 
 def _add_multi30k(builder: Builder, source: Path, listed: Images) -> int:
-    """Add a line for each image of every file; how many were empty."""
+    """Add the lines of all files; returns the number of empty captions."""
     empty = 0
     for folder in sorted(path for path in (source / "tokenized").iterdir() if path.is_dir()):
         language = LANGUAGES.get(folder.name, folder.name)
         human = "translation" if language in TRANSLATED else "independent"
         for split, names in listed.items():
-            # As MULE's loader: a training file may have the split anywhere in its name.
+            # As in MULE's loader, a training file may have the split anywhere in its name.
             pattern = "*train*" if split == "train" else f"{split}*"
             for path in sorted(folder.glob(pattern)):
                 kind = human if path.name.startswith(split) else "machine"
@@ -117,7 +117,7 @@ def _add_multi30k(builder: Builder, source: Path, listed: Images) -> int:
 
 
 def _add_coco(builder: Builder, source: Path, listed: Images) -> int:
-    """Add the lists of every file; how many captions were empty."""
+    """Add the lists of all files; returns the number of empty captions."""
     empty = 0
     folder = source / "tokenized"
     for path in steps(sorted(folder.glob("*_caption_list.json")), "files"):
@@ -142,7 +142,7 @@ def _add_coco(builder: Builder, source: Path, listed: Images) -> int:
 
 
 def _coco_file(about: str) -> tuple[str, str, str]:
-    """(language, name of the images' list, kind) of what stands between split and ending.
+    """(language, name of the image list, kind) from the middle part of a file name.
 
     >>> [_coco_file(about) for about in ("en", "jp", "en_cn")]
     [('en', 'en', 'independent'), ('jp', 'en_jp', 'independent'), ('en', 'en_cn', 'independent')]
@@ -157,7 +157,7 @@ def _coco_file(about: str) -> tuple[str, str, str]:
         return "en", about, "independent"
     if re.fullmatch(r"[a-z]+", about):
         return about, f"en_{about}", "independent"
-    raise PolyglanceError(f"'{about}': not a name of MULE's caption lists")
+    raise PolyglanceError(f"'{about}': not the name of a MULE caption list")
 
 
 def _add(

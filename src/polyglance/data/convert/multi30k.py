@@ -1,4 +1,4 @@
-"""Multi30K as its git repository lays it out (github.com/multi30k/dataset)."""
+"""Multi30K in the layout of its git repository (github.com/multi30k/dataset)."""
 
 import re
 from collections import defaultdict
@@ -15,7 +15,7 @@ PATTERNS = {
     "tok": r"(?P<split>\w+)\.lc\.norm\.tok(?:\.\d)?\.(?P<language>[a-z]{2,3})(?:\.gz)?",
 }
 Files = dict[str, dict[str, list[Path]]]
-"""split → language → files, in the order of their numbers"""
+"""split → language → files, in order"""
 
 
 @CONVERTERS.register("multi30k")
@@ -26,9 +26,9 @@ def convert_multi30k(
 
     Args:
         source: the checkout, or its folder `data`.
-        images: folder that holds the image files, if they are at hand.
-        text: `raw` (sentences) or `tok` (lower-cased, normalised Moses tokens, with their escapes
-            such as &apos; as the papers used them).
+        images: folder with the image files, if available.
+        text: `raw` (sentences) or `tok` (lower-cased, normalised Moses tokens with escapes such as
+            &apos;, as used in the papers).
         tasks: 1, 2 or 1,2.
     """
     one_of("text", text, *PATTERNS)
@@ -50,14 +50,14 @@ def convert_multi30k(
 def _files(folder: Path, pattern: str) -> Files:
     if not folder.is_dir():
         raise PolyglanceError(
-            f"{folder}: no such folder; give a checkout of github.com/multi30k/dataset"
+            f"{folder}: no such folder; pass a checkout of github.com/multi30k/dataset"
         )
     found: Files = defaultdict(lambda: defaultdict(list))
     for path in sorted(folder.iterdir()):
         if match := re.fullmatch(pattern, path.name):
             found[match["split"]][match["language"]].append(path)
     if not found:
-        raise PolyglanceError(f"{folder}: holds no caption files such as train.en.gz")
+        raise PolyglanceError(f"{folder}: contains no caption files such as train.en.gz")
     order = ["train", "val", *NATIVE, *sorted(found)]
     return {split: found[split] for split in sorted(found, key=order.index)}
 
@@ -67,18 +67,18 @@ def _names(root: Path, task: str, split: str) -> tuple[Path, list[str]]:
     if path is None:
         lists = _lists(root, split)
         raise PolyglanceError(
-            f"{lists['1']}: no such file, nor {lists['2']}: the images have no names"
+            f"{lists['1']}: no such file, nor {lists['2']}; one is needed for the image names"
         )
     return path, image_list(path)
 
 
 def split_list(root: Path, split: str, task: str = "1") -> Path | None:
-    """The list of a split's images; None where there is none.
+    """The list of a split's images, or None.
 
     Args:
         root: the folder `data` of a checkout.
-        split: as task 1 or task 2 calls it.
-        task: whose list is preferred. Either serves both: their lines are in the same order.
+        split: its name in task 1 or task 2.
+        task: whose list is preferred; both lists are in the same order.
     """
     lists = _lists(root, split)
     return next((path for path in (lists[task], *lists.values()) if path.is_file()), None)

@@ -1,6 +1,6 @@
-"""Feature arrays of Multi30K, as its repository's scripts write them and Kádár et al.'s code reads.
+"""Feature arrays of Multi30K, written by its repository's scripts and read by Kádár et al.'s code.
 
-`train-resnet50-avgpool.npy` holds a row for every line of the split's list of images.
+`train-resnet50-avgpool.npy` has a row for every line of the split's image list.
 """
 
 import re
@@ -15,7 +15,7 @@ from polyglance.data.convert.precomp import open_array, vectors_of
 from polyglance.errors import PolyglanceError
 
 ALIASES = {"test": "test_2016_flickr", "test_2016": "test_2016_flickr"}
-"""Of the list of the test images."""
+"""Aliases of the test split's list."""
 ARRAY = re.compile(r"(?P<split>[a-z]+(?:_\d{4})?(?:_[a-z]+)?)(?:-(?P<network>[\w.-]+))?\.npy")
 
 
@@ -28,15 +28,15 @@ def convert_multi30k_features(
     network: str = "",
     name: str = "",
 ) -> Conversion:
-    """Arrays such as train-resnet50-avgpool.npy, a row an image, into an existing dataset.
+    """Arrays such as train-resnet50-avgpool.npy, one row per image, into an existing dataset.
 
     Args:
         source: the folder of train, val and test_2016_flickr (or test) .npy.
-        images: has no meaning here.
-        splits: checkout of multi30k/dataset, or a folder of its lists of images (train.txt, …);
-            by default the lists are beside the arrays.
-        network: which of several, such as resnet50-avgpool.
-        name: what the imported features are called; by default as the network.
+        images: ignored.
+        splits: checkout of multi30k/dataset, or a folder of its image lists (train.txt, …); by
+            default the source.
+        network: such as resnet50-avgpool, if there are several.
+        name: of the imported features; by default the network.
     """
     arrays, network = _arrays(source, network)
     parts, dims = [], {}
@@ -46,7 +46,7 @@ def convert_multi30k_features(
         if len(names) != len(rows):
             raise PolyglanceError(
                 f"{path}: has {len(rows)} rows, but {file} has {len(names)} images; "
-                "row and line are to be the same image"
+                "rows and lines must correspond"
             )
         parts.append((names, path))
         dims[path.name] = rows.shape[1]
@@ -64,7 +64,7 @@ def convert_multi30k_features(
 
 
 def _arrays(source: Path, wanted: str) -> tuple[dict[str, Path], str]:
-    """Split → array, of the one network that there is or that is wanted, and its name."""
+    """Split → array of the wanted network, or of the only one, and its name."""
     by_network: dict[str, dict[str, Path]] = {}
     for path in sorted(source.glob("*.npy")) if source.is_dir() else ():
         if match := ARRAY.fullmatch(path.name):
@@ -75,7 +75,9 @@ def _arrays(source: Path, wanted: str) -> tuple[dict[str, Path], str]:
         )
     if not wanted and len(by_network) > 1:
         known = ", ".join(network or "(none)" for network in by_network)
-        raise PolyglanceError(f"{source}: arrays of several networks; give -o network= ({known})")
+        raise PolyglanceError(
+            f"{source}: arrays of several networks; choose one with -o network= ({known})"
+        )
     chosen = wanted or next(iter(by_network))
     if chosen not in by_network:
         known = ", ".join(by_network)
@@ -84,7 +86,7 @@ def _arrays(source: Path, wanted: str) -> tuple[dict[str, Path], str]:
 
 
 def _names(lists: Path, split: str, path: Path) -> tuple[Path, list[str]]:
-    """The list of a split's images, and what it holds."""
+    """The file of a split's image list, and its names."""
     wanted = ALIASES.get(split, split)
     root = lists / "data" if (lists / "data").is_dir() else lists
     beside = [lists / f"{split}.txt", lists / f"{wanted}.txt", lists / f"{split}_images.txt"]
@@ -92,8 +94,8 @@ def _names(lists: Path, split: str, path: Path) -> tuple[Path, list[str]]:
         if file is not None and file.is_file():
             return file, image_list(file)
     raise PolyglanceError(
-        f"{path}: no list of its images, {wanted}.txt, in {lists}; give a checkout of "
-        "github.com/multi30k/dataset as -o splits=FOLDER"
+        f"{path}: no list of its images, {wanted}.txt, in {lists}; set a checkout of "
+        "github.com/multi30k/dataset with -o splits=FOLDER"
     )
 
 

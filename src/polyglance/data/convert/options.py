@@ -1,4 +1,4 @@
-"""Options of a layout, taken from the signature of its converter."""
+"""Options of a layout, from the signature of its converter."""
 
 import inspect
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ def options_of(converter: Converter) -> dict[str, Any]:
 
 
 def parse_options(converter: Converter, layout: str, texts: Iterable[str]) -> dict[str, Any]:
-    """Options of a layout as keyword arguments; an unknown name is an error with the nearest one.
+    """Options of a layout as keyword arguments; the error for an unknown one suggests the nearest.
 
     Args:
-        converter: reads the layout.
-        layout: its name, for an error.
-        texts: `name=value` each.
+        converter: of the layout.
+        layout: its name, for errors.
+        texts: of the form `name=value`.
     """
     defaults, parsed = options_of(converter), {}
     for text in texts:

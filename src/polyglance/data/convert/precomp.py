@@ -1,6 +1,6 @@
 """Precomputed features and captions of vsepp, SCAN, VSRN and LIWE.
 
-`train_ims.npy` holds [n, dim] or [n, regions, dim], `train_caps.txt` its captions in order, the
+`train_ims.npy` is [n, dim] or [n, regions, dim], `train_caps.txt` has the captions in order, the
 same number for every image. Some files repeat an image's row for each of its captions.
 """
 
@@ -40,15 +40,15 @@ def convert_precomp(
 ) -> Conversion:
     """vsepp/SCAN/VSRN folders: *_ims.npy and *_caps.txt (or *_caps.de.txt), dev as val.
 
-    Images take their names from *_ids.txt where it is there. Regions of padded sets are cut to
-    *_lens.npy where it is there.
+    Image names are from *_ids.txt, if it exists. Padded sets of regions are cut to the lengths in
+    *_lens.npy, if it exists.
 
     Args:
         source: the folder.
-        images: folder that holds the image files, if they are at hand.
+        images: folder with the image files, if available.
         language: of the captions of *_caps.txt.
-        name: what the imported features are called.
-        captions_per_image: how often rows repeat an image; 0 finds it out.
+        name: of the imported features.
+        captions_per_image: how often rows are repeated per image; 0 to detect it.
     """
     builder, parts, shapes = Builder(), [], {}
     arrays = sorted(source.glob("*_ims.npy"), key=lambda path: (path.name[:5] != "train", path))
@@ -110,7 +110,7 @@ def _captions(source: Path, split: str, language: str) -> dict[str, tuple[Path, 
 def _rows_per_image(
     rows: np.ndarray, path: Path, texts: dict[str, tuple[Path, list[str]]], wanted: int
 ) -> int:
-    """How often an image's row is repeated: 1, or its number of captions."""
+    """How often an image's row is repeated: once, or once per caption."""
     same = any(len(found) == len(rows) for _, found in texts.values())
     if not same or wanted == 1:
         return 1
@@ -176,13 +176,13 @@ def _lengths(source: Path, split: str, rows: np.ndarray, step: int) -> np.ndarra
 def vectors_of(
     names: list[str], path: Path, step: int = 1, lengths: np.ndarray | None = None
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Read a few rows at a time, mapping them again: the array may exceed memory.
+    """Yield vectors, mapping the array anew every few rows, since it may exceed memory.
 
     Args:
         names: of the images, in the order of the rows.
         path: the array.
-        step: rows of an image, of which the first is taken.
-        lengths: vectors of each image's padded set; None takes all.
+        step: rows per image, of which the first is used.
+        lengths: valid vectors of each image's padded set; None for all.
     """
     for start in range(0, len(names), CHUNK_ROWS):
         chunk = np.array(open_array(path)[start * step : (start + CHUNK_ROWS) * step : step])

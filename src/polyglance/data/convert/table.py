@@ -1,4 +1,4 @@
-"""A CSV, TSV or Parquet of path, caption, language as a dataset folder."""
+"""Converts a CSV, TSV or Parquet file to a dataset folder."""
 
 import os
 from pathlib import Path, PurePosixPath
@@ -15,8 +15,8 @@ def convert_table(source: Path, images: Path | None = None, *, language: str = "
 
     Args:
         source: the table.
-        images: folder that holds the image files; by default where the table says they are.
-        language: of all captions, for a table that has no column for it.
+        images: folder with the image files; by default the table's paths are used.
+        language: of all captions, if the table has no such column.
     """
     table = load_table(source, language or None)
     names = {entry.image: _inside(entry.image) for entry in table.images}
@@ -31,7 +31,7 @@ def convert_table(source: Path, images: Path | None = None, *, language: str = "
 
 
 def _beside(table: Dataset, names: dict[str, str]) -> tuple[dict[str, Path], list[str]]:
-    """The image files where the table says they are."""
+    """The image files at the table's paths."""
     files = {names[entry.image]: table.path(entry).absolute() for entry in table.images}
     missing = [name for name, file in files.items() if not os.path.isfile(file)]
     note = f"{len(missing)} image files of the table do not exist (the first is '{{}}')"
@@ -40,7 +40,7 @@ def _beside(table: Dataset, names: dict[str, str]) -> tuple[dict[str, Path], lis
 
 
 def _inside(path: str) -> str:
-    """A name below `images/`; a path that leads elsewhere becomes its digest and file name."""
+    """A name below `images/`; other paths are replaced by a digest and the file name."""
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or ":" in path:
         return f"{short_digest([path], 4).hex()}_{pure.name}"

@@ -17,8 +17,8 @@ from polyglance.storage.files import read_json
 
 LANGUAGES = {"enCap": "en", "chCap": "zh"}
 REGULAR = 5
-"""Chinese captions written for the clip; those behind them translate the English ones at the
-same places (Wang et al. 2019)."""
+"""Number of Chinese captions written for the clip; those after them are translations of the
+English ones at the same positions (Wang et al. 2019)."""
 
 
 @CONVERTERS.register("vatex")
@@ -36,13 +36,13 @@ def convert_vatex(
 
     Args:
         source: the folder.
-        images: not given: clips come as arrays.
+        images: must be None, since clips are arrays.
         split: `official` (the public test is `test`) or `halves` (half of the validation clips,
-            chosen by a hash, are `test`; also where there is no test file with captions).
+            chosen by a hash, are `test`; also if there is no test file with captions).
         frames: folder of the arrays CLIP.npy or CLIP.npz, [frames, dim] or [1, frames, dim];
             the source by default.
-        name: what the imported features are called.
-        max_frames: at most so many of a clip, evenly spread; 0 takes all.
+        name: of the imported features.
+        max_frames: most frames per clip, evenly spaced; 0 for all.
         lists: folder of lists of clips, instead of `split`.
     """
     check_options(images, lists, split, "official", "halves")
@@ -60,7 +60,7 @@ def convert_vatex(
 
 
 def _part(path: Path) -> str:
-    """The split of a file, from its name; none for the private test, which has no captions."""
+    """The split of a file, from its name; "" for the private test set, which has no captions."""
     name = path.name.lower()
     if "private" in name or "without_annotations" in name:
         return ""
@@ -81,7 +81,7 @@ def _halve(clips: Clips, note: bool) -> None:
 def _read(path: Path, part: str, clips: Clips) -> None:
     value = read_json(path)
     if not isinstance(value, list):
-        raise PolyglanceError(f"{path}: not VATEX's layout, it is no list of clips")
+        raise PolyglanceError(f"{path}: not VATEX's layout, which is a list of clips")
     for number, entry in enumerate(steps(value, "clips")):
         where = f"{path}, [{number}]"
         clip = text_field(entry, "videoID", where)

@@ -1,4 +1,4 @@
-"""Writing a conversion as a dataset folder, whole or not at all."""
+"""Writes a conversion as a dataset folder, atomically."""
 
 import os
 import re
@@ -18,7 +18,8 @@ from polyglance.storage.staging import staged
 
 ImageMode = Literal["symlink", "link", "copy"]
 StoreWriter = Callable[[Path, ImportedFeatures], None]
-"""Writes features as a store into an absent folder; lives in `vision`, above this package."""
+"""Writes features as a store into a new folder; passed in, as it is in `vision`, which imports
+this room."""
 
 
 def write_folder(
@@ -32,11 +33,11 @@ def write_folder(
 
     Args:
         out: the dataset folder, absent or empty.
-        conversion: what a converter found.
-        images: how image files get there.
-        force: a dataset that is there gets the new captions and image files; those that are
-            files of their own, not links, are never overwritten.
-        write_store: writes features; without it there are none.
+        conversion: the result of a converter.
+        images: whether to link or copy image files.
+        force: whether to update an existing dataset; image files that are not links are never
+            overwritten.
+        write_store: writes features; None to omit them.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         if not force or not (out / "captions.jsonl.gz").is_file():
@@ -56,12 +57,12 @@ def write_features(
     Args:
         dataset: the folder.
         features: the features, by image name or id.
-        write_store: writes them.
-        force: whether features of that name are replaced.
+        write_store: writes the features.
+        force: whether to replace features with the same name.
     """
     target = dataset / "features" / features.name
     if target.exists() and not force:
-        raise PolyglanceError(f"{target}: exists; give another -o name=…, or --force to replace it")
+        raise PolyglanceError(f"{target}: exists; set another -o name=… or --force to replace it")
     names = list(dict.fromkeys(entry.image for entry in load_folder(dataset).images))
     matched = match_names(names)
     seen: set[str] = set()
@@ -110,7 +111,7 @@ def match_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def name_number(text: str) -> str:
-    """The number of a COCO or Flickr name without leading zeros, or nothing.
+    """The number in a COCO or Flickr name, without leading zeros, or "".
 
     >>> name_number("COCO_val2014_000000000042.jpg"), name_number("1000268201_693b08cb0e")
     ('42', '1000268201')
@@ -122,15 +123,15 @@ def name_number(text: str) -> str:
 
 
 def drop_missing(conversion: Conversion) -> Conversion:
-    """The conversion without the images whose file was not found.
+    """Remove images whose file was not found.
 
-    Clips have none, and those without an array are left out anyway.
+    Clips have no files, and those without an array are already omitted.
     """
     if conversion.noun == "clips":
         return conversion
     kept = [entry for entry in conversion.images if entry.image in conversion.sources]
     if not kept:
-        raise PolyglanceError("no image has a file; give the folder with --pictures")
+        raise PolyglanceError("no image file was found; set the folder with --pictures")
     left = len(conversion.images) - len(kept)
     notes = [*conversion.notes, f"{left} images without a file were left out"]
     return Conversion(kept, conversion.sources, conversion.features, notes)
@@ -153,9 +154,11 @@ def _fill(
 def _convert_again(
     out: Path, conversion: Conversion, images: ImageMode, write_store: StoreWriter | None
 ) -> None:
-    """A new folder takes the place of `out`, with all that the conversion leaves alone."""
+    """Replace `out` with a new folder that keeps everything unrelated to the conversion."""
     if os.path.ismount(out) or not os.access(out.parent, os.W_OK):
-        _fill(out, conversion, images, write_store)  # file by file: nothing can take its place
+        _fill(
+            out, conversion, images, write_store
+        )  # file by file, as the folder cannot be replaced
         return
     with staged(out) as staging:
         replaced = {out / "captions.jsonl.gz"}
@@ -169,7 +172,7 @@ def _convert_again(
 
 
 def _carry_over(old: Path, new: Path, replaced: set[Path]) -> None:
-    """The files of a folder, but for those `replaced`, in another: as links, nothing is copied."""
+    """Hard-link the files of a folder, except `replaced` ones, into another."""
     new.mkdir(parents=True, exist_ok=True)
     for path in sorted(old.iterdir()):
         if path in replaced:
@@ -185,12 +188,12 @@ def _carry_over(old: Path, new: Path, replaced: set[Path]) -> None:
 def _link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
-    except OSError:  # a file system without links
+    except OSError:  # a file system without hard links
         shutil.copy2(source, target)
 
 
 def _is_beginning(target: Path, source: Path) -> bool:
-    """Whether a file is what a killed copy of `source` left: no more than its beginning."""
+    """Whether a file is a partial copy of `source`, left by a killed process."""
     try:
         size = target.stat().st_size
         if not stat.S_ISREG(target.lstat().st_mode) or size >= source.stat().st_size:
@@ -228,7 +231,7 @@ def _place(source: Path, target: Path, mode: ImageMode) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """A copy that has its name only when it is whole."""
+    """Copy a file atomically."""
     part = target.with_name(f".{target.name[:200]}.part")
     try:
         shutil.copyfile(source, part)

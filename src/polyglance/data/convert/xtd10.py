@@ -13,11 +13,11 @@ CODES = {"jp": "ja"}
 def convert_xtd10(source: Path, images: Path | None = None, *, split: str = "test") -> Conversion:
     """XTD10: 1,000 COCO images, one caption in each language, all in split test.
 
-    Japanese is from STAIR, so independent; English is what the others were translated from.
+    Japanese is from STAIR, so independent; the others were translated from English.
 
     Args:
         source: a checkout of the repository.
-        images: folder that holds the image files, if they are at hand.
+        images: folder with the image files, if available.
         split: of all images.
     """
     names = _one(source, "test_image_names.txt")
@@ -40,5 +40,5 @@ def _language(path: Path) -> str:
 def _one(source: Path, name: str) -> Path:
     found = sorted(source.rglob(name))
     if not found:
-        raise PolyglanceError(f"{source}: there is no {name}; give a checkout of XTD10")
+        raise PolyglanceError(f"{source}: there is no {name}; pass a checkout of XTD10")
     return found[0]

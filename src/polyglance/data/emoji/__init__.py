@@ -1,4 +1,4 @@
-"""Pictures of emoji with their names in many languages: things that captions seldom name."""
+"""Images of emoji with their names in many languages, for things that captions rarely mention."""
 
 from polyglance.data.emoji.dataset import EmojiOptions, write_emoji
 

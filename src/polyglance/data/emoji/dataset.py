@@ -9,8 +9,8 @@ from typing import Any
 from polyglance.core.progress import Bar
 from polyglance.core.registry import nearest
 from polyglance.data.dataset import CaptionedImage, Captions, save_folder
+from polyglance.data.emoji.images import compose, find_emoji_images
 from polyglance.data.emoji.names import Names, read_names
-from polyglance.data.emoji.pictures import compose, find_pictures
 from polyglance.data.emoji.sequences import concept, plain
 from polyglance.errors import PolyglanceError
 from polyglance.storage.files import read_json
@@ -18,19 +18,19 @@ from polyglance.storage.staging import staged
 
 KIND = "name"
 SIGNS = frozenset({"Flags", "Symbols", "Component"})
-"""Categories that show no thing that a photograph could show."""
+"""Categories of emoji that photographs do not show."""
 
 
 @dataclass(frozen=True)
 class EmojiOptions:
-    """What of the files becomes the dataset.
+    """What to include in the dataset.
 
     Args:
-        languages: of the names; None is all.
+        languages: of the names; None for all.
         listing: `emoji.json` of an emoji-datasource package, which has the categories.
-        categories: those taken; None is all but `SIGNS`. Without a listing all emoji are taken.
-        held_out: the share of concepts in val and test together, half each.
-        background: that pictures are set on.
+        categories: to include; None for all except `SIGNS`. Without a listing, all emoji.
+        held_out: share of concepts in val and test together, half each.
+        background: colour behind the emoji.
     """
 
     languages: list[str] | None = None
@@ -42,43 +42,43 @@ class EmojiOptions:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written."""
+    """The written images."""
 
     images: list[CaptionedImage]
     dropped: int
-    """Names left out of train because a held-out concept has them as well."""
+    """Names removed from train because a held-out concept has the same name."""
 
 
 def write_emoji(
     out: Path, names: Path, pictures: Mapping[str, Path], options: EmojiOptions | None = None
 ) -> Written:
-    """Write a dataset folder: an image for each emoji of each set of pictures.
+    """Write a dataset folder with an image for each emoji of each style.
 
     Args:
         out: the folder, absent or empty.
         names: of emoji; see `read_names`.
-        pictures: name of a set, a folder of its images in OUT, → its files.
-        options: what is taken.
+        pictures: style, a subfolder of images in OUT, → folder of its files.
+        options: what to include.
     """
     options = options or EmojiOptions()
     if not 0 <= options.held_out <= 1:
         raise PolyglanceError(f"held out: {options.held_out} is not a share from 0 to 1")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PolyglanceError(f"{out}: exists and is not empty; choose another folder")
-    found = {style: find_pictures(folder) for style, folder in pictures.items()}
+    found = {style: find_emoji_images(folder) for style, folder in pictures.items()}
     wanted = _listed(options)
     captions = _captions(read_names(names, options.languages), wanted)
     splits = {sequence: split_of(concept(sequence), options.held_out) for sequence in captions}
     dropped = _drop_held_out(captions, splits)
     files = {
-        # The u keeps digits from being read as the number of a COCO or Flickr image.
+        # The u prevents digits from being taken for a COCO or Flickr number.
         f"{style}/u{'-'.join(f'{ord(point):x}' for point in sequence)}.png": (sequence, path)
         for style, own in found.items()
         for sequence, path in own.items()
         if captions.get(sequence)
     }
     if not files:
-        raise PolyglanceError("no picture of an emoji has a name; are the folders those meant?")
+        raise PolyglanceError("no emoji image has a name; are these the right folders?")
     rows = [CaptionedImage(n, splits[key], captions[key]) for n, (key, _) in files.items()]
     with staged(out) as staging, Bar("emoji", len(files), "images") as bar:
         for name, (_, path) in files.items():
@@ -91,7 +91,7 @@ def write_emoji(
 
 
 def split_of(key: str, held_out: float) -> str:
-    """The split of a concept, the same wherever it is asked for: train, val or test.
+    """The split of a concept, from a hash: train, val or test.
 
     >>> [split_of(key, 0.25) for key in ("1f34e", "1f408", "1f697")], split_of("1f34e", 0.0)
     (['train', 'train', 'train'], 'train')
@@ -112,7 +112,7 @@ def _captions(names: Names, wanted: set[str] | None) -> dict[str, Captions]:
 
 
 def _drop_held_out(captions: dict[str, Captions], splits: Mapping[str, str]) -> int:
-    """Take names out of train that a concept of val or test has in that language."""
+    """Remove names from train that a concept of val or test has in the same language."""
     held = {
         (language, kinds[KIND][0].casefold())
         for sequence, own in captions.items()
@@ -131,7 +131,7 @@ def _drop_held_out(captions: dict[str, Captions], splits: Mapping[str, str]) -> 
 
 
 def _listed(options: EmojiOptions) -> set[str] | None:
-    """The emoji of the categories asked for; None is all."""
+    """The emoji of the selected categories; None for all."""
     path = options.listing
     if path is None:
         if options.categories:

@@ -14,19 +14,19 @@ CLDR, PACKAGE, PACKAGE_ENGLISH = "annotations.json", "emoji_*.json", "emoji.json
 
 
 def read_names(folder: Path, languages: list[str] | None = None) -> Names:
-    """The names of a folder, of either kind.
+    """The names in a folder of either kind.
 
-    Languages of a region or script of their own, such as de-CH, are read only where they are
-    asked for: their names are mostly the language's.
+    Tags with a region or script, such as de-CH, are read only if listed in `languages`, because
+    most of their names are those of the base language.
 
     Args:
-        folder: CLDR's LANGUAGE/annotations.json, or emoji's emoji_LANGUAGE.json, anywhere below.
-        languages: those wanted; None is all.
+        folder: with CLDR's LANGUAGE/annotations.json, or emoji's emoji_LANGUAGE.json, at any depth.
+        languages: to read; None for all.
     """
     found = _cldr(folder) or _package(folder)
     if not found:
         raise PolyglanceError(
-            f"{folder}: holds no names of emoji, neither CLDR's LANGUAGE/{CLDR} (npm's "
+            f"{folder}: contains no names of emoji, neither CLDR's LANGUAGE/{CLDR} (npm's "
             f"cldr-annotations-full) nor {PACKAGE} (pip's emoji)"
         )
     if languages is None:
@@ -38,7 +38,7 @@ def read_names(folder: Path, languages: list[str] | None = None) -> Names:
 
 
 def _cldr(folder: Path) -> Names:
-    """Unicode's names for screen readers (`tts`), one an emoji."""
+    """Unicode's names for screen readers (`tts`), one per emoji."""
     found: Names = {}
     for path in sorted(folder.rglob(CLDR)):
         whole = _object(path, read_json(path), "annotations")
@@ -54,7 +54,7 @@ def _cldr(folder: Path) -> Names:
 
 
 def _package(folder: Path) -> Names:
-    """`:roter_apfel:` of each emoji; the English ones are among the facts of all."""
+    """Names such as `:roter_apfel:`; the English ones are in a separate file."""
     found: Names = {}
     for path in sorted(folder.rglob(PACKAGE)):
         value = _object(path, read_json(path), "names")
@@ -80,7 +80,7 @@ def _spelt(name: str) -> str:
 
 
 def _cleaned(names: dict[str, str]) -> dict[str, str]:
-    """Without skin tones, and without names that say no more than the sign itself."""
+    """Remove emoji with skin tones, and names without letters."""
     kept = {plain(key): name.strip() for key, name in names.items() if not has_tone(key)}
     return {key: name for key, name in kept.items() if name and any(map(str.isalpha, name))}
 

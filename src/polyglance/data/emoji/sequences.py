@@ -1,4 +1,4 @@
-"""Emoji as sequences of code points: how files call them, and which show one concept."""
+"""Emoji as sequences of code points: their file names and concepts."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ _NAMED = re.compile(r"(?:emoji_)?u?\+?([0-9a-f]{2,6}(?:[-_ ][0-9a-f]{2,6})*)", r
 
 
 def sequence_of_file(path: Path) -> str | None:
-    """The emoji that a file is called by, in Noto's, Twemoji's and Fluent's ways; None of others.
+    """The emoji of a file name in the style of Noto, Twemoji or Fluent; None for other files.
 
     >>> sequence_of_file(Path("1f34e.png")), sequence_of_file(Path("emoji_u1f34e.png"))
     ('🍎', '🍎')
@@ -25,20 +25,20 @@ def sequence_of_file(path: Path) -> str | None:
 
 
 def plain(sequence: str) -> str:
-    """A sequence without the selectors of its coloured form, which files and names may lack."""
+    """Remove variation selectors, which files and names may lack."""
     return sequence.replace(chr(_VARIATION), "")
 
 
 def has_tone(sequence: str) -> bool:
-    """Whether an emoji says a skin tone: it has no name of its own."""
+    """Whether an emoji has a skin tone, and so no name of its own."""
     return any(ord(point) in _TONES for point in sequence)
 
 
 def concept(sequence: str) -> str:
-    """What emoji have in common that must not be in two splits, as hexadecimal code points.
+    """The concept of an emoji, which must not be in two splits, as hexadecimal code points.
 
-    Skin tones, genders and the person beside a thing are left out: a woman and a man who fight
-    fires, and the fire engine that their sequences hold, are one concept.
+    Skin tones, genders and the person beside a thing are ignored: female and male firefighters, and
+    the fire engine in their sequences, are one concept.
 
     >>> concept("👩‍🚒") == concept("👨‍🚒") == concept("🚒")
     True

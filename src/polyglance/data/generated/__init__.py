@@ -1,8 +1,7 @@
 """A generated world of drawings with captions in ten languages, for tests and for the demo.
 
-A scene (`scenes`) is sampled, rendered (`drawing`) and described: `messages` chooses what a
-caption says of it, `realise` with `languages` puts it into words. It never
-stands in for results on real photographs.
+A scene (`scenes`) is sampled, rendered (`drawing`) and described: `messages` selects the content
+of a caption, `realise` and `languages` express it. It is no substitute for real photographs.
 """
 
 from polyglance.data.generated.store import VERSION, load_generated, write_generated

@@ -1,4 +1,4 @@
-"""What a caption says of its scene. Messages are read off the scene, so they are true of it."""
+"""The content of captions, derived from the scene, so that captions are true."""
 
 from dataclasses import dataclass
 from random import Random
@@ -11,7 +11,7 @@ FORMS = ("statement", "fronted", "presence", "label")
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How a group is named; `count` is 1 to 5, or `SEVERAL`. Only a single one is `definite`."""
+    """How a group is named; `count` is 1 to 5, or `SEVERAL`. Only single things are `definite`."""
 
     noun: str
     count: int = 1
@@ -22,7 +22,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Who does what, where. `variant` picks among synonyms; `place` or `other` may be missing."""
+    """Who does what, where. `variant` selects synonyms; `place` or `other` may be missing."""
 
     subject: Mention
     action: str | None = None
@@ -34,14 +34,14 @@ class Message:
 
 
 def whole_message(scene: Scene) -> Message:
-    """Everything about the first group, and the second as what it stands in relation to."""
+    """Everything about the first group, and its relation to the second."""
     mentions = [Mention(g.noun, g.count, g.colour, g.size) for g in scene.groups]
     other = mentions[1] if len(mentions) > 1 else None
     return Message(mentions[0], scene.groups[0].action, scene.relation, other, scene.place)
 
 
 def free_message(scene: Scene, rng: Random) -> Message:
-    """What one describer happens to say: a subject, some attributes, a form."""
+    """A random description: a subject, some attributes, a form."""
     first = 0 if len(scene.groups) == 1 or rng.random() < 0.6 else 1
     subject = scene.groups[first]
     other = scene.groups[1 - first] if len(scene.groups) > 1 and rng.random() < 0.8 else None

@@ -1,4 +1,4 @@
-"""From a message to a sentence: the part that all languages share."""
+"""Realises messages as sentences: the part that all languages share."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Table = dict[str, list[str]]
 
 
 def entries(text: str) -> dict[str, str]:
-    """Entries apart by `;` or line ends: a key, a space, and its text.
+    """Parse entries separated by `;` or newlines: a key, a space, and its text.
 
     >>> entries("run läuft; sit sitzt")
     {'run': 'läuft', 'sit': 'sitzt'}
@@ -21,7 +21,7 @@ def entries(text: str) -> dict[str, str]:
 
 
 def table(text: str) -> Table:
-    """Entries whose texts are forms apart by spaces; `_` stands for a space within a form.
+    """Parse entries whose texts are space-separated forms; `_` is a space within a form.
 
     >>> table("dog Hund Hunde; kite воздушный_змей")
     {'dog': ['Hund', 'Hunde'], 'kite': ['воздушный змей']}
@@ -41,17 +41,17 @@ def pick(synonyms: str, variant: int) -> str:
 
 
 def words(*parts: str) -> str:
-    """Join with spaces what is not empty."""
+    """Join the non-empty parts with spaces."""
     return " ".join(part for part in parts if part)
 
 
 def capitalise(text: str) -> str:
-    """The first letter in upper case."""
+    """Capitalise the first letter."""
     return text[:1].upper() + text[1:]
 
 
 def verb_forms(verbs: dict[str, str], message: Message) -> list[str]:
-    """The `/`-separated forms of the verb; `eat:person` goes before `eat`, none is `be`."""
+    """The `/`-separated forms of the verb; `eat:person` precedes `eat`, the default is `be`."""
     action, noun = message.action or "be", message.subject.noun
     keys = (f"{action}:{noun}", f"{action}:{kind(noun)}", action)
     key = next(key for key in keys if key in verbs)
@@ -73,10 +73,10 @@ def plural_verb(
 class Language:
     """A language's grammar.
 
-    `relations` maps a relation to `preposition` or `preposition:case`, synonyms apart by `|`;
-    `join` puts it to its noun phrase. A template's `[…]` vanishes when a slot in it is empty;
-    of a form's templates the first is taken whose other slots are all filled. `doing` is the verb
-    of an action, `verb` also that of being.
+    `relations` maps a relation to `preposition` or `preposition:case`, with synonyms separated by
+    `|`; `join` combines it with its noun phrase. A template's `[…]` is omitted if a slot in it is
+    empty; the first template of a form whose other slots are all filled is used. `doing` is the
+    verb of an action, `verb` may also be that of being.
     """
 
     phrase: Callable[[Mention, str], str]
@@ -89,7 +89,7 @@ class Language:
     finish: Callable[[str], str] = capitalise
 
     def slots(self, message: Message) -> dict[str, str]:
-        """What the templates may use."""
+        """The values of the templates' slots."""
         relation = ""
         if message.relation and message.other:
             entry = pick(self.relations[message.relation], message.variant)

@@ -1,7 +1,7 @@
-"""Sampling scenes, in families of four that share nouns and colours.
+"""Samples scenes, in families of four with the same nouns and colours.
 
-Within a family the colours change owners and the relation changes, so that neither the colours
-nor the objects of an image tell which of the four a caption describes.
+Within a family, colours are swapped and the relation changes, so that neither colours nor objects
+alone tell which of the four images a caption describes.
 """
 
 from dataclasses import replace
@@ -33,22 +33,22 @@ _FITTING = {
     "front": (NOUNS, LARGE, (3, 1)),
     "on": (SITTERS, SUPPORTS, (2, 1)),
 }
-"""For each relation the nouns that can stand in it, and how many of each at most."""
+"""For each relation, the possible nouns of both sides, and the most of each."""
 
 
 def split_of(index: int) -> str:
-    """Eight images of every ten are `train`, then one `val`, one `test`."""
+    """Of every ten images, eight are `train`, one `val`, one `test`."""
     return {8: "val", 9: "test"}.get(index % CYCLE, "train")
 
 
 def family_of(index: int) -> tuple[int, int]:
-    """(family, variant): the members of a family are ten apart, hence in the same split."""
+    """(family, variant); members of a family are ten apart, so in the same split."""
     block, within = divmod(index, CYCLE * VARIANTS)
     return block * CYCLE + within % CYCLE, within // CYCLE
 
 
 def make_scene(seed: int, index: int) -> Scene:
-    """Scene `index` of the world `seed`; it depends on nothing else."""
+    """Scene `index` of the world `seed`."""
     family, variant = family_of(index)
     shared, own = Random(f"{seed}/family/{family}"), Random(f"{seed}/scene/{index}")
     if shared.random() < 0.15:
@@ -77,7 +77,7 @@ def _pair(shared: Random, own: Random, variant: int) -> Scene:
 
 
 def _base(rng: Random) -> tuple[list[str], list[int], tuple[str, str]]:
-    """What a family shares: two nouns, their counts, and two relations they can stand in."""
+    """What a family shares: two nouns, their counts, and two possible relations."""
     relation = rng.choice(list(_FITTING))
     firsts, seconds, most = _FITTING[relation]
     first = rng.choice(firsts)
@@ -92,7 +92,7 @@ def _base(rng: Random) -> tuple[list[str], list[int], tuple[str, str]]:
 
 
 def _related(group: Group, relation: str, rng: Random) -> Group:
-    """Size and action, such that nothing big hides a small thing behind it."""
+    """Add size and action, such that nothing big hides something small."""
     group = _sized(group, rng)
     if (relation, group.size) in (("front", "big"), ("behind", "small"), ("under", "small")):
         group = replace(group, size=None)
@@ -100,7 +100,7 @@ def _related(group: Group, relation: str, rng: Random) -> Group:
 
 
 def _allowed(noun: str, relation: str) -> tuple[str, ...]:
-    """The actions that can be seen of a noun that stands in `relation` to another."""
+    """The actions that are visible in a relation."""
     actions = ACTIONS.get(noun, ())
     if relation == "above":
         return tuple(action for action in actions if action == "fly")

@@ -1,4 +1,4 @@
-"""Rendering the world into a native dataset folder, and loading it from the cache."""
+"""Renders the world into a native dataset folder, and loads it from the cache."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,24 +23,24 @@ from polyglance.storage.files import cache_dir, write_json
 from polyglance.storage.staging import staged
 
 VERSION = 2
-"""Part of the cache folder's name: raise it whenever a caption or a pixel changes."""
+"""Part of the cache folder's name; increase it whenever a caption or pixel changes."""
 
 DEFAULTS = {"photos": 1000, "seed": 0}
 
 
 def write_generated(folder: Path, images: int, seed: int) -> None:
-    """Write a world as a dataset folder, all of it or nothing.
+    """Write a world as a dataset folder, atomically.
 
     Args:
         folder: absent or empty.
-        images: how many; a smaller world is the beginning of a larger one.
+        images: their number; a smaller world is the beginning of a larger one.
         seed: of the world.
     """
     if images < 1:
-        raise PolyglanceError(f"cannot generate {images} images; ask for at least 1")
+        raise PolyglanceError(f"cannot generate {images} images; the minimum is 1")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PolyglanceError(f"{folder}: exists and is not empty; give a new folder")
-    with staged(folder, replace=False) as part:  # another process may be first, with the same
+        raise PolyglanceError(f"{folder}: exists and is not empty; choose another folder")
+    with staged(folder, replace=False) as part:  # another process may have written the same
         _write(part, images, seed)
     if not (folder / "captions.jsonl.gz").is_file():
         raise PolyglanceError(f"{folder}: the folder is in use; empty it")
@@ -49,7 +49,7 @@ def write_generated(folder: Path, images: int, seed: int) -> None:
 def load_generated(source: str, cache: Path | None = None) -> Dataset:
     """The world named `generated` or `generated:photos=500,seed=3`.
 
-    It is rendered on first use into the folder `cache`, by default the XDG cache.
+    Rendered on first use into the folder `cache`, by default the XDG cache.
     """
     options = parse_source(source)
     images, seed = options["photos"], options["seed"]
@@ -103,14 +103,14 @@ def _write(folder: Path, images: int, seed: int) -> None:
 def caption(scene: Scene, seed: int, index: int, per_language: int = 2) -> Captions:
     """One `translation` and some `independent` captions in every language.
 
-    The translations render the same message. The message of each independent caption is sampled
-    on its own, so they are not parallel across languages.
+    The translations express the same message. The messages of independent captions are sampled
+    separately, so they are not parallel across languages.
 
     Args:
-        scene: what there is to see.
+        scene: to describe.
         seed: of the world.
-        index: of the scene in it.
-        per_language: independent captions of each language.
+        index: of the scene.
+        per_language: independent captions per language.
     """
     whole = whole_message(scene)
     captions: Captions = {}

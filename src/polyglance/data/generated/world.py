@@ -1,4 +1,4 @@
-"""What there is in the world: nouns, colours, actions, relations, places."""
+"""The contents of the world: nouns, colours, actions, relations, places."""
 
 from dataclasses import dataclass
 
@@ -52,7 +52,7 @@ OUTDOOR = ("house", "tree", "car", "boat", "horse", "fish")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`count` like things: five small red dogs that run. A person's colour is the clothes'."""
+    """`count` equal things: five small red dogs that run. A person's colour is the clothes'."""
 
     noun: str
     colour: str
@@ -63,7 +63,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One group, or two where `groups[0]` is `relation` (left of, …) `groups[1]`."""
+    """One group, or two, of which `groups[0]` is `relation` (left of, …) `groups[1]`."""
 
     groups: tuple[Group, ...]
     relation: str | None

@@ -1,1 +1,1 @@
-"""Reading images safely: whatever is given, within bounds of memory, as RGB."""
+"""Safe decoding of images of any kind to RGB, with bounded memory."""

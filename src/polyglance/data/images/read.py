@@ -1,4 +1,4 @@
-"""Reading images safely: every file becomes an RGB image or a reason why not."""
+"""Safe decoding of image files: every file gives an RGB image or the reason why not."""
 
 import logging
 import os
@@ -21,17 +21,17 @@ _RARE = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".avif", ".jp2", ".hei
 EXTENSIONS = frozenset((*_COMMON, *_RARE))
 _ALWAYS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "ICO", "JPEG2000")
 FORMATS = (*_ALWAYS, "AVIF", "HEIF")
-"""Pillow's names of the formats that are read, by content; the last two where Pillow has them.
+"""Pillow's names of the supported formats; the last two only if Pillow has them.
 
-Raster formats alone: for PostScript Pillow starts Ghostscript, which runs what the file says.
+Only raster formats: for PostScript, Pillow runs Ghostscript, which executes the file.
 """
 MAX_PIXELS = 100_000_000
-"""Largest image decoded; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
+"""Largest image to decode; larger JPEGs are decoded at 1/2, 1/4 or 1/8."""
 MAX_BYTES = 1_200_000_000
-"""Most memory for one image, decoded and as RGB; `decoding.AT_A_TIME` bounds all together."""
+"""Most memory for one image; `decoding.AT_A_TIME` is the limit for all together."""
 
-# MAX_PIXELS limits the size, and damaged metadata says nothing about the pixels: neither
-# should write into the progress bar.
+# MAX_PIXELS limits the size, and damaged metadata does not matter: neither warning should
+# interrupt the progress bar.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", "Corrupt EXIF data|Truncated File Read", UserWarning)
 logging.getLogger("PIL").setLevel(logging.CRITICAL)
@@ -47,14 +47,14 @@ _OTHERS = {
     b"<!DO": "HTML",
     b"<htm": "HTML",
 }
-"""What files that are not such images begin with."""
+"""First bytes of unsupported files, for the message."""
 
 
 def read_image(path: Path, at_least: int | None = None) -> Image.Image:
-    """The upright RGB image, or an `ImageProblem`.
+    """The upright RGB image; raises `ImageProblem`.
 
-    The first frame of an animation, transparency on white, 16 bits scaled to 8. With `at_least`,
-    a large JPEG is decoded at a fraction that leaves both sides twice that many pixels or more.
+    The first frame of an animation, transparency on white, 16 bits scaled to 8. With `at_least`, a
+    large JPEG is decoded at reduced size, with both sides at least twice that many pixels.
     """
     with reading(path, at_least) as image:
         return image
@@ -62,7 +62,7 @@ def read_image(path: Path, at_least: int | None = None) -> Image.Image:
 
 @contextmanager
 def reading(path: Path, at_least: int | None = None) -> Iterator[Image.Image]:
-    """`read_image`, whose memory counts as taken until the block ends, where it is made small."""
+    """`read_image` that reserves the memory until the block ends, for resizing within it."""
     with decoded(path, at_least) as image:
         with _problems(path):
             turn_upright(image)
@@ -72,7 +72,7 @@ def reading(path: Path, at_least: int | None = None) -> Iterator[Image.Image]:
 
 @contextmanager
 def decoded(path: Path, at_least: int | None = None) -> Iterator[Image.Image]:
-    """The image as its file has it, of which all that are read at a time share the memory."""
+    """The decoded image, unconverted, within the memory budget."""
     with ExitStack() as stack:
         with _problems(path):
             _check_regular(path)
@@ -85,7 +85,7 @@ def decoded(path: Path, at_least: int | None = None) -> Iterator[Image.Image]:
 
 @contextmanager
 def _problems(path: Path) -> Iterator[None]:
-    """Whatever reading raises is about the file."""
+    """Turn any error into an `ImageProblem`."""
     try:
         yield
     except (PolyglanceError, KeyboardInterrupt):
@@ -99,10 +99,10 @@ def _problems(path: Path) -> Iterator[None]:
 
 
 def list_images(folder: Path, unreadable: list[tuple[Path, str]] | None = None) -> list[Path]:
-    """All images below a folder, sorted; hidden files and folders are passed over.
+    """All images below a folder, sorted, without hidden files and folders.
 
-    Folders below it that cannot be read are put into `unreadable`, with the reason; without that
-    list they are an error, as the folder itself always is.
+    Unreadable subfolders are added to `unreadable`, with the reason; without that list they are an
+    error, as the folder itself always is.
     """
     if not folder.is_dir():
         raise PolyglanceError(f"{folder}: no such folder of images")
@@ -126,7 +126,7 @@ def list_images(folder: Path, unreadable: list[tuple[Path, str]] | None = None) 
 
 
 def content_key(path: Path) -> str:
-    """A digest of the file's bytes, 32 hexadecimal digits: the same after renaming and moving."""
+    """Digest of the file's content, 32 hexadecimal digits; independent of its path."""
     try:
         _check_regular(path)
         return short_digest(file_chunks(path), 16).hex()
@@ -135,14 +135,14 @@ def content_key(path: Path) -> str:
 
 
 def _check_regular(path: Path) -> None:
-    """A folder or a pipe is not an image, and opening a pipe would wait forever."""
+    """Raise an `ImageProblem` for a folder or a pipe; opening a pipe would block."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
         raise ImageProblem(path, "a folder" if stat.S_ISDIR(mode) else "not a regular file")
 
 
 def open_image(path: Path, handle: BinaryIO) -> Image.Image:
-    """Open the image of `path`, open as `handle`, in one of `FORMATS`; nothing is decoded yet."""
+    """Open an image in one of `FORMATS` without decoding it; `handle` is the open file."""
     if path.suffix.lower() in (".heic", ".heif"):
         _register_heif(path)
     Image.init()
@@ -176,14 +176,11 @@ def _register_heif(path: Path) -> None:
 
 
 def _shrink(path: Path, image: Image.Image, at_least: int | None) -> int:
-    """Let the JPEG decoder reduce a large image; the bytes that it takes now.
-
-    What is still too large is a problem.
-    """
+    """Reduce a large JPEG, and return the bytes needed; an `ImageProblem` if still too large."""
     width, height = image.size
     if (factor := _reduction(width, height, at_least)) > 1:
         image.draft(image.mode, (width // factor, height // factor))
-    # A progressive JPEG keeps all its coefficients in memory, whatever size comes out.
+    # A progressive JPEG keeps all its coefficients in memory, even at reduced size.
     held = (width, height) if image.info.get("progressive") else image.size
     if held[0] * held[1] > MAX_PIXELS:
         limit = f"{width}×{height} pixels, the limit is {MAX_PIXELS / 1e6:.0f} million"
@@ -196,7 +193,7 @@ def _shrink(path: Path, image: Image.Image, at_least: int | None) -> int:
 
 
 def _reduction(width: int, height: int, at_least: int | None) -> int:
-    """The JPEG decoder's fraction, 1, 2, 4 or 8: as needed for memory, as allowed by size."""
+    """The JPEG decoder's reduction, 1, 2, 4 or 8, by memory limit and `at_least`."""
     needed = [f for f in (1, 2, 4) if width * height <= MAX_PIXELS * f * f] or [8]
     if at_least is None:
         return needed[0]

@@ -1,4 +1,4 @@
-"""Decoded images of any kind as RGB, piece by piece: no more than the result is added to memory."""
+"""Converts decoded images to RGB in bands, so that only the result takes additional memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ BAND = 500_000
 
 
 def to_rgb(path: Path, image: Image.Image) -> Image.Image:
-    """The upright RGB image of a decoded one, which stays as it is; `path` names it in errors."""
+    """A new upright RGB image; `path` is for errors."""
     return convert_to_rgb(path, _upright(image))
 
 
@@ -21,7 +21,7 @@ def convert_to_rgb(path: Path, image: Image.Image) -> Image.Image:
     """A new RGB image: transparency on white, 16 bits and floats scaled to 8.
 
     Args:
-        path: names the image in errors.
+        path: of the image, for errors.
         image: decoded and upright.
     """
     if image.mode.startswith(("I", "F")):
@@ -32,10 +32,10 @@ def convert_to_rgb(path: Path, image: Image.Image) -> Image.Image:
 
 
 def turn_upright(image: Image.Image) -> None:
-    """Undo the rotation that an image's EXIF block tells, in place."""
+    """Undo the rotation in an image's EXIF data, in place."""
     try:
         ImageOps.exif_transpose(image, in_place=True)
-    except Exception:  # a damaged EXIF block says nothing about the pixels
+    except Exception:  # damaged EXIF data does not matter
         return
 
 
@@ -63,12 +63,12 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def _grey(path: Path, image: Image.Image) -> Image.Image:
-    """Grey values of 16 or 32 bits or floats as 8 bits, in proportion to their range."""
+    """Scale grey values (16 or 32 bits, or floats) to 8 bits."""
     low, high, kind = np.inf, -np.inf, "u"
     for _, band in _bands(image):
         values = np.asarray(band)
         if not np.isfinite(values).all():
-            raise ImageProblem(path, "the pixels hold NaN or infinity")
+            raise ImageProblem(path, "the pixels contain NaN or infinity")
         low, high = min(low, float(values.min())), max(high, float(values.max()))
         kind = values.dtype.kind
     base, top = _range(low, high, kind == "f")
@@ -81,7 +81,7 @@ def _grey(path: Path, image: Image.Image) -> Image.Image:
 
 
 def _range(low: float, high: float, floats: bool) -> tuple[float, float]:
-    """(what is black, what is white above it) of values from `low` to `high`."""
+    """(black, white − black) for values from `low` to `high`."""
     if floats and low >= 0 and high <= 1:
         return 0.0, 1.0
     if floats and low >= 0 and high <= 255:

@@ -1,4 +1,4 @@
-"""Queries as people type them: with typos, other forms, unseen words, two languages in one."""
+"""Perturbed queries: typos, inflections, unseen synonyms, code-switching, spelling."""
 
 from polyglance.evaluation.perturb.perturber import Perturber, make_perturber, perturbation_tag
 from polyglance.evaluation.perturb.spec import KINDS, Perturbation

@@ -1,10 +1,10 @@
-"""Other forms of words, found in texts without a grammar.
+"""Inflections of words, found in texts without a grammar.
 
-Two words are taken for forms of one if they differ in endings of at most three letters, and if
-that pair of endings tells at least one in a hundred of the language's words apart. So -s, -ed and
--ing are found in English, case endings in Czech. Some pairs are of different words (`her`, `hers`
-and `herd`), forms that change inside (`man`, `men`) are missed, and languages without endings
-have none: this tests models, it is no morphology.
+Two words count as inflections of one if they differ in endings of at most three letters, and this
+pair of endings distinguishes at least one percent of the language's words. This finds -s, -ed and
+-ing in English, and case endings in Czech. Some pairs are unrelated (`her`, `hers` and `herd`),
+internal changes (`man`, `men`) are missed, and languages without endings have none: good enough to
+test models, but not a morphology.
 """
 
 from collections import Counter, defaultdict
@@ -15,14 +15,14 @@ from polyglance.text.inflection import SHORTEST_STEM, common_prefix
 
 LONGEST_ENDING = 3
 FREQUENT = 5
-"""Times that a word must occur, or misspellings would be forms."""
+"""Minimum count of a word, to exclude misspellings."""
 SHARE = 0.01
 
 Endings = tuple[str, str]
 
 
 def inflections(counts: Mapping[str, int]) -> dict[str, list[str]]:
-    """word → its other forms, by the longest stem that gives any; `counts` by word.
+    """word → its other inflections, by the longest stem that has any.
 
     >>> counts = dict.fromkeys(["walk", "walks", "talk", "talks", "talked", "sea"], 9)
     >>> inflections(counts)["talk"]
@@ -40,12 +40,12 @@ def inflections(counts: Mapping[str, int]) -> dict[str, list[str]]:
 
 
 def _cuts(word: str) -> range:
-    """Places of a stem's end, the longest first."""
+    """Possible stem lengths, the longest first."""
     return range(len(word), max(SHORTEST_STEM, len(word) - LONGEST_ENDING) - 1, -1)
 
 
 def _pairs(endings: set[str]) -> list[Endings]:
-    """Pairs that share no first letter, which would belong to the stem."""
+    """Pairs with different first letters; a common one would belong to the stem."""
     pairs = combinations(sorted(endings), 2)
     return [(a, b) for a, b in pairs if not common_prefix(a, b)]
 

@@ -1,4 +1,4 @@
-"""What readers may be taken to know: the words of the training captions."""
+"""Words of the training captions, which models can be assumed to know."""
 
 from collections import Counter
 
@@ -10,12 +10,12 @@ from polyglance.evaluation.perturb.words import words_of
 
 SPLIT = "train"
 COMMON = 10
-"""Times that a letter must occur to be typed by mistake."""
+"""Minimum count of a letter to be used in typos."""
 _LETTER = regex.compile(r"\p{L}")
 
 
 class KnownWords:
-    """Words by language, counted once: of the split `train`, or of all captions without one."""
+    """Counts of words by language, cached: of the split `train`, or else of all captions."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
@@ -25,20 +25,20 @@ class KnownWords:
         self._more: dict[str, list[str]] | None = None
 
     def counts(self, language: str) -> Counter[str]:
-        """Times that the captions of a language have each word; none of one they lack."""
+        """Counts of the words in a language's captions; empty for an unknown language."""
         if language not in self._counts:
             texts = self.part.captions([language]).texts if language in self.languages else []
             self._counts[language] = _count(texts, language)
         return self._counts[language]
 
     def wider(self, language: str) -> Counter[str]:
-        """The same with the dataset's text-only tuples, where it has some."""
+        """Counts that include the dataset's text-only tuples, if any."""
         if self._more is None:
             self._more = self._text_only()
         return self.counts(language) + _count(self._more.get(language, []), language)
 
     def letters(self, language: str) -> list[str]:
-        """Letters in common use, sorted."""
+        """Common letters, sorted."""
         found: Counter[str] = Counter()
         for word, times in self.counts(language).items():
             for letter in _LETTER.findall(word):

@@ -1,4 +1,4 @@
-"""Words of the same meaning, in one language or in two, from `lexicon.tsv.gz`."""
+"""Synonyms and translations from a lexicon."""
 
 from collections.abc import Callable
 
@@ -6,20 +6,20 @@ from polyglance.evaluation.perturb.words import unspaced
 from polyglance.text.lexicon import SharedSynsets, Synsets
 
 SHORTEST, SHORTEST_UNSPACED = 3, 2
-"""Letters, or characters: most shorter words are grammar, and what lexicons have for them (`in`,
-the chemical element) is not."""
+"""Shortest words, in letters: most shorter ones are function words, for which lexicons have other
+meanings (`in`, the chemical element)."""
 SIMILAR = 1 / 3
-"""Share of both words' synsets that synonyms have in common at least."""
+"""Minimum Jaccard index of the synsets of synonyms."""
 
 
 def synonyms(synsets: Synsets, fits: Callable[[str], bool]) -> Callable[[str], str | None]:
-    """word → the synonym with most synsets in common, of those that fit."""
+    """word → the most similar synonym that fits."""
     shared = SharedSynsets(synsets, synsets)
     return lambda word: _best(word, shared, lambda other: other != word and fits(other), SIMILAR)
 
 
 def translations(source: Synsets, target: Synsets) -> Callable[[str], str | None]:
-    """word → the word of `target` with most synsets in common."""
+    """word → the most similar word of `target`."""
     shared = SharedSynsets(source, target)
     return lambda word: _best(word, shared, lambda _: True, 0.0)
 

@@ -1,4 +1,4 @@
-"""A perturbation with what it needs: the words of the training captions, and a lexicon."""
+"""Applies a perturbation, with the words of the training captions and a lexicon."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -21,14 +21,14 @@ from polyglance.text.lexicon import Lexicon, Synsets, lexicon_digest, lexicon_fi
 from polyglance.text.tokenizers.normalise import normalise
 
 VERSION = 1
-"""Raised when a change of this package makes stored results wrong."""
+"""Increased when a change invalidates stored results."""
 
 
 class Perturber:
-    """Texts of a language → texts as perturbed.
+    """Texts of a language → perturbed texts.
 
-    A text becomes the same whatever model is evaluated, whatever texts come with it and in whatever
-    order; another seed gives another perturbation. See docs/evaluation.md for the kinds.
+    The result for a text depends on the seed, but not on the model or on other texts. See
+    docs/evaluation.md for the kinds.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Perturber:
         self._changes: dict[str, Change] = {}
 
     def __call__(self, texts: list[str], language: str) -> tuple[list[str], Perturbed]:
-        """Perturbed texts, and how many words there are and were changed."""
+        """Perturbed texts, and the counts of words and changed words."""
         if language not in self._changes:
             self._changes[language] = self._change(language)
         change, rate = self._changes[language], self.perturbation.rate
@@ -54,7 +54,7 @@ class Perturber:
 
     def _change(self, language: str) -> Change:
         if (spell := SPELLINGS.get(self.perturbation.kind)) is not None:
-            return lambda word, chance: spell(word)
+            return lambda word, rng: spell(word)
         build = {
             "typos": self._typos,
             "inflections": self._inflections,
@@ -65,28 +65,28 @@ class Perturber:
 
     def _typos(self, language: str) -> Change:
         letters = self.known.letters(language)
-        return lambda word, chance: typo(word, chance, letters)
+        return lambda word, rng: typo(word, rng, letters)
 
     def _inflections(self, language: str) -> Change:
         forms = inflections(self.known.wider(language))
 
-        def change(word: str, chance: Random) -> str | None:
+        def change(word: str, rng: Random) -> str | None:
             found = forms.get(normalise(word, language))
-            return chance.choice(found) if found else None
+            return rng.choice(found) if found else None
 
         return change
 
     def _unseen(self, language: str) -> Change:
         seen, synsets = self.known.counts(language), self._synsets(language)
         find = synonyms(synsets, lambda word: not any(w in seen for w in words_of(word, language)))
-        return _looked_up([find], language)
+        return _replacing([find], language)
 
     def _switches(self, language: str) -> Change:
         others = self.perturbation.languages or self.known.languages
         targets = [code for code in others if code != language]
         if not targets:
             raise PolyglanceError(
-                f"{self.perturbation}: there is no language other than '{language}' to switch to; "
+                f"{self.perturbation}: there is no other language than '{language}' to switch to; "
                 "name one, such as code-switch:0.5:de"
             )
         named = bool(self.perturbation.languages)
@@ -96,16 +96,16 @@ class Perturber:
             found = self._synsets(code, required=named)
             usual = {word: found[word] for word in counts if word in found} if counts else found
             tables.append(translations(self._synsets(language), usual))
-        return _looked_up(tables, language)
+        return _replacing(tables, language)
 
     def _synsets(self, language: str, required: bool = True) -> Synsets:
-        """Words of the lexicon with their synsets."""
+        """The lexicon's words with their synsets."""
         path = lexicon_path(self.lexicon, str(self.perturbation))
         synsets = Lexicon.open(path).synsets(language, normalised=True)
         if required and not synsets:
             raise PolyglanceError(
                 f"{path}: has no words of '{language}', which {self.perturbation} needs; "
-                "leave out the language"
+                "exclude the language"
             )
         return synsets
 
@@ -116,13 +116,13 @@ def make_perturber(
     lexicon: Path | None = None,
     seed: int = 0,
 ) -> Perturber:
-    """A perturber of queries to a dataset.
+    """Create a perturber for queries to a dataset.
 
     Args:
-        perturbation: a kind with its rate, or its text.
+        perturbation: or its text, such as typos:0.2.
         known: the dataset, or the words of its captions.
-        lexicon: the file that replacing words by meaning needs; None is $POLYGLANCE_LEXICON.
-        seed: chooses the words and their changes.
+        lexicon: needed to replace words by meaning; None for $POLYGLANCE_LEXICON.
+        seed: of the random choices.
     """
     if isinstance(perturbation, str):
         perturbation = Perturbation.parse(perturbation)
@@ -133,7 +133,7 @@ def make_perturber(
 
 
 def perturbation_tag(perturbation: Perturbation, lexicon: Path | None) -> str:
-    """The name with a hash of version and lexicon, by which results are kept."""
+    """The name with a hash of version and lexicon, as a key for results."""
     source = None
     if perturbation.needs_lexicon:
         path = lexicon_path(lexicon, str(perturbation))
@@ -141,17 +141,17 @@ def perturbation_tag(perturbation: Perturbation, lexicon: Path | None) -> str:
     return f"{perturbation}@{json_digest({'version': VERSION, 'lexicon': source})[:8]}"
 
 
-def _looked_up(tables: list[Callable[[str], str | None]], language: str) -> Change:
-    """A word of one of the tables, drawn from those that have one."""
+def _replacing(tables: list[Callable[[str], str | None]], language: str) -> Change:
+    """Replace a word with that of a random table, of those that have one."""
     known: dict[str, list[str]] = {}
 
-    def change(word: str, chance: Random) -> str | None:
+    def change(word: str, rng: Random) -> str | None:
         key = normalise(word, language)
         if key not in known:
             known[key] = [new for table in tables if (new := table(key)) is not None]
         if not known[key]:
             return None
-        new = chance.choice(known[key])
+        new = rng.choice(known[key])
         return f" {new} " if unspaced(word) and not unspaced(new) else new
 
     return change

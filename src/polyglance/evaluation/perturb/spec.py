@@ -1,4 +1,4 @@
-"""What a perturbation is called: `typos:0.2`, `code-switch:0.5:de+fr`."""
+"""Names of perturbations: `typos:0.2`, `code-switch:0.5:de+fr`."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ WITH_LEXICON = ("unseen", "code-switch")
 
 @dataclass(frozen=True)
 class Perturbation:
-    """Which change, and the probability with which a word that can be changed is.
+    """A kind of change, and the probability that a changeable word is changed.
 
     >>> str(Perturbation.parse("code-switch:0.50:fr+de"))
     'code-switch:0.5:de+fr'
@@ -22,31 +22,31 @@ class Perturbation:
     kind: str
     rate: float
     languages: tuple[str, ...] = ()
-    """Of the words put in by code-switch; none means all others of the data."""
+    """Target languages of code-switch; by default all others of the data."""
 
     @classmethod
     def parse(cls, text: str) -> "Perturbation":
-        """Read KIND:RATE, or code-switch:RATE:LANGUAGE+LANGUAGE."""
+        """Parse KIND:RATE, or code-switch:RATE:LANGUAGE+LANGUAGE."""
         kind, _, rest = text.partition(":")
         if kind not in KINDS:
             raise PolyglanceError(
                 f"'{text}': unknown perturbation '{kind}'{nearest(kind, list(KINDS))}"
             )
-        number, given, tags = rest.partition(":")
+        number, separator, tags = rest.partition(":")
         try:
             rate = float(number)
         except ValueError:
             rate = -1.0
         if not 0 < rate <= 1:
             raise PolyglanceError(
-                f"'{text}': give the share of words, above 0 and at most 1, such as {kind}:0.2"
+                f"'{text}': state the share of words, above 0 and at most 1, such as {kind}:0.2"
             )
-        if given and kind != "code-switch":
+        if separator and kind != "code-switch":
             raise PolyglanceError(f"'{text}': only code-switch takes languages")
-        languages = tuple(sorted(set(tags.split("+")))) if given else ()
+        languages = tuple(sorted(set(tags.split("+")))) if separator else ()
         if not all(map(is_tag, languages)):
             raise PolyglanceError(
-                f"'{text}': name languages with + between, such as {kind}:{rate:g}:de+fr"
+                f"'{text}': separate languages with +, such as {kind}:{rate:g}:de+fr"
             )
         return cls(kind, rate, languages)
 
@@ -56,5 +56,5 @@ class Perturbation:
 
     @property
     def needs_lexicon(self) -> bool:
-        """Whether words are replaced through a lexicon."""
+        """Whether it replaces words using a lexicon."""
         return self.kind in WITH_LEXICON

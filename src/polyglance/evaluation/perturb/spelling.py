@@ -1,14 +1,14 @@
-"""Words in other letters: capital ones, small ones, without diacritics."""
+"""Changes of spelling: upper and lower case, and without diacritics."""
 
 import unicodedata
 from collections.abc import Callable, Mapping
 
 UNMARKED = {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"}
-"""Latin letters that Unicode does not take apart."""
+"""Latin letters that Unicode does not decompose."""
 
 
 def upper(word: str) -> str:
-    """In capital letters.
+    """In upper case.
 
     >>> upper("Straße")
     'STRASSE'
@@ -17,20 +17,20 @@ def upper(word: str) -> str:
 
 
 def lower(word: str) -> str:
-    """In small letters, German nouns and names too."""
+    """In lower case, including German nouns and names."""
     return word.lower()
 
 
 def title(word: str) -> str:
-    """With a capital letter before small ones, as phones write."""
+    """In title case, as phones do."""
     return word[:1].upper() + word[1:].lower()
 
 
 def unmarked(word: str) -> str:
     """Without the diacritics of Latin letters, as on a keyboard that lacks them.
 
-    Marks of other scripts stay: without them a word of Hindi is another word, and й of Ukrainian
-    is a letter of its own.
+    Marks of other scripts are kept: without them, Hindi words become different ones, and Ukrainian
+    й is a separate letter.
 
     >>> unmarked("Černý čaj für Søren й")
     'Cerny caj fur Soren й'
@@ -53,4 +53,4 @@ SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "title": title,
     "unmarked": unmarked,
 }
-"""Kind of perturbation → what it makes of a word."""
+"""Kind of perturbation → function on words."""

@@ -1,4 +1,4 @@
-"""A slip of the finger in a word: letters swapped, dropped, doubled or taken for a neighbour."""
+"""Typos: letters swapped, dropped, doubled or replaced by a neighbour."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import regex
 from polyglance.evaluation.perturb.words import unspaced
 
 SHORTEST = 3
-"""Letters that a word must have; a slip in a shorter one leaves nothing to recognise."""
+"""Shortest word, in letters; a typo in a shorter one makes it unrecognisable."""
 
 KEYBOARDS = (
     ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
@@ -21,7 +21,7 @@ _SCRIPTS = regex.compile(r"(?P<han>\p{Han})|(?P<kana>[\p{Hiragana}\p{Katakana}])
 
 
 def _neighbours() -> dict[str, list[str]]:
-    """Keys beside each letter, in its row and in those above and below."""
+    """Keys adjacent to each letter, in its row and those above and below."""
     found: dict[str, list[str]] = {}
     for rows in KEYBOARDS:
         for y, row in enumerate(rows):
@@ -43,11 +43,11 @@ def _neighbours() -> dict[str, list[str]]:
 NEIGHBOURS = _neighbours()
 
 
-def typo(word: str, chance: Random, letters: Sequence[str] = ()) -> str | None:
-    """`word` with one slip; None for words of fewer than three letters.
+def typo(word: str, rng: Random, letters: Sequence[str] = ()) -> str | None:
+    """`word` with one typo; None for words of fewer than three letters.
 
-    A letter's neighbours are those of the keyboard (QWERTY, Ukrainian, Arabic), the bare letter
-    of an accented one, else any of `letters` in its script. In Chinese and Japanese a typo is
+    A letter's neighbours are those on the keyboard (QWERTY, Ukrainian, Arabic), the base of an
+    accented letter, or else any of `letters` in its script. In Chinese and Japanese, a typo is
     another character of `letters`, in words of any length.
 
     >>> [typo("dog", Random(n)) for n in range(4)]
@@ -55,43 +55,43 @@ def typo(word: str, chance: Random, letters: Sequence[str] = ()) -> str | None:
 
     Args:
         word: to change.
-        chance: chooses the slip and its place.
+        rng: of the random choices.
         letters: of the language.
     """
     clusters = _CLUSTER.findall(word)
-    place = chance.randrange(len(clusters))
+    place = rng.randrange(len(clusters))
     if unspaced(word):
-        return _replaced(clusters, place, chance, letters)
+        return _replaced(clusters, place, rng, letters)
     if len(clusters) < SHORTEST:
         return None
-    slips = [_swapped, _dropped, _doubled, _replaced]
-    chance.shuffle(slips)
-    for slip in slips:
-        new = slip(clusters, place, chance, letters)
+    typos = [_swapped, _dropped, _doubled, _replaced]
+    rng.shuffle(typos)
+    for slip in typos:
+        new = slip(clusters, place, rng, letters)
         if new is not None and new != word:
             return new
     return None
 
 
-def _swapped(parts: list[str], place: int, chance: Random, letters: Sequence[str]) -> str | None:
+def _swapped(parts: list[str], place: int, rng: Random, letters: Sequence[str]) -> str | None:
     first = min(place, len(parts) - 2)
     return "".join([*parts[:first], parts[first + 1], parts[first], *parts[first + 2 :]])
 
 
-def _dropped(parts: list[str], place: int, chance: Random, letters: Sequence[str]) -> str | None:
+def _dropped(parts: list[str], place: int, rng: Random, letters: Sequence[str]) -> str | None:
     return "".join(parts[:place] + parts[place + 1 :])
 
 
-def _doubled(parts: list[str], place: int, chance: Random, letters: Sequence[str]) -> str | None:
+def _doubled(parts: list[str], place: int, rng: Random, letters: Sequence[str]) -> str | None:
     return "".join([*parts[:place], parts[place][0], *parts[place:]])
 
 
-def _replaced(parts: list[str], place: int, chance: Random, letters: Sequence[str]) -> str | None:
+def _replaced(parts: list[str], place: int, rng: Random, letters: Sequence[str]) -> str | None:
     letter, marks = parts[place][0], parts[place][1:]
     near = _near(letter.lower(), letters)
     if not near:
         return None
-    new = chance.choice(near)
+    new = rng.choice(near)
     new = new.upper() if letter.isupper() else new
     return "".join([*parts[:place], new + marks, *parts[place + 1 :]])
 
@@ -107,6 +107,6 @@ def _near(letter: str, letters: Sequence[str]) -> list[str]:
 
 
 def _script(letter: str) -> str:
-    """Han, kana, or the first word of the letter's Unicode name, which is its script."""
+    """The script: Han, kana, or the first word of the letter's Unicode name."""
     match = _SCRIPTS.match(letter)
     return str(match.lastgroup) if match else unicodedata.name(letter, "?").split()[0]

@@ -1,4 +1,4 @@
-"""Words in their place in a text, so that nothing else of it changes."""
+"""Finds and replaces words in a text, leaving everything else unchanged."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -10,7 +10,7 @@ from polyglance.text.tokenizers.segment import segment
 
 Span = tuple[int, int]
 Change = Callable[[str, Random], str | None]
-"""A word and what may be drawn from → another, or None where it cannot be changed."""
+"""(word, random generator) → another word, or None if it cannot be changed."""
 
 _CJK = r"[\p{Han}\p{Hiragana}\p{Katakana}ー]"
 _UNSPACED = regex.compile(_CJK)
@@ -23,7 +23,7 @@ def unspaced(word: str) -> bool:
 
 
 def spans(text: str, language: str | None = None) -> list[Span]:
-    """(start, end) of every word; Chinese and Japanese are cut by their segmenters.
+    """(start, end) of every word; Chinese and Japanese are segmented.
 
     >>> spans("Der Hund, 2 Mal!", "de")
     [(0, 3), (4, 8), (12, 15)]
@@ -41,7 +41,7 @@ def spans(text: str, language: str | None = None) -> list[Span]:
 
 
 def words_of(text: str, language: str | None = None) -> list[str]:
-    """The words of a text in the one spelling that tokenizers use."""
+    """The words of a text, normalised as by tokenizers."""
     text = normalise(text, language)
     return [text[start:end] for start, end in spans(text, language)]
 
@@ -49,20 +49,20 @@ def words_of(text: str, language: str | None = None) -> list[str]:
 def change_words(
     text: str, places: Sequence[Span], rate: float, change: Change, key: str
 ) -> tuple[str, int]:
-    """The text with some words changed, and how many.
+    """Change some words of a text; returns the text and the number of changes.
 
-    What changes at one rate changes alike at every higher one.
+    A change at one rate is the same at any higher rate.
 
     Args:
         text: a sentence.
         places: (start, end) of each of its words.
-        rate: the chance of a word to change.
-        change: makes another word of one, or None.
-        key: all chance comes from it.
+        rate: probability that a word is changed.
+        change: returns another word, or None.
+        key: seeds all random choices.
     """
-    chance, parts, done, changed = Random(key), [], 0, 0
+    rng, parts, done, changed = Random(key), [], 0, 0
     for number, (start, end) in enumerate(places):
-        if chance.random() >= rate:
+        if rng.random() >= rate:
             continue
         new = change(text[start:end], Random(f"{key}\0{number}"))
         if new is not None and new != text[start:end]:

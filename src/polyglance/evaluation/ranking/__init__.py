@@ -1,1 +1,1 @@
-"""Ranks, and what is measured of them."""
+"""Ranks, and metrics and statistics of ranks."""

@@ -1,8 +1,8 @@
 """Bootstrap intervals and paired tests over images.
 
-An image is resampled together with its captions in every language, so that five captions of
-one image are not taken for five independent observations, and so that averages over languages
-and differences between runs come from the same draws. The gallery stays as it is.
+An image is resampled together with its captions in all languages, so that five captions of one
+image are not treated as independent, and averages over languages and differences between runs come
+from the same samples. The gallery is unchanged.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,14 +19,14 @@ HEADLINE = (
     "rsum",
     "mr",
 )
-"""The numbers that get an interval, in the order of `headline`."""
+"""The metrics with an interval, in the order of `headline`."""
 
 DRAWS_AT_A_TIME = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Second run minus first: observed, 95 % interval, two-sided p-value."""
+    """Second run minus first: observed difference, 95 % interval, two-sided p-value."""
 
     difference: float
     low: float
@@ -45,15 +45,15 @@ def headline(metrics: Metrics) -> np.ndarray:
 def bootstrap(
     outcomes: Sequence[Outcome], images: int, rounds: int = 1000, seed: int = 0
 ) -> np.ndarray:
-    """Headline numbers [outcome, round, 8] of resampled images.
+    """Headline metrics [outcome, round, 8] of resampled images.
 
-    Where a resample holds none of a (tiny) fold's images, the observed number stands in.
+    If a resample has none of a (tiny) fold's images, the observed value is used.
 
     Args:
-        outcomes: of evaluations on one split; all see the same resamples.
-        images: how many the split has.
-        rounds: how many resamples.
-        seed: draws the resamples.
+        outcomes: of evaluations on one split; all get the same resamples.
+        images: number of images in the split.
+        rounds: number of resamples.
+        seed: of the resampling.
     """
     folds = [list(_hits_per_image(outcome)) for outcome in outcomes]
     parts = []
@@ -71,7 +71,7 @@ def interval(samples: np.ndarray, level: float = 0.95) -> np.ndarray:
 
 
 def paired(first: np.ndarray, second: np.ndarray, observed: float) -> Difference:
-    """Test two runs on the same draws.
+    """Compare two runs on the same resamples.
 
     p is twice the smaller share of resampled differences on one side of zero, at most 1 and
     never below 2 / (rounds + 1).
@@ -82,7 +82,7 @@ def paired(first: np.ndarray, second: np.ndarray, observed: float) -> Difference
     Args:
         first: samples [round] of the first run.
         second: samples [round] of the second run.
-        observed: the second run's number minus the first's.
+        observed: the second run's metric minus the first's.
     """
     differences = second - first
     sides = (np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0))
@@ -92,7 +92,7 @@ def paired(first: np.ndarray, second: np.ndarray, observed: float) -> Difference
 
 
 def _resamples(images: int, rounds: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks [r, images] of how often each image was drawn."""
+    """Blocks [r, images] of the count of each image."""
     generator = np.random.default_rng(seed)
     block = max(1, DRAWS_AT_A_TIME // images)
     for start in range(0, rounds, block):
@@ -119,6 +119,6 @@ def _recalls(
 ) -> np.ndarray:
     """Recalls in percent [r, 6] of weighted images."""
     drawn = weights[:, image]
-    found, asked = drawn @ hits.astype(np.float32), drawn @ queries.astype(np.float32)
+    found, total = drawn @ hits.astype(np.float32), drawn @ queries.astype(np.float32)
     observed = hits.sum(axis=0) / queries.sum(axis=0)
-    return 100.0 * np.where(asked > 0, found / np.maximum(asked, 1), observed)
+    return 100.0 * np.where(total > 0, found / np.maximum(total, 1), observed)

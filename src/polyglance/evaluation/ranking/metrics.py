@@ -1,4 +1,4 @@
-"""Recalls, median and mean ranks from 0-based ranks, whole and in folds."""
+"""Recalls, median and mean ranks from 0-based ranks, over the full gallery or folds."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -74,7 +74,7 @@ def metrics(ranks: Ranks) -> Metrics:
 
 
 def mean(values: Sequence[Metrics]) -> Metrics:
-    """Every number averaged, as over folds or languages."""
+    """Average every metric, over folds or languages."""
 
     def side(pick: Callable[[Metrics], Direction]) -> Direction:
         columns = zip(*(asdict(pick(value)).values() for value in values), strict=True)
@@ -84,15 +84,13 @@ def mean(values: Sequence[Metrics]) -> Metrics:
 
 
 def fold_slices(images: int, folds: int) -> list[slice]:
-    """Contiguous folds of as equal size as possible; five of 5,000 are COCO's 1K protocol.
+    """Contiguous folds of nearly equal size; five of 5,000 are COCO's 1K protocol.
 
     >>> fold_slices(5, 2)
     [slice(0, 3, None), slice(3, 5, None)]
     """
     if not 1 <= folds <= images:
-        raise PolyglanceError(
-            f"cannot make {folds} folds of {images} images; give --folds a smaller number"
-        )
+        raise PolyglanceError(f"cannot make {folds} folds of {images} images; reduce --folds")
     size, rest = divmod(images, folds)
     starts = [fold * size + min(fold, rest) for fold in range(folds + 1)]
     return [slice(a, b) for a, b in pairwise(starts)]
@@ -101,12 +99,12 @@ def fold_slices(images: int, folds: int) -> list[slice]:
 def fold_members(
     caption_image: np.ndarray, images: int, folds: int
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Each contiguous fold of the images, and the captions [m] that belong to it.
+    """Yield each contiguous fold of images, and the indices [m] of its captions.
 
     Args:
         caption_image: [M], the image of each caption.
-        images: how many there are.
-        folds: how many to make.
+        images: number of images.
+        folds: number of folds.
     """
     for fold in fold_slices(images, folds):
         yield fold, np.flatnonzero((caption_image >= fold.start) & (caption_image < fold.stop))
@@ -126,8 +124,8 @@ def rank_folds(
         images: [N, D] or sets.
         captions: [M, D] or sets.
         caption_image: [M], the image of each caption.
-        folds: how many; one is the full gallery.
-        score: makes scores [n, m] of some images and captions.
+        folds: number of folds; 1 for the full gallery.
+        score: maps images and captions to scores [n, m].
         progress: called with the number of captions ranked since the last call.
     """
     if folds == 1:
@@ -145,9 +143,9 @@ def fold_metrics(ranks: Ranks, caption_image: np.ndarray, folds: int = 1) -> Met
     """Metrics of each fold, averaged.
 
     Args:
-        ranks: of `rank_folds`.
+        ranks: from `rank_folds`.
         caption_image: [M], the image of each caption.
-        folds: as many as were ranked.
+        folds: as passed to `rank_folds`.
     """
     parts = []
     for fold, members in fold_members(caption_image, len(ranks.image_to_text), folds):
@@ -157,7 +155,7 @@ def fold_metrics(ranks: Ranks, caption_image: np.ndarray, folds: int = 1) -> Met
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an evaluation observed: ranks, and where they belong.
+    """Ranks of an evaluation, and what they refer to.
 
     `image` [N] is the index in the split of each image of the gallery, `caption_image` [M] the row
     in `image` of each caption's image.
@@ -174,7 +172,7 @@ class Outcome:
 
 
 def chance(caption_image: np.ndarray) -> float:
-    """mR in percent that a random order is expected to reach over one gallery."""
+    """Expected mR, in percent, of a random ranking of one gallery."""
     counts = np.bincount(caption_image)
     total = int(counts.sum())
     hits = [float(np.mean(_random_hit(counts, total, k))) for k in KS]

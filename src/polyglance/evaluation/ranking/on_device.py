@@ -1,4 +1,4 @@
-"""Ranks counted where a model computes: products, comparisons and sums stay on the device."""
+"""Ranking on the model's device: products, comparisons and sums stay there."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,12 @@ CHUNK = (2048, 4096)
 
 
 class DotOnDevice:
-    """Dot products as a `Score`; `rank_both` counts with it on a device.
+    """Dot product as a `Score` for which `rank_both` runs on a device.
 
-    What asks for scores themselves gets numpy's.
+    The scores themselves are computed with numpy.
 
     Args:
-        device: torch's, of the model that encoded.
+        device: torch device of the model.
     """
 
     def __init__(self, device: Any) -> None:
@@ -39,35 +39,35 @@ class DotOnDevice:
         chunk: tuple[int, int] | None = None,
         progress: Progress | None = None,
     ) -> Ranks:
-        """As `ranks.rank_both`, by the same rule of ties.
+        """`ranks.rank_both` on the device, with the same tie rule.
 
         Args:
             images: [N, D].
             captions: [M, D].
-            caption_image: [M], the image of each caption; every image has one caption or more.
-            chunk: images and captions of a tile of scores.
+            caption_image: [M], the image of each caption; every image has at least one.
+            chunk: images and captions per tile of scores.
             progress: called with the number of captions ranked since the last call.
         """
         import torch
 
         owner = check_index(len(images), len(captions), caption_image)
         order = np.argsort(owner, kind="stable")
-        given = (np.ascontiguousarray(part) for part in (images, captions[order], owner[order]))
+        arrays = (np.ascontiguousarray(part) for part in (images, captions[order], owner[order]))
         with torch.inference_mode():
-            shown, said, owned = (torch.from_numpy(part).to(self.device) for part in given)
-            counts = _Counts(shown, said, owned, chunk or CHUNK)
+            tensors = [torch.from_numpy(part).to(self.device) for part in arrays]
+            counts = _Counts(tensors[0], tensors[1], tensors[2], chunk or CHUNK)
             rows, columns = counts.ranks(owner[order], progress)
         text_to_image = np.empty(len(captions), np.int64)
         text_to_image[order] = columns
         return Ranks(rows, text_to_image)
 
 
-def where_it_is(model: Any, score: Score) -> Score:
-    """A model's score; dot products of one that is on a device are ranked there.
+def score_on_device(model: Any, score: Score) -> Score:
+    """The score to use: for dot products of a model on a device, one that ranks there.
 
     Args:
-        model: whose embeddings are compared.
-        score: as `similarity_of` has it.
+        model: of the embeddings.
+        score: from `similarity_of`.
     """
     device = getattr(model, "device", None)
     if score is not dot or device is None or device.type == CPU:
@@ -76,7 +76,7 @@ def where_it_is(model: Any, score: Score) -> Score:
 
 
 class _Counts:
-    """What is before the positives, of captions [M, D] in the order of their images."""
+    """Counts what ranks before the positives, for captions [M, D] sorted by image."""
 
     def __init__(
         self, images: "Tensor", captions: "Tensor", owner: "Tensor", chunk: tuple[int, int]
@@ -84,7 +84,7 @@ class _Counts:
         self.images, self.captions, self.owner, self.chunk = images, captions, owner, chunk
 
     def ranks(self, owner: np.ndarray, progress: Progress | None) -> tuple[np.ndarray, np.ndarray]:
-        """Those of images [N] and of captions [M]; `owner` [M] is on the CPU."""
+        """Ranks of images [N] and captions [M]; `owner` [M] is on the CPU."""
         height, width = self.chunk
         own, kept = self._positives(owner)
         best = own.new_full((len(self.images),), -np.inf)
@@ -108,7 +108,7 @@ class _Counts:
     def _positives(self, owner: np.ndarray) -> tuple["Tensor", dict[tuple[int, int], "Tensor"]]:
         """Score of each caption with its image [M], and the tiles computed for it.
 
-        The tiles are kept, so that the scores compared come from one and the same product.
+        The tiles are kept, so that compared scores come from the same product.
         """
         import torch
 

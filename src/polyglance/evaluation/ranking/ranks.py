@@ -1,9 +1,9 @@
 """Ranks in both directions from an explicit caption → image index, by counting.
 
-The rank of an item is the number of items before it: those that score strictly higher, and
-those that score the same and belong to an image with a lower index. It is the position that
-a stable descending sort gives to captions kept in the order of their images. The rule is
-deterministic, and a model that gives every pair one score is at chance level, not at 100 %.
+The rank of an item is the number of items before it: those with a strictly higher score, and those
+with the same score that belong to an image with a lower index. This is the position in a stable
+descending sort of captions ordered by image. The rule is deterministic, and a model with equal
+scores for all pairs is at chance level, not at 100 %.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,10 +17,10 @@ from polyglance.numerics.sets import Embeddings
 from polyglance.numerics.similarity import Score, dot
 
 CHUNK = (512, 2048)
-"""Images × captions in a tile: 4 MiB of float32 scores."""
+"""Images × captions per tile: 4 MiB of float32 scores."""
 
 SET_CHUNK = (512, 128)
-"""The same for sets of vectors, whose scores take long: the progress moves every few seconds."""
+"""For sets of vectors, whose scores are slow, so that the progress bar moves regularly."""
 
 Progress = Callable[[int], None]
 
@@ -43,19 +43,19 @@ def rank_both(
 ) -> Ranks:
     """Rank all captions for every image and all images for every caption.
 
-    Every score is computed once; memory above the inputs grows with N + M, not with N · M.
+    Every score is computed once; additional memory grows with N + M, not with N · M.
 
     >>> images = np.eye(2, dtype=np.float32)
     >>> rank_both(images, images[[0, 1, 0]], np.array([0, 1, 1])).text_to_image.tolist()
     [0, 0, 1]
 
     Args:
-        images: [N, D], or sets that `score` takes.
-        captions: [M, D], or sets that `score` takes.
-        caption_image: [M], the image of each caption; every image has one caption or more.
-        score: makes scores [n, m] of some images and captions; one that has a `rank_both` of its
-            own, such as `on_device.DotOnDevice`, counts as well.
-        chunk: images and captions of a tile of scores.
+        images: [N, D], or sets.
+        captions: [M, D], or sets.
+        caption_image: [M], the image of each caption; every image has at least one.
+        score: maps images and captions to scores [n, m]; may have its own `rank_both`, such as
+            `on_device.DotOnDevice`.
+        chunk: images and captions per tile of scores.
         progress: called with the number of captions ranked since the last call.
     """
     images, captions = as_embeddings(images), as_embeddings(captions)
@@ -84,35 +84,46 @@ def rank_both(
     return Ranks(rows, text_to_image)
 
 
+def best_rank(scores: np.ndarray, matches: np.ndarray) -> int:
+    """Rank from 0 of the best of the items `matches` [k], given the scores [n] of all items.
+
+    >>> best_rank(np.array([0.5, 0.9, 0.5]), np.array([2]))
+    2
+    """
+    best = matches[np.argmax(scores[matches])]
+    tied = np.count_nonzero(scores[:best] == scores[best])
+    return int(np.count_nonzero(scores > scores[best]) + tied)
+
+
 def check_index(images: int, captions: int, caption_image: np.ndarray) -> np.ndarray:
-    """The index as int64, or a ValueError where it does not fit the vectors.
+    """The index as int64; a ValueError if it does not fit the vectors.
 
     Args:
-        images: how many there are.
-        captions: how many there are.
+        images: number of images.
+        captions: number of captions.
         caption_image: [captions], the image of each caption.
     """
     owner = np.asarray(caption_image, np.int64)
     if owner.shape != (captions,):
         raise ValueError(f"caption_image has shape {owner.shape}, expected ({captions},)")
     if captions and not (owner.min() >= 0 and owner.max() < images):
-        raise ValueError(f"caption_image must lie in 0…{images - 1}")
+        raise ValueError(f"caption_image must be in 0…{images - 1}")
     if bare := np.flatnonzero(np.bincount(owner, minlength=images) == 0).tolist():
-        raise ValueError(f"image {bare[0]} has no caption; leave it out of the gallery")
+        raise ValueError(f"image {bare[0]} has no caption; remove it from the gallery")
     if not images:
-        raise ValueError("there is nothing to rank")
+        raise ValueError("nothing to rank")
     return owner
 
 
 def check_finite(total: object) -> None:
-    """Refuse NaN: it compares as "not higher", so one would be counted as a success.
+    """Raise an error for NaN, which compares as "not higher" and would count as a success.
 
     Args:
-        total: of scores, NaN where one of them is.
+        total: a sum of scores, NaN if one of them is.
     """
     if np.isnan(total):  # type: ignore[call-overload]
         raise PolyglanceError(
-            "the scores hold NaN: the model gave a vector that is not finite "
+            "the scores contain NaN: the model returned a vector that is not finite "
             "(a diverged training run, or features of another model)"
         )
 
@@ -126,10 +137,10 @@ def count_before(
     rows: np.ndarray,
     columns: np.ndarray,
 ) -> None:
-    """Add to `rows` and `columns` what a tile of scores puts before the positives.
+    """Add to `rows` and `columns` how many items of a tile rank before the positives.
 
-    Since `owner` is sorted, ties count in one half of the tile and not in the other; only the
-    captions of the tile's own images need the comparison of indices.
+    Since `owner` is sorted, ties count in one half of the tile and not in the other; only captions
+    of the tile's own images need a comparison of indices.
 
     Args:
         tile: scores [n, m].
@@ -137,8 +148,8 @@ def count_before(
         owner: [m], the sorted images of its captions.
         best: [N], the score of each image's best own caption.
         own: [m], the score of each caption with its image.
-        rows: [N], counts of captions, added to.
-        columns: [m], counts of images, added to.
+        rows: [N], counts of captions; updated.
+        columns: [m], counts of images; updated.
     """
     index = np.arange(first, first + len(tile))[:, None]
     best = best[first : first + len(tile), None]
@@ -155,7 +166,7 @@ def count_before(
 
 
 def _count(mask: np.ndarray, axis: int) -> np.ndarray:
-    """True values along an axis of [n, m]; narrow sums are several times faster than wide ones."""
+    """Count true values along an axis; narrow integers are several times faster."""
     kind = np.uint16 if mask.shape[axis] < 1 << 16 else np.int64
     return np.asarray(np.add.reduce(mask.view(np.uint8), axis=axis, dtype=kind))
 
@@ -171,14 +182,14 @@ class _Tiles:
     chunk: tuple[int, int]
 
     def columns(self) -> Iterator[tuple[int, Embeddings]]:
-        """(first column, captions) of each block of columns."""
+        """Yield (first column, captions) of each block of columns."""
         for j in range(0, len(self.order), self.chunk[1]):
             picked = self.order[j : j + self.chunk[1]]
             contiguous = np.all(np.diff(picked) == 1)
             yield j, self.captions[slice(picked[0], picked[-1] + 1) if contiguous else picked]
 
     def score(self, a: int, block: Embeddings) -> np.ndarray:
-        """Scores of the images from `a` on with a block of captions; NaN is refused."""
+        """Scores of the images from `a` on with a block of captions; NaN is an error."""
         tile = np.asarray(self.function(self.images[a : a + self.chunk[0]], block), np.float32)
         check_finite(np.vdot(tile, tile))
         return tile
@@ -189,8 +200,8 @@ def _positives(
 ) -> tuple[np.ndarray, dict[tuple[int, int], np.ndarray]]:
     """Score of each caption with its image [M], and the tiles computed for it.
 
-    The tiles are kept, so that the scores compared come from one and the same product. They lie
-    along the staircase of the sorted captions: at most as many as blocks of rows and columns.
+    The tiles are kept, so that compared scores come from the same product. They lie along the
+    diagonal, so there are at most as many as blocks of rows and columns.
     """
     own, kept = np.empty(len(owner), np.float32), {}
     height = tiles.chunk[0]

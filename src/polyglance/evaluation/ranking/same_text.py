@@ -1,8 +1,8 @@
-"""HGR's protocol for video: captions of equal text are one caption of all their clips.
+"""HGR's protocol for video: identical captions are one caption of all their clips.
 
-MSR-VTT describes different clips with the same words. HGR's code puts every distinct
-text once into the gallery and takes each clip that has it for a right answer, so its recalls are
-higher than those that know one clip for a caption.
+In MSR-VTT, different clips have identical captions. HGR's code puts every distinct text into the
+gallery once and accepts any of its clips as correct, so its recalls are higher than with one
+correct clip per caption.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,14 +19,14 @@ CHUNK = 2048
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Distinct texts: `row` [U] is the first caption of each, `text` [M] every caption's text."""
+    """Distinct texts: `row` [U] is the first caption of each, `text` [M] each caption's text."""
 
     row: np.ndarray
     text: np.ndarray
 
 
 def merge_texts(texts: Sequence[str]) -> Merged:
-    """Number the distinct texts in the order they first appear.
+    """Number the distinct texts in order of first appearance.
 
     >>> merge_texts(["a", "b", "a"]).text.tolist()
     [0, 1, 0]
@@ -45,17 +45,17 @@ def rank_same_text(
     score: Score = dot,
     chunk: int = CHUNK,
 ) -> Ranks:
-    """Ranks where every image that has a text is right for it.
+    """Ranks where every image with a text is correct for it.
 
     `image_to_text` [N] ranks the U distinct texts, `text_to_image` [U] has an entry for each of
-    them. A rank is that of the best right answer; equal scores are in the order of the index.
+    them. A rank is that of the best correct answer; ties are broken by index.
 
     Args:
         images: [N, D].
         captions: [M, D].
         caption_image: [M], the image of each caption.
-        merged: the captions' distinct texts.
-        score: makes scores [N, u] of the images and some texts.
+        merged: the distinct texts of the captions.
+        score: maps images and texts to scores [N, u].
         chunk: texts scored at a time.
     """
     owner = np.asarray(caption_image, np.int64)
@@ -65,7 +65,7 @@ def rank_same_text(
     best = np.full(len(images), -np.inf, np.float32)
     place = np.zeros(len(images), np.int64)
     for start, tile, right in _tiles(images, vectors, pairs, score, chunk):
-        columns[start : start + tile.shape[1]] = _first_right(tile.T, right.T)
+        columns[start : start + tile.shape[1]] = _first_correct(tile.T, right.T)
         own = np.where(right, tile, -np.inf)
         at = own.argmax(1)
         found = own[np.arange(len(own)), at]
@@ -81,7 +81,7 @@ def rank_same_text(
 def _tiles(
     images: np.ndarray, vectors: np.ndarray, pairs: np.ndarray, score: Score, chunk: int
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """(first text, scores [N, m], which of them are right [N, m]) of `chunk` texts at a time."""
+    """Yield (first text, scores [N, m], which are correct [N, m]), `chunk` texts at a time."""
     for start in range(0, len(vectors), chunk):
         block = vectors[start : start + chunk]
         tile = np.asarray(score(images, block), np.float32)
@@ -91,8 +91,8 @@ def _tiles(
         yield start, tile, right
 
 
-def _first_right(scores: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """For each row [m, n], how many items a stable descending sort puts before the right ones."""
+def _first_correct(scores: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """For each row [m, n], the rank of the first correct item in a stable descending sort."""
     own = np.where(right, scores, -np.inf)
     at = own.argmax(1)[:, None]
     best = np.take_along_axis(scores, at, 1)

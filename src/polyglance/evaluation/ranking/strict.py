@@ -1,4 +1,4 @@
-"""Strict recall: the share of an image's own captions among the first K, not "any of them"."""
+"""Strict recall: the share of an image's own captions among the first K, not just any of them."""
 
 import numpy as np
 
@@ -9,21 +9,21 @@ from polyglance.numerics.sets import Embeddings
 from polyglance.numerics.similarity import Score, dot
 
 BLOCK_SCORES = 1 << 23
-"""Scores held at a time: 32 MiB of float32."""
+"""Scores in memory at a time: 32 MiB of float32."""
 
 
 def rank_own_captions(
     images: Embeddings, captions: Embeddings, caption_image: np.ndarray, score: Score = dot
 ) -> np.ndarray:
-    """Rank [M] of every caption in its own image's list of all captions, siblings included.
+    """Rank [M] of every caption for its own image among all captions, including siblings.
 
-    Ties are broken as in `rank_both`, among siblings by their order.
+    Ties are broken as in `rank_both`, among siblings by order.
 
     Args:
         images: [N, D] or sets.
         captions: [M, D] or sets.
         caption_image: [M], the image of each caption.
-        score: makes scores [n, M] of some images and the captions.
+        score: maps images and captions to scores [n, M].
     """
     owner = check_index(len(images), len(captions), caption_image)
     order = np.argsort(owner, kind="stable")
@@ -43,7 +43,7 @@ def rank_own_captions(
 def strict_recalls(own_ranks: np.ndarray, caption_image: np.ndarray) -> dict[int, float]:
     """Mean over images of the percentage of their captions ranked below K, by K.
 
-    With five captions per image R@1 cannot exceed 20.
+    With five captions per image, R@1 cannot exceed 20.
 
     >>> strict_recalls(np.array([0, 7]), np.array([0, 0]))
     {1: 50.0, 5: 50.0, 10: 100.0}
@@ -65,8 +65,8 @@ def strict_folds(
         images: [N, D] or sets.
         captions: [M, D] or sets.
         caption_image: [M], the image of each caption.
-        folds: how many; one is the full gallery.
-        score: makes scores [n, m] of some images and captions.
+        folds: number of folds; 1 for the full gallery.
+        score: maps images and captions to scores [n, m].
     """
     parts = []
     for fold, members in fold_members(caption_image, len(images), folds):

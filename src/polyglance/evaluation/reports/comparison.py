@@ -1,4 +1,4 @@
-"""Several runs side by side: paired tests against the first, or mean ± sd over seeds."""
+"""Comparison of runs: paired tests against the first, or mean ± sd over seeds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from polyglance.evaluation.reports.report import LanguageResult, Report, average
 class Comparison:
     """Differences of each later run from the first: model → language or average → metric.
 
-    `values` holds every run's own numbers in the same form.
+    `values` has every run's metrics in the same form.
     """
 
     baseline: str
@@ -58,15 +58,15 @@ class Spread:
 def compare(reports: Sequence[Report], rounds: int = 1000, seed: int = 0) -> Comparison:
     """Paired bootstrap of every later report against the first, on the same queries.
 
-    Compared are the languages that all reports share, and their averages.
+    Compares the languages that all reports have, and their averages.
 
     Args:
-        reports: two or more, with ranks, of models with different names.
-        rounds: how many resamples.
-        seed: draws the resamples.
+        reports: at least two, with ranks, of models with different names.
+        rounds: number of resamples.
+        seed: of the resampling.
     """
     if len({report.model for report in reports}) < max(2, len(reports)):
-        raise PolyglanceError("a comparison needs two runs or more, each with a name of its own")
+        raise PolyglanceError("a comparison needs at least two runs with different names")
     results = shared_results(reports)
     for report, own in zip(reports[1:], results[1:], strict=True):
         _check_same_queries(reports[0], results[0], report, own)
@@ -102,10 +102,10 @@ def shared_results(reports: Sequence[Report]) -> list[list[LanguageResult]]:
 def aggregate(reports: Sequence[Report]) -> dict[str, dict[str, Spread]]:
     """Mean ± sd over runs: language or average → metric (`HEADLINE`) → spread.
 
-    For several seeds of one recipe; needs two reports or more.
+    For several seeds of one recipe; needs at least two reports.
     """
     if len(reports) < 2:
-        raise PolyglanceError("mean ± sd over seeds needs two runs or more")
+        raise PolyglanceError("mean ± sd over seeds needs at least two runs")
     results = shared_results(reports)
     values = np.stack([[headline(r.metrics) for r in own] for own in results])  # [run, row, 8]
     rows = {result.language: [i] for i, result in enumerate(results[0])}

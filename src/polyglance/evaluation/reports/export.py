@@ -1,4 +1,4 @@
-"""Results for other tools: TREC runs and qrels, and CLIP_benchmark's JSON."""
+"""Exports for other tools: TREC runs and qrels, and CLIP_benchmark's JSON."""
 
 import re
 from collections.abc import Iterator
@@ -21,17 +21,17 @@ QUERY_BLOCK = 256
 def write_trec(
     folder: Path, encoded: EncodedLanguage, part: Dataset, tag: str, depth: int = DEPTH
 ) -> None:
-    """Write LANGUAGE.{i2t,t2i}.{run,qrels} for trec_eval, ir_measures, ranx and the like.
+    """Write LANGUAGE.{i2t,t2i}.{run,qrels} for trec_eval, ir_measures, ranx etc.
 
-    Images are named by file, captions by file#n as in Flickr8k's token file; white space in
-    names becomes %20 and the like.
+    Images are named by file, captions by file#n as in Flickr8k's token file; white space in names
+    is percent-encoded.
 
     Args:
-        folder: where to.
-        encoded: a language, as `evaluate` gives it to `on_language`.
+        folder: to write to.
+        encoded: a language, as passed to `on_language` by `evaluate`.
         part: the split.
-        tag: the name of the run, the last column.
-        depth: how many items of every query a run holds.
+        tag: name of the run, the last column.
+        depth: items per query.
     """
     images = [_word(part.images[i].image) for i in encoded.gallery]
     captions = list(_caption_names(images, encoded.caption_image))
@@ -43,14 +43,14 @@ def write_trec(
         handle.writelines(f"{image} 0 {caption} 1\n" for image, caption in pairs)
     with atomic(folder / f"{stem}.t2i.qrels", "w") as handle:
         handle.writelines(f"{caption} 0 {image} 1\n" for image, caption in pairs)
-    # Captions in the order of their images, so that ties fall as in `rank_both`.
+    # Captions sorted by image, so that ties are broken as in `rank_both`.
     order = np.argsort(owner, kind="stable")
     sides = {
         "i2t": (encoded.images, encoded.captions[order], images, [captions[i] for i in order]),
         "t2i": (encoded.captions, encoded.images, captions, images),
     }
     for side, (queries, items, query_names, item_names) in sides.items():
-        score = encoded.score if side == "i2t" else _turned(encoded.score)
+        score = encoded.score if side == "i2t" else _transposed(encoded.score)
         with atomic(folder / f"{stem}.{side}.run", "w") as handle:
             for row, (best, values) in enumerate(top(queries, items, score, depth)):
                 handle.writelines(
@@ -69,8 +69,8 @@ def top(
     Args:
         queries: [Q, D] or sets.
         items: [N, D] or sets.
-        score: makes scores [q, N] of some queries and the items.
-        depth: items of each query.
+        score: maps queries and items to scores [q, N].
+        depth: items per query.
     """
     depth = min(depth, len(items))
     for start in range(0, len(queries), QUERY_BLOCK):
@@ -82,13 +82,13 @@ def top(
 
 
 def clip_benchmark(report: Report, language: str, pretrained: str = "") -> dict[str, object]:
-    """One language under CLIP_benchmark's keys; recalls are fractions.
+    """One language's metrics with CLIP_benchmark's keys; recalls are fractions.
 
     Its image retrieval is text → image, its text retrieval image → text.
 
     Args:
         report: of an evaluation.
-        language: one of the report's.
+        language: of the report.
         pretrained: name of the weights; the model's name by default.
     """
     metrics = report[language].metrics
@@ -110,7 +110,7 @@ def write_clip_benchmark(folder: Path, report: Report, pretrained: str = "") -> 
     """One DATASET_MODEL_LANGUAGE.json per language, as `clip_benchmark build` reads them.
 
     Args:
-        folder: where to.
+        folder: to write to.
         report: of an evaluation.
         pretrained: name of the weights; the model's name by default.
     """
@@ -122,7 +122,7 @@ def write_clip_benchmark(folder: Path, report: Report, pretrained: str = "") -> 
     return paths
 
 
-def _turned(score: Score) -> Score:
+def _transposed(score: Score) -> Score:
     return lambda captions, images: score(images, captions).T
 
 
@@ -134,5 +134,5 @@ def _caption_names(images: list[str], owner: np.ndarray) -> Iterator[str]:
 
 
 def _word(text: str) -> str:
-    """TREC's columns are separated by white space, so names cannot hold any."""
+    """Escape white space, which separates TREC's columns."""
     return re.sub(r"[\s%]", lambda match: f"%{ord(match.group()):02X}", text)

@@ -21,7 +21,7 @@ Intervals = dict[str, tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Perturbed:
-    """What was done to a language's captions before they were encoded."""
+    """The perturbation of a language's captions, with counts of words and changed words."""
 
     name: str
     words: int
@@ -30,7 +30,7 @@ class Perturbed:
 
 @dataclass(frozen=True, slots=True)
 class LanguageResult:
-    """One language: what it was evaluated on, and the outcome."""
+    """The result of one language."""
 
     language: str
     kinds: tuple[str, ...]
@@ -47,7 +47,7 @@ class LanguageResult:
 
     @property
     def human(self) -> bool:
-        """Whether people wrote all of its captions."""
+        """Whether all captions were written by people."""
         return set(self.kinds) <= HUMAN_KINDS
 
     def as_dict(self, ranks: bool = False) -> dict[str, Any]:
@@ -170,13 +170,13 @@ def as_report(value: Any, path: Path) -> Report:
     """The report of a JSON value with ranks.
 
     Args:
-        value: as `Report.as_dict` makes it; ranks may be arrays.
-        path: where it is from, for errors.
+        value: from `Report.as_dict`; ranks may be arrays.
+        path: of the file, for errors.
     """
     if not isinstance(value, dict) or "languages" not in value:
         raise PolyglanceError(f"{path}: not the JSON of one evaluated model")
     if "photos" not in value:
-        raise PolyglanceError(f"{path}: holds no ranks; write it again with --ranks")
+        raise PolyglanceError(f"{path}: contains no ranks; write it again with --ranks")
     try:
         return summarise(_report(value))
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:

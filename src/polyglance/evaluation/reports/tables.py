@@ -1,4 +1,4 @@
-"""Tables for the terminal and in Markdown, from the same rows."""
+"""Tables for the terminal and Markdown, from the same rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from polyglance.evaluation.reports.report import Intervals, LanguageResult, Repo
 RECALLS = tuple(f"{side}\nR@{k}" for side in ("i→t", "t→i") for k in KS)
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 NAMES = {"human": "human", "all": "all"}
-"""Averages and what tables call them."""
+"""Averages and their names in tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table as text; `notes` stand below it."""
+    """A table as text, with `notes` below."""
 
     title: str
     header: list[str]
@@ -29,7 +29,7 @@ class Rows:
     sections: frozenset[int] = frozenset()
 
     def rich(self) -> Table:
-        """For the terminal: numbers to the right, averages below a rule."""
+        """For the terminal: right-aligned numbers, averages below a rule."""
         notes = "\n".join(map(escape, self.notes)) or None
         table = Table(title=escape(self.title), caption=notes, box=SIMPLE_HEAD, pad_edge=False)
         table.title_justify = table.caption_justify = "left"
@@ -41,7 +41,7 @@ class Rows:
         return table
 
     def markdown(self) -> str:
-        """For documents."""
+        """In Markdown."""
         rule = ["---"] + ["---:"] * (len(self.header) - 1)
         header = [name.replace("\n", " ") for name in self.header]
         lines = ["| " + " | ".join(row) + " |" for row in (header, rule, *self.rows)]
@@ -50,11 +50,11 @@ class Rows:
 
 
 SMALL_GALLERY = 50
-"""Images below which R@10 by chance exceeds 20 %."""
+"""Number of images below which R@10 by chance exceeds 20 %."""
 
 
 def report_rows(report: Report) -> Rows:
-    """One line per language, then the averages."""
+    """One row per language, then the averages."""
     header = ["", "kind", "img", "capt", *RECALLS, "medR", "rsum", "mR"]
     rows = []
     for result in report.results:
@@ -74,7 +74,7 @@ def report_rows(report: Report) -> Rows:
 
 
 def shown_averages(report: Report) -> list[str]:
-    """The averages that a table has: `human` only where it is another one than `all`."""
+    """The averages shown in a table: `human` only if it differs from `all`."""
     everything = report.averages.get("all")
     return [
         name
@@ -84,7 +84,7 @@ def shown_averages(report: Report) -> list[str]:
 
 
 def comparison_rows(reports: Sequence[Report], comparison: Comparison) -> Rows:
-    """mR of every run by language, with the difference from the first and its significance."""
+    """mR of every run by language, with its difference from the first and its significance."""
     first = reports[0]
     header = ["", first.model]
     header += [text for report in reports[1:] for text in (report.model, "difference", "p")]
@@ -139,12 +139,12 @@ def _numbers(metrics: Metrics, intervals: Intervals) -> list[str]:
 def _notes(report: Report) -> list[str]:
     notes = []
     if "human" in shown_averages(report):
-        notes.append("human: languages whose captions people wrote; the others' are a machine's")
+        notes.append(
+            "human: languages with captions by people; those of the others are machine translations"
+        )
     smallest = min(len(result.outcome.image) for result in report.results)
     if smallest < SMALL_GALLERY:
-        notes.append(
-            f"a gallery of {smallest} images gives high recall by chance: evaluate on more"
-        )
+        notes.append(f"with only {smallest} images, recall is high by chance: evaluate on more")
     if report.rounds:
         notes.append(f"±: half the 95 % interval, {report.rounds} resamples of images")
     if changes := [r for r in report.results if r.perturbed is not None]:
@@ -152,7 +152,7 @@ def _notes(report: Report) -> list[str]:
     if any(not result.known for result in report.results):
         notes.append("† the model was not trained on this language")
     if duplicates := sum(result.duplicates for result in report.results):
-        notes.append(f"{duplicates} captions that an image has twice were counted once")
+        notes.append(f"{duplicates} duplicate captions of an image were counted once")
     if report.unreadable:
         names = ", ".join(report.unreadable[:3]) + (" …" if len(report.unreadable) > 3 else "")
         notes.append(f"left out, unreadable: {len(report.unreadable)} ({names})")
@@ -160,7 +160,7 @@ def _notes(report: Report) -> list[str]:
 
 
 def _perturbed(results: list[LanguageResult]) -> str:
-    """Which share of each language's words was changed."""
+    """The share of words changed in each language."""
     parts, names = [], set()
     for result in results:
         if result.perturbed is not None:

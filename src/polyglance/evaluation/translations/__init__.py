@@ -1,1 +1,1 @@
-"""Queries asked in translation, in one language or in several."""
+"""Evaluation with queries translated into one or several languages."""

@@ -1,7 +1,7 @@
-"""Cross-lingual consistency, one score from those of a query's translations (SMALR, §3.4).
+"""Cross-lingual consistency: combines the scores of a query's translations (SMALR, §3.4).
 
-CLC-A is their mean; CLC-C a small network over them, learned on the validation split. The network
-with all its parameters, as the paper words it: `literal_consistency`.
+CLC-A is their mean; CLC-C a small network trained on the validation split. `literal_consistency`
+has the network with all parameters, exactly as described in the paper.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 HIDDEN, ITERATIONS, RATE = 32, 30, 1e-2
 MARGIN, TOP, CAPTION_WEIGHT = 0.05, 10, 1.5
-"""SMALR's matching loss (§3.3): margin, negatives of an anchor, weight of caption anchors."""
+"""SMALR's matching loss (§3.3): margin, negatives per anchor, weight of caption anchors."""
 
 
 def average_scores(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """CLC-A: mean [n, m] of scores [L, n, m] over the languages that captions have, [m, L] bool.
+    """CLC-A: mean [n, m] of scores [L, n, m] over the languages present, [m, L] bool.
 
     >>> scores = np.array([[[1.0, 4.0]], [[3.0, 9.0]]])
     >>> average_scores(scores, np.array([[True, True], [True, False]])).tolist()
@@ -29,20 +29,19 @@ def average_scores(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
 
 
 def fill_missing(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """Scores [L, n, m] where those of missing translations are the mean of the others."""
+    """Fill the scores [L, n, m] of missing translations with the mean of the others."""
     return np.where(present.T[:, None, :], scores, average_scores(scores, present))
 
 
 @dataclass(frozen=True)
 class Consistency:
-    """CLC-C: |L| → 32 → 1 without biases, ReLU between, divided by what it makes of ones.
+    """CLC-C: |L| → 32 → 1 without biases, ReLU between, divided by its output for ones.
 
-    Without the division the hinge loss of scores that often violate the margin is least when all
-    scores are equal, and 30 steps lead there: every image ranks alike. The network is
-    homogeneous, so the division changes no ranking. All weights start equal and learn from all
-    pairs at once, so the 32 units stay equal forever, and the second layer cancels:
-    `first` [L] is what each unit gives the languages. `shift` is added to the scores, as a ReLU
-    would make all negative ones equal.
+    Without the division, the hinge loss of scores that often violate the margin is smallest if all
+    scores are equal, and 30 steps lead there. The network is homogeneous, so the division changes
+    no ranking. All weights start equal and are trained on all pairs at once, so the 32 units stay
+    equal, and the second layer cancels: `first` [L] are the weights of each unit. `shift` is added
+    to the scores, because a ReLU would make all negative ones equal.
     """
 
     first: np.ndarray
@@ -50,21 +49,21 @@ class Consistency:
 
     @classmethod
     def uniform(cls, languages: int, shift: float = 0.0) -> "Consistency":
-        """The start: the mean of the scores."""
+        """Initial weights: the mean of the scores."""
         return cls(np.full(languages, 1 / languages, np.float32), shift)
 
     @property
     def parameters(self) -> int:
-        """Parameters; 352 for ten languages."""
+        """Number of parameters; 352 for ten languages."""
         return len(self.first) * HIDDEN + HIDDEN
 
     @property
     def shares(self) -> np.ndarray:
-        """What each language counts, [L], relative to all."""
+        """Relative weight of each language, [L]."""
         return np.asarray(self.first / np.abs(self.first).sum())
 
     def combine(self, scores: np.ndarray, present: np.ndarray) -> np.ndarray:
-        """One score [n, m] from scores [L, n, m] of captions that have the languages [m, L]."""
+        """Combine scores [L, n, m] of captions with the languages present [m, L] to [n, m]."""
         units = np.tensordot(self.first, fill_missing(scores, present) + self.shift, 1)
         return np.asarray(np.maximum(units, 0) / self.first.sum(), np.float32)
 
@@ -75,12 +74,12 @@ def fit_consistency(
     iterations: int = ITERATIONS,
     rate: float = RATE,
 ) -> Consistency:
-    """Learn CLC-C from all scores in every step; the weights with the least loss are taken.
+    """Train CLC-C on all scores in every step; returns the weights with the lowest loss.
 
     Args:
         scores: [L, N, M] of N images with M captions, those of missing translations filled in.
         caption_image: [M], the image of each caption.
-        iterations: of Adam; the start may turn out best, too.
+        iterations: of Adam; the initial weights may turn out best.
         rate: learning rate.
     """
     import torch
@@ -103,7 +102,7 @@ def fit_consistency(
 
 
 def to_tensors(scores: np.ndarray, caption_image: np.ndarray) -> tuple["Tensor", "Tensor", float]:
-    """Scores shifted so that none is negative, the image of each caption, and the shift."""
+    """Scores, shifted to be non-negative, the image of each caption, and the shift."""
     import torch
 
     shift = max(0.0, -float(scores.min()))
@@ -114,8 +113,8 @@ def to_tensors(scores: np.ndarray, caption_image: np.ndarray) -> tuple["Tensor",
 def matching_loss(scores: "Tensor", owner: "Tensor") -> "Tensor":
     """SMALR's L_mm of scores [N, M] whose captions belong to images `owner` [M].
 
-    Every caption with its image is a triplet's positive twice: against the images, and against
-    the captions of other images, that score highest.
+    Every caption and its image are a positive pair twice: against the highest-scoring other images,
+    and against the highest-scoring captions of other images.
     """
     import torch
 
@@ -130,5 +129,5 @@ def matching_loss(scores: "Tensor", owner: "Tensor") -> "Tensor":
 
 
 def _fewest(own: "Tensor") -> int:
-    """Captions of others that every image has."""
+    """The smallest number of negative captions of an image."""
     return int((~own).sum(1).min())

@@ -1,4 +1,4 @@
-"""Weights of CLC-C beside the model that they are for, so that a search can use them."""
+"""Saves CLC-C weights in the model's folder, for search."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ Weights = Consistency | LiteralConsistency
 
 
 @dataclass(frozen=True)
-class KeptWeights:
-    """`weights` by the language of the query, over scores in `targets`, by `translator`."""
+class SavedWeights:
+    """`weights` by query language, for scores in `targets`, translated by `translator`."""
 
     targets: list[str]
     translator: str
@@ -33,9 +33,9 @@ def write_weights(
 
     Args:
         folder: of the model.
-        targets: the languages whose scores are joined, in order.
-        translator: the name of what translated the captions they were learned from.
-        weights: by the language of the query.
+        targets: the languages whose scores are combined, in order.
+        translator: name of the translator of the captions they were learned from.
+        weights: by query language.
     """
     shown = {
         code: {"first": own.first.tolist(), "shift": own.shift}
@@ -47,8 +47,8 @@ def write_weights(
     return path
 
 
-def read_weights(folder: Path) -> KeptWeights | None:
-    """The weights in a model's folder; None where there are none."""
+def read_weights(folder: Path) -> SavedWeights | None:
+    """The weights in a model's folder, or None."""
     path = folder / FILE
     if not has_file(path):
         return None
@@ -61,7 +61,7 @@ def read_weights(folder: Path) -> KeptWeights | None:
             f"{path}: not weights of CLC-C ({error}); remove it, or write it again with "
             "'polyglance evaluate … --consistency learned --keep-weights'"
         ) from None
-    return KeptWeights(targets, translator, weights)
+    return SavedWeights(targets, translator, weights)
 
 
 def _weights(value: dict[str, Any], languages: int) -> Weights:

@@ -1,6 +1,6 @@
-"""CLC-C to the letter: all 352 parameters of SMALR's §3.4, without what `consistency` adds.
+"""CLC-C exactly as in SMALR's §3.4: all 352 parameters, without the changes in `consistency`.
 
-The reduced form there is what to use; this one shows what the paper's text does.
+Use the reduced form there; this one is to compare with the paper's text.
 """
 
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class LiteralConsistency:
     """|L| → 32 → 1 without biases, ReLU between: `first` [32, L] and `second` [32].
 
-    Neither is the result divided by what the network makes of ones, nor the best of the 30 steps
-    chosen. `shift` is added to scores, as in the reduced form.
+    The result is not divided by the output for ones, and the last of the 30 steps is used instead
+    of the best. `shift` is added to the scores, as in the reduced form.
     """
 
     first: np.ndarray
@@ -35,23 +35,23 @@ class LiteralConsistency:
 
     @classmethod
     def uniform(cls, languages: int, shift: float = 0.0) -> "LiteralConsistency":
-        """The start, "initialized with uniform weight": the mean of the scores."""
+        """Initial weights ("initialized with uniform weight"): the mean of the scores."""
         first = np.full((HIDDEN, languages), 1 / languages, np.float32)
         return cls(first, np.full(HIDDEN, 1 / HIDDEN, np.float32), shift)
 
     @property
     def parameters(self) -> int:
-        """Parameters; 352 for ten languages."""
+        """Number of parameters; 352 for ten languages."""
         return self.first.size + self.second.size
 
     @property
     def shares(self) -> np.ndarray:
-        """What each language counts, [L], relative to all, where all units are active."""
+        """Relative weight of each language, [L], if all units are active."""
         weights = self.second @ self.first
         return np.asarray(weights / np.abs(weights).sum())
 
     def combine(self, scores: np.ndarray, present: np.ndarray) -> np.ndarray:
-        """One score [n, m] from scores [L, n, m] of captions that have the languages [m, L]."""
+        """Combine scores [L, n, m] of captions with the languages present [m, L] to [n, m]."""
         inputs = fill_missing(scores, present) + self.shift
         total = np.zeros(inputs.shape[1:], np.float32)
         for first, second in zip(self.first, self.second, strict=True):
@@ -66,15 +66,15 @@ def fit_literal(
     rate: float = RATE,
     scaled: bool = False,
 ) -> LiteralConsistency:
-    """Learn all parameters from all scores in every step; the last step's are taken.
+    """Train all parameters on all scores in every step; returns those of the last step.
 
     Args:
         scores: [L, N, M] of N images with M captions, those of missing translations filled in.
         caption_image: [M], the image of each caption.
         iterations: of Adam.
         rate: learning rate.
-        scaled: whether the loss sees scores divided by what the network makes of ones, as in
-            `fit_consistency`. The paper does not say so, and the ranking does not depend on it.
+        scaled: whether the loss divides scores by the network's output for ones, as in
+            `fit_consistency`. The paper does not say so, and it does not affect the ranking.
     """
     import torch
 
@@ -95,7 +95,7 @@ def fit_literal(
 
 
 def _forward(inputs: "Tensor", first: "Tensor", second: "Tensor") -> "Tensor":
-    """[N, M] of inputs [L, N, M]; units are computed again in the backward pass, to save memory."""
+    """Inputs [L, N, M] → [N, M]; units are recomputed in the backward pass to save memory."""
     import torch
     from torch.utils.checkpoint import checkpoint
 

@@ -1,4 +1,4 @@
-"""A model that is asked in translation: in one language, or in several whose scores are joined."""
+"""A model whose queries are translated into one language, or several with combined scores."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,13 +35,13 @@ from polyglance.numerics.sets import Embeddings
 from polyglance.translation import Translator, translate
 
 MOST_IMAGES = 1024
-"""Images to learn CLC-C from, the first of the split: all pairs are held at once."""
+"""Number of images to train CLC-C on, the first of the split; all pairs are in memory at once."""
 
 
-class Views:
-    """Texts as a model encoded them in several languages, [n, L]; images have one view.
+class TranslatedTexts:
+    """Embeddings of texts in several languages, [n, L]; images have one view.
 
-    `present` [n, L] says which there are; the others hold the embedding of another view.
+    `present` [n, L] marks the existing views; the others have the embedding of another view.
     """
 
     def __init__(
@@ -50,40 +50,44 @@ class Views:
         self.parts, self.present, self.language = list(parts), present, language
 
     @staticmethod
-    def concatenate(views: Sequence["Views"]) -> "Views":
-        """The rows of all, in order."""
+    def concatenate(views: Sequence["TranslatedTexts"]) -> "TranslatedTexts":
+        """The rows of all views, in order."""
         parts = [concatenate(own) for own in zip(*(one.parts for one in views), strict=True)]
-        return Views(parts, np.concatenate([one.present for one in views]), views[0].language)
+        return TranslatedTexts(
+            parts, np.concatenate([one.present for one in views]), views[0].language
+        )
 
     @property
     def dim(self) -> object:
-        """What images and texts must agree in."""
+        """What images and texts must have in common."""
         return dim_of(self.parts[0])
 
     def __len__(self) -> int:
         return len(self.present)
 
-    def __getitem__(self, rows: Any) -> "Views":
-        return Views([part[rows] for part in self.parts], self.present[rows], self.language)
+    def __getitem__(self, rows: Any) -> "TranslatedTexts":
+        return TranslatedTexts(
+            [part[rows] for part in self.parts], self.present[rows], self.language
+        )
 
     def finite(self) -> np.ndarray:
-        """Which rows are finite in every view, [n] bool."""
+        """[n] bool: which rows are finite in every view."""
         return np.logical_and.reduce([finite(part) for part in self.parts])
 
 
 class Translated:
-    """An `Encoder` that translates each query into `targets` and joins the scores.
+    """An `Encoder` that translates each query into `targets` and combines the scores.
 
-    With one target it is "translate to English"; with several, their mean (CLC-A) until
-    `learn` has made weights for the query's language (CLC-C). A target that a text cannot be
-    translated to does not count for it; a text without any is asked as it is.
+    With one target it is "translate to English"; with several, their mean (CLC-A) or, after
+    `learn`, a weighted combination for the query's language (CLC-C). Targets into which a text
+    cannot be translated are ignored; a text without any translation is used untranslated.
 
     `evaluate(Translated(model, make_translator("captions:DATA"), ["en", "de"]), dataset)`
     evaluates CLC-A.
     """
 
     languages = None
-    """All are known: `evaluate` must tell the language of every query."""
+    """None means all, so that `evaluate` passes the language of every query."""
 
     def __init__(
         self,
@@ -104,9 +108,9 @@ class Translated:
     def translate_captions(
         self, chosen: Sequence[EvaluatedCaptions], show_progress: bool | None = None
     ) -> dict[str, float]:
-        """Translate captions before they are encoded, with progress.
+        """Translate captions before encoding, with a progress bar.
 
-        Returns the share of translations found, by language; none at all is an error.
+        Returns the share of translations found, by language; an error if there are none.
         """
         shares = {}
         for captions in chosen:
@@ -138,26 +142,26 @@ class Translated:
 
     def encode_text(
         self, texts: list[str], language: str | None = None, *, show_progress: bool | None = None
-    ) -> Views:
-        """As `Encoder.encode_text`, in every target language."""
+    ) -> TranslatedTexts:
+        """`Encoder.encode_text` in every target language."""
         if language is None:
-            raise PolyglanceError("a text can be translated only if its language is given")
-        given = language if self.known is None or language in self.known else None
-        plain = self._prepare(as_embeddings(encode_quietly(self.model, texts, given)))
+            raise PolyglanceError("to translate a text, state its language")
+        own = language if self.known is None or language in self.known else None
+        plain = self._prepare(as_embeddings(encode_quietly(self.model, texts, own)))
         parts, present = [], []
         for target in self.targets:
             found, there = self._encode(texts, language, target, plain)
             parts.append(found)
             present.append(there)
         has = np.stack(present, axis=1)
-        # A text without any translation: `plain` is what all its views hold.
+        # All views of a text without translations are `plain`.
         has[~has.any(axis=1), 0] = True
-        return Views(parts, has, language)
+        return TranslatedTexts(parts, has, language)
 
     def _encode(
         self, texts: list[str], source: str, target: str, plain: Embeddings
     ) -> tuple[Embeddings, np.ndarray]:
-        """Embeddings in one language, and which there are; `plain` in place of the others."""
+        """Embeddings in one language, `plain` where there is no translation, and which exist."""
         if target == source:
             return plain, np.ones(len(texts), bool)
         found = self._translations(texts, source, target, False)
@@ -177,20 +181,22 @@ class Translated:
 
     def encode_dataset(
         self, dataset: Dataset, cache: Path | None = None, show_progress: bool | None = None
-    ) -> Views:
-        """As `Encoder.encode_dataset`."""
+    ) -> TranslatedTexts:
+        """`Encoder.encode_dataset`, as a single view."""
         found = self.model.encode_dataset(dataset, cache=cache, show_progress=show_progress)
-        return Views([self._prepare(as_embeddings(found))], np.ones((len(dataset), 1), bool))
+        return TranslatedTexts(
+            [self._prepare(as_embeddings(found))], np.ones((len(dataset), 1), bool)
+        )
 
-    def similarity(self, images: Views, texts: Views) -> np.ndarray:
-        """Joint scores [n, m] of n images and m texts."""
+    def similarity(self, images: TranslatedTexts, texts: TranslatedTexts) -> np.ndarray:
+        """Combined scores [n, m]."""
         scores = self._scores(images, texts)
         weights = self.weights.get(texts.language)
         if weights is None:
             return average_scores(scores, texts.present)
         return weights.combine(scores, texts.present)
 
-    def _scores(self, images: Views, texts: Views) -> np.ndarray:
+    def _scores(self, images: TranslatedTexts, texts: TranslatedTexts) -> np.ndarray:
         """Scores [L, n, m] of every view."""
         own = images.parts[0]
         return np.stack([np.asarray(self._score(own, part), np.float32) for part in texts.parts])
@@ -204,15 +210,15 @@ class Translated:
         show_progress: bool | None = None,
         literal: bool = False,
     ) -> None:
-        """Learn CLC-C on a split, one set of weights for each language that queries are in.
+        """Train CLC-C on a split, with separate weights for each query language.
 
         Args:
             dataset: images with captions.
-            split: which of its images.
+            split: of the dataset.
             languages: of the queries; all of the split by default.
             kinds: kinds of captions, a language's best by default.
-            show_progress: whether to show a progress bar; None is on a terminal.
-            literal: whether to learn all parameters as the paper words it, not the reduced form.
+            show_progress: whether to show a progress bar; None for only on a terminal.
+            literal: whether to train all parameters as in the paper, not the reduced form.
         """
         part = dataset.split(split)
         part = replace(part, images=part.images[:MOST_IMAGES])
@@ -234,7 +240,7 @@ class Translated:
         self.similarity_name = f"{self.similarity_name}, {how} on {split}"
 
     def weight_notes(self) -> list[str]:
-        """What each language counts for queries in each."""
+        """The weights of the languages, for queries in each language."""
         notes = []
         for code, weights in self.weights.items():
             shares = zip(self.targets, weights.shares, strict=True)
@@ -249,6 +255,6 @@ def _check_targets(targets: Sequence[str], known: Sequence[str] | None) -> None:
     for code in targets if known is not None else ():
         if code not in (known or ()):
             raise PolyglanceError(
-                f"the model was not trained on language '{code}', so there is no use in "
-                f"translating to it; it knows {', '.join(known or ())}"
+                f"the model was not trained on language '{code}', so translating to it is "
+                f"useless; it knows {', '.join(known or ())}"
             )

@@ -1,4 +1,4 @@
-"""How an evaluation translates queries, as options, recipes and study files say it."""
+"""Settings for translating queries, from options, recipes and study files."""
 
 import re
 from collections.abc import Sequence
@@ -16,23 +16,23 @@ from polyglance.evaluation.translations.translated import Translated
 from polyglance.translation import make_translator
 
 DATA = "$data"
-"""Stands in a translator's name for the dataset that is evaluated on."""
+"""Placeholder in a translator's name for the evaluated dataset."""
 
 
 @dataclass(frozen=True)
 class Translation:
-    """How queries are translated before a model is asked.
+    """How queries are translated.
 
-    What is None is as the model's recipe says: `Translation()` asks a model as its recipe does.
+    None means as in the model's recipe: `Translation()` translates as the recipe says.
 
     Args:
-        translator: such as "captions:$data" or "lexicon:FILE"; $data is the data evaluated on.
+        translator: such as "captions:$data" or "lexicon:FILE"; $data is the evaluated dataset.
         targets: the languages to translate to, by default all of the model.
-        consistency: how scores of several are joined: "average" is CLC-A, "learned" CLC-C with
-            weights from the split `learn_on`, "literal" the same with all parameters and no
-            correction; None is for one language.
+        consistency: how to combine the scores of several languages: "average" (CLC-A), "learned"
+            (CLC-C, trained on the split `learn_on`), or "literal" (CLC-C with all parameters and
+            without corrections); None for one language.
         learn_on: a split.
-        keep: a model's folder to write the weights to, where a search finds them.
+        keep: a model's folder to save the weights in, for search.
     """
 
     translator: str | None = None
@@ -49,12 +49,12 @@ class Translation:
             )
         if self.consistency is None and len(self.targets or ()) > 1:
             raise PolyglanceError(
-                "name one language to translate queries to, or how to join the scores of several: "
-                "average or learned"
+                "name one language to translate queries to, or how to combine the scores of "
+                "several: average or learned"
             )
 
     def resolve(self, model: Any) -> "Translation | None":
-        """This, completed from the model's recipe; None is without translating."""
+        """These settings, completed from the model's recipe; None for no translation."""
         found, recipe = self, getattr(model, "recipe", None)
         default = None if recipe is None else recipe.translation
         if default is not None:
@@ -82,13 +82,13 @@ class Translation:
         cache: Path | None = None,
         show_progress: bool | None = None,
     ) -> tuple[Translated, list[str]]:
-        """The model asked in translation, with all translations made, and notes to tell.
+        """The model with translated queries, all translated in advance, and notes for the user.
 
         Args:
-            model: what is asked.
-            dataset: what it is evaluated on.
-            split: which of its images.
-            languages: those evaluated, all by default.
+            model: to evaluate.
+            dataset: to evaluate on.
+            split: of the dataset.
+            languages: to evaluate, all by default.
             kinds: kinds of captions, a language's best by default.
             cache: folder for translations.
             show_progress: None shows progress on a terminal only.
@@ -107,7 +107,7 @@ class Translation:
             raise PolyglanceError("--keep-weights needs --consistency learned")
         if self.consistency in ("learned", "literal"):
             if split == self.learn_on:
-                notes.append(f"the weights are learned on '{split}' and evaluated on it, too")
+                notes.append(f"the weights are trained and evaluated on the same split, '{split}'")
             sources = [captions.language for captions in chosen]
             literal = self.consistency == "literal"
             translated.learn(dataset, self.learn_on, sources, kinds, show_progress, literal)
@@ -119,20 +119,20 @@ class Translation:
 
 
 def _harmless(translator: str) -> str:
-    """A translator that a model's recipe may name: the data at hand, or a file in its folder.
+    """Return a translator of a model's recipe if it only uses the data; otherwise an error.
 
-    Any other would let a model from elsewhere send captions to a server, or read files.
+    Others would let an untrusted model send captions to a server, or read files.
     """
     if not re.fullmatch(r"(captions|file):\$data(/\w[\w.-]*)*", translator):
         raise PolyglanceError(
-            f"the model's recipe translates by '{translator}'; what a model's files name is "
-            "neither contacted nor read: if you trust it, give it yourself with --translator"
+            f"the model's recipe translates with '{translator}', which is not used without your "
+            "consent: if you trust it, pass it with --translator"
         )
     return translator
 
 
 def _located(translator: str, dataset: Dataset) -> str:
-    """The translator's name with the dataset's place in it."""
+    """The translator's name with the dataset's path filled in."""
     if DATA not in translator:
         return translator
     file, place = dataset.file, dataset.root
@@ -140,6 +140,6 @@ def _located(translator: str, dataset: Dataset) -> str:
         place = file
     if place is None:
         raise PolyglanceError(
-            f"translator '{translator}': the dataset '{dataset.name}' is in no file; name one"
+            f"translator '{translator}': the dataset '{dataset.name}' has no file; name one"
         )
     return translator.replace(DATA, str(place))

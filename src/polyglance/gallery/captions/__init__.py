@@ -1,1 +1,1 @@
-"""Search from images to texts."""
+"""Search for texts by images."""

@@ -1,4 +1,4 @@
-"""Captions that a search found for an image."""
+"""Captions found for an image."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,19 +17,19 @@ class CaptionHit:
     score: float
     rank: int
     correct: bool | None = None
-    """Whether it belongs to the image; None where the captions' source has no such image."""
+    """Whether it belongs to the image; None if the captions' source does not have the image."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageResult:
-    """An image with the captions it found, best first."""
+    """An image with the captions found, best first."""
 
     path: Path
     hits: list[CaptionHit]
 
     @property
     def name(self) -> str:
-        """The path as text, also where a file's name is not UTF-8."""
+        """The path as text, even if the file name is not UTF-8."""
         return path_text(self.path)
 
     def as_dict(self) -> dict[str, Any]:

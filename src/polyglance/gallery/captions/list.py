@@ -1,11 +1,11 @@
-"""The captions that an image is searched a text among: a text file's, a table's or a dataset's."""
+"""The captions to search for an image: from a text file, a table or a dataset."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from polyglance.data.dataset import Dataset
-from polyglance.data.load import TABLES, load_dataset, named_place
+from polyglance.data.load import TABLES, load_dataset, source_path
 from polyglance.data.table import caption_rows
 from polyglance.errors import PolyglanceError
 from polyglance.storage.files import has_file, read_lines
@@ -13,30 +13,25 @@ from polyglance.storage.files import has_file, read_lines
 
 @dataclass(frozen=True)
 class CaptionList:
-    """Distinct captions in the order of their source, with their languages where known.
+    """Distinct captions in the order of their source, with their languages if known.
 
-    `images` are the files that a caption belongs to; they are empty where the source names none.
+    `images` are the files that a caption belongs to; empty if the source does not say.
     """
 
     texts: list[str]
     languages: list[str | None]
     images: list[frozenset[Path]]
     dataset: Dataset | None = field(default=None, repr=False)
-    """The dataset that they come from, if they come from one."""
+    """The dataset that they come from, if any."""
 
     def __len__(self) -> int:
         return len(self.texts)
-
-    @property
-    def owned(self) -> bool:
-        """Whether it is known which image each caption belongs to."""
-        return any(self.images)
 
     @classmethod
     def collect(
         cls, rows: Iterable[tuple[str, str | None, Path | None]], dataset: Dataset | None = None
     ) -> "CaptionList":
-        """Of (text, language, image) rows; a caption that occurs again is the same."""
+        """From (text, language, image) rows; a repeated caption is merged."""
         found: dict[tuple[str, str | None], set[Path]] = {}
         for text, language, image in rows:
             owners = found.setdefault((text, language), set())
@@ -58,17 +53,16 @@ def open_captions(
 ) -> CaptionList:
     """The captions of a text file (one per line), a table, or a dataset.
 
-    Args:
-        source: a table is a CSV, TSV or Parquet with a column `caption`, and perhaps `language`
-            and `path`; a dataset is a folder or `generated`; any other file is read as text.
-        language: of a text file's captions; of others only the captions in it are taken.
-        split: of a dataset, only its captions are taken; all by default.
-        cache: where `generated` is rendered; the XDG cache by default.
+    source: a table is a CSV, TSV or Parquet file with a column `caption`, and optionally
+        `language` and `path`; a dataset is a folder or `generated`; any other file is text.
+    language: of a text file's captions; from other sources, only captions in it are used.
+    split: of a dataset; by default all splits.
+    cache: where `generated` is rendered; the XDG cache by default.
     """
-    path = named_place(source)
+    path = source_path(source)
     is_dataset = path.is_dir() or str(source).partition(":")[0] == "generated"
     if split is not None and not is_dataset:
-        raise PolyglanceError(f"--split {split}: goes with a dataset folder in --captions")
+        raise PolyglanceError(f"--split {split}: needs a dataset folder in --captions")
     if is_dataset:
         found = _of_dataset(load_dataset(source, cache), language, split)
     elif not has_file(path):
@@ -87,7 +81,7 @@ def open_captions(
         found = CaptionList.collect((line, language, None) for line in lines if line)
     if not len(found):
         which = f" in '{language}'" if language else ""
-        raise PolyglanceError(f"{source}: holds no captions{which}")
+        raise PolyglanceError(f"{source}: has no captions{which}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a search from images to texts found."""
+"""The results of a search for texts by images."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -46,24 +46,24 @@ class CaptionResults:
     def write_sheet(
         self, path: str | Path, title: str | None = None, fonts: Sequence[Path] = ()
     ) -> list[str]:
-        """Write images with their captions beside them (LIWE's Figure 4); its name says the format.
+        """Write images with their captions beside them (LIWE's Figure 4).
 
-        Captions that belong to another image get a cross, where that is known.
+        Captions that belong to another image get a cross, if that is known.
 
         Args:
-            path: where to.
+            path: its extension determines the format.
             title: a line above all rows.
             fonts: font files, tried before others.
 
         Returns:
-            The captions that no font can show, which the sheet names by their script.
+            The captions that no font can show; the sheet has the name of their script instead.
         """
         from polyglance.gallery.captions.sheet import write_caption_sheet
-        from polyglance.gallery.sheets.sheet import unshown
+        from polyglance.gallery.sheets.sheet import undrawable_texts
 
         if not self.gallery.has_files:
             raise PolyglanceError(
-                "the dataset has features and no images for a contact sheet; leave out --sheet"
+                "the dataset has features but no images for a contact sheet; leave out --sheet"
             )
         write_caption_sheet(Path(path), self.results, title, fonts)
-        return unshown([hit.text for one in self.results for hit in one.hits], fonts)
+        return undrawable_texts([hit.text for one in self.results for hit in one.hits], fonts)

@@ -1,4 +1,4 @@
-"""Search from images to texts: every caption is compared with every image."""
+"""Search for texts by images: every caption is compared with every image."""
 
 import warnings
 from collections.abc import Sequence
@@ -10,12 +10,13 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.images.read import list_images
-from polyglance.data.load import named_place
+from polyglance.data.load import source_path
 from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.gallery.candidates import DIGITS
 from polyglance.gallery.captions.hit import CaptionHit, ImageResult
 from polyglance.gallery.captions.list import CaptionList, open_captions
 from polyglance.gallery.captions.results import CaptionResults
-from polyglance.gallery.exact import DIGITS, best_first, load_model
+from polyglance.gallery.exact import best_first, load_model
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.open import gallery_of_dataset, gallery_of_files
 from polyglance.numerics.devices import CPU, Device
@@ -39,24 +40,23 @@ def search_captions(
 ) -> CaptionResults:
     """Rank captions for images.
 
-    `search_captions("runs/nce", "dog.jpg", "captions.txt")[0].hits[0].text`. What the results'
-    `notes` say is also a `PolyglanceWarning`.
+    `search_captions("runs/nce", "dog.jpg", "captions.txt")[0].hits[0].text`. The results' `notes`
+    are also raised as `PolyglanceWarning`.
 
     Args:
-        model: a model, its folder (a run's or an exported one), or None for the one that the
-            package carries.
-        images: an image file, a folder of them, or several of both; also names of images of the
-            dataset that `captions` is.
-        captions: what `open_captions` takes: a text file, a table or a dataset; or its result.
-        top: captions for each image, best first; ties are in the order of the source.
-        language: that of a text file's captions; of others only those in it are taken.
-        split: of a dataset, only its captions are taken.
+        model: a model, its folder (a run or an exported model), or None for the included one.
+        images: an image file, a folder, or several of both; also names of images in the dataset
+            passed as `captions`.
+        captions: a text file, a table or a dataset, as for `open_captions`; or its result.
+        top: captions per image, best first; ties are in the order of the source.
+        language: of a text file's captions; from other sources, only captions in it are used.
+        split: of a dataset; only its captions are used.
         cache: folder for features; the XDG cache by default.
-        show_progress: None shows progress on a terminal only.
-        device: where a model of a folder computes: auto, cpu, cuda, cuda:N or mps.
+        show_progress: None shows progress in a terminal only.
+        device: for a model passed as a folder: auto, cpu, cuda, cuda:N or mps.
     """
     if top < 1:
-        raise PolyglanceError(f"cannot show the top {top} captions; ask for at least 1")
+        raise PolyglanceError(f"top={top}: must be at least 1")
     loaded = load_model(model, device)
     if isinstance(captions, CaptionList):
         listed = captions
@@ -78,7 +78,7 @@ def search_captions(
 def _readable(
     model: "Model | ExportedModel", captions: CaptionList
 ) -> tuple[CaptionList, list[str]]:
-    """The captions that the model can read, and notes on the others."""
+    """The captions that the model can encode, and notes on the others."""
     kept, foreign, unknown = [], 0, 0
     for number, (text, language) in enumerate(zip(captions.texts, captions.languages, strict=True)):
         if language is not None and language not in model.languages:
@@ -126,9 +126,9 @@ def _open_images(
     cache: Path | None,
     show: bool | None,
 ) -> tuple[Gallery, list[int]]:
-    """The images in a gallery, and its rows in the order that the images were given in."""
+    """The images as a gallery, and its rows in the order of the images passed."""
     if not places:
-        raise PolyglanceError("name at least one image to find captions for")
+        raise PolyglanceError("pass at least one image to find captions for")
     entries = {} if dataset is None else {entry.image: entry for entry in dataset.images}
     named = [entries[str(place)] for place in places if str(place) in entries]
     if dataset is not None and len(named) == len(places):
@@ -136,7 +136,7 @@ def _open_images(
         gallery = gallery_of_dataset(model, part, cache, show)
         wanted = part.paths() if gallery.has_files else [Path(entry.image) for entry in named]
     else:
-        wanted = [path for place in places for path in _files(named_place(place))]
+        wanted = [path for place in places for path in _files(source_path(place))]
         gallery = gallery_of_files(model, wanted, cache, show)
     rows = {path: row for row, path in enumerate(gallery.paths)}
     return gallery, [rows[path] for path in dict.fromkeys(wanted) if path in rows]

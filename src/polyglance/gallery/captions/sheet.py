@@ -1,4 +1,4 @@
-"""The sheet of a search from images to texts: an image, and beside it the captions it finds."""
+"""The sheet of a caption search: each image with the captions found beside it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw
 
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.captions.hit import CaptionHit, ImageResult
-from polyglance.gallery.fonts import font_for, script_name, spelt_out
+from polyglance.gallery.fonts import font_for, name_missing_symbols, script_name
 from polyglance.gallery.sheets.file import save_sheet, sheet_format
 from polyglance.gallery.sheets.sheet import (
     CELL,
@@ -25,19 +25,19 @@ from polyglance.gallery.sheets.sheet import (
 )
 
 WIDTH, SIZE, MARK, NUMBER = 620, 15, 10, 62
-"""Of the captions' column, their letters, a tick or cross, and what stands before a caption."""
+"""Width of the caption column, font size, size of ticks and crosses, and left margin."""
 LINES, LEADING, WRONG = 2, 1.4, "#c4342d"
-"""Lines of a caption at most, their distance in letters, and the colour of a cross."""
+"""Largest number of lines per caption, line spacing, and colour of a cross."""
 
 
 def write_caption_sheet(
     path: Path, results: Sequence[ImageResult], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> None:
-    """Draw the results and write them in the format that the name says, atomically.
+    """Draw the results and write them atomically.
 
     Args:
-        path: where to.
-        results: images with the captions they found.
+        path: its extension determines the format.
+        results: images with the captions found.
         title: a line above all rows.
         fonts: font files, tried before others.
     """
@@ -48,10 +48,10 @@ def write_caption_sheet(
 def draw_caption_sheet(
     results: Sequence[ImageResult], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> Image.Image:
-    """A row for each image: the image, and its captions with a tick or a cross.
+    """One row per image: the image, and its captions with a tick or a cross.
 
     Args:
-        results: images with the captions they found, one at least.
+        results: images with the captions found, at least one.
         title: a line above all rows.
         fonts: font files, tried before others.
     """
@@ -74,7 +74,7 @@ def draw_caption_sheet(
 
 
 def row_height(captions: int) -> int:
-    """Pixels of an image with so many captions beside it."""
+    """Height in pixels of an image with this many captions beside it."""
     return 2 * GAP + max(CELL, captions * _caption_height())
 
 
@@ -89,16 +89,16 @@ def _draw_caption(
     draw_text(draw, (x, y), f"{hit.rank}.", SIZE, FAINT, fonts)
     if hit.correct is not None:
         _draw_mark(draw, (x + 34, y + 5), hit.correct)
-    text, ink = spelt_out(hit.text, fonts), INK
+    text, ink = name_missing_symbols(hit.text, fonts), INK
     font = font_for(text, SIZE, fonts)
     if font is None:
-        text, ink = f"({script_name(hit.text)} text: no font for it here)", FAINT
+        text, ink = f"({script_name(hit.text)} text: no font available)", FAINT
         font = font_for(text, SIZE)
     draw_lines(draw, (x + NUMBER, y), text, font, SIZE, ink, LINES, WIDTH, hit.language)
 
 
 def _draw_mark(draw: ImageDraw.ImageDraw, place: tuple[int, int], correct: bool) -> None:
-    """A tick or a cross, drawn: not every font has them."""
+    """A tick or a cross, drawn as lines, as not every font has them."""
     x, y = place
     if correct:
         points = [(x, y + MARK // 2), (x + MARK // 3, y + MARK), (x + MARK, y)]

@@ -1,6 +1,6 @@
-"""Fonts that can show a text: never a row of empty boxes."""
+"""Fonts that can show a text, so that no text is drawn as empty boxes."""
 
-from polyglance.gallery.fonts.choose import can_show, font_for, spelt_out
+from polyglance.gallery.fonts.choose import font_for, has_glyphs, name_missing_symbols
 from polyglance.gallery.fonts.names import script_name
 
-__all__ = ["can_show", "font_for", "script_name", "spelt_out"]
+__all__ = ["font_for", "has_glyphs", "name_missing_symbols", "script_name"]

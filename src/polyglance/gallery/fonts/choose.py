@@ -1,4 +1,4 @@
-"""The first font that has all characters of a text and can lay it out."""
+"""Selects the first font that has all characters of a text and can lay it out."""
 
 import contextlib
 import re
@@ -13,9 +13,9 @@ from polyglance.errors import PolyglanceError
 from polyglance.gallery.fonts.find import own_fonts, system_fonts
 
 MISSING = "\U0010ffff"
-"""Never a character, so its glyph is the font's mark for a missing one."""
+"""Not a character, so its glyph is the font's mark for missing ones."""
 
-# Scripts that are not legible letter by letter from left to right: they need libraqm.
+# Scripts that are illegible if drawn letter by letter from left to right: they need libraqm.
 _SHAPED = re.compile(
     "ARABIC HEBREW SYRIAC THAANA NKO DEVANAGARI BENGALI GURMUKHI GUJARATI ORIYA TAMIL TELUGU "
     "KANNADA MALAYALAM SINHALA THAI LAO TIBETAN MYANMAR KHMER MONGOLIAN".replace(" ", "|")
@@ -28,25 +28,25 @@ _MODIFIERS = re.compile("[\u200d\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e002
 def font_for(
     text: str, size: int, extra: Sequence[Path] = ()
 ) -> ImageFont.FreeTypeFont | ImageFont.ImageFont | None:
-    """A font that shows all of `text`; None where there is none.
+    """A font that can show all of `text`; None if there is none.
 
     Args:
-        text: what is to be drawn.
-        size: of the letters in pixels.
-        extra: files of fonts that are tried first.
+        text: to draw.
+        size: font size in pixels.
+        extra: font files, tried first.
     """
     if needs_shaping(text) and not features.check("raqm"):
         return None
     for fonts in (lambda: extra, own_fonts, system_fonts):
         for path in fonts():
             font = _open(path, size, path in extra)
-            if font is not None and can_show(font, text):
+            if font is not None and has_glyphs(font, text):
                 return font
     plain = ImageFont.load_default(size)
-    return plain if can_show(plain, text) else None
+    return plain if has_glyphs(plain, text) else None
 
 
-def can_show(font: ImageFont.FreeTypeFont | ImageFont.ImageFont, text: str) -> bool:
+def has_glyphs(font: ImageFont.FreeTypeFont | ImageFont.ImageFont, text: str) -> bool:
     """Whether the font has a glyph for every visible character of `text`."""
     if not isinstance(font, ImageFont.FreeTypeFont):
         return text.isascii()
@@ -54,26 +54,29 @@ def can_show(font: ImageFont.FreeTypeFont | ImageFont.ImageFont, text: str) -> b
 
 
 SIZE = 19
-"""At which fonts are tried; whether one has a character does not depend on it."""
+"""Size at which fonts are tested; it does not affect which characters they have."""
 
 
-def spelt_out(text: str, extra: Sequence[Path] = ()) -> str:
-    """A text that fonts can show: emoji and symbols that none has stand as their names.
+def name_missing_symbols(text: str, extra: Sequence[Path] = ()) -> str:
+    """A text that fonts can show: emoji and symbols without a glyph are replaced by names.
 
-    "a dog 🐶" becomes "a dog [dog face]" where no font has the emoji.
+    "a dog 🐶" becomes "a dog [dog face]" if no font has the emoji.
 
     Args:
-        text: what is to be drawn.
-        extra: files of fonts that are tried first.
+        text: to draw.
+        extra: font files, tried first.
     """
     if font_for(text, SIZE, extra) is not None:
         return text
-    # Joiners, skin tones and presentation marks have no meaning without the emoji.
+    # Joiners, skin tones and variation selectors are meaningless without the emoji.
     kept = _MODIFIERS.sub("", text)
     symbols = {c for c in kept if unicodedata.category(c) in ("So", "Sk")}
     letters = "".join(c for c in kept if c not in symbols)
     named = {c for c in symbols if font_for(letters + c, SIZE, extra) is None}
-    for unknown in (named, symbols):  # fonts may have one symbol each, and a text has one font
+    for unknown in (
+        named,
+        symbols,
+    ):  # each font may have one of the symbols, but a text has only one font
         shown = "".join(_named(c) if c in unknown else c for c in kept)
         if font_for(shown, SIZE, extra) is not None:
             return shown
@@ -95,10 +98,10 @@ def _open(path: Path, size: int, named: bool = False) -> ImageFont.FreeTypeFont 
         font = ImageFont.truetype(str(path), size)
     except OSError as error:
         if named:
-            raise PolyglanceError(f"{path}: not a font that can be read ({error})") from None
+            raise PolyglanceError(f"{path}: not a readable font ({error})") from None
         return None
     with contextlib.suppress(OSError, NotImplementedError, ValueError):
-        font.set_variation_by_name("Regular")  # a variable font may open at its thinnest
+        font.set_variation_by_name("Regular")  # a variable font may default to its thinnest weight
     return font
 
 

@@ -1,4 +1,4 @@
-"""Where fonts may be: the package's own, matplotlib's, and the system's."""
+"""Finds fonts: the package's own, matplotlib's, and the system's."""
 
 import re
 import warnings
@@ -9,11 +9,11 @@ from pathlib import Path
 
 _SPECIAL = re.compile("bold|italic|oblique|light|thin|black|heavy|medium|condensed|mono|serif")
 _BOXES = "lastresort"
-"""macOS's font that has a box for every character."""
+"""A font of macOS with a box for every character."""
 
 
 def own_fonts() -> Iterator[Path]:
-    """DejaVu Sans, which comes with matplotlib, then the characters of the generated world."""
+    """DejaVu Sans from matplotlib, then the font with the characters of the generated data."""
     spec = find_spec("matplotlib")
     if spec is not None and spec.origin:
         yield Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf"
@@ -25,7 +25,7 @@ def system_fonts() -> tuple[Path, ...]:
     """Installed fonts; upright sans-serif ones first."""
     if find_spec("matplotlib") is None:
         warnings.warn(
-            "system fonts are not looked for without matplotlib; run 'pip install matplotlib'",
+            "cannot find system fonts without matplotlib; run 'pip install matplotlib'",
             stacklevel=2,
         )
         return ()

@@ -4,7 +4,7 @@ import unicodedata
 
 
 def script_name(text: str) -> str:
-    """The script of the first letter outside Latin, as Unicode calls it.
+    """The script of the first non-Latin letter, as named by Unicode.
 
     >>> script_name("dog 狗"), script_name("कुत्ता")
     ('CJK', 'Devanagari')

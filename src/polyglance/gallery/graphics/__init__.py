@@ -1,4 +1,4 @@
-"""Pictures in terminals: the protocols of kitty, iTerm2 and sixel, and half blocks elsewhere."""
+"""Images in terminals: the protocols of kitty, iTerm2 and sixel, and half blocks elsewhere."""
 
 from polyglance.gallery.graphics.strip import thumbnails
 from polyglance.gallery.graphics.terminal import protocol

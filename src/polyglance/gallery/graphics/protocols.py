@@ -1,4 +1,4 @@
-"""An image as the characters that show it in a terminal."""
+"""Encodes an image as terminal output."""
 
 import base64
 from io import BytesIO
@@ -8,10 +8,10 @@ import numpy as np
 from PIL import Image
 
 KITTY_CHUNK = 4096
-"""Characters of one command of kitty's protocol."""
+"""Characters per command of kitty's protocol."""
 COLOURS = 255
 BAND = 6
-"""Rows of pixels that one row of sixels has."""
+"""Rows of pixels per row of sixels."""
 
 
 def kitty(image: Image.Image, columns: int, rows: int) -> str:
@@ -19,7 +19,7 @@ def kitty(image: Image.Image, columns: int, rows: int) -> str:
 
     Args:
         image: RGB.
-        columns: width on the terminal, in characters.
+        columns: width in the terminal, in characters.
         rows: height.
     """
     coded = _png(image)
@@ -37,7 +37,7 @@ def iterm2(image: Image.Image, columns: int, rows: int) -> str:
 
     Args:
         image: RGB.
-        columns: width on the terminal, in characters.
+        columns: width in the terminal, in characters.
         rows: height.
     """
     keys = f"inline=1;width={columns};height={rows};preserveAspectRatio=0"
@@ -45,7 +45,7 @@ def iterm2(image: Image.Image, columns: int, rows: int) -> str:
 
 
 def sixel(image: Image.Image) -> str:
-    """DEC's sixels: bands of six rows, a run for every colour."""
+    """DEC's sixels: bands of six rows, one run per colour."""
     paletted = image.convert("RGB").quantize(COLOURS)
     pixels = np.asarray(paletted)
     palette = np.array(paletted.getpalette(), int).reshape(-1, 3)
@@ -65,7 +65,7 @@ def sixel(image: Image.Image) -> str:
 
 
 def _runs(values: np.ndarray) -> str:
-    """Sixels [width] with repetitions as numbers."""
+    """Sixels [width], run-length encoded."""
     found = []
     for value, same in groupby(values.tolist()):
         count, letter = len(list(same)), chr(63 + value)
@@ -74,7 +74,7 @@ def _runs(values: np.ndarray) -> str:
 
 
 def blocks(image: Image.Image) -> str:
-    """Half blocks, a character for two pixels, one above the other, in 24 bits of colour."""
+    """Half blocks, one character per two pixels, one above the other, in 24-bit colour."""
     pixels = np.asarray(image.convert("RGB"))
     lines = []
     for upper, lower in zip(pixels[::2], pixels[1::2], strict=True):

@@ -1,4 +1,4 @@
-"""Thumbnails of what was found, side by side."""
+"""Thumbnails of results, side by side."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,17 +10,17 @@ from polyglance.errors import ImageProblem
 from polyglance.gallery.graphics.protocols import blocks, iterm2, kitty, sixel
 
 WIDTH, HEIGHT, GAP = 18, 9, 1
-"""Characters of a thumbnail and between two."""
+"""Width of a thumbnail and of the gap, in characters."""
 CELL = (10, 20)
-"""Pixels of a character, as most terminals have them, or about so."""
+"""Approximate size of a character in pixels on most terminals."""
 LINES = 2
-"""Rows of thumbnails of a query at most."""
+"""Largest number of rows of thumbnails per query."""
 EMPTY = (128, 128, 128)
-"""Of a picture that is gone by now."""
+"""Colour of an image that is gone."""
 
 
 def thumbnails(paths: Sequence[Path], protocol: str, columns: int) -> Iterator[str]:
-    """Rows of thumbnails with their ranks below, as a terminal shows them.
+    """Rows of thumbnails with their ranks below, as terminal output.
 
     Args:
         paths: of images, best first.
@@ -52,7 +52,7 @@ def _shown(paths: Sequence[Path], protocol: str) -> str:
 
 
 def _thumbnail(path: Path, size: tuple[int, int]) -> Image.Image:
-    """The whole image on black, or grey where it cannot be read."""
+    """The whole image on black, or grey if it cannot be read."""
     try:
         with reading(path, max(size)) as image:
             return ImageOps.pad(image, size, Image.Resampling.BICUBIC)

@@ -1,4 +1,4 @@
-"""Which way of showing pictures a terminal has."""
+"""Detects the graphics protocol of a terminal."""
 
 import os
 import select
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 
 VARIABLE = "POLYGLANCE_GRAPHICS"
-"""Environment variable that names a protocol, or `none`, where the guess is wrong."""
+"""Environment variable that sets the protocol, or `none`, if detection is wrong."""
 PROTOCOLS = ("kitty", "iterm2", "sixel", "blocks", "none")
 _KITTY = ("kitty", "ghostty")
 _ITERM2 = ("iterm.app", "iterm2", "wezterm", "mintty")
@@ -18,13 +18,13 @@ ANSWER_SECONDS = 0.3
 def protocol(
     environment: Mapping[str, str] | None = None, ask: Callable[[], bool] | None = None
 ) -> str:
-    """One of `PROTOCOLS`: by the environment, else by what the terminal answers.
+    """One of `PROTOCOLS`: from the environment, else from the terminal's response.
 
-    Within tmux and screen, which pass on none of the others, it is half blocks.
+    In tmux and screen, which do not support the others, it is half blocks.
 
     Args:
         environment: variables; those of the process by default.
-        ask: whether the terminal says that it knows sixel.
+        ask: whether the terminal reports sixel support.
     """
     variables = os.environ if environment is None else environment
     if (named := variables.get(VARIABLE, "").lower()) in PROTOCOLS:
@@ -47,7 +47,7 @@ def protocol(
 
 
 def knows_sixel() -> bool:
-    """Ask the terminal for its attributes (DA1): 4 among them is sixel."""
+    """Query the terminal's attributes (DA1): 4 among them means sixel."""
     try:
         import termios
         import tty

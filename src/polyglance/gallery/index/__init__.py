@@ -1,4 +1,4 @@
-"""Embeddings of a folder's pictures, kept between searches."""
+"""The index of a folder: embeddings of its images, kept between searches."""
 
 from polyglance.gallery.index.store import Entry, Index, open_index
 from polyglance.gallery.index.update import indexed_files, indexed_folder

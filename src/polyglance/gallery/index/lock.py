@@ -1,4 +1,4 @@
-"""One process at a time indexes a folder; others wait for it and find the work done."""
+"""Locks, so that one process at a time indexes a folder; others wait and find the work done."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -7,10 +7,10 @@ from typing import IO
 
 
 @contextlib.contextmanager
-def alone(path: Path, on_wait: Callable[[], None]) -> Iterator[bool]:
+def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[bool]:
     """Hold a lock that the system frees when the process dies; whether others held it before.
 
-    Where there are no such locks nobody waits: work is then done twice, and nothing is lost.
+    On systems without such locks nobody waits: work is then done twice, but nothing is lost.
 
     Args:
         path: of the lock; the file stays.

@@ -1,6 +1,6 @@
-"""Where embeddings are kept: a row for every picture that a model has seen.
+"""Storage of the index: one row per image that a model has encoded.
 
-`Index` is all that the rest of the package knows of it.
+The rest of the package uses it only through `Index`.
 """
 
 import contextlib
@@ -14,9 +14,9 @@ from polyglance.errors import PolyglanceError
 
 FOLDER = "index"
 WAIT_SECONDS = 60
-"""How long one process waits for another to write."""
+"""How long a process waits for another one to write, in seconds."""
 _AT_A_TIME = 500
-"""Values in one query; SQLite has a limit."""
+"""Values per query; SQLite has a limit."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS pictures (
     path BLOB PRIMARY KEY, size INTEGER, mtime INTEGER, inode INTEGER,
@@ -28,7 +28,7 @@ _CONTENT = "CREATE INDEX IF NOT EXISTS by_content ON pictures (content)"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What tells whether a file is the one that was read."""
+    """Metadata that identifies an unchanged file."""
 
     size: int
     mtime: int
@@ -37,10 +37,10 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A picture's embedding, or what is wrong with the file.
+    """An image's embedding, or what is wrong with the file.
 
-    `path` is absolute and in bytes, as names need not be UTF-8. `reader` says what failed to read
-    a picture with a `problem`: another one may do better.
+    `path` is absolute and in bytes, as names may not be UTF-8. `reader` is the version of the
+    decoders that failed on an image with a `problem`: another one may succeed.
     """
 
     path: bytes
@@ -52,15 +52,15 @@ class Entry:
 
 
 class Index:
-    """The pictures that one model has seen, all folders together, in one SQLite file."""
+    """All images that one model has encoded, from all folders, in one SQLite file."""
 
     def __init__(self, connection: sqlite3.Connection, reason: str = "") -> None:
         self._connection = connection
         self.reason = reason
-        """Why nothing is kept, where the place cannot be written to."""
+        """Why nothing is stored, if the location is not writable."""
 
     def entries(self, folder: bytes) -> dict[bytes, Entry]:
-        """Path → entry of all pictures below an absolute folder."""
+        """Path → entry for all images below an absolute folder."""
         below = folder.rstrip(b"/\\")
         query = "SELECT * FROM pictures WHERE path > ? AND path < ?"
         found: dict[bytes, Entry] = {}
@@ -71,7 +71,7 @@ class Index:
         return found
 
     def get(self, paths: Sequence[bytes]) -> dict[bytes, Entry]:
-        """Path → entry of those of the pictures that are known."""
+        """Path → entry for the known images."""
         found: dict[bytes, Entry] = {}
         for start in range(0, len(paths), _AT_A_TIME):
             part = paths[start : start + _AT_A_TIME]
@@ -80,7 +80,7 @@ class Index:
         return found
 
     def with_content(self, contents: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Content → vector of pictures with one of these contents, wherever they lie."""
+        """Content → vector for images with one of these contents, in any location."""
         found: dict[bytes, bytes] = {}
         for start in range(0, len(contents), _AT_A_TIME):
             part = contents[start : start + _AT_A_TIME]
@@ -92,7 +92,7 @@ class Index:
         return found
 
     def put(self, entries: Iterable[Entry]) -> None:
-        """Keep entries; all of them are on disk after this, or none."""
+        """Store entries in one transaction."""
         rows = [
             (e.path, *astuple(e.stamp), e.content, e.vector, e.problem, e.reader) for e in entries
         ]
@@ -101,14 +101,14 @@ class Index:
             self._connection.executemany(f"INSERT OR REPLACE INTO pictures VALUES ({marks})", rows)
 
     def drop(self, paths: Iterable[bytes]) -> None:
-        """Forget pictures."""
+        """Delete images."""
         with self._connection:
             self._connection.executemany(
                 "DELETE FROM pictures WHERE path = ?", [(path,) for path in paths]
             )
 
     def close(self) -> None:
-        """Free the file."""
+        """Close the file."""
         self._connection.close()
 
 
@@ -118,20 +118,22 @@ def _entry(row: Sequence[Any]) -> Entry:
 
 
 @contextlib.contextmanager
-def open_index(cache: Path, model: str) -> Iterator[Index]:
-    """The index of a model; one that cannot be written to is in memory, and says so.
+def open_index(cache: Path, *model: str) -> Iterator[Index]:
+    """The index of a model; if it is not writable, it is kept in memory, with a `reason`.
 
     Args:
         cache: the folder for derived data.
-        model: the model's id: two models never share an index.
+        model: the model's ids: two models never share an index. One that is there under a former
+            id goes on to be used, as its embeddings are the same.
     """
-    path = cache / FOLDER / f"{model[:32]}.sqlite"
+    paths = [cache / FOLDER / f"{one[:32]}.sqlite" for one in model]
+    path = next((one for one in paths if one.is_file()), paths[0])
     index = _opened(path)
     try:
         yield index
     except sqlite3.Error as error:
         raise PolyglanceError(
-            f"{path}: the index cannot be used ({error}); end other searches, or remove the file"
+            f"{path}: the index cannot be used ({error}); stop other searches, or remove the file"
         ) from None
     finally:
         index.close()
@@ -141,9 +143,9 @@ def _opened(path: Path) -> Index:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return Index(_connect(path))
-    except sqlite3.OperationalError as error:  # a place without permission, or a full disk
+    except sqlite3.OperationalError as error:  # no permission, or a full disk
         return Index(_copied(path), str(error))
-    except sqlite3.DatabaseError:  # damaged, and made again from the pictures
+    except sqlite3.DatabaseError:  # damaged: rebuilt from the images
         path.unlink(missing_ok=True)
         return _opened(path)
     except OSError as error:
@@ -156,7 +158,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(_TABLE)
         connection.execute(_CONTENT)
-        with connection:  # fails where it may only be read
+        with connection:  # fails if it is read-only
             connection.execute("DELETE FROM pictures WHERE path = x''")
     except BaseException:
         connection.close()
@@ -165,7 +167,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _copied(path: Path) -> sqlite3.Connection:
-    """An index in memory, with what can be read of the one on disk."""
+    """An index in memory, with whatever can be read from the one on disk."""
     memory = sqlite3.connect(":memory:")
     with contextlib.suppress(sqlite3.Error):
         disk = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)

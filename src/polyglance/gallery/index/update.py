@@ -1,4 +1,4 @@
-"""Bring the index of a folder up to date: read what is new or changed, and nothing else."""
+"""Updates the index of a folder, reading only new and changed files."""
 
 import os
 import time
@@ -16,7 +16,7 @@ from polyglance.core.progress import Bar
 from polyglance.data.images.read import content_key, list_images
 from polyglance.errors import ImageProblem, IndexWarning, PolyglanceError
 from polyglance.gallery.gallery import Gallery
-from polyglance.gallery.index.lock import alone
+from polyglance.gallery.index.lock import exclusive_lock
 from polyglance.gallery.index.store import FOLDER, Entry, Index, Stamp, open_index
 from polyglance.numerics.similarity import normalise
 from polyglance.storage.digest import short_digest
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from polyglance.runtime import ExportedModel
 
 CHUNK = 64
-"""Pictures that are looked up, read and kept together: what a kill costs."""
+"""Images looked up, read and stored together: what a kill may cost."""
 KEEP_SECONDS = 2.0
 Found = dict[bytes, tuple[Path, Stamp]]
-"""Key of a picture in the index → its path as the user names it, and the file's stamp."""
+"""Key of an image in the index → its path as the user wrote it, and the file's stamp."""
 
 
 def indexed_folder(
@@ -38,16 +38,16 @@ def indexed_folder(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Gallery:
-    """The gallery of a folder; nothing is written into it.
+    """The gallery of a folder; nothing is written into the folder.
 
-    Files whose size, time and inode are those in the index are not opened. A file that was moved
-    or copied is read, and not encoded again. Unreadable pictures are left out and listed.
+    Files with the size, time and inode in the index are not opened. A moved or copied file is read
+    but not encoded again. Unreadable images are left out and listed.
 
     Args:
-        model: encodes the pictures; its id names the index.
-        folder: searched with all folders below it.
-        cache: where the index is kept; None is the XDG cache.
-        show_progress: None shows a bar on a terminal, lines elsewhere.
+        model: encodes the images; its id names the index.
+        folder: searched with all its subfolders.
+        cache: location of the index; None is the XDG cache.
+        show_progress: None shows a bar in a terminal, lines elsewhere.
     """
     closed: list[tuple[Path, str]] = []
     paths = list_images(folder, closed)
@@ -55,14 +55,14 @@ def indexed_folder(
         hint = f" ({closed[0][0]}: {closed[0][1]})" if closed else ""
         raise PolyglanceError(f"{folder}: there are no images in this folder{hint}")
     root = os.path.realpath(folder)
-    # All begin with the folder's name; as text, for folders of a hundred thousand pictures.
+    # All paths begin with the folder; as strings, for folders of a hundred thousand images.
     named = 0 if folder == Path(".") else len(os.path.join(folder, ""))
     found, gone = _stamps({path: os.path.join(root, str(path)[named:]) for path in paths})
     key = os.fsencode(root)
-    with open_index(cache_dir(cache), model.id) as index:
+    with open_index(cache_dir(cache), *model.ids) as index:
         update = _Update(model, index, cache_dir(cache), str(folder), key, show_progress)
         known = update(found, lambda: index.entries(key))
-        if not closed:  # else pictures that are there may seem to be gone
+        if not closed:  # otherwise existing images may seem to be gone
             index.drop(known.keys() - found.keys())
     return _gallery(model, found, known, [*closed, *gone], update.read)
 
@@ -73,17 +73,17 @@ def indexed_files(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Gallery:
-    """The gallery of files, in their order.
+    """The gallery of files, in order.
 
     Args:
-        model: encodes the pictures; its id names the index.
+        model: encodes the images; its id names the index.
         paths: of the files.
-        cache: where the index is kept; None is the XDG cache.
-        show_progress: None shows a bar on a terminal, lines elsewhere.
+        cache: location of the index; None is the XDG cache.
+        show_progress: None shows a bar in a terminal, lines elsewhere.
     """
     found, gone = _stamps({path: os.path.abspath(path) for path in paths})
-    with open_index(cache_dir(cache), model.id) as index:
-        name, key = "these pictures", b"\0".join(found)
+    with open_index(cache_dir(cache), *model.ids) as index:
+        name, key = "these images", b"\0".join(found)
         update = _Update(model, index, cache_dir(cache), name, key, show_progress)
         known = update(found, lambda: index.get(list(found)))
     return _gallery(model, found, known, gone, update.read)
@@ -91,7 +91,7 @@ def indexed_files(
 
 @dataclass
 class _Update:
-    """Reads what the index does not know; `read` are the keys of that."""
+    """Reads files that the index does not know; `read` are their keys."""
 
     model: "ExportedModel"
     index: Index
@@ -110,9 +110,11 @@ class _Update:
             return known
         place = self.cache / FOLDER
         if self.index.reason:
-            _warn(f"the index cannot be kept in {place} ({self.index.reason})")
+            _warn(f"the index cannot be stored in {place} ({self.index.reason})")
         lock = place / f"{short_digest([self.key, self.model.id], 8).hex()}.lock"
-        with alone(lock, lambda: _warn(f"another search is indexing {self.name}; waiting")) as old:
+        with exclusive_lock(
+            lock, lambda: _warn(f"another search is indexing {self.name}; waiting")
+        ) as old:
             todo = _unread(found, entries()) if old else new
             _read(self.model, self.index, {key: found[key] for key in todo}, self.show)
         self.read |= set(todo)
@@ -124,13 +126,13 @@ def _warn(message: str) -> None:
 
 
 def reader() -> str:
-    """What decodes pictures: with another one, unreadable files are worth another attempt."""
+    """Versions of the image decoders: if they change, unreadable files are tried again."""
     heif = "+heif" if find_spec("pillow_heif") else ""
     return f"pillow {PIL.__version__}{heif}"
 
 
 def _stamps(places: Mapping[Path, str]) -> tuple[Found, list[tuple[Path, str]]]:
-    """Files, named and absolute, by their keys; and those that are gone or lead nowhere."""
+    """Files by key, with both paths and stamp; and those that are gone or dangling links."""
     found: Found = {}
     gone = []
     for path, absolute in places.items():
@@ -139,14 +141,14 @@ def _stamps(places: Mapping[Path, str]) -> tuple[Found, list[tuple[Path, str]]]:
         except OSError as error:
             gone.append((path, (error.strerror or "cannot be read").lower()))
             continue
-        inode = facts.st_ino & (2**63 - 1)  # SQLite's whole numbers are signed
+        inode = facts.st_ino & (2**63 - 1)  # SQLite's integers are signed
         key = os.fsencode(absolute)
         found[key] = path, Stamp(facts.st_size, facts.st_mtime_ns, inode)
     return found, gone
 
 
 def _unread(found: Found, known: dict[bytes, Entry]) -> list[bytes]:
-    """Keys of pictures that are new or changed, or that another reader failed on."""
+    """Keys of images that are new or changed, or that another decoder failed on."""
     own = reader()
     return [
         key
@@ -158,7 +160,7 @@ def _unread(found: Found, known: dict[bytes, Entry]) -> list[bytes]:
 
 
 def _read(model: "ExportedModel", index: Index, files: Found, show: bool | None) -> None:
-    """Encode files and keep what comes, chunk by chunk."""
+    """Encode files and store the results, chunk by chunk."""
     keys = list(files)
     kept: list[Entry] = []
     last = time.monotonic()
@@ -180,13 +182,15 @@ def _read(model: "ExportedModel", index: Index, files: Found, show: bool | None)
 def _entries(
     model: "ExportedModel", index: Index, files: Found, keys: Sequence[bytes]
 ) -> Iterator[Entry]:
-    """Entries of files, first of those whose content was seen before."""
+    """Entries of files, known contents first."""
     contents: dict[bytes, bytes] = {}
     for key in keys:
         path, stamp = files[key]
         try:
             contents[key] = bytes.fromhex(content_key(path))
-        except ImageProblem as problem:  # may be cured without a change of the file: not kept long
+        except (
+            ImageProblem
+        ) as problem:  # may be fixed without changing the file: not stored for long
             yield Entry(key, stamp, b"", problem=problem.reason, reader="")
     seen = index.with_content(list(contents.values()))
     new: dict[bytes, list[bytes]] = {}
@@ -211,7 +215,7 @@ def _entry(
     if isinstance(result, ImageProblem):
         return Entry(key, stamp, content, problem=result.reason, reader=reader())
     if not np.isfinite(result).all():
-        reason = "the model gave it a vector that is not finite"
+        reason = "the model's embedding is not finite"
         return Entry(key, stamp, content, problem=reason, reader=reader())
     unit = normalise(result[None])[0] if model.similarity_name == "cosine" else result
     return Entry(key, stamp, content, unit.astype("<f2").tobytes())
@@ -224,10 +228,10 @@ def _gallery(
     problems: list[tuple[Path, str]],
     fresh: set[bytes],
 ) -> Gallery:
-    """What the index knows of the files that are there, in their order."""
+    """The index's entries for the existing files, in their order."""
     good = [key for key in found if key in known and not known[key].problem]
     bad = [key for key in found if key in known and known[key].problem]
-    bad.sort(key=lambda key: key not in fresh)  # those that were told before come last
+    bad.sort(key=lambda key: key not in fresh)  # those reported before come last
     problems = [*problems, *((found[key][0], known[key].problem) for key in bad)]
     if not good:
         path, reason = problems[0]
@@ -239,5 +243,5 @@ def _gallery(
         problems,
         content=[known[key].content.hex() for key in good],
         unit=model.similarity_name == "cosine",
-        told=sum(key not in fresh for key in bad),
+        reported=sum(key not in fresh for key in bad),
     )

@@ -1,1 +1,1 @@
-"""Contact sheets: what a search found, drawn."""
+"""Contact sheets: drawings of search results."""

@@ -1,4 +1,4 @@
-"""Sheets as files, in the format that the file's name says."""
+"""Writes sheets to files; the extension determines the format."""
 
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ FORMATS = {
     ".bmp": "BMP",
     ".gif": "GIF",
 }
-"""By the end of a file's name; a name without an end is PNG."""
+"""By file extension; a name without one is PNG."""
 LONGEST = {"JPEG": 65_500, "WEBP": 16_383, "GIF": 65_535}
-"""Pixels of a side at most, of formats that have a limit."""
+"""Largest side in pixels, for formats that have a limit."""
 _OPTIONS: dict[str, dict[str, Any]] = {
     "PNG": {"optimize": True},
     "JPEG": {"quality": 92},
@@ -30,7 +30,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def sheet_format(path: Path) -> str:
-    """The format of a sheet by its name; one that cannot be written is an error."""
+    """The format of a sheet by its file name; an unsupported one is an error."""
     if not path.suffix:
         return "PNG"
     if path.suffix.lower() not in FORMATS:
@@ -40,12 +40,10 @@ def sheet_format(path: Path) -> str:
 
 
 def save_sheet(path: Path, sheet: Image.Image) -> None:
-    """Write a sheet as its name says, all of it or nothing."""
+    """Write a sheet atomically, in the format of its extension."""
     form = sheet_format(path)
     if max(sheet.size) > LONGEST.get(form, max(sheet.size)):
         width, height = sheet.size
-        raise PolyglanceError(
-            f"{path}: {width}×{height} pixels are more than {form} can hold; name it .png"
-        )
+        raise PolyglanceError(f"{path}: {width}×{height} pixels are too many for {form}; use .png")
     with atomic(path) as handle:
         sheet.save(handle, form, **_OPTIONS.get(form, {}))

@@ -1,4 +1,4 @@
-"""The contact sheet: a row for each query with the images it finds."""
+"""The contact sheet: one row per query with the images found."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps, features
 from polyglance.core.languages import language_name
 from polyglance.data.images.read import read_image
 from polyglance.errors import ImageProblem, PolyglanceError
-from polyglance.gallery.fonts import font_for, script_name, spelt_out
+from polyglance.gallery.fonts import font_for, name_missing_symbols, script_name
 from polyglance.gallery.fonts.choose import needs_shaping
 from polyglance.gallery.hit import Hit, path_text
 from polyglance.gallery.sheets.file import save_sheet, sheet_format
@@ -25,7 +25,7 @@ SCORE_HEIGHT, NAME_HEIGHT, NAME_SIZE = 26, 18, 12
 TITLE_HEIGHT = 62
 ROW = CELL + SCORE_HEIGHT + NAME_HEIGHT + 20
 COLUMNS = 10
-"""Images beside each other; more of a query stand on further lines."""
+"""Images per line; further images of a query go on further lines."""
 MAX_PIXELS = 250_000_000
 """Largest sheet, 750 MB in memory."""
 
@@ -37,7 +37,7 @@ Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
-    """A query with what it found. Images in `correct` get a green frame."""
+    """A query with its results. Images in `correct` get a green frame."""
 
     text: str
     hits: Sequence[Hit]
@@ -45,22 +45,22 @@ class SheetRow:
     correct: Collection[Path] = field(default_factory=frozenset)
     note: str | None = None
     image: Path | None = None
-    """The image that was asked with, in place of the text."""
+    """The image of an image query, instead of the text."""
 
     @property
     def lines(self) -> int:
-        """Lines that its images take."""
+        """Number of lines of images."""
         return max(1, -(-len(self.hits) // COLUMNS))
 
 
 def write_sheet(
     path: Path, rows: Sequence[SheetRow], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> None:
-    """Draw the rows and write them in the format that the name says, atomically.
+    """Draw the rows and write them atomically.
 
     Args:
-        path: where to.
-        rows: queries with what they found.
+        path: its extension determines the format.
+        rows: queries with their results.
         title: a line above all rows.
         fonts: font files, tried before others.
     """
@@ -68,18 +68,22 @@ def write_sheet(
     save_sheet(path, draw_sheet(rows, title, fonts))
 
 
-def unshown(texts: Sequence[str], fonts: Sequence[Path] = ()) -> list[str]:
-    """Those of the texts that no font can show; `fonts` are tried before others."""
-    return [text for text in texts if font_for(spelt_out(text, fonts), TEXT_SIZE, fonts) is None]
+def undrawable_texts(texts: Sequence[str], fonts: Sequence[Path] = ()) -> list[str]:
+    """The texts that no font can show; `fonts` are tried before others."""
+    return [
+        text
+        for text in texts
+        if font_for(name_missing_symbols(text, fonts), TEXT_SIZE, fonts) is None
+    ]
 
 
 def draw_sheet(
     rows: Sequence[SheetRow], title: str | None = None, fonts: Sequence[Path] = ()
 ) -> Image.Image:
-    """The rows below each other; a text that no font can show is named, not drawn as boxes.
+    """Draw the rows; a text that no font can show is replaced by the name of its script.
 
     Args:
-        rows: queries with what they found, one at least.
+        rows: queries with their results, at least one.
         title: a line above all rows.
         fonts: font files, tried before others.
     """
@@ -126,7 +130,7 @@ def sheet_size(rows: int, columns: int, titled: bool) -> tuple[int, int]:
 
 
 def cell_origin(row: int, column: int, titled: bool) -> tuple[int, int]:
-    """Left upper corner of an image's square.
+    """Top left corner of an image's square.
 
     Args:
         row: the line of images, from 0.
@@ -153,13 +157,13 @@ def _draw_hit(
 
 
 def draw_name(draw: ImageDraw.ImageDraw, name: str, place: tuple[int, int], ink: str) -> None:
-    """The last part of a file's path below its image, cut in the middle if it is too long.
+    """The file name below an image, shortened in the middle if it is too long.
 
     Args:
         draw: of the sheet.
         name: the path.
-        place: left upper corner; it is centred below a cell.
-        ink: the colour of the letters.
+        place: top left corner; the name is centred below the cell.
+        ink: text colour.
     """
     shown = "".join(c if c.isprintable() else "�" for c in name.rpartition("/")[2])
     font = font_for(shown, NAME_SIZE)
@@ -182,18 +186,18 @@ def draw_name(draw: ImageDraw.ImageDraw, name: str, place: tuple[int, int], ink:
 def draw_image(
     sheet: Image.Image, draw: ImageDraw.ImageDraw, path: Path, origin: tuple[int, int]
 ) -> None:
-    """An image in its square.
+    """Draw an image in its square.
 
     Args:
-        sheet: what it is pasted on.
+        sheet: to paste it on.
         draw: of the sheet.
         path: the image's file.
-        origin: left upper corner of the square.
+        origin: top left corner of the square.
     """
     x, y = origin
     try:
         image = ImageOps.contain(read_image(path, CELL), (CELL, CELL), Image.Resampling.LANCZOS)
-    except ImageProblem:  # the search read it, but it may have gone since
+    except ImageProblem:  # readable during the search, but perhaps deleted since
         image = Image.new("RGB", (CELL, CELL), MAT)
     draw.rectangle([x, y, x + CELL - 1, y + CELL - 1], fill=MAT)
     sheet.paste(image, (x + (CELL - image.width) // 2, y + (CELL - image.height) // 2))
@@ -207,10 +211,10 @@ def _draw_label(draw: ImageDraw.ImageDraw, row: SheetRow, y: int, fonts: Sequenc
         draw_text(draw, (MARGIN, y), shown, 14, FAINT, fonts)
         y += 24
     size = TEXT_SIZE
-    text, ink = spelt_out(row.text, fonts), INK
+    text, ink = name_missing_symbols(row.text, fonts), INK
     font = font_for(text, size, fonts)
     if font is None:
-        text, ink, size = f"({script_name(row.text)} text: no font for it here)", FAINT, 15
+        text, ink, size = f"({script_name(row.text)} text: no font available)", FAINT, 15
         font = font_for(text, size)
     lines = 4 if row.note else 6
     y = draw_lines(draw, (MARGIN, y), text, font, size, ink, lines, language=row.language)
@@ -229,21 +233,21 @@ def draw_lines(
     width: int = TEXT,
     language: str | None = None,
 ) -> int:
-    """Draw wrapped lines and return where they end; Hebrew and Arabic stand on the right.
+    """Draw wrapped lines and return where they end; Hebrew and Arabic are right-aligned.
 
     Args:
         draw: of the sheet.
-        place: left upper corner.
+        place: top left corner.
         text: of any length.
-        font: that shows it.
-        size: of the letters.
-        ink: their colour.
-        most: lines.
+        font: that can show it.
+        size: font size.
+        ink: text colour.
+        most: largest number of lines.
         width: of a line.
-        language: of the text, if it is known.
+        language: of the text, if known.
     """
     left, y = place
-    # The language chooses the forms of Chinese characters, where Pillow can tell the font.
+    # The language selects the variants of Chinese characters, if Pillow supports it.
     code = language if features.check("raqm") else None
     from_right = needs_shaping(text) and script_name(text) in {"Arabic", "Hebrew"}
     lines = wrap(text, width, lambda part: draw.textlength(part, font, language=code), most)
@@ -262,14 +266,14 @@ def draw_text(
     ink: str,
     fonts: Sequence[Path],
 ) -> None:
-    """One line; nothing where no font shows it.
+    """Draw one line, or nothing if no font can show it.
 
     Args:
         draw: of the sheet.
-        place: left upper corner.
+        place: top left corner.
         text: of one line.
-        size: of the letters.
-        ink: their colour.
+        size: font size.
+        ink: text colour.
         fonts: font files, tried before others.
     """
     font = font_for(text, size, fonts)

@@ -1,4 +1,4 @@
-"""Breaking a text into lines of a width in pixels."""
+"""Wraps a text to a width in pixels."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,22 +11,22 @@ _PIECES = re.compile(
 
 
 def wrap(text: str, width: float, measure: Callable[[str], float], most: int) -> list[str]:
-    """Break a text into lines.
+    """Wrap a text into lines.
 
     >>> wrap("a dog on a sofa", 6, len, 5)
     ['a dog', 'on a', 'sofa']
 
     Args:
         text: of any length.
-        width: that no line exceeds where words allow.
-        measure: the width of a piece of text.
-        most: lines; the last is cut with "…" if there were more.
+        width: that no line exceeds, if words allow.
+        measure: returns the width of a piece of text.
+        most: largest number of lines; the last one ends in "…" if there are more.
     """
     lines = [""]
     text = " ".join(text.split())
     for piece in _split(text, width, measure):
         if len(lines) > most + 1:
-            break  # nobody sees the rest
+            break  # the rest is not shown
         if lines[-1] and measure((lines[-1] + piece).rstrip()) > width:
             lines.append("")
         lines[-1] += piece if lines[-1] or not piece.isspace() else ""
@@ -37,7 +37,7 @@ def wrap(text: str, width: float, measure: Callable[[str], float], most: int) ->
 
 
 def _split(text: str, width: float, measure: Callable[[str], float]) -> Iterator[str]:
-    """Pieces between which a line may break; a word wider than a line is cut up."""
+    """Pieces between which a line may break; words wider than a line are split."""
     for match in _PIECES.finditer(text):
         piece = match[0]
         while (fits := _fitting(piece, width, measure)) < len(piece):
@@ -47,7 +47,7 @@ def _split(text: str, width: float, measure: Callable[[str], float]) -> Iterator
 
 
 def _fitting(piece: str, width: float, measure: Callable[[str], float]) -> int:
-    """How many of a piece's first letters fit, at least 1; only few of many are measured."""
+    """How many of a piece's first letters fit, at least 1, by bisection."""
     fits, beyond = 1, 2
     while beyond < len(piece) and measure(piece[:beyond]) <= width:
         fits, beyond = beyond, 2 * beyond

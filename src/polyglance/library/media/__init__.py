@@ -1,1 +1,1 @@
-"""From files to images: which ones, what they say, how they look."""
+"""Media files: their kinds, metadata and images."""

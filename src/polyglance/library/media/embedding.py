@@ -1,4 +1,4 @@
-"""Files become pictures with embeddings."""
+"""Embeds the images of files."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.library.media.reading import Picture, Preparing, read_many
 
 BATCH = 8
-"""Pictures of one pass through the network."""
+"""Images per forward pass."""
 
 
 class ImageEncoder(Protocol):
@@ -18,10 +18,10 @@ class ImageEncoder(Protocol):
 
     @property
     def preprocessing(self) -> Preparing:
-        """How pictures are prepared."""
+        """The preprocessing of images."""
 
     def embed_pixels(self, pixels: np.ndarray) -> list[np.ndarray | None]:
-        """Embeddings [D] of prepared pictures [b, 3, size, size]; None where one has none."""
+        """Embeddings [D] of preprocessed images [b, 3, size, size]; None if there is none."""
 
 
 class Encoder(Protocol):
@@ -29,7 +29,11 @@ class Encoder(Protocol):
 
     @property
     def id(self) -> str:
-        """The same for the same model alone."""
+        """Identifies the model."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Its id, and former ones of the same embeddings."""
 
     @property
     def dim(self) -> int:
@@ -41,11 +45,11 @@ class Encoder(Protocol):
 
     @property
     def images(self) -> ImageEncoder:
-        """What embeds images."""
+        """The image side, which embeds images."""
 
 
 class Embedded(NamedTuple):
-    """A file's pictures with their embeddings [n, D], or what is wrong with it."""
+    """A file's images with their embeddings [n, D], or its problem."""
 
     path: Path
     pictures: list[Picture]
@@ -54,17 +58,17 @@ class Embedded(NamedTuple):
 
 
 def check_encoder(model: Encoder) -> None:
-    """Raise for a model whose embeddings no library can keep."""
+    """Raise for a model whose embeddings a library cannot store."""
     if model.similarity_name != "cosine":
         raise PolyglanceError(
-            f"this model compares by '{model.similarity_name}', and a library by the cosine; "
-            "use another model"
+            f"this model compares embeddings by '{model.similarity_name}', but a library needs "
+            "cosine similarity; use another model"
         )
     _ = model.images.preprocessing
 
 
 def embed_files(model: Encoder, paths: Iterable[Path]) -> Iterator[Embedded]:
-    """Read and embed files, in their order.
+    """Read and embed files, in order.
 
     Args:
         model: encodes.
@@ -96,7 +100,7 @@ def _embed(
         own, vectors = vectors[: len(found)], vectors[len(found) :]
         good = [row for row in own if row is not None and np.isfinite(row).all() and row.any()]
         if len(good) < len(own):
-            problem = ImageProblem(path, "the model gave it no embedding")
+            problem = ImageProblem(path, "the model returned no embedding")
             yield Embedded(path, [], nothing, problem)
         else:
             yield Embedded(path, found, np.stack(good))

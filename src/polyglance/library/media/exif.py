@@ -1,4 +1,4 @@
-"""What an image's file says about it: when and where it was taken, keywords, a caption."""
+"""Metadata in an image file: time and place, keywords, a caption."""
 
 import math
 import unicodedata
@@ -17,14 +17,14 @@ _DATES = (36867, 36868)
 _ORIENTATION, _DESCRIPTION, _KEYWORDS = 0x0112, 0x010E, 0x9C9E
 _IPTC_KEYWORDS, _IPTC_CAPTION = (2, 25), (2, 120)
 _NO_CAPTIONS = {"olympus digital camera", "sony dsc", "digital camera", "dcim", "default"}
-"""What cameras write by themselves."""
+"""Descriptions that cameras write by themselves."""
 MAX_TAGS, MAX_TAG, MAX_CAPTION = 100, 100, 2000
-"""How much of a file's keywords and caption is kept."""
+"""Limits on a file's keywords and caption."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Of an image's file; whatever is missing or damaged is left out."""
+    """Metadata of an image file; missing or damaged values are left out."""
 
     width: int
     height: int
@@ -36,10 +36,10 @@ class Facts:
 
 
 def read_facts(image: Image.Image) -> Facts:
-    """Of an image that is open and as large as its file says."""
+    """Metadata of an open image that has not been resized."""
     exif = _exif(image)
     width, height = image.size
-    if exif.get(_ORIENTATION) in (5, 6, 7, 8):  # lies on its side
+    if exif.get(_ORIENTATION) in (5, 6, 7, 8):  # rotated by 90 degrees
         width, height = height, width
     place = _place(_part(exif, _GPS))
     iptc = _iptc(image)
@@ -59,7 +59,7 @@ def read_facts(image: Image.Image) -> Facts:
 def _exif(image: Image.Image) -> Any:
     try:
         return image.getexif()
-    except Exception:  # damaged blocks raise nearly anything
+    except Exception:  # damaged blocks raise many types
         return {}
 
 
@@ -89,7 +89,7 @@ def _place(values: dict[int, Any]) -> tuple[float | None, float | None]:
         longitude = _degrees(values[4]) * (-1 if str(values[3]).upper().startswith("W") else 1)
     except (KeyError, TypeError, ValueError, ZeroDivisionError, IndexError):
         return None, None
-    if not (abs(latitude) <= 90 and abs(longitude) <= 180):  # NaN is none, either
+    if not (abs(latitude) <= 90 and abs(longitude) <= 180):  # also rejects NaN
         return None, None
     return latitude, longitude
 
@@ -120,7 +120,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _clean(values: Iterable[Any], longest: int) -> list[str]:
-    """Texts in one line and NFC, each once, empty ones left out."""
+    """Distinct, non-empty texts, each in one line and NFC."""
     found = []
     for value in values:
         text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -1,4 +1,4 @@
-"""Which files a library takes: images, and RAW and videos where their packages are installed."""
+"""File types of a library: images, and RAW and videos if their packages are installed."""
 
 import os
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ MODULES = {"rawpy": "rawpy", "av": "av", "pillow-heif": "pillow_heif"}
 
 
 class Frame(NamedTuple):
-    """An image of a file: its only one, or one of a video."""
+    """An image in a file: the only one, or a frame of a video."""
 
     image: Image.Image
     width: int
@@ -27,7 +27,7 @@ class Frame(NamedTuple):
 
 
 def kind_of(name: str) -> str | None:
-    """ "image", "raw" or "video" by a file's name; None for all others.
+    """ "image", "raw" or "video" by a file's name; None for others.
 
     >>> kind_of("A.JPG"), kind_of("a.nef"), kind_of("a.txt")
     ('image', 'raw', None)
@@ -39,16 +39,16 @@ def kind_of(name: str) -> str | None:
 
 
 def installed(package: str) -> bool:
-    """Whether one of `MODULES` is there."""
+    """Whether one of `MODULES` is installed."""
     return find_spec(MODULES[package]) is not None
 
 
 def needed_package(kind: str) -> str | None:
-    """The package that files of a kind need and that is missing, if one is."""
+    """The missing package that files of a kind need, if any."""
     package = {"raw": "rawpy", "video": "av"}.get(kind)
     return package if package is not None and not installed(package) else None
 
 
 def readers() -> str:
-    """What decodes: with something else, unreadable files are worth another attempt."""
+    """Versions of the decoders: if they change, unreadable files are worth another attempt."""
     return "+".join([f"pillow {PIL.__version__}", *filter(installed, MODULES)])

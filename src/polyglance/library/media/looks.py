@@ -1,4 +1,4 @@
-"""Perceptual hashes: images that look alike have hashes that differ in few bits."""
+"""Perceptual hashes: similar images have hashes that differ in few bits."""
 
 import numpy as np
 from PIL import Image
@@ -7,10 +7,10 @@ SIDE, KEPT = 32, 8
 
 
 def looks(image: Image.Image) -> int:
-    """The 64 lowest frequencies of an RGB image: whether each is above their median.
+    """Perceptual hash of an RGB image: which of its 64 lowest frequencies exceed their median.
 
-    Its size, its compression and small changes of colour hardly matter; mirrored, turned or cut
-    it looks different.
+    Size, compression and small changes of colour hardly matter; a mirrored, rotated or cropped
+    image has a different hash.
     """
     grey = image.resize((SIDE, SIDE), Image.Resampling.BOX).convert("L")
     lowest = (_COSINES @ np.asarray(grey, np.float64) @ _COSINES.T).ravel()
@@ -28,7 +28,7 @@ _COSINES = _cosines()
 
 
 def differing_bits(hashes: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """In how many bits hashes uint64 [n] and [m] differ, [n, m]."""
+    """Number of differing bits of hashes uint64 [n] and [m], [n, m]."""
     different = hashes[:, None] ^ other[None]
     if hasattr(np, "bitwise_count"):
         return np.bitwise_count(different)

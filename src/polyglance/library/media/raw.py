@@ -1,4 +1,4 @@
-"""Camera RAW files, by rawpy."""
+"""Camera RAW files, read by rawpy."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +15,8 @@ def read_raw(path: Path, at_least: int) -> Iterator[Frame]:
 
     Args:
         path: of the file.
-        at_least: pixels that the shorter side is wanted to have; where half of the file's has
-            them, half of the pixels a side are developed, which is fast.
+        at_least: required pixels of the shorter side; if half the resolution suffices, it is
+            developed at that, which is fast.
     """
     import rawpy
 
@@ -28,10 +28,10 @@ def read_raw(path: Path, at_least: int) -> Iterator[Frame]:
                 raise ImageProblem(path, f"too large ({width}×{height} pixels, {limit})")
             half = min(width, height) // 2 >= at_least
             pixels = raw.postprocess(half_size=half, use_camera_wb=True, output_bps=8)
-            if raw.sizes.flip in (5, 6):  # developed upright
+            if raw.sizes.flip in (5, 6):  # rotated when developed
                 width, height = height, width
     except ImageProblem:
         raise
-    except Exception as error:  # LibRaw's errors, and what damaged files make of numpy
-        raise ImageProblem(path, f"broken RAW file ({type(error).__name__})") from None
+    except Exception as error:  # LibRaw's errors, and numpy's for damaged files
+        raise ImageProblem(path, f"unreadable RAW file ({type(error).__name__})") from None
     yield Frame(Image.fromarray(pixels), width, height)

@@ -1,4 +1,4 @@
-"""A file becomes all that a library keeps of it, read once."""
+"""Reads a file once for everything that a library stores about it."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -23,15 +23,15 @@ THREADS, AHEAD = 2, 16
 
 
 class Preparing(Protocol):
-    """How a model wants its input, as `vision.networks.preprocess.Preprocessing`."""
+    """A model's preprocessing, as `vision.networks.preprocess.Preprocessing`."""
 
     @property
     def short_side(self) -> int:
-        """Pixels of the shorter side before anything is cut off."""
+        """Short side in pixels before cropping."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the input of an image."""
+        """Shape of the input for an image."""
 
     def apply(self, image: Image.Image) -> np.ndarray:
         """The input, float32 of `shape`."""
@@ -39,7 +39,7 @@ class Preparing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is kept of an image, but for where its file lies; and the model's input."""
+    """What is stored about an image, except its path; and the model's input."""
 
     facts: Facts
     thumbnail: bytes
@@ -49,12 +49,12 @@ class Picture:
 
 
 def read_pictures(path: Path, how: Preparing, thumbnails: bool = True) -> list[Picture]:
-    """The picture of an image file, or those of a video; an `ImageProblem` where there is none.
+    """The picture of an image file, or those of a video; `ImageProblem` if there is none.
 
     Args:
         path: of the file.
-        how: the model's way to prepare images.
-        thumbnails: whether to make them; else they are empty.
+        how: the model's preprocessing.
+        thumbnails: whether to make them; otherwise they are empty.
     """
     kind = kind_of(path.name)
     if kind == "image":
@@ -67,7 +67,7 @@ def read_pictures(path: Path, how: Preparing, thumbnails: bool = True) -> list[P
         for frame in frames
     ]
     if not found:
-        raise ImageProblem(path, "there is no picture in it")
+        raise ImageProblem(path, "it contains no image")
     return found
 
 
@@ -78,7 +78,7 @@ def _picture(frame: Frame, facts: Facts, how: Preparing, thumbnails: bool) -> Pi
 
 
 def _facts(path: Path, size: tuple[int, int]) -> Facts:
-    """What the file says, whose pixels could be read; `size` where it says nothing."""
+    """Metadata of a readable file; only `size` if it has none."""
     kind = kind_of(path.name)
     try:
         with path.open("rb") as handle:
@@ -87,7 +87,7 @@ def _facts(path: Path, size: tuple[int, int]) -> Facts:
             if kind == "raw":  # most are TIFF, whose first image is a preview
                 with Image.open(handle, formats=["TIFF"]) as image:
                     return replace(read_facts(image), width=size[0], height=size[1])
-    except Exception:  # nothing but details are lost
+    except Exception:  # only metadata is lost
         pass
     return Facts(*size)
 
@@ -95,11 +95,11 @@ def _facts(path: Path, size: tuple[int, int]) -> Facts:
 def read_many(
     paths: Iterable[Path], how: Preparing
 ) -> Iterator[tuple[Path, list[Picture] | ImageProblem]]:
-    """`read_pictures` of files in their order, some ahead of who asks, in threads.
+    """`read_pictures` of files in order, computed ahead in threads.
 
     Args:
         paths: of the files.
-        how: the model's way to prepare images.
+        how: the model's preprocessing.
     """
     waiting: deque[tuple[Path, Future[list[Picture] | ImageProblem]]] = deque()
     with ThreadPoolExecutor(THREADS) as pool:

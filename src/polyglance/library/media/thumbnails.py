@@ -1,4 +1,4 @@
-"""Small pictures by key, in one file of SQLite."""
+"""Thumbnails by key, in one SQLite file."""
 
 import io
 import sqlite3
@@ -11,16 +11,16 @@ from PIL import Image, features
 from polyglance.errors import PolyglanceError
 
 SIDE = 320
-"""Pixels of a thumbnail's longer side at most."""
+"""Longest side of a thumbnail in pixels."""
 QUALITY = 75
 _KIND = "WEBP" if features.check("webp") else "JPEG"
 
 
 def make_thumbnail(image: Image.Image) -> bytes:
-    """A small WebP, or a JPEG where Pillow has no WebP, of an RGB image."""
+    """A small WebP (or JPEG, if Pillow has no WebP) of an RGB image."""
     small = image.copy() if max(image.size) <= SIDE else _reduced(image)
     buffer = io.BytesIO()
-    small.info.clear()  # neither EXIF nor a colour profile
+    small.info.clear()  # drop EXIF and the colour profile
     small.save(buffer, _KIND, quality=QUALITY, method=1)
     return buffer.getvalue()
 
@@ -32,12 +32,12 @@ def _reduced(image: Image.Image) -> Image.Image:
 
 
 def content_type(data: bytes) -> str:
-    """The type of a thumbnail's bytes, as HTTP names it."""
+    """The media type of a thumbnail's bytes."""
     return "image/webp" if data[8:12] == b"WEBP" else "image/jpeg"
 
 
 class Thumbnails:
-    """The file; any number of threads and processes may use it."""
+    """A file of thumbnails; any number of threads and processes may use it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -50,24 +50,24 @@ class Thumbnails:
                     "CREATE TABLE IF NOT EXISTS thumbnails (key TEXT PRIMARY KEY, data BLOB)"
                 )
         except sqlite3.Error as error:
-            raise PolyglanceError(f"{path}: thumbnails cannot be read or kept ({error})") from None
+            raise PolyglanceError(f"{path}: cannot read or store thumbnails ({error})") from None
 
     def put(self, thumbnails: Mapping[str, bytes]) -> None:
-        """Keep thumbnails, in place of those with the same key."""
+        """Store thumbnails, replacing those with the same key."""
         with self._lock, self._file:
             self._file.executemany(
                 "INSERT OR REPLACE INTO thumbnails VALUES (?, ?)", thumbnails.items()
             )
 
     def get(self, key: str) -> bytes | None:
-        """A thumbnail, if it is there."""
+        """A thumbnail, if it exists."""
         with self._lock:
             query = self._file.execute("SELECT data FROM thumbnails WHERE key = ?", (key,))
             row = query.fetchone()
         return None if row is None else bytes(row[0])
 
     def keep(self, keys: Collection[str]) -> int:
-        """Remove all others; how many they were."""
+        """Remove all others; their number."""
         with self._lock, self._file:
             there = {row[0] for row in self._file.execute("SELECT key FROM thumbnails")}
             gone = there - set(keys)

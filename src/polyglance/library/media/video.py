@@ -1,4 +1,4 @@
-"""Videos by their frames, by PyAV."""
+"""Frames of videos, read by PyAV."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,17 +9,17 @@ from polyglance.errors import ImageProblem
 from polyglance.library.media.kinds import Frame
 
 EVERY_SECONDS, MOST = 10.0, 60
-"""A frame is taken every ten seconds; of long videos sixty, as far apart as that makes them."""
+"""One frame every ten seconds; at most sixty, spread evenly over long videos."""
 DEMUXERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegts,ogg,asf"
-"""No playlists and the like: those name other files, which FFmpeg would open."""
+"""Excludes playlists and the like, which make FFmpeg open other files."""
 
 
 def read_video(path: Path, at_least: int) -> Iterator[Frame]:
-    """Frames of a video, the closest key frames before moments at equal distances.
+    """Frames of a video: the closest key frames before equidistant times.
 
     Args:
         path: of the file.
-        at_least: of no use here; readers have it.
+        at_least: ignored; part of the reader interface.
     """
     import av
 
@@ -33,18 +33,18 @@ def read_video(path: Path, at_least: int) -> Iterator[Frame]:
                     yield frame
     except (ImageProblem, GeneratorExit):
         raise
-    except Exception as error:  # FFmpeg's errors of all kinds
+    except Exception as error:  # FFmpeg raises many types
         if not count:
-            raise ImageProblem(path, f"broken video ({type(error).__name__})") from None
+            raise ImageProblem(path, f"unreadable video ({type(error).__name__})") from None
 
 
 def _frames(container: Any, path: Path) -> Iterator[Frame]:
     if not container.streams.video:
-        raise ImageProblem(path, "a video without pictures")
+        raise ImageProblem(path, "a video without images")
     stream = container.streams.video[0]
     stream.codec_context.skip_frame = "NONKEY"
     if stream.codec_context.width * stream.codec_context.height > MAX_PIXELS:
-        raise ImageProblem(path, "too large (a video of more than 100 million pixels a frame)")
+        raise ImageProblem(path, "too large (a video with more than 100 million pixels per frame)")
     seconds = (container.duration or 0) / 1e6
     step = max(EVERY_SECONDS, seconds / MOST)
     last = None

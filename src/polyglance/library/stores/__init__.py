@@ -1,1 +1,1 @@
-"""Stores behind the one protocol."""
+"""Stores of libraries behind one protocol."""

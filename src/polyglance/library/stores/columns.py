@@ -1,4 +1,4 @@
-"""Images as columns of Arrow, as LanceDB and Parquet keep them."""
+"""Images as Arrow columns, as stored by LanceDB and Parquet."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ FIELDS = [
     ("id", pa.string()),
     ("content", pa.string()),
     ("path", pa.string()),
-    ("path_bytes", pa.binary()),  # where the path is no text
+    ("path_bytes", pa.binary()),  # if the path is not valid Unicode
     ("size", pa.int64()),
     ("mtime_ns", pa.int64()),
     ("inode", pa.uint64()),
@@ -32,17 +32,17 @@ FIELDS = [
 ]
 METADATA = [name for name, _ in FIELDS]
 _COLUMNS = 32
-"""That are moved at a time."""
+"""Columns reordered at a time."""
 
 
 def schema(dim: int | None = None) -> pa.Schema:
-    """Of images; with a dimension, also of their vectors."""
+    """Schema of images; with a dimension, also of their vectors."""
     vector = [] if dim is None else [("vector", pa.list_(pa.float32(), dim))]
     return pa.schema([*FIELDS, *vector])
 
 
 def to_table(records: Sequence[Record], vectors: np.ndarray | None = None) -> pa.Table:
-    """Images and, where they are given, their vectors [n, D] as a table."""
+    """Images and, if passed, their vectors [n, D] as a table."""
     rows = [_row(record) for record in records]
     columns: dict[str, Any] = {name: [row[name] for row in rows] for name in METADATA}
     if vectors is None:
@@ -101,12 +101,12 @@ def exact_path(text: str, exact: bytes | None) -> str:
 
 
 def gather(batches: Iterable[pa.RecordBatch], count: int, dim: int) -> tuple[np.ndarray, pa.Table]:
-    """Vectors float32 [n, D] and metadata in the order of the paths; vectors are there but once.
+    """Vectors float32 [n, D] and metadata in the order of the paths, without copying all vectors.
 
     Args:
         batches: with the columns of `METADATA` and `vector`.
-        count: how many rows they have, about.
-        dim: the dimension of the vectors.
+        count: approximate number of rows.
+        dim: dimension of the vectors.
     """
     vectors, end, tables = np.empty((count, dim), np.float32), 0, [schema().empty_table()]
     for batch in batches:
@@ -115,7 +115,7 @@ def gather(batches: Iterable[pa.RecordBatch], count: int, dim: int) -> tuple[np.
             vectors = np.concatenate([vectors[:start], np.empty((end, dim), np.float32)])
         table = pa.Table.from_batches([batch])
         vectors[start:end] = vectors_of(table)
-        # A copy: what is left of a batch would keep all of it in memory.
+        # A copy, as a slice would keep the whole batch in memory.
         tables.append(table.select(METADATA).take(np.arange(len(batch))))
     rows = pa.concat_tables(tables)
     order = pc.sort_indices(rows["path"])
@@ -124,7 +124,7 @@ def gather(batches: Iterable[pa.RecordBatch], count: int, dim: int) -> tuple[np.
 
 
 def reorder(vectors: np.ndarray, order: np.ndarray) -> None:
-    """Put rows [n, D] into another order, a few columns at a time: a copy of all takes as much.
+    """Reorder rows [n, D] in place, a few columns at a time, to save the memory of a copy.
 
     >>> rows = np.array([[1, 2], [3, 4], [5, 6]])
     >>> reorder(rows, np.array([2, 0, 1]))

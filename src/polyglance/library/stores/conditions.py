@@ -1,4 +1,4 @@
-"""A `Filter` as LanceDB's SQL, and as a mask over columns in memory."""
+"""Converts a `Filter` to LanceDB's SQL, and to a mask over columns in memory."""
 
 from datetime import datetime
 
@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 from polyglance.library.filters import Filter
 
 FILTERED = ["path", "taken", "tags", "languages", "width", "height"]
-"""The columns that filters look at."""
+"""The columns that filters use."""
 
 
 def to_sql(where: Filter) -> str | None:
-    """The condition, or None where every image is looked at."""
+    """The condition, or None if it matches all images."""
     parts = [f"array_has(tags, {quote(tag)})" for tag in where.tags]
     if where.prefix is not None:
         parts.append(f"starts_with(path, {quote(where.prefix)})")
@@ -29,7 +29,7 @@ def to_sql(where: Filter) -> str | None:
 
 
 def quote(text: str) -> str:
-    """A text as SQL's literal.
+    """A string literal in SQL.
 
     >>> quote("it's")
     "'it''s'"
@@ -42,7 +42,7 @@ def _timestamp(moment: datetime) -> str:
 
 
 def to_mask(where: Filter, table: pa.Table) -> np.ndarray | None:
-    """Which rows of a table with the columns `FILTERED` match; None where all do."""
+    """Which rows of a table with the columns `FILTERED` match; None if all do."""
     masks = [_holds(table["tags"], tag) for tag in where.tags]
     if where.language is not None:
         masks.append(_holds(table["languages"], where.language))
@@ -67,7 +67,7 @@ def _true(found: pa.ChunkedArray) -> np.ndarray:
 
 
 def _holds(lists: pa.ChunkedArray, wanted: str) -> np.ndarray:
-    """Which lists hold a text."""
+    """Which lists contain a string."""
     mask = np.zeros(len(lists), bool)
     parents = pc.list_parent_indices(lists).to_numpy()
     mask[parents[_true(pc.equal(pc.list_flatten(lists), wanted))]] = True

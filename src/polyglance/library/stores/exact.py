@@ -1,4 +1,4 @@
-"""Exact search in memory: one matrix product for a query."""
+"""Exact search in memory: one matrix product per query."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from polyglance.library.stores.protocol import DIGITS
 
 
 class ExactIndex:
-    """Normalised vectors float32 [N, D], whose rows are in the order that decides on equal scores.
+    """Normalised vectors float32 [N, D]; ties are broken by the order of rows.
 
-    float32, though float16 would take half the memory: numpy multiplies the latter without BLAS,
+    float32, although float16 would take half the memory: numpy multiplies float16 without BLAS,
     many times slower (`python benchmarks/library.py search`).
     """
 
@@ -22,8 +22,8 @@ class ExactIndex:
 
         Args:
             query: [D], normalised.
-            count: how many at most.
-            mask: [N], which rows are looked at.
+            count: largest number of results.
+            mask: [N], which rows to search.
         """
         rows = None if mask is None else np.flatnonzero(mask)
         if rows is not None and 4 * len(rows) < len(self.vectors):

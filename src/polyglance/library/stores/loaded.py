@@ -20,7 +20,7 @@ class Loaded:
     Args:
         vectors: float32 [N, D], normalised.
         table: N rows with the columns of `columns.METADATA`.
-        order: [N], where each row was before they were sorted; None where nobody asks.
+        order: [N], original position of each row before sorting; None if not needed.
     """
 
     def __init__(
@@ -37,14 +37,14 @@ class Loaded:
         return ranked(zip(to_records(self.table.take(rows)), scores, strict=True))
 
     def count(self, where: Filter) -> int:
-        """How many rows a filter leaves."""
+        """Number of rows that a filter matches."""
         from polyglance.library.stores.conditions import to_mask
 
         mask = to_mask(where, self.table)
         return len(self.table) if mask is None else int(mask.sum())
 
     def columns(self, where: Filter) -> Columns:
-        """Ids, paths and embeddings of the rows that a filter leaves."""
+        """Ids, paths and embeddings of the rows that a filter matches."""
         from polyglance.library.stores.columns import exact_path
         from polyglance.library.stores.conditions import to_mask
 
@@ -55,7 +55,7 @@ class Loaded:
         return Columns(table["id"].to_pylist(), [exact_path(*path) for path in both], vectors)
 
     def records(self, ids: Sequence[str] | None = None) -> list[Record]:
-        """All rows, or those of the ids that are there, in the order of the ids."""
+        """All rows, or those of the ids that exist, in the order of the ids."""
         from polyglance.library.stores.columns import to_records
 
         if ids is None:
@@ -64,7 +64,7 @@ class Loaded:
         return list(to_records(self.table.take(rows))) if rows else []
 
     def vectors(self, ids: Sequence[str]) -> np.ndarray:
-        """Embeddings in the order of the ids; one that is not there is an error."""
+        """Embeddings in the order of the ids; an unknown id is an error."""
         rows = self._rows(ids)
         for name, row in zip(ids, rows, strict=True):
             if row is None:
@@ -72,7 +72,7 @@ class Loaded:
         return self.index.vectors[np.array(rows, np.int64)]
 
     def place(self, content: str) -> int | None:
-        """Where the first row of a content was before the rows were sorted."""
+        """Original position of the first row with this content, before sorting."""
         import pyarrow.compute as pc
 
         row = pc.index(self.table["content"], content).as_py()

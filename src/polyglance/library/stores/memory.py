@@ -1,4 +1,4 @@
-"""A store in memory that compares everything with everything: the reference for the others."""
+"""A store in memory with exhaustive search: the reference for the others."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ from polyglance.library.stores.protocol import (
 
 
 class MemoryStore:
-    """Nothing outlives the process.
+    """Nothing is persisted.
 
     >>> MemoryStore("a model's id", 8).count()
     0

@@ -40,17 +40,17 @@ from polyglance.library.stores.protocol import (
 )
 
 MOST = 16_384
-"""Images of a search at most: Milvus's own limit."""
+"""Largest number of results of a search, a limit of Milvus."""
 EFFORT = 400
-"""How long HNSW's list of candidates is at least."""
+"""Least length of HNSW's candidate list."""
 _PREFIX = "of_"
-"""The vector field is called after its model, so that no other model's can be in it."""
+"""The vector field is named after its model, so that no other model's vectors fit."""
 _AT_A_TIME = 1000
 _SECONDS = 60.0
 
 
 class MilvusStore:
-    """A collection. Any number of processes may read and write a server's; a file has one."""
+    """A collection. Any number of processes may use a server's; a file allows one."""
 
     def __init__(self, address: str) -> None:
         self.address = Address.of(address)
@@ -59,11 +59,11 @@ class MilvusStore:
         with _errors(self.address):
             if not self._client.has_collection(name):
                 raise PolyglanceError(
-                    f"{address}: there is no store; make a library with 'polyglance library create'"
+                    f"{address}: no such store; create a library with 'polyglance library create'"
                 )
             self._field, self.dim = self._described()
             self.model = self._field.removeprefix(_PREFIX)
-            if not self._client.list_indexes(name):  # of one that was killed just there
+            if not self._client.list_indexes(name):  # creation was killed here
                 self._client.create_index(name, _index(self._client, self._field, self.address))
             self._client.load_collection(name)
             found = self._client.describe_index(name, self._field)
@@ -71,18 +71,18 @@ class MilvusStore:
 
     @classmethod
     def create(cls, address: str, model: str, dim: int) -> "MilvusStore":
-        """A new, empty store.
+        """Create an empty store.
 
         Args:
-            address: where; there must be no such collection yet.
-            model: the id of the model whose embeddings it will have.
+            address: of a collection that does not exist yet.
+            model: id of the model of its embeddings.
             dim: their dimension.
         """
         place = Address.of(address)
         client = _connect(place)
         with _errors(place):
             if client.has_collection(place.collection):
-                raise PolyglanceError(f"{address}: there is a store already; name another")
+                raise PolyglanceError(f"{address}: a store already exists; choose another")
             field = _PREFIX + model
             client.create_collection(
                 place.collection,
@@ -111,13 +111,13 @@ class MilvusStore:
     def search(
         self, vector: np.ndarray, top: int, model: str, where: Filter = EVERYTHING
     ) -> list[Found]:
-        """As `Store.search`; from 16,384 images on all embeddings are read and compared."""
+        """As `Store.search`; with 16,384 images or more, all embeddings are read and compared."""
         check_model(self.model, model)
         query = checked_vectors(np.asarray(vector)[None], 1, self.dim)[0]
         wanted = top + 8
         while wanted <= MOST:
             found = self._ask(query, wanted, where)
-            # Milvus leaves open which of equal ones it gives: all of them are needed.
+            # Milvus does not define which of equal results it returns: all of them are needed.
             if len(found) < wanted or found[top - 1].score > found[-1].score:
                 return found[:top]
             wanted *= 2
@@ -165,18 +165,18 @@ class MilvusStore:
         return np.array(rows, np.float32).reshape(len(ids), self.dim)
 
     def optimise(self) -> None:
-        """As `Store.optimise`, of a file; a server does so by itself."""
+        """As `Store.optimise` for a file; a server does it by itself."""
         if self.address.file is not None:
             with _errors(self.address):
                 self._client.flush(self.address.collection)
 
     def drop(self) -> None:
-        """Delete the collection, for good."""
+        """Delete the collection permanently."""
         with _errors(self.address):
             self._client.drop_collection(self.address.collection)
 
     def close(self) -> None:
-        """As `Store.close`: a file can be opened by another process then."""
+        """As `Store.close`; afterwards another process can open the file."""
         self._client.close()
         if self.address.file is not None:
             from milvus_lite.server_manager import server_manager_instance
@@ -189,7 +189,7 @@ class MilvusStore:
         for field in fields:
             if field["name"].startswith(_PREFIX) and "dim" in field["params"]:
                 return str(field["name"]), int(field["params"]["dim"])
-        raise PolyglanceError(f"{self.address}: not a collection of polyglance's; name another")
+        raise PolyglanceError(f"{self.address}: not a collection of polyglance; choose another")
 
     def _ask(self, query: np.ndarray, wanted: int, where: Filter) -> list[Found]:
         with _errors(self.address):
@@ -214,7 +214,7 @@ class MilvusStore:
         return ranked(zip(records, scored, strict=True))
 
     def _all(self, where: Filter, fields: list[str]) -> Iterator[dict[str, Any]]:
-        """All rows that a filter leaves, as they were when this began."""
+        """All rows that a filter matches, as of the start of the iteration."""
         with _errors(self.address):
             pages = self._client.query_iterator(
                 self.address.collection,
@@ -235,7 +235,7 @@ class MilvusStore:
 
 
 def has_collection(address: str) -> bool:
-    """Whether there is a collection at an address."""
+    """Whether a collection exists at an address."""
     place = Address.of(address)
     client = _connect(place)
     with _errors(place):
@@ -248,7 +248,7 @@ def _connect(address: Address) -> Any:
 
         if address.file is not None:
             import milvus_lite  # noqa: F401
-    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs what it raises as well
+    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it also logs what it raises
     logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
     with _errors(address):
         if address.file is not None:
@@ -270,7 +270,7 @@ def _schema(client: Any, field: str, dim: int) -> Any:
 
 
 def _index(client: Any, field: str, address: Address) -> Any:
-    """Vectors have length one: their inner product is the cosine."""
+    """Vectors have length one, so the inner product is the cosine similarity."""
     index = client.prepare_index_params()
     params = {} if address.exact else {"M": 16, "efConstruction": 200}
     kind = "FLAT" if address.exact else "HNSW"
@@ -285,7 +285,7 @@ def _conditions(ids: Sequence[str]) -> Iterator[str]:
 
 @contextmanager
 def _errors(address: Address) -> Iterator[None]:
-    """What Milvus refuses or does not answer is an error that names the store."""
+    """Convert errors of Milvus to errors that name the store."""
     from pymilvus.exceptions import MilvusException
 
     try:
@@ -293,7 +293,13 @@ def _errors(address: Address) -> Iterator[None]:
     except MilvusException as error:
         said = re.sub(r"\s+", " ", str(error.message))[:300]
         if address.file is not None and "Open local milvus failed" in said:
-            said = "cannot be opened; another process may have it open, which only one may"
+            said = "cannot be opened; perhaps another process has it open, and only one may"
         else:
-            said = f"Milvus says: {said}; see whether its server runs"
+            said = f"Milvus says: {said}; {_advice(address)}"
         raise PolyglanceError(f"{address}: {said}") from error
+
+
+def _advice(address: Address) -> str:
+    if address.tls:
+        return "check that its server is running, uses TLS and has a certificate trusted here"
+    return "check that its server is running; with TLS, use milvus+tls:// instead of milvus://"

@@ -1,4 +1,7 @@
-"""Where a store in Milvus is: `milvus://HOST:PORT/COLLECTION`, or a file of milvus-lite."""
+"""Address of a store in Milvus: `milvus://HOST:PORT/COLLECTION`, or a file of milvus-lite.
+
+`milvus+tls://` in place of `milvus://` encrypts the connection.
+"""
 
 import os
 import re
@@ -7,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from polyglance.errors import PolyglanceError
 
-SCHEME, PORT, TOKEN = "milvus", 19530, "POLYGLANCE_MILVUS_TOKEN"
+SCHEME, TLS, PORT, TOKEN = "milvus", "milvus+tls", 19530, "POLYGLANCE_MILVUS_TOKEN"
 FILE_END = ".db"
 _IN_FILE = "images"
 _EXACT = "exact"
@@ -16,10 +19,12 @@ _OF_MODEL = re.compile("_[0-9a-f]{16}$")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server's collection, or the one of a file.
+    """A collection on a server or in a file.
 
     >>> Address.of("milvus://localhost/pictures").uri
     'http://localhost:19530'
+    >>> Address.of("milvus+tls://example.org:443/pictures").uri
+    'https://example.org:443'
     >>> str(Address.of("/tmp/pictures.db").beside("ab" * 32))
     'milvus:/tmp/pictures.db?collection=images_abababababababab'
     """
@@ -29,25 +34,28 @@ class Address:
     port: int = PORT
     file: str | None = None
     exact: bool = False
-    """Whether a new collection has no index: a search compares all vectors. A file's has none:
-    milvus-lite's finds less where a filter leaves few."""
+    """Whether a new collection has no index, so that a search compares all vectors. True for files:
+    milvus-lite's index misses results if a filter matches few images."""
+    tls: bool = False
+    """Whether the connection to the server is encrypted, and its certificate checked."""
 
     @classmethod
     def of(cls, text: str) -> "Address":
-        """The address that a text names; relative files are below the working directory."""
-        parts = urlsplit(text) if text.startswith(f"{SCHEME}:") else None
+        """Parse an address; relative files start at the working directory."""
+        named = text.startswith((f"{SCHEME}:", f"{TLS}:"))
+        parts = urlsplit(text) if named else None
         if parts is None:
             if not text.endswith(FILE_END):
                 raise _wrong(text)
             return cls(_IN_FILE, file=os.path.abspath(text), exact=True)
         options = parse_qs(parts.query)
-        if not parts.netloc:
+        if not parts.netloc and parts.scheme == SCHEME:
             (name,) = options.pop("collection", [_IN_FILE])
             if options or not parts.path.endswith(FILE_END):
                 raise _wrong(text)
             return cls(_checked(name, text), file=os.path.abspath(parts.path), exact=True)
         if parts.username or parts.password:
-            raise PolyglanceError(f"name the password of Milvus in {TOKEN} (user:password)")
+            raise PolyglanceError(f"put the password of Milvus into {TOKEN} (user:password)")
         try:
             port = parts.port or PORT
         except ValueError:
@@ -55,17 +63,18 @@ class Address:
         exact = options.pop(_EXACT, ["no"]) == ["yes"]
         if options or not parts.hostname:
             raise _wrong(text)
-        return cls(_checked(parts.path[1:], text), parts.hostname, port, exact=exact)
+        name, tls = _checked(parts.path[1:], text), parts.scheme == TLS
+        return cls(name, parts.hostname, port, exact=exact, tls=tls)
 
     @property
     def uri(self) -> str:
-        """As pymilvus takes it."""
+        """As pymilvus expects it."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return self.file or f"http://{host}:{self.port}"
+        return self.file or f"{'https' if self.tls else 'http'}://{host}:{self.port}"
 
     @property
     def token(self) -> str:
-        """What a server asks for; "" where nobody said it."""
+        """The server's access token; "" if none is set."""
         return "" if self.file else os.environ.get(TOKEN, "")
 
     def beside(self, model: str) -> "Address":
@@ -78,7 +87,8 @@ class Address:
             return f"{SCHEME}:{self.file}?collection={self.collection}"
         host = f"[{self.host}]" if ":" in self.host else self.host
         ending = f"?{_EXACT}=yes" if self.exact else ""
-        return f"{SCHEME}://{host}:{self.port}/{self.collection}{ending}"
+        scheme = TLS if self.tls else SCHEME
+        return f"{scheme}://{host}:{self.port}/{self.collection}{ending}"
 
 
 def _checked(name: str, text: str) -> str:
@@ -89,6 +99,6 @@ def _checked(name: str, text: str) -> str:
 
 def _wrong(text: str) -> PolyglanceError:
     return PolyglanceError(
-        f"{text}: not the address of a store; write milvus://HOST:PORT/COLLECTION, or a file that "
-        f"ends in {FILE_END} for milvus-lite"
+        f"{text}: not the address of a store; use milvus://HOST:PORT/COLLECTION "
+        f"({TLS}:// with TLS), or a file that ends in {FILE_END} for milvus-lite"
     )

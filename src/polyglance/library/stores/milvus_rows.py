@@ -1,4 +1,4 @@
-"""Images as rows of Milvus, and filters as its conditions."""
+"""Conversion of images to rows of Milvus, and of filters to its conditions."""
 
 import base64
 import json
@@ -13,15 +13,15 @@ from polyglance.library.filters import Filter
 from polyglance.library.record import Caption, Record, Stamp, path_text
 
 LONGEST = 65_535
-"""Bytes of a text at most: Milvus's own limit."""
+"""Largest text in bytes, a limit of Milvus."""
 TEXTS = {"id": 512, "path": 16_384, "path_hex": 32_768, "content": 256, "more": LONGEST}
 NUMBERS = ("size", "mtime_ns", "inode", "width", "height", "taken")
 LISTS = "lists"
-"""The field with lists to filter by; of JSON, as arrays of texts have a capacity."""
+"""The field with lists to filter by; JSON, as arrays of strings have a fixed capacity."""
 METADATA = [*TEXTS, *NUMBERS, LISTS]
 KNOWN = ["id", "path", "path_hex", "content", "size", "mtime_ns", "inode"]
 NEVER = -(2**63) + 1
-"""The date of an image without one: earlier than any."""
+"""The date of an image without one: earlier than any other."""
 _EPOCH, _SIGN = datetime(1970, 1, 1), 2**63
 _PACKED = "zlib:"
 
@@ -54,8 +54,8 @@ def to_row(record: Record) -> dict[str, Any]:
     for name, most in TEXTS.items():
         if len(str(row[name]).encode()) > most:
             raise PolyglanceError(
-                f"{text}: Milvus keeps {most:,} bytes of '{name}' at most; shorten its captions "
-                "or its path, or take LanceDB for the library"
+                f"{text}: Milvus stores at most {most:,} bytes of '{name}'; shorten its captions "
+                "or its path, or use LanceDB for the library"
             )
     return row
 
@@ -82,23 +82,23 @@ def to_record(row: Mapping[str, Any]) -> Record:
 
 
 def path_of(row: Mapping[str, Any]) -> str:
-    """The path of an image as the system knows it."""
+    """The path of an image, as the system knows it."""
     exact = row["path_hex"]
     return os.fsdecode(bytes.fromhex(exact)) if exact else str(row["path"])
 
 
 def stamp_of(row: Mapping[str, Any]) -> Stamp:
-    """What tells that a file is the one seen before."""
+    """The stamp of a row, to recognise an unchanged file."""
     return Stamp(int(row["size"]), int(row["mtime_ns"]), int(row["inode"]) + _SIGN)
 
 
 def _signed(number: int) -> int:
-    """A number of 64 bits without sign as one with it, in the same order."""
+    """An unsigned 64-bit number as a signed one, preserving the order."""
     return number - _SIGN
 
 
 def _packed(fields: dict[str, Any]) -> str:
-    """Fields that no filter looks at as JSON; long ones are compressed."""
+    """Fields that are not filtered by, as JSON; compressed if long."""
     text = json.dumps(fields)
     if len(text) <= LONGEST:
         return text
@@ -113,7 +113,7 @@ def _unpacked(text: str) -> dict[str, Any]:
 
 
 def microseconds(moment: datetime) -> int:
-    """Since 1970, by the same clock.
+    """Since 1970, ignoring time zones.
 
     >>> microseconds(datetime(1970, 1, 1, 0, 0, 1))
     1000000
@@ -122,12 +122,12 @@ def microseconds(moment: datetime) -> int:
 
 
 def to_condition(where: Filter) -> str:
-    """The condition of a filter; "" where every image is looked at."""
+    """The condition of a filter; "" if it matches all images."""
     parts = [f'json_contains({LISTS}["tags"], {quote(tag)})' for tag in where.tags]
     if where.language is not None:
         parts.append(f'json_contains({LISTS}["languages"], {quote(where.language)})')
     if where.prefix is not None:
-        # A range, not LIKE: folders may have its wildcards in their names.
+        # A range instead of LIKE: folder names may contain its wildcards.
         after = where.prefix[:-1] + chr(ord(where.prefix[-1]) + 1)
         parts.append(f"path >= {quote(where.prefix)} and path < {quote(after)}")
     if where.since is not None:
@@ -140,12 +140,12 @@ def to_condition(where: Filter) -> str:
 
 
 def of_ids(ids: list[str]) -> str:
-    """The condition of being one of some images."""
+    """The condition that matches some images."""
     return f"id in [{', '.join(map(quote, ids))}]"
 
 
 def quote(text: str) -> str:
-    r"""A text as Milvus's literal.
+    r"""A string literal of Milvus.
 
     >>> quote('a "b"')
     '"a \\"b\\""'

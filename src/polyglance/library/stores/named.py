@@ -1,4 +1,4 @@
-"""The store of a library by what its settings say: LanceDB in its folder, or Milvus elsewhere."""
+"""Opens the store of a library by its settings: LanceDB in its folder, or Milvus elsewhere."""
 
 from pathlib import Path
 
@@ -6,31 +6,31 @@ from polyglance.library.stores.protocol import Store
 
 
 def store_name(model: str) -> str:
-    """The folder of the store of a model's embeddings."""
+    """Folder name of the store for a model's embeddings."""
     return f"store-{model[:16]}"
 
 
 def full_address(address: str) -> str:
-    """An address of Milvus that means the same wherever it is read."""
+    """An address of Milvus that does not depend on the working directory."""
     from polyglance.library.stores.milvus_address import Address
 
     return str(Address.of(address))
 
 
 def address_beside(address: str, model: str) -> str:
-    """Where the embeddings of another model go; "" for a store in the library's folder."""
+    """Address for the embeddings of another model; "" for a store in the library's folder."""
     from polyglance.library.stores.milvus_address import Address
 
     return str(Address.of(address).beside(model)) if address else ""
 
 
 def open_store(folder: Path, name: str, address: str = "") -> Store:
-    """A store that is there.
+    """Open an existing store.
 
     Args:
         folder: the library's.
         name: of the store's folder in it.
-        address: of a store elsewhere, in place of that.
+        address: of a store elsewhere, used instead.
     """
     if address:
         from polyglance.library.stores.milvus import MilvusStore
@@ -42,13 +42,13 @@ def open_store(folder: Path, name: str, address: str = "") -> Store:
 
 
 def create_store(folder: Path, name: str, address: str, model: str, dim: int) -> Store:
-    """A new, empty store.
+    """Create an empty store.
 
     Args:
         folder: the library's.
         name: of the store's folder in it.
-        address: of a store elsewhere, in place of that; or "".
-        model: the id of the model whose embeddings it will have.
+        address: of a store elsewhere, used instead; or "".
+        model: id of the model of its embeddings.
         dim: their dimension.
     """
     if address:
@@ -61,7 +61,7 @@ def create_store(folder: Path, name: str, address: str, model: str, dim: int) ->
 
 
 def has_store(folder: Path, name: str, address: str = "") -> bool:
-    """Whether there is such a store."""
+    """Whether such a store exists."""
     if address:
         from polyglance.library.stores.milvus import has_collection
 

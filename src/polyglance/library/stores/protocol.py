@@ -1,4 +1,4 @@
-"""The protocol of what keeps a library's images and embeddings, and the checks all share."""
+"""The protocol of a library's store of images and embeddings, and checks that all stores share."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ from polyglance.library.record import Record, Stamp
 from polyglance.numerics.similarity import normalise
 
 DIGITS = 6
-"""Scores have this many decimals: equal images differ in the last bits, and shall be ties."""
+"""Decimals of scores: those of equal images differ in the last bits, and should be ties."""
 
 
 class Found(NamedTuple):
-    """An image that a search found."""
+    """An image found by a search."""
 
     record: Record
     score: float
-    """The cosine with the query."""
+    """Cosine similarity with the query."""
 
 
 def ranked(found: Iterable[tuple[Record, float]]) -> list[Found]:
-    """Hits with rounded scores, best first, equal ones in the order of their paths."""
+    """Hits with rounded scores, best first; ties in the order of their paths."""
     hits = [Found(record, round(float(score), DIGITS)) for record, score in found]
     return sorted(hits, key=lambda hit: (-hit.score, hit.record.path))
 
 
 class Known(NamedTuple):
-    """What a sync asks about an image that the store has."""
+    """What a sync needs to know about a stored image."""
 
     id: str
     path: str
@@ -49,101 +49,106 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """What a store is."""
+    """Properties of a store."""
 
     kind: str
     model: str
     dim: int
     count: int
     exact: bool
-    """Whether a search compares all vectors, or looks in an index."""
+    """Whether a search compares all vectors, or uses an index."""
 
 
 class Store(Protocol):
-    """Images with their embeddings, all of one model; the conformance suite is `tests/library`.
+    """Images with their embeddings, all by one model; the conformance tests are in `tests/library`.
 
-    A method that has returned is durable where the store is: no kill takes it back. Whatever a
-    method writes is there whole or not at all, and seen by every process that opens the store.
+    Once a method has returned, its effect is durable, if the store is: it survives a kill. Writes
+    are atomic, and visible to every process that opens the store.
     """
 
     @property
     def model(self) -> str:
-        """The id of the model that all embeddings are of."""
+        """The id of the model of all embeddings."""
 
     @property
     def dim(self) -> int:
         """Dimension of the embeddings."""
 
     def upsert(self, records: Sequence[Record], vectors: np.ndarray, model: str) -> None:
-        """Put images in, in place of those with the same id.
+        """Insert images, replacing those with the same id.
 
         Args:
-            records: n images; of two with the same id the last counts.
-            vectors: [n, D], of any length: they are normalised here.
-            model: the id of the model that made the vectors; another one than the store's is an
-                error.
+            records: n images; of two with the same id, the last one counts.
+            vectors: [n, D], of any length; they are normalised here.
+            model: id of the model that computed the vectors; it is an error if it is not the
+                store's.
         """
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Take images out; ids that are not there are passed over."""
+        """Delete images; unknown ids are ignored."""
 
     def search(
         self, vector: np.ndarray, top: int, model: str, where: Filter = EVERYTHING
     ) -> list[Found]:
-        """The images closest to a query, best first, equal ones in the order of their paths.
+        """The images closest to a query, best first; ties in the order of their paths.
 
         Args:
             vector: [D], of any length.
-            top: how many at most.
-            model: the id of the model that made the vector.
-            where: which images are looked at.
+            top: largest number of results.
+            model: id of the model that computed the vector.
+            where: restricts the search.
         """
 
     def count(self, where: Filter = EVERYTHING) -> int:
-        """How many images there are."""
+        """Number of images that a filter matches."""
 
     def info(self) -> StoreInfo:
-        """What the store is."""
+        """Properties of the store."""
 
     def known(self) -> list[Known]:
-        """All images, as far as a sync needs them."""
+        """All images, with the fields that a sync needs."""
 
     def records(self, ids: Sequence[str] | None = None) -> list[Record]:
-        """All images in the order of their paths, or those of the ids that are there."""
+        """All images in the order of their paths, or those among `ids` that exist."""
 
     def columns(self, where: Filter = EVERYTHING) -> Columns:
-        """All images that a filter leaves, with their embeddings; for those who need them all."""
+        """All images that a filter matches, with their embeddings."""
 
     def vectors(self, ids: Sequence[str]) -> np.ndarray:
-        """Embeddings float32 [n, D] in the order of the ids; one that is not there is an error."""
+        """Embeddings float32 [n, D] in the order of the ids; an unknown id is an error."""
 
     def optimise(self) -> None:
-        """Put together what many small writes left, and index what has become large."""
+        """Compact the store after many small writes, and index it once it is large."""
 
     def drop(self) -> None:
-        """Delete the store with all that is in it, for good."""
+        """Delete the store and its content permanently."""
 
     def close(self) -> None:
-        """Give back what it holds of files and connections."""
+        """Release files and connections."""
 
 
-def check_model(own: str, given: str) -> None:
-    """Raise where vectors are of another model than the store's."""
-    if own != given:
+def check_model(own: str, *given: str) -> None:
+    """Raise if vectors were computed by another model than the store's.
+
+    Args:
+        own: id of the store's model.
+        given: ids of the vectors' model, any of which may be the store's.
+    """
+    if own not in given:
         raise PolyglanceError(
-            f"the vectors are of the model {given[:16]}, those of this library of {own[:16]}, and "
-            "cannot be compared; embed the library anew with 'polyglance library reembed LIBRARY "
-            "--model MODEL', or use the model that it was made with"
+            f"the vectors are of model {given[0][:16]}, but those of this library of {own[:16]}, "
+            "and cannot be compared; embed the library again with 'polyglance library reembed "
+            "LIBRARY --model MODEL', or use its own model"
         )
 
 
 def checked_vectors(vectors: np.ndarray, count: int, dim: int) -> np.ndarray:
-    """Normalised float32 [count, dim]; another shape, NaN, infinity or a zero is an error.
+    """Normalised float32 [count, dim]; raise for another shape, NaN, infinity or a zero vector.
 
     Args:
-        vectors: as they were given.
-        count: how many there must be.
-        dim: their dimension.
+        vectors: to check.
+        count: expected number.
+        dim: expected dimension.
     """
     found = np.asarray(vectors, np.float32)
     if found.shape != (count, dim):
@@ -154,5 +159,5 @@ def checked_vectors(vectors: np.ndarray, count: int, dim: int) -> np.ndarray:
 
 
 def missing_id(name: str) -> PolyglanceError:
-    """The error of an id that a store does not have."""
+    """The error for an unknown id."""
     return PolyglanceError(f"there is no image '{name}' in this library")

@@ -1,4 +1,4 @@
-"""A store over the shards of `polyglance embed`, which stay where they are and as they are."""
+"""A read-only store over the shards of `polyglance embed`, which stay in place."""
 
 import threading
 from bisect import bisect_right
@@ -28,21 +28,21 @@ from polyglance.storage.files import has_file, read_json, write_json
 from polyglance.storage.folders import Folder
 
 INDEXED = "indexed.json"
-"""In the folder of the index: the shards that are in it."""
+"""File in the index folder that lists the indexed shards."""
 TOGETHER = 20_000
-"""Rows that are put into the index at a time."""
+"""Rows indexed at a time."""
 
 
 class ShardStore:
-    """Images of shards, for reading; those that come later are seen when it is opened again.
+    """Read-only images of shards; new shards are seen when it is opened again.
 
-    All embeddings are compared in memory. Beyond `exact_below` images `optimise` makes an index of
-    them in a folder of the library's, which is asked from then on.
+    All embeddings are compared in memory. Beyond `exact_below` images, `optimise` builds an index
+    in a folder of the library, which is used from then on.
 
     Args:
-        place: the folder of the shards, here or on another machine.
-        index: the folder of the index.
-        exact_below: from how many images on an index is made.
+        place: folder of the shards, local or remote.
+        index: folder of the index.
+        exact_below: number of images from which an index is built.
     """
 
     def __init__(self, place: str, index: Path, exact_below: int = EXACT_BELOW) -> None:
@@ -61,11 +61,11 @@ class ShardStore:
         self._index = self._open_index()
 
     def upsert(self, records: Sequence[Record], vectors: np.ndarray, model: str) -> None:
-        """An error: shards are not changed."""
+        """Raise: shards are read-only."""
         raise self.fixed()
 
     def delete(self, ids: Iterable[str]) -> None:
-        """An error: shards are not changed."""
+        """Raise: shards are read-only."""
         raise self.fixed()
 
     def search(
@@ -110,7 +110,7 @@ class ShardStore:
         return self._loaded().vectors(ids)
 
     def optimise(self) -> None:
-        """Index the embeddings where there are many; killed, it goes on when it is called again."""
+        """Index the embeddings if there are many; after a kill, a second call resumes."""
         if self.count() < self.exact_below:
             return
         there = has_file(self._place / "store.json")
@@ -129,14 +129,14 @@ class ShardStore:
         self._index, self._kept = index, None
 
     def drop(self) -> None:
-        """An error: shards are not changed."""
+        """Raise: shards are read-only."""
         raise self.fixed()
 
     def close(self) -> None:
         """Nothing to do."""
 
     def thumbnail(self, key: str) -> bytes | None:
-        """The thumbnail of a content's digest, if the shards have it."""
+        """The thumbnail for a content digest, if the shards have it."""
         place = self._loaded().place(key)
         if place is None:
             return None
@@ -158,7 +158,7 @@ class ShardStore:
         return list(read_json(path)) if has_file(path) else []
 
     def _waiting(self, indexed: set[str]) -> Iterator[list[Shard]]:
-        """Shards that are not in the index, some at a time."""
+        """Shards that are not indexed yet, in groups."""
         group: list[Shard] = []
         for shard in self.shards:
             if shard.name not in indexed:
@@ -185,7 +185,7 @@ class ShardStore:
                 place[order] = np.arange(len(order))
                 vectors = np.empty((len(order), self.dim), np.float32)
                 start = 0
-                for shard in self.shards:  # one at a time, so that there is no second copy
+                for shard in self.shards:  # one at a time, to avoid a second copy
                     own = vectors_of(shard.read(["vector"]))
                     vectors[place[start : start + len(own)]] = own
                     start += len(own)
@@ -193,9 +193,9 @@ class ShardStore:
             return self._kept
 
     def fixed(self) -> PolyglanceError:
-        """The error of who would change it."""
+        """The error for attempts to change it."""
         return PolyglanceError(
-            f"{self.folder.place}: a library of shards is not changed; add images to their source "
+            f"{self.folder.place}: a library of shards is read-only; add images to their source "
             "and call 'polyglance embed' again"
         )
 
@@ -209,21 +209,21 @@ def _rows(group: list[Shard]) -> tuple[list[Record], np.ndarray]:
 
 
 class ShardThumbnails(Thumbnails):
-    """Those that shards have, for reading."""
+    """Read-only thumbnails of shards."""
 
     def __init__(self, store: ShardStore) -> None:
         self._store = store
 
     def put(self, thumbnails: Mapping[str, bytes]) -> None:
-        """An error: shards are not changed."""
+        """Raise: shards are read-only."""
         raise self._store.fixed()
 
     def keep(self, keys: Collection[str]) -> int:
-        """All stay."""
+        """Keep all."""
         return 0
 
     def get(self, key: str) -> bytes | None:
-        """A thumbnail, if it is there."""
+        """A thumbnail, if it exists."""
         return self._store.thumbnail(key)
 
     def close(self) -> None:

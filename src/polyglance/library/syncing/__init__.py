@@ -1,1 +1,1 @@
-"""Keeping a library current with its folders."""
+"""Keeping a library up to date with its folders."""

@@ -1,4 +1,4 @@
-"""Writing what a sync found out: moved, copied and new images."""
+"""Applies the results of a sync: moved, copied and new images."""
 
 import os
 import time
@@ -18,9 +18,9 @@ from polyglance.library.syncing.changes import Copies, Rows
 from polyglance.library.syncing.scan import stamp_of
 
 TOGETHER = 1000
-"""Rows that are moved at a time."""
+"""Rows updated at a time."""
 COMMIT_ROWS, COMMIT_SECONDS = 512, 5.0
-"""How often new images are written: what a kill costs at most."""
+"""Seconds between writes of new images: what a kill may cost."""
 
 
 class File(NamedTuple):
@@ -32,11 +32,11 @@ class File(NamedTuple):
 
 
 def relocate(library: Library, moves: Mapping[str, tuple[Rows, Stamp]]) -> None:
-    """Give rows a new path and stamp; embeddings and all else stay.
+    """Give rows a new path and stamp; embeddings and everything else stay.
 
     Args:
         library: that has the rows.
-        moves: new path → the rows of a file, and its stamp now.
+        moves: new path → the rows of a file, and its current stamp.
     """
     targets = {row.id: (path, stamp) for path, (rows, stamp) in moves.items() for row in rows}
     ids = list(targets)
@@ -51,12 +51,12 @@ def relocate(library: Library, moves: Mapping[str, tuple[Rows, Stamp]]) -> None:
 
 
 def copy(library: Library, copies: Sequence[tuple[Rows, File]], numbers: Copies) -> None:
-    """Put in files whose content the library has, with the embeddings that it has.
+    """Insert files whose content the library already has, with the existing embeddings.
 
     Args:
         library: that has the rows.
-        copies: the rows of a file, and another file of the same content.
-        numbers: gives each an id of its own.
+        copies: the rows of a file, and another file with the same content.
+        numbers: assigns unique ids.
     """
     for start in range(0, len(copies), TOGETHER):
         part = copies[start : start + TOGETHER]
@@ -79,7 +79,7 @@ def _copied(record: Record, file: File, number: int) -> Record:
 
 
 class Embedding:
-    """Embeds files and writes them as they come, some at a time."""
+    """Embeds files and writes them in groups."""
 
     def __init__(
         self,
@@ -90,18 +90,18 @@ class Embedding:
     ) -> None:
         self.library, self.numbers, self.captions, self.failed = library, numbers, captions, failed
         self.made: dict[str, Rows] = {}
-        """Content → rows of a file that was put in."""
+        """Content → rows of a file that was inserted."""
         self._records: list[Record] = []
         self._vectors: list[np.ndarray] = []
         self._thumbnails: dict[str, bytes] = {}
         self._last = time.monotonic()
 
     def run(self, groups: Iterable[list[File]], advance: Callable[[int], None]) -> int:
-        """Embed files, once for each group of equal content; how many files were put in.
+        """Embed files, once per group of equal content; the number of files inserted.
 
         Args:
             groups: files of equal content.
-            advance: told how many files are done.
+            advance: called with the number of files done.
         """
         waiting = list(groups)
         count = 0
@@ -113,7 +113,7 @@ class Embedding:
                 if len(self._records) >= COMMIT_ROWS or self._is_late():
                     self.commit()
         finally:
-            self.commit()  # interrupted as well: the work is done
+            self.commit()  # also when interrupted, to keep finished work
         return count
 
     def _take(self, group: list[File], embedded: Embedded) -> int:
@@ -122,7 +122,7 @@ class Embedding:
                 self.failed(file, embedded.problem.reason, True)
             return 0
         if not is_as_stamped(group[0]):
-            self.failed(group[0], "changed while it was read; sync again", False)
+            self.failed(group[0], "changed while being read; sync again", False)
             return 0
         for file in group:
             number, captions = self.numbers.take(file.content), self.captions().get(file.path, ())
@@ -140,7 +140,7 @@ class Embedding:
         return time.monotonic() - self._last > COMMIT_SECONDS
 
     def commit(self) -> None:
-        """Write what has come; an image that is in the store has its thumbnail."""
+        """Write pending images; thumbnails first, so that every stored image has one."""
         if self._records:
             self.library.thumbnails.put(self._thumbnails)
             vectors = np.concatenate(self._vectors)
@@ -169,7 +169,7 @@ def _record(file: File, name: str, picture: Picture) -> Record:
 
 
 def is_as_stamped(file: File | Record) -> bool:
-    """Whether a file is there and the one that was seen."""
+    """Whether a file exists and is unchanged."""
     try:
         return stamp_of(os.stat(file.path)) == file.stamp
     except OSError:

@@ -1,4 +1,4 @@
-"""Captions of a library's images: those of datasets among its folders."""
+"""Captions of a library's images, from datasets among its folders."""
 
 import os
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from polyglance.library.record import Caption
 
 
 def captions_of(folders: Iterable[str]) -> dict[str, tuple[Caption, ...]]:
-    """Absolute path of an image → its captions, of folders that hold a `captions.jsonl`."""
+    """Absolute path of an image → its captions, for folders with a `captions.jsonl`."""
     found: dict[str, tuple[Caption, ...]] = {}
     for folder in folders:
         if not any((Path(folder) / f"captions.jsonl{end}").is_file() for end in ("", ".gz")):

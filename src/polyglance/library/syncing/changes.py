@@ -1,4 +1,4 @@
-"""What a walk's result means for what is known, before any file is read."""
+"""Compares a walk's result with the known rows, before any file is read."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,32 +7,32 @@ from polyglance.library.record import Stamp, copy_of
 from polyglance.library.stores.protocol import Known
 
 Rows = list[Known]
-"""All of one file: one, or the frames of a video."""
+"""All rows of one file: one, or the frames of a video."""
 
 
 @dataclass
 class Changes:
-    """Files by what has to be done about them."""
+    """Files by the action that they need."""
 
     unchanged: int = 0
     moved: dict[str, Rows] = field(default_factory=dict)
-    """New path → rows of the file that was renamed, told by its stamp."""
+    """New path → rows of a renamed file, recognised by its stamp."""
     touched: dict[str, Rows] = field(default_factory=dict)
-    """Path → rows of the file that was there; its content may be another now."""
+    """Path → rows of the file that was there; its content may have changed."""
     new: list[str] = field(default_factory=list)
     vanished: dict[str, Rows] = field(default_factory=dict)
-    """Old path → rows of a file that is not there any more."""
+    """Old path → rows of a vanished file."""
     stale: list[str] = field(default_factory=list)
-    """Ids that an interrupted sync left: their file has newer rows."""
+    """Ids left by an interrupted sync: their file has newer rows."""
 
 
 def compare(known: Iterable[Known], seen: Mapping[str, Stamp], gone: Collection[str]) -> Changes:
-    """Tell unchanged, renamed, touched, new and vanished files apart.
+    """Classify files as unchanged, renamed, touched, new or vanished.
 
     Args:
         known: all rows.
-        seen: what the walk found.
-        gone: paths of rows that the walk would have found if they were there.
+        seen: files found by the walk.
+        gone: paths of rows that the walk should have found but did not.
     """
     found = Changes()
     by_path: dict[str, Rows] = {}
@@ -61,7 +61,7 @@ def compare(known: Iterable[Known], seen: Mapping[str, Stamp], gone: Collection[
 
 
 class Copies:
-    """Which of equal files have which number, so that every one gets an id of its own."""
+    """Numbers of files with equal content, so that each one gets a unique id."""
 
     def __init__(self, known: Iterable[Known]) -> None:
         self._used: dict[str, set[int]] = {}
@@ -69,7 +69,7 @@ class Copies:
             self._used.setdefault(row.content, set()).add(copy_of(row.id))
 
     def take(self, content: str) -> int:
-        """The lowest free number of a content, taken from now on."""
+        """Take the lowest free number for a content."""
         used = self._used.setdefault(content, set())
         number = next(n for n in range(len(used) + 1) if n not in used)
         used.add(number)

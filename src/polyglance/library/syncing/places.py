@@ -1,4 +1,4 @@
-"""The folders and files that a library keeps current."""
+"""The folders and files that a library keeps up to date."""
 
 import os
 from collections.abc import Iterable
@@ -12,39 +12,39 @@ from polyglance.library.syncing.scan import is_below
 
 
 def add_places(library: Library, places: Iterable[str | Path]) -> None:
-    """Take folders or files into a library; `sync` puts their images in.
+    """Add folders or files to a library; `sync` then adds their images.
 
     Args:
-        library: that shall have them.
-        places: one that lies in a folder of the library is only wanted again, if it was removed.
+        library: to add to.
+        places: a place inside a folder of the library is only un-excluded, if it was removed.
     """
-    given = [_there(place) for place in places]
+    paths = [_there(place) for place in places]
     with _changing(library):
         folders, excluded = library.settings.folders, library.settings.excluded
-        excluded = [path for path in excluded if not is_below(path, given)]
-        hidden = [path for path in given if is_below(path, excluded)]
+        excluded = [path for path in excluded if not is_below(path, paths)]
+        hidden = [path for path in paths if is_below(path, excluded)]
         if hidden:
             outer = next(path for path in excluded if is_below(hidden[0], [path]))
             raise PolyglanceError(
-                f"{hidden[0]}: lies in {outer}, which was removed; add that folder again"
+                f"{hidden[0]}: is in {outer}, which was removed; add that folder again"
             )
-        for place in given:
+        for place in paths:
             if not is_below(place, folders):
                 folders = [*(one for one in folders if not is_below(one, [place])), place]
         library.change(folders=folders, excluded=excluded)
 
 
 def remove_places(library: Library, places: Iterable[str | Path]) -> None:
-    """Take folders or files out of a library, which they stay out of; `sync` does the rest.
+    """Remove folders or files from a library permanently; `sync` then removes their images.
 
     Args:
-        library: that shall not have them any more. The files themselves are left alone.
-        places: one of the library's folders, or anything below one.
+        library: to remove from. The files themselves are not touched.
+        places: folders of the library, or anything below one.
     """
-    given = [os.path.realpath(place) for place in places]
+    paths = [os.path.realpath(place) for place in places]
     with _changing(library):
         folders, excluded = library.settings.folders, list(library.settings.excluded)
-        for place in given:
+        for place in paths:
             inner = [folder for folder in folders if is_below(folder, [place])]
             if not inner and not is_below(place, folders):
                 known = ", ".join(folders) or "none"
@@ -57,7 +57,7 @@ def remove_places(library: Library, places: Iterable[str | Path]) -> None:
 
 
 def check_places(places: Iterable[str | Path]) -> None:
-    """Raise for folders or files that are not there."""
+    """Raise for folders or files that do not exist."""
     for place in places:
         _there(place)
 

@@ -1,4 +1,4 @@
-"""Which files are there: a walk that reads folders and nothing else."""
+"""Finds the image files below folders, without reading them."""
 
 import os
 import stat
@@ -11,22 +11,22 @@ from polyglance.library.record import Stamp
 
 @dataclass
 class Scan:
-    """What a walk found."""
+    """The result of a walk."""
 
     seen: dict[str, Stamp] = field(default_factory=dict)
-    """Path → what tells whether the file is the one seen before."""
+    """Path → stamp, to recognise an unchanged file."""
     closed: list[tuple[str, str]] = field(default_factory=list)
-    """Folders that cannot be read, with the reason: what was below them may still be there."""
+    """Unreadable folders, with the reason: files below them may still exist."""
     lacking: dict[str, int] = field(default_factory=dict)
-    """Package → files that it would read."""
+    """Missing package → number of files that it would make readable."""
 
 
 def scan(places: Collection[str], excluded: Collection[str] = ()) -> Scan:
-    """All images below folders; hidden files and folders are passed over, as are links to folders.
+    """All images below folders; hidden files and folders and links to folders are skipped.
 
     Args:
-        places: absolute paths of folders and files; those that are not there are passed over.
-        excluded: paths that are left out with all below them.
+        places: absolute paths of folders and files; missing ones are skipped.
+        excluded: paths to leave out, with everything below them.
     """
     found = Scan()
     left_out = frozenset(excluded)
@@ -64,7 +64,7 @@ def _files(place: str, excluded: Collection[str], found: Scan) -> Iterator[tuple
 def _entries(
     folder: str, folders: list[str], excluded: Collection[str], found: Scan
 ) -> Iterator[tuple[str, str, Stamp]]:
-    """The files of a folder; the folders in it are put into `folders`."""
+    """The files of a folder; its subfolders are appended to `folders`."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -76,7 +76,7 @@ def _entries(
                     try:
                         if entry.is_file():
                             yield entry.path, kind, stamp_of(entry.stat())
-                    except OSError:  # gone since, or a link that leads nowhere
+                    except OSError:  # deleted meanwhile, or a dangling link
                         continue
     except OSError as error:
         found.closed.append((folder, f"the folder cannot be read ({error.strerror})"))
@@ -88,7 +88,7 @@ def stamp_of(facts: os.stat_result) -> Stamp:
 
 
 def is_below(path: str, places: Collection[str]) -> bool:
-    """Whether a path is one of the places or lies below one.
+    """Whether a path is one of the places or below one.
 
     >>> is_below("/a/b", ["/a"]), is_below("/ab", ["/a"])
     (True, False)

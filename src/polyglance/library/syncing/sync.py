@@ -1,4 +1,4 @@
-"""Bringing a library up to date with its folders, without embedding again what only moved."""
+"""Updates a library from its folders, without embedding files again that only moved."""
 
 import os
 from collections import defaultdict
@@ -21,12 +21,12 @@ from polyglance.library.syncing.scan import Scan, is_below, scan
 from polyglance.library.syncing.unreadable import Unreadable
 
 CHUNK = 256
-"""Files that are read, compared with what is known and embedded together."""
+"""Files read, compared and embedded together."""
 
 
 @dataclass
 class SyncReport:
-    """What a sync did, in files."""
+    """The outcome of a sync, in files."""
 
     added: int = 0
     changed: int = 0
@@ -35,13 +35,13 @@ class SyncReport:
     removed: int = 0
     unchanged: int = 0
     embedded: int = 0
-    """Files that went through the network."""
+    """Files that were embedded."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
-    """Paths with the reason; those that were told before come last."""
+    """Paths with the reason; those reported before come last."""
     fresh: int = 0
-    """How many of them were not told before."""
+    """How many of them were not reported before."""
     notes: list[str] = field(default_factory=list)
-    """What else a user should know."""
+    """Other messages for the user."""
 
 
 def sync(
@@ -50,27 +50,26 @@ def sync(
     prune: bool = False,
     show_progress: bool | None = None,
 ) -> SyncReport:
-    """Put in what is new, take out what is gone, and follow what moved.
+    """Add new images, remove deleted ones, and follow moved ones.
 
-    Interrupted, it goes on where it was when it is called again. Images that cannot be read are
-    reported. Where a folder is missing or has become empty, as when a drive is not there, nothing
-    of it is taken out.
+    If interrupted, the next call resumes. Unreadable images are reported. If a folder is missing
+    or empty, for example because a drive is not mounted, its images are kept.
 
     Args:
-        library: to bring up to date; one process at a time.
-        only: absolute paths to look at; None is all of the library's folders.
-        prune: whether also images of missing and empty folders are taken out.
-        show_progress: None shows a bar on a terminal, lines elsewhere.
+        library: to update; by one process at a time.
+        only: absolute paths to consider; None is all of the library's folders.
+        prune: also remove images of missing and empty folders.
+        show_progress: None shows a bar in a terminal, lines elsewhere.
     """
     with writing(library.folder, wait=False, name="sync.lock"):
-        library.change()  # reads what another process may have changed
+        library.change()  # rereads settings that another process may have changed
         if library.settings.shards:
             return _sync_shards(library)
         return _Sync(library, only, prune, show_progress)()
 
 
 def _sync_shards(library: Library) -> SyncReport:
-    """Open the shards that came since, and index them where they are many."""
+    """Open new shards, and index them if there are many."""
     before = library.store.count()
     library.reopen()
     library.store.optimise()
@@ -92,11 +91,11 @@ class _Sync:
         self.report = SyncReport()
         self.unreadable = Unreadable(library.folder)
         self.pool: dict[str, list[Rows]] = defaultdict(list)
-        """Content → rows of files that are not where they were."""
+        """Content → rows of files that are no longer where they were."""
         self.living: dict[str, Rows] = {}
-        """Content → rows of a file that is there."""
+        """Content → rows of an existing file."""
         self.doomed: set[str] = set()
-        """Ids that go at the end, unless a new file claims them."""
+        """Ids to delete at the end, unless a new file claims them."""
 
     def __call__(self) -> SyncReport:
         places = self.folders if self.only is None else list(self.only)
@@ -118,7 +117,7 @@ class _Sync:
         return self.report
 
     def _gone(self, paths: set[str], found: Scan) -> set[str]:
-        """Paths of rows whose files are not there any more, as far as can be known."""
+        """Paths of rows whose files are gone, as far as can be determined."""
         gone = {path for path in paths if self._is_gone(path, found)}
         if self.prune:
             return gone
@@ -128,10 +127,10 @@ class _Sync:
             own = {path for path in gone if is_below(path, [folder])}
             if own and not any(is_below(path, [folder]) for path in found.seen):
                 gone -= own
-                there = "holds no image any more" if os.path.exists(folder) else "is not there"
+                there = "no longer contains images" if os.path.exists(folder) else "does not exist"
                 self.report.notes.append(
-                    f"{folder}: {there}, and its {len(own)} images stay in the library; give "
-                    "--prune to take them out"
+                    f"{folder}: {there}, so its {len(own)} images stay in the library; use "
+                    "--prune to remove them"
                 )
         return gone
 
@@ -139,7 +138,7 @@ class _Sync:
         if path in found.seen or is_below(path, [place for place, _ in found.closed]):
             return False
         if not is_below(path, self.folders) or is_below(path, self.excluded):
-            return True  # of a folder that was removed from the library
+            return True  # its folder was removed from the library
         return self.only is None or is_below(path, self.only)
 
     def _apply(self, changes: Changes) -> None:
@@ -162,7 +161,7 @@ class _Sync:
         self.library.store.delete(self.doomed)
 
     def _touched(self, touched: dict[str, Rows]) -> list[File]:
-        """Files that were there before and have another content now."""
+        """Files that existed before and have different content now."""
         same: dict[str, tuple[Rows, Stamp]] = {}
         altered = []
         hashed = {file.path: file for file in self._hashed(list(touched))}
@@ -192,7 +191,7 @@ class _Sync:
                 self.advance(1)
 
     def _put(self, files: Sequence[File]) -> int:
-        """Put in files as cheaply as can be; how many of them are additions."""
+        """Insert files as cheaply as possible; the number of additions."""
         if not files:
             return 0
         moves: dict[str, tuple[Rows, Stamp]] = {}
@@ -219,7 +218,7 @@ class _Sync:
         return added
 
     def _claim(self, content: str) -> Rows | None:
-        """The rows of a file of this content that is not where it was, for one that is new."""
+        """The rows of a vanished file with this content, for a new file."""
         for rows in self.pool.get(content, ()):
             if _ids(rows) <= self.doomed:
                 self.doomed -= _ids(rows)
@@ -253,7 +252,7 @@ class _Sync:
         report.fresh = len(report.unreadable) - sum(path in before for path, _ in kept)
         for package, count in found.lacking.items():
             report.notes.append(
-                f"{count} files were passed over; 'pip install {package}' lets them be read"
+                f"{count} files were skipped; 'pip install {package}' makes them readable"
             )
 
 
@@ -262,7 +261,7 @@ def _ids(rows: Iterable[Known]) -> set[str]:
 
 
 def _living(known: Iterable[Known], changes: Changes) -> dict[str, Rows]:
-    """Content → the rows of one file that is where it was."""
+    """Content → the rows of one unmoved file."""
     away, stale = {*changes.vanished, *changes.touched}, set(changes.stale)
     found: dict[str, dict[str, Rows]] = {}
     for row in known:

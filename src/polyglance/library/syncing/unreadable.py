@@ -1,4 +1,4 @@
-"""Files that could not be read: they are told, and not tried again while nothing has changed."""
+"""Unreadable files: reported, and not tried again until they change."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -14,7 +14,7 @@ FILE = "unreadable.json"
 
 
 class Problem(NamedTuple):
-    """A file as it was, what is wrong with it, and what tried to read it."""
+    """A file's stamp, what is wrong with it, and the reader version that tried it."""
 
     stamp: Stamp
     reason: str
@@ -22,7 +22,7 @@ class Problem(NamedTuple):
 
 
 class Unreadable:
-    """Path → problem, kept in a library's folder."""
+    """Path → problem, stored in a library's folder."""
 
     def __init__(self, folder: Path) -> None:
         self.path, self.reader = folder / FILE, readers()
@@ -33,7 +33,7 @@ class Unreadable:
                 for path, (stamp, reason, reader) in read_json(self.path).items():
                     self._known[path] = Problem(Stamp(*stamp), reason, reader)
             except (PolyglanceError, AttributeError, TypeError, ValueError):
-                self._known = {}  # they are only tried again
+                self._known = {}  # they will just be tried again
 
     def __len__(self) -> int:
         return len(self._known)
@@ -43,22 +43,22 @@ class Unreadable:
         return iter(sorted((path, one.reason) for path, one in self._known.items()))
 
     def knows(self, path: str, stamp: Stamp) -> bool:
-        """Whether this file, as it is, was tried by what reads files now."""
+        """Whether this unchanged file was already tried by the current readers."""
         found = self._known.get(path)
         return found is not None and found.stamp == stamp and found.reader == self.reader
 
     def add(self, path: str, stamp: Stamp, reason: str) -> None:
-        """Remember a file."""
+        """Record a problem."""
         self._known[path] = Problem(stamp, reason, self.reader)
         self._changed = True
 
     def forget(self, paths: Collection[str]) -> None:
-        """Forget files that are gone or can be read."""
+        """Forget files that are gone or readable again."""
         for path in paths:
             self._changed |= self._known.pop(path, None) is not None
 
     def save(self) -> None:
-        """Write what has changed."""
+        """Write changes to disk."""
         if self._changed:
             with atomic(self.path, "w") as handle:
                 json.dump(self._known, handle, ensure_ascii=True)

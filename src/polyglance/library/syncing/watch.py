@@ -1,4 +1,4 @@
-"""Keeping a library current while its folders change."""
+"""Keeps a library up to date while its folders change."""
 
 import os
 import threading
@@ -11,7 +11,7 @@ from polyglance.library.syncing.scan import is_below
 from polyglance.library.syncing.sync import SyncReport, sync
 
 SETTLE_MS = 1600
-"""How long changes are gathered before a sync, at most."""
+"""Longest time in which changes are collected before a sync."""
 READY_MS = 200
 
 
@@ -21,22 +21,24 @@ def watch(
     poll: bool = False,
     show_progress: bool | None = None,
 ) -> Iterator[SyncReport]:
-    """Sync the whole library, then what changes, until `stop` is set; each sync's report.
+    """Sync the whole library, then changes, until `stop` is set; yields a report per sync.
 
     Args:
-        library: to keep current.
+        library: to keep up to date.
         stop: ends the watch.
-        poll: look again and again, for drives of other machines, which tell of no changes.
-        show_progress: of the syncs; None shows a bar on a terminal, lines elsewhere.
+        poll: check periodically, for network drives that do not report changes.
+        show_progress: of the syncs; None shows a bar in a terminal, lines elsewhere.
     """
     check_changeable(library)
     with needed_by("watching a library", "library"):
         import watchfiles
     places = [place for place in library.settings.folders if os.path.exists(place)]
     if not places:
-        raise PolyglanceError(f"{library.folder}: none of its folders is there to be watched")
+        raise PolyglanceError(
+            f"{library.folder}: none of its folders exists, so there is nothing to watch"
+        )
     started = False
-    # The first round ends when the folders are watched, so that nothing falls in between.
+    # The first round ends once the folders are being watched, so that no change is missed.
     for changes in watchfiles.watch(
         *places,
         watch_filter=_filter(library),
@@ -55,7 +57,7 @@ def watch(
 
 
 def _filter(library: Library) -> Callable[[Any, str], bool]:
-    """What is looked at: the library's own files change with every sync."""
+    """Ignore the library's own files, which change with every sync."""
     own = [str(library.folder)]
 
     def wanted(change: Any, path: str) -> bool:

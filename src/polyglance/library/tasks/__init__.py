@@ -1,1 +1,1 @@
-"""What is done to a whole library: copied, exported, embedded anew, compared."""
+"""Operations on a whole library: copying, exporting, embedding again, finding duplicates."""

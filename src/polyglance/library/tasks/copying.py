@@ -1,4 +1,4 @@
-"""Copying a library, into the same kind of store or another; what was copied is compared."""
+"""Copies a library, into the same kind of store or another, and verifies the copy."""
 
 import os
 import shutil
@@ -27,36 +27,36 @@ from polyglance.library.syncing.unreadable import FILE as UNREADABLE
 from polyglance.storage.files import has_file, read_json, write_json
 
 CHUNK = 500
-"""Images that are written, and compared, together."""
+"""Images written and verified together."""
 MARK = "copying.json"
-"""Lies in a library that is not whole yet."""
+"""File that marks an unfinished copy."""
 NEAR = 1e-6
-"""How far components of an embedding may lie apart: a store normalises them anew."""
+"""Largest difference of embedding components: a store normalises them again."""
 
 
 @dataclass
 class CopyReport:
-    """What a copy did."""
+    """The outcome of copying."""
 
     copied: int = 0
     there: int = 0
     """Rows that an earlier attempt had copied."""
     compared: int = 0
-    """Rows that were read back from the copy and are as those of the original."""
+    """Rows that were read back and equal the original."""
 
 
 def copy_library(
     source: Library, folder: str | Path, address: str | None = None, show: bool | None = None
 ) -> CopyReport:
-    """Copy a library; called again after a kill, it goes on. The original is left as it is.
+    """Copy a library; called again after a kill, it resumes. The original is not changed.
 
     Every row is read back and compared before the copy becomes a library.
 
     Args:
         source: to copy.
-        folder: of the copy: new, empty, or that of a copy that was stopped.
-        address: of a store elsewhere, as `Library.create` takes it; None is LanceDB in the folder.
-        show: progress; None shows a bar on a terminal, lines elsewhere.
+        folder: of the copy: new, empty, or that of an interrupted copy.
+        address: of a store elsewhere, as for `Library.create`; None is LanceDB in the folder.
+        show: None shows a progress bar in a terminal, lines elsewhere.
     """
     place = Path(os.path.abspath(folder))
     own = source.settings
@@ -85,20 +85,20 @@ def copy_library(
 
 
 def _begin(place: Path, mark: dict[str, str]) -> None:
-    """Make the folder, or see that it is one of the same copy."""
+    """Create the folder, or check that it belongs to the same copy."""
     if is_library(place):
-        raise PolyglanceError(f"{place}: there is a library already; name another folder")
+        raise PolyglanceError(f"{place}: a library already exists; choose another folder")
     if has_file(place / MARK):
         if read_json(place / MARK) != mark:
             raise PolyglanceError(
-                f"{place}: is the unfinished copy of another library, or into another store; name "
-                "another folder, or delete this one"
+                f"{place}: is the unfinished copy of another library, or into another store; "
+                "choose another folder, or delete this one"
             )
         return
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise PolyglanceError(f"{place}: must be a new or an empty folder")
     if mark["address"] and has_store(place, "", mark["address"]):
-        raise PolyglanceError(f"{mark['address']}: there is a store already; name another")
+        raise PolyglanceError(f"{mark['address']}: a store already exists; choose another")
     place.mkdir(parents=True, exist_ok=True)
     write_json(place / MARK, mark)
 
@@ -126,7 +126,7 @@ def _copy(
     records: Sequence[Record],
     report: CopyReport,
 ) -> None:
-    """Write what is missing or different, then read all of it back."""
+    """Write rows that are missing or different, then read all of them back."""
     vectors = source.store.vectors([record.id for record in records])
     wrong = _different(store, records, vectors)
     if wrong:
@@ -137,8 +137,8 @@ def _copy(
         left = _different(store, [records[row] for row in wrong], vectors[wrong])
         if left:
             raise PolyglanceError(
-                f"{records[wrong[left[0]]].path}: is not in the copy as it is in the library; the "
-                "store that is copied to cannot keep it"
+                f"{records[wrong[left[0]]].path}: differs between the copy and the library; the "
+                "target store cannot represent it"
             )
     report.copied += len(wrong)
     report.there += len(records) - len(wrong)
@@ -146,12 +146,12 @@ def _copy(
 
 
 def _different(store: Store, records: Sequence[Record], vectors: np.ndarray) -> list[int]:
-    """Rows that a store has not, or has otherwise.
+    """Rows that are missing from a store or differ.
 
     Args:
-        store: to look into.
+        store: to check.
         records: n images as they should be.
-        vectors: [n, D], theirs.
+        vectors: [n, D], their embeddings.
     """
     found = {record.id: record for record in store.records([record.id for record in records])}
     equal = [row for row, record in enumerate(records) if found.get(record.id) == record]

@@ -1,4 +1,4 @@
-"""Images that a library has more than once, to the byte or nearly."""
+"""Duplicates in a library: equal files and near-duplicates."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from polyglance.library.media.looks import differing_bits
 from polyglance.library.record import Record
 
 SIMILARITY, BITS = 0.95, 10
-"""How close near-duplicates are at least: the cosine of their embeddings, and the bits of 64 in
-which their perceptual hashes differ at most. Both have to hold."""
+"""Least cosine similarity of near-duplicates' embeddings, and the largest number of bits (of 64)
+in which their perceptual hashes differ. Both must hold."""
 BLOCK = 512
-"""Images that are compared with all others at a time."""
+"""Images compared with all others at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicates:
-    """Images that are one; `exact` where their files are equal."""
+    """A group of duplicates; `exact` if their files are equal."""
 
     exact: bool
     records: tuple[Record, ...]
     similarity: float
-    """The least cosine between one and the first."""
+    """Least cosine similarity to the first image."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -43,17 +43,17 @@ def find_duplicates(
     bits: int = BITS,
     show_progress: bool | None = None,
 ) -> list[Duplicates]:
-    """Groups of equal files, then groups of images that look alike, in the order of their paths.
+    """Groups of equal files, then groups of near-duplicates, in the order of their paths.
 
-    In a group of the latter every image is close to another one of it. Frames of videos are left
-    out.
+    In a group of near-duplicates every image is close to another one of the group. Video frames
+    are left out.
 
     Args:
-        library: to look through.
-        near: whether to look for near-duplicates.
-        similarity: the cosine that two of them have at least.
-        bits: of 64, in which their perceptual hashes differ at most.
-        show_progress: None shows a bar on a terminal, lines elsewhere.
+        library: to search.
+        near: also search for near-duplicates.
+        similarity: their least cosine similarity.
+        bits: of 64, largest difference of their perceptual hashes.
+        show_progress: None shows a bar in a terminal, lines elsewhere.
     """
     images = [record for record in library.store.records() if record.second is None]
     by_content: dict[str, list[Record]] = {}
@@ -81,7 +81,7 @@ def _near(
 
 
 def _pairs_by_looks(hashes: list[int], bits: int, show: bool | None) -> Iterator[tuple[int, int]]:
-    """Pairs (i, j) with i < j whose hashes differ in few bits; every pair is looked at."""
+    """Pairs (i, j) with i < j whose hashes differ in few bits, by brute force."""
     values = np.array(hashes, np.uint64)
     with Bar("duplicates", len(values), "img", show if len(values) > 10_000 else False) as bar:
         for start in range(0, len(values), BLOCK):
@@ -93,7 +93,7 @@ def _pairs_by_looks(hashes: list[int], bits: int, show: bool | None) -> Iterator
 
 
 def _joined(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Groups that pairs connect, each sorted.
+    """Connected components of pairs, each sorted.
 
     >>> _joined([(3, 4), (0, 2), (2, 5)])
     [[0, 2, 5], [3, 4]]

@@ -1,4 +1,4 @@
-"""A library's metadata and embeddings as files that other programs read."""
+"""Exports a library's metadata and embeddings to files for other programs."""
 
 import csv
 import io
@@ -17,18 +17,18 @@ from polyglance.storage.files import atomic
 
 _FILE = ("id", "path", "path_base64", "content", "size", "modified", "width", "height")
 COLUMNS = (*_FILE, "taken", "latitude", "longitude", "captions", "tags", "second")
-"""Of a CSV."""
+"""Columns of a CSV file."""
 
 
 def export_library(
     library: Library, path: Path, vectors: Path | None = None, where: Filter = EVERYTHING
 ) -> int:
-    """Write metadata as .parquet, .jsonl or .csv, and embeddings as .npy; how many images.
+    """Write metadata as .parquet, .jsonl or .csv, and embeddings as .npy; the number of images.
 
     Args:
-        library: to write.
-        path: of the metadata; its end says the format. Parquet has the embeddings in it.
-        vectors: of the embeddings, float32 [n, D] in the order of the metadata.
+        library: to export.
+        path: of the metadata; its extension determines the format. Parquet includes embeddings.
+        vectors: path of the embeddings, float32 [n, D] in the order of the metadata.
         where: which images.
     """
     write = check_format(path)
@@ -45,7 +45,7 @@ Writer = Callable[[Path, Sequence[Record], np.ndarray], None]
 
 
 def check_format(path: Path) -> Writer:
-    """What writes a file of this name; an unknown format is an error."""
+    """The writer for a file name; an unknown format is an error."""
     found = WRITERS.get(path.suffix.lower())
     if found is None:
         raise PolyglanceError(f"{path}: must end in one of {', '.join(WRITERS)}")
@@ -59,7 +59,7 @@ def _write_jsonl(path: Path, records: Sequence[Record], vectors: np.ndarray) -> 
 
 
 def _write_csv(path: Path, records: Sequence[Record], vectors: np.ndarray) -> None:
-    """One line an image; captions and tags as JSON."""
+    """One line per image; captions and tags as JSON."""
     buffer = io.StringIO(newline="")
     writer = csv.DictWriter(buffer, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

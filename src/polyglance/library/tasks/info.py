@@ -1,4 +1,4 @@
-"""What a library has, in numbers."""
+"""Statistics of a library."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from polyglance.library.syncing.unreadable import Unreadable
 
 @dataclass(frozen=True, slots=True)
 class LibraryInfo:
-    """A library in numbers."""
+    """Statistics of a library."""
 
     library: str
     images: int
@@ -25,19 +25,19 @@ class LibraryInfo:
     bytes: int
 
     def lines(self) -> Iterator[str]:
-        """As people read it."""
-        way = "compared one and all" if self.exact else "found by an index"
+        """The statistics as text."""
+        way = "exhaustive search" if self.exact else "indexed"
         yield f"library: {self.library}"
         yield f"images: {self.images:,} ({self.store}, {way}, {self.bytes / 2**20:.1f} MB)"
         yield from (f"folder: {folder}" for folder in self.folders)
-        yield from (f"left out: {path}" for path in self.excluded)
-        yield f"model: {self.model[:16]}, dimension {self.dim}, {self.model_folder or 'shipped'}"
+        yield from (f"excluded: {path}" for path in self.excluded)
+        yield f"model: {self.model[:16]}, dimension {self.dim}, {self.model_folder or 'included'}"
         if self.unreadable:
-            yield f"unreadable: {self.unreadable:,}; 'polyglance library sync' names them"
+            yield f"unreadable: {self.unreadable:,}; 'polyglance library sync' lists them"
 
 
 def library_info(library: Library) -> LibraryInfo:
-    """Look a library over."""
+    """Collect the statistics of a library."""
     settings, store = library.settings, library.store.info()
     files = (path for path in library.folder.rglob("*") if path.is_file())
     return LibraryInfo(

@@ -1,4 +1,4 @@
-"""Embedding a library anew, with another model; what is there stays in use until all is done."""
+"""Embeds a library again with another model; the old embeddings are used until it is done."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,26 +24,26 @@ from polyglance.library.syncing.apply import is_as_stamped
 from polyglance.library.syncing.sync import SyncReport
 
 CHUNK = 64
-"""Files that are embedded and written together: what a kill costs."""
+"""Files embedded and written together: what a kill may cost."""
 
 
 def reembed(library: Library, model: Any = None, show_progress: bool | None = None) -> SyncReport:
-    """Embed every image with another model; called again after a kill, it goes on.
+    """Embed every image with another model; called again after a kill, it resumes.
 
-    The library answers with the old model until all is done. Files that are gone or have changed
-    by then are left to the next `sync`.
+    The library uses the old model until all is done. Files that are gone or have changed by then
+    are left to the next `sync`.
 
     Args:
-        library: to embed anew.
-        model: an exported model, or its folder; None is the one that the package carries.
-        show_progress: None shows a bar on a terminal, lines elsewhere.
+        library: to embed again.
+        model: an exported model, or its folder; by default the included one.
+        show_progress: None shows a bar in a terminal, lines elsewhere.
     """
     check_changeable(library)
     loaded, home = load_encoder(model)
     with writing(library.folder, wait=False, name="sync.lock"):
         library.change()
-        if loaded.id == library.settings.model:
-            raise PolyglanceError("the library is of this model already; there is nothing to do")
+        if library.settings.model in loaded.ids:
+            raise PolyglanceError("the library already uses this model; there is nothing to do")
         name = store_name(loaded.id)
         address = address_beside(library.settings.address, loaded.id)
         place = library.folder, name, address
@@ -62,7 +62,7 @@ def reembed(library: Library, model: Any = None, show_progress: bool | None = No
 def _fill(
     library: Library, store: Store, model: Any, report: SyncReport, show: bool | None
 ) -> None:
-    """Put every image of a library into another store that it is not in yet."""
+    """Embed the images of a library that another store does not have yet."""
     there = {row.id for row in store.known()}
     wanted = library.store.records()
     store.delete(there - {record.id for record in wanted})  # gone since an earlier attempt
@@ -79,7 +79,7 @@ def _fill(
 
 
 def _embed(store: Store, model: Any, part: Sequence[list[Record]], report: SyncReport) -> None:
-    """Embed files, once for each content, and write them at once."""
+    """Embed files, once per content, and write them together."""
     sources = [next((row for row in rows if is_as_stamped(row)), None) for rows in part]
     there = [(rows, source) for rows, source in zip(part, sources, strict=True) if source]
     records: list[Record] = []

@@ -1,1 +1,1 @@
-"""Towers that meet, and attention between their vectors."""
+"""Networks of an image and a text tower, and attention between their vectors."""

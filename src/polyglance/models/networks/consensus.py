@@ -25,9 +25,9 @@ he his him she her they their them i you we our your my there here not no n't 's
 one if than then very just about during after before
 """
 FUNCTION_WORDS = frozenset(_ENGLISH.split())
-"""English words that are no concepts: the authors keep nouns, verbs and adjectives."""
+"""English words that are not concepts; the authors keep nouns, verbs and adjectives."""
 THRESHOLD, BASE, SHIFT = 0.3, 5.0, 0.02
-"""Of the concepts' graph, as in the authors' code."""
+"""Constants of the concept graph, as in the authors' code."""
 
 
 class Levels(NamedTuple):
@@ -40,7 +40,7 @@ class Levels(NamedTuple):
 
 
 class ConceptShares(nn.Module):
-    """How much each concept has to do with an image or a text: [B, D], [C, D] → [B, C]."""
+    """Weights of concepts for images or texts: [B, D], [C, D] → [B, C]."""
 
     def __init__(self, dim: int, smooth: float) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class ConceptShares(nn.Module):
         self.smooth = smooth
 
     def forward(self, instances: Tensor, concepts: Tensor) -> Tensor:
-        """Shares that sum to 1 for each instance."""
+        """Weights that sum to 1 for each instance."""
         weighted = self.instances(instances) * self.weight.weight
         return (self.smooth * (weighted @ self.concepts(concepts).t() + self.weight.bias)).softmax(
             1
@@ -58,11 +58,11 @@ class ConceptShares(nn.Module):
 
 
 class Consensus(nn.Module):
-    """Concepts of the vocabulary, a graph convolution over them, and what they add to embeddings.
+    """Concepts of the vocabulary, a graph convolution over them, and their share in embeddings.
 
-    Labels of a text are the concepts among its own words. The authors take those of all five
-    captions of its image, with which a text knows its image's other captions (Chen et al. 2021,
-    VSE∞, supplement §1.1).
+    The labels of a text are the concepts among its own words. The authors use those of all five
+    captions of its image, which leaks the image's other captions (Chen et al. 2021, VSE∞,
+    supplement §1.1).
     """
 
     concepts: Tensor
@@ -94,11 +94,11 @@ class Consensus(nn.Module):
         self.text_shares = ConceptShares(dim, recipe.smooth)
 
     def observe(self, ids: Ragged, words: Tensor) -> None:
-        """Learn which concepts captions name together, and with which vectors they begin.
+        """Build the concept graph from the training captions, and set the concepts' inputs.
 
         Args:
             ids: of the training captions.
-            words: [V, W], vectors of all words at first.
+            words: [V, W], initial vectors of all words.
         """
         self.inputs.copy_(words.detach()[self.concepts])
         owner = np.repeat(np.arange(len(ids)), ids.lengths)
@@ -116,22 +116,22 @@ class Consensus(nn.Module):
             return self._levels(instances, concepts, self.image_shares(instances, concepts))
 
     def texts(self, instances: Tensor, ids: Tensor, lengths: Tensor) -> Levels:
-        """Levels of texts, whose words count as labels.
+        """Levels of texts, whose words are used as labels.
 
         Args:
             instances: [B, D], embeddings of the texts.
             ids: [B, T], of their words.
-            lengths: [B], how many they have.
+            lengths: [B], words per text.
         """
         with full_precision(instances.device):
             concepts, share = self._basis(), self.recipe.label_share
             labels = self.labels(ids, lengths)
-            given = (self.recipe.smooth * labels).softmax(1)
-            shares = share * given + (1 - share) * self.text_shares(instances, concepts)
+            known = (self.recipe.smooth * labels).softmax(1)
+            shares = share * known + (1 - share) * self.text_shares(instances, concepts)
             return self._levels(instances, concepts, shares)
 
     def labels(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """[B, C], 1 for the concepts among the words of a text itself."""
+        """[B, C]: 1 for the concepts among a text's own words."""
         count = len(self.concepts)
         place = self.place[ids.clamp(max=len(self.place) - 1)]
         outside = torch.arange(ids.shape[1], device=ids.device) >= lengths.unsqueeze(1)
@@ -150,10 +150,10 @@ class Consensus(nn.Module):
 
 
 def concept_graph(together: np.ndarray) -> np.ndarray:
-    """The graph of concepts [C, C] from how often captions name two of them [C, C] (CVSE, Eq. 1–4).
+    """The concept graph [C, C] from co-occurrence counts [C, C] in captions (CVSE, Eq. 1–4).
 
-    P(j | i) = N_ij / N_i, smoothed to 5^(P − 0.02) − 5^(−0.02), 1 where it is 0.3 or more, a
-    quarter of that shared out over a column, with the concept itself, then D^(−½) A D^(−½).
+    P(j | i) = N_ij / N_i, smoothed to 5^(P − 0.02) − 5^(−0.02), binarised at 0.3, normalised to a
+    column sum of 0.25, plus the identity, then D^(−½) A D^(−½).
 
     >>> concept_graph(np.array([[4.0, 0.0], [0.0, 2.0]])).tolist()
     [[1.0, 0.0], [0.0, 1.0]]

@@ -20,10 +20,10 @@ from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.text.embedders import Embedder, TextBatch
 
 CELLS = 1 << 22
-"""Scores of a tile of images × captions: 16 MiB of float32 for each intermediate result."""
+"""Floats per tile of images × captions: 16 MiB for each intermediate result."""
 
 matchings: Registry[Callable[[Any, int], Scan | Imram]] = Registry("matching")
-"""By `joint.similarity.kind`: (settings, dimension) → what scores queries with contexts."""
+"""By `joint.similarity.kind`: (settings, dimension) → module that scores queries and contexts."""
 matchings.register("scan")(Scan)
 matchings.register("imram")(Imram)
 
@@ -31,9 +31,9 @@ matchings.register("imram")(Imram)
 @networks.register("scan")
 @networks.register("imram")
 class CrossAttention(Network):
-    """Towers that give sets of normalised vectors, and an attention that scores them.
+    """Towers that output sets of normalised vectors, scored by attention.
 
-    A caption may also stand in for an image (c2c): both are sets.
+    A caption may also take the place of an image (c2c), since both are sets.
     """
 
     def __init__(self, recipe: Recipe, feature_dim: int, embedder: Embedder) -> None:
@@ -45,20 +45,20 @@ class CrossAttention(Network):
         self.matching = nn.ModuleDict({name: kind(settings, dim) for name in names})
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Sets:
-        """Sets [B, K, F] with lengths → sets of vectors [B, K, D] of length one."""
+        """Sets [B, K, F] with lengths → sets of unit vectors [B, K, D]."""
         if lengths is None:
             raise PolyglanceError(f"the image features: {ONE_VECTOR}")
         return Sets(l2(self.image.vectors(features, lengths)), lengths)
 
     def embed_text(self, batch: TextBatch, language: str | None = None) -> Sets:
-        """Texts [B, T] of a language → sets of vectors [B, T, D] of length one."""
+        """Texts [B, T] of a language → sets of unit vectors [B, T, D]."""
         return Sets(l2(self.text.vectors(batch, language)), batch.lengths)
 
     def scores(self, images: Sets, captions: Sets) -> Tensor:
-        """Scores [N, M] of sets, the sum over the directions.
+        """Scores [N, M] of sets, summed over the directions.
 
-        Captions are taken in chunks of similar length. In training a chunk is computed again
-        for the gradient instead of being kept, so memory stays that of one chunk.
+        Captions are scored in chunks of similar length. In training, chunks are recomputed for the
+        gradient (checkpointing), so that memory is that of one chunk.
         """
         order = torch.argsort(captions.lengths, stable=True)
         chunks = order.split(self._captions_at_a_time(images, captions))
@@ -70,7 +70,9 @@ class CrossAttention(Network):
 
     def _captions_at_a_time(self, images: Sets, captions: Sets) -> int:
         parts = cast(Mapping[str, Scan | Imram], self.matching)
-        pairs = (part.cells(*_roles(name, images, captions)) for name, part in parts.items())
+        pairs = (
+            part.floats_per_pair(*_roles(name, images, captions)) for name, part in parts.items()
+        )
         return max(1, CELLS // (max(pairs) * len(images.lengths)))
 
     def _scores(self, images: Sets, captions: Sets) -> Tensor:
@@ -82,5 +84,5 @@ class CrossAttention(Network):
 
 
 def _roles(direction: str, images: Sets, captions: Sets) -> tuple[Sets, Sets]:
-    """(queries, contexts) of a direction."""
+    """(queries, contexts) for a direction."""
     return (captions, images) if direction == "t2i" else (images, captions)

@@ -1,4 +1,4 @@
-"""HGR: events, actions and entities of captions, each matched with frames (Chen et al. 2020)."""
+"""HGR: matches events, actions and entities of captions with frames (Chen et al. 2020)."""
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from polyglance.models.networks.attention import Sets, attended_cosines, similar
 from polyglance.models.networks.network import Network, networks
 from polyglance.models.networks.role_graph import RoleReasoning
 from polyglance.models.networks.similarity import l2
-from polyglance.numerics.precision import wide
+from polyglance.numerics.precision import to_float32
 from polyglance.recipes.schema import HgrRecipe, Recipe, RolesEmbedderRecipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.text.embedders import Embedder, RolesEmbedder, TextBatch
@@ -19,17 +19,18 @@ from polyglance.vision.heads import build_head
 
 
 def part_scores(frames: Sets, parts: Tensor, smooth: float) -> Tensor:
-    """Scores [N, M] of actions or entities: the mean over a caption's cosines with what each
-    attends to among the frames (§3.4); 0 for a caption that has none.
+    """Scores [N, M] of actions or entities: the mean cosine with their attended frames (§3.4).
 
-    Weights are a softmax over frames of cosines that are clipped at 0 and normalised over frames.
+    They are 0 for a caption without any.
+
+    Attention is a softmax over frames of cosines, clipped at 0 and normalised over frames.
 
     Args:
-        frames: N sets of vectors [N, K, D], of any length.
-        parts: [M, n, D], 0 where a caption has fewer.
+        frames: N sets of vectors [N, K, D], not normalised.
+        parts: [M, n, D], padded with 0.
         smooth: inverse temperature of the attention.
     """
-    there = parts.abs().sum(2) > 0  # [M, n]
+    present = parts.abs().sum(2) > 0  # [M, n]
     every = torch.full((len(parts),), parts.shape[1], device=parts.device)
     queries, contexts = Sets(l2(parts), every), frames.cleared()
     products = similarities(queries, contexts)  # [N, K, M, n]
@@ -39,15 +40,15 @@ def part_scores(frames: Sets, parts: Tensor, smooth: float) -> Tensor:
     outside = ~contexts.mask[:, :, None, None]
     weights = (smooth * normed).masked_fill(outside, -torch.inf).softmax(1)
     cosines = attended_cosines(weights, products, queries, contexts)  # [N, M, n]
-    return cosines.masked_fill(~there, 0).sum(2) / there.sum(1).clamp(min=1)
+    return cosines.masked_fill(~present, 0).sum(2) / present.sum(1).clamp(min=1)
 
 
 @networks.register("hgr")
 class Hierarchy(Network):
     """Three levels of frames and of captions; the score is the mean of the levels' scores.
 
-    A clip is a set [its event, an action vector and an entity vector of every frame in turn], a
-    caption a set [its event, actions, entities].
+    A clip is a set [event, action vector and entity vector of each frame], a caption a set [event,
+    actions, entities].
     """
 
     def __init__(self, recipe: Recipe, feature_dim: int, embedder: Embedder) -> None:
@@ -79,10 +80,10 @@ class Hierarchy(Network):
         event = self.image(features, lengths).unsqueeze(1)
         levels = [self.image.vectors(features, lengths, head) for head in self.levels]
         frames = torch.stack(levels, 2).flatten(1, 2)  # action, entity, action, entity …
-        return Sets(wide(torch.cat([event, frames], 1)), 1 + 2 * lengths)
+        return Sets(to_float32(torch.cat([event, frames], 1)), 1 + 2 * lengths)
 
     def embed_text(self, batch: TextBatch, language: str | None = None) -> Sets:
-        """Texts [B, 1 + T], first the number of the graph, → sets [B, 1 + V + E, D]."""
+        """Texts [B, 1 + T], first the graph's index → sets [B, 1 + V + E, D]."""
         tower = self.text
         assert isinstance(tower, TextTower)
         rows = batch.ids[:, 0].cpu().numpy()
@@ -94,18 +95,18 @@ class Hierarchy(Network):
             for part in (self.graphs.spans, self.graphs.roles, self.graphs.edges)
         )
         nodes = self.reasoning(sentence, states, spans[:, :, : states.shape[1]], roles, edges)
-        return Sets(wide(nodes), torch.full_like(batch.lengths, nodes.shape[1]))
+        return Sets(to_float32(nodes), torch.full_like(batch.lengths, nodes.shape[1]))
 
     def scores(self, images: Sets, captions: Sets) -> Tensor:
-        """Scores [N, M]: the mean of the cosine of events, and of actions and entities."""
+        """Scores [N, M]: the mean of those of events, actions and entities."""
         return torch.stack(self.level_scores(images, captions)).mean(0)
 
     def level_scores(self, images: Sets, captions: Sets) -> tuple[Tensor, Tensor, Tensor]:
         """Scores [N, M] of events, of actions and of entities.
 
         Args:
-            images: what `embed_images` gives.
-            captions: what `embed_text` gives.
+            images: from `embed_images`.
+            captions: from `embed_text`.
         """
         frames = torch.div(images.lengths - 1, 2, rounding_mode="floor")
         nodes = captions.vectors

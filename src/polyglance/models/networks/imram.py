@@ -1,4 +1,4 @@
-"""IMRAM: attention in steps, with a memory that refines the query (Chen et al. 2020)."""
+"""IMRAM: iterative attention with a memory that refines the query (Chen et al. 2020)."""
 
 import torch
 from torch import Tensor, nn
@@ -25,12 +25,12 @@ class Memory(nn.Module):
     def forward(self, queries: Tensor, weights: Tensor, contexts: Tensor) -> Tensor:
         """Refined queries, [C, n, D].
 
-        a is linear in the context, so the context is projected instead, once for all queries.
+        Since a is linear in the context, the context is projected instead, once for all queries.
 
         Args:
-            queries: [1 or C, n, D], as they are now.
-            weights: [C, c, n], how much each query attends to each context vector.
-            contexts: [C, c, D], what is attended to.
+            queries: [1 or C, n, D], current queries.
+            weights: [C, c, n], attention of each query to each context vector.
+            contexts: [C, c, D], that are attended to.
         """
         dim = queries.shape[2]
         matrix = torch.cat([self.gate.weight, self.update.weight])
@@ -44,16 +44,16 @@ class Memory(nn.Module):
 def imram_scores(
     queries: Sets, contexts: Sets, memory: Memory, smooth: float = 9.0, steps: int = 3
 ) -> Tensor:
-    """Scores [C, Q]: over the steps, the sum of the mean cosines.
+    """Scores [C, Q]: the sum of the mean cosines over the steps.
 
-    The refined query attends; the original one is compared, as in the official code.
+    As in the official code, attention uses the refined query, the cosine the original one.
 
     Args:
-        queries: what attends.
-        contexts: what is attended to.
+        queries: that attend.
+        contexts: that are attended to.
         memory: refines the queries between steps.
         smooth: inverse temperature of the attention.
-        steps: how often the queries attend.
+        steps: number of steps.
     """
     queries, contexts = queries.cleared(), contexts.cleared()
     products = similarities(queries, contexts)
@@ -71,7 +71,7 @@ def imram_scores(
 
 
 class Imram(nn.Module):
-    """IMRAM in one direction, with the settings of a recipe and a memory of its own."""
+    """IMRAM in one direction, with the settings of a recipe and its own memory."""
 
     def __init__(self, recipe: ImramRecipe, dim: int) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Imram(nn.Module):
         """Scores [C, Q]."""
         return imram_scores(queries, contexts, self.memory, self.smooth, self.steps)
 
-    def cells(self, queries: Sets, contexts: Sets) -> int:
-        """Floats held at a time for one pair of sets."""
+    def floats_per_pair(self, queries: Sets, contexts: Sets) -> int:
+        """Floats in memory for one pair of sets."""
         width = max(contexts.vectors.shape[1], 4 * queries.vectors.shape[2])
         return queries.vectors.shape[1] * width

@@ -1,4 +1,4 @@
-"""Networks: an image tower, a text tower, and a score of what they give; two towers that meet."""
+"""The interface of networks, and networks of two towers with one vector each."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from polyglance.vision.tower import ImageTower
 
 
 class Network(nn.Module):
-    """An image tower and a text tower into one space."""
+    """An image tower and a text tower, and scores of their outputs."""
 
     def __init__(self, recipe: Recipe, feature_dim: int, embedder: Embedder) -> None:
         super().__init__()
@@ -27,30 +27,30 @@ class Network(nn.Module):
         self.text = build_text_tower(recipe, embedder)
 
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Any:
-        """Features [B, F], or sets [B, K, F] with lengths → what `scores` takes."""
+        """Features [B, F], or sets [B, K, F] with lengths → inputs of `scores`."""
         raise TypeError("a network defines embed_images()")
 
     def embed_text(self, batch: TextBatch, language: str | None = None) -> Any:
-        """Texts [B, T] of a language → what `scores` takes."""
+        """Texts [B, T] of a language → inputs of `scores`."""
         raise TypeError("a network defines embed_text()")
 
     def observe(self, ids: Ragged, cache: Path | None = None) -> None:
-        """Learn from the ids of all training captions before training; most do not.
+        """Prepare for training, given the ids of all training captions.
 
-        A text tower may keep what it computes in the folder `cache`.
+        A text tower may use a cache in the folder `cache`.
         """
         self.text.observe(ids, cache)
 
     def image_sizes(self, lengths: np.ndarray) -> np.ndarray:
-        """Vectors of the sets that images of `lengths` [n] become, where they become sets."""
+        """Sizes of the embeddings of images with `lengths` [n], if they are sets."""
         return lengths
 
     def text_sizes(self, lengths: np.ndarray) -> np.ndarray:
-        """The same of texts of `lengths` [n] ids."""
+        """Sizes of the embeddings of texts with `lengths` [n] ids, if they are sets."""
         return lengths
 
     def scores(self, images: Any, captions: Any) -> Tensor:
-        """Of N images with M captions, [N, M]; higher is closer."""
+        """Scores [N, M] of N images and M captions; higher is closer."""
         raise TypeError("a network defines scores()")
 
 
@@ -61,7 +61,7 @@ networks: Registry[type[Network]] = Registry("similarity")
 @networks.register("cosine")
 @networks.register("order")
 class TwoTower(Network):
-    """Images and captions become vectors, compared by a similarity."""
+    """Embeds images and captions as single vectors."""
 
     def __init__(self, recipe: Recipe, feature_dim: int, embedder: Embedder) -> None:
         super().__init__(recipe, feature_dim, embedder)
@@ -78,17 +78,17 @@ class TwoTower(Network):
     def embed_images(self, features: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Features [B, F], or sets [B, K, F] with lengths → embeddings [B, D]."""
         found = self.image(features, lengths)
-        placed = found if self.no_imgnorm else self.place(found)
+        placed = found if self.no_imgnorm else self.to_joint_space(found)
         return placed if self.consensus is None else self.consensus.images(placed).fused
 
     def embed_with_vectors(self, features: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Sets [B, K, F] with lengths [B] → embeddings [B, D], and what they pool [B, K, D]."""
+        """Sets [B, K, F] with lengths [B] → embeddings [B, D], and the pooled vectors [B, K, D]."""
         found, vectors = self.image.with_vectors(features, lengths)
-        return found if self.no_imgnorm else self.place(found), vectors
+        return found if self.no_imgnorm else self.to_joint_space(found), vectors
 
     def embed_text(self, batch: TextBatch, language: str | None = None) -> Tensor:
         """Texts [B, T] of a language → embeddings [B, D]."""
-        placed = self.place(self.text(batch, language))
+        placed = self.to_joint_space(self.text(batch, language))
         if self.consensus is None:
             return placed
         return self.consensus.texts(placed, batch.ids, batch.lengths).fused
@@ -101,14 +101,14 @@ class TwoTower(Network):
             self.consensus.observe(ids, words.weight)
 
     def image_levels(self, features: Tensor, lengths: Tensor | None = None) -> Levels:
-        """What a consensus-aware embedding of images is made of."""
+        """The levels of consensus-aware embeddings of images."""
         assert self.consensus is not None
-        return self.consensus.images(self.place(self.image(features, lengths)))
+        return self.consensus.images(self.to_joint_space(self.image(features, lengths)))
 
     def text_levels(self, batch: TextBatch, language: str | None = None) -> Levels:
-        """The same of texts."""
+        """The levels of consensus-aware embeddings of texts."""
         assert self.consensus is not None
-        placed = self.place(self.text(batch, language))
+        placed = self.to_joint_space(self.text(batch, language))
         return self.consensus.texts(placed, batch.ids, batch.lengths)
 
     def embed_with_averages(
@@ -118,35 +118,35 @@ class TwoTower(Network):
 
         Args:
             batch: texts of several languages.
-            languages: [B], numbers of their languages in alphabetical order.
-            counted: [B, T] bool, the words that averages are over; all by default.
+            languages: [B], indices of their languages in alphabetical order.
+            counted: [B, T] bool, words to average; all by default.
         """
         texts, averages = self.text.with_averages(batch, languages, counted)
-        return self.place(texts), l2(averages)
+        return self.to_joint_space(texts), l2(averages)
 
     def scores(self, images: Tensor, captions: Tensor) -> Tensor:
         """Embeddings [N, D], [M, D] → scores [N, M], higher is closer."""
         return tensor_scores.get(self.similarity)(images, captions)
 
-    def place(self, vectors: Tensor) -> Tensor:
-        """What a tower gives [B, D] → embeddings [B, D]."""
+    def to_joint_space(self, vectors: Tensor) -> Tensor:
+        """Outputs of a tower [B, D] → embeddings [B, D]."""
         placed = l2(vectors)
         return placed if self.similarity == "cosine" else placed.abs()
 
 
 def build_network(recipe: Recipe, feature_dim: int, embedder: Embedder) -> Network:
-    """The network that a recipe describes.
+    """Build the network of a recipe.
 
     Args:
         recipe: of the model.
         feature_dim: dimension of an image feature.
-        embedder: gives the text tower its word layers.
+        embedder: source of the text tower's word layers.
     """
     return networks.get(recipe.joint.similarity.kind)(recipe, feature_dim, embedder)
 
 
 def build_text_tower(recipe: Recipe, embedder: Embedder) -> Tower:
-    """One tower for all languages, one for each, or an encoder that is a tower of its own."""
+    """One tower for all languages, one per language, or an encoder that is a complete tower."""
     if recipe.text.encoder.kind in towers:
         return towers.get(recipe.text.encoder.kind)(recipe, embedder)
     built = {

@@ -7,9 +7,9 @@ from polyglance.numerics.products import Linear
 
 
 class RoleLayer(nn.Module):
-    """Every node hears its neighbours, weighed by attention (Equations 2 and 3).
+    """Message passing between neighbours, weighted by attention (Equations 2 and 3).
 
-    One matrix serves all relations: roles are multiplied into the nodes beforehand.
+    All relations share one matrix, since nodes are multiplied by their roles beforehand.
     """
 
     def __init__(self, dim: int, dropout: float) -> None:
@@ -25,18 +25,18 @@ class RoleLayer(nn.Module):
 
         Args:
             nodes: [B, n, D].
-            edges: [B, n, n] bool, which nodes (last) a node hears.
+            edges: [B, n, n] bool, the nodes (last axis) from which a node gets messages.
         """
         products = self.query(nodes) @ self.key(nodes).transpose(1, 2)
         scaled = products / self.query.out_features**0.5
-        # A node that hears nothing has weights 0, where a softmax of −∞ alone would be NaN.
+        # Weights of a node without neighbours are 0; a softmax over only −∞ would be NaN.
         lowest = torch.finfo(scaled.dtype).min
         weights = scaled.masked_fill(~edges, lowest).softmax(2).masked_fill(~edges, 0)
         return self.norm(nodes + self.dropout(self.context(weights @ nodes)))
 
 
 class RoleReasoning(nn.Module):
-    """States of words → a vector of the sentence, of each action and of each entity."""
+    """States of words → vectors of the sentence, of each action and of each entity."""
 
     def __init__(self, dim: int, roles: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -46,20 +46,20 @@ class RoleReasoning(nn.Module):
     def forward(
         self, sentence: Tensor, states: Tensor, spans: Tensor, roles: Tensor, edges: Tensor
     ) -> Tensor:
-        """Nodes [B, 1 + n, D], the sentence first; 0 where a caption has fewer.
+        """Nodes [B, 1 + n, D], the sentence first, padded with 0.
 
         Args:
             sentence: [B, D], of whole captions.
             states: [B, T, D], of their words.
-            spans: [B, n, T] bool, the words of each action and entity; none where it is missing.
-            roles: [B, n], their roles' numbers.
+            spans: [B, n, T] bool, the words of each action and entity; none for padding.
+            roles: [B, n], indices of their roles.
             edges: [B, 1 + n, 1 + n] bool.
         """
-        there = spans.any(2, keepdim=True)  # [B, n, 1]
+        present = spans.any(2, keepdim=True)  # [B, n, 1]
         lowest = torch.finfo(states.dtype).min
         largest = states.unsqueeze(1).masked_fill(~spans.unsqueeze(3), lowest).amax(2)
-        parts = largest.masked_fill(~there, 0) * self.roles(roles)
+        parts = largest.masked_fill(~present, 0) * self.roles(roles)
         nodes = torch.cat([sentence.unsqueeze(1), parts], 1)
         for layer in self.layers:
             nodes = layer(nodes, edges)
-        return torch.cat([nodes[:, :1], nodes[:, 1:].masked_fill(~there, 0)], 1)
+        return torch.cat([nodes[:, :1], nodes[:, 1:].masked_fill(~present, 0)], 1)

@@ -1,4 +1,4 @@
-"""SCAN: every query vector is compared with what it attends to (Lee et al. 2018, §3.2)."""
+"""SCAN: compares every query vector with its attended vector (Lee et al. 2018, §3.2)."""
 
 from torch import Tensor, nn
 
@@ -21,10 +21,10 @@ def scan_scores(
     Captions as queries to images are SCAN t2i; images as queries to captions are SCAN i2t.
 
     Args:
-        queries: what attends.
-        contexts: what is attended to.
+        queries: that attend.
+        contexts: that are attended to.
         smooth: inverse temperature of the attention.
-        lse: inverse temperature of the LogSumExp; None is the mean.
+        lse: inverse temperature of the LogSumExp; None for the mean.
     """
     queries, contexts = queries.cleared(), contexts.cleared()
     products = similarities(queries, contexts)
@@ -45,6 +45,6 @@ class Scan(nn.Module):
         """Scores [C, Q]."""
         return scan_scores(queries, contexts, self.smooth, self.lse)
 
-    def cells(self, queries: Sets, contexts: Sets) -> int:
-        """Floats held at a time for one pair of sets."""
+    def floats_per_pair(self, queries: Sets, contexts: Sets) -> int:
+        """Floats in memory for one pair of sets."""
         return queries.vectors.shape[1] * contexts.vectors.shape[1]

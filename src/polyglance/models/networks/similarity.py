@@ -1,4 +1,4 @@
-"""Scores between images and captions, differentiable."""
+"""Differentiable scores between images and captions."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from polyglance.core.registry import Registry
-from polyglance.numerics.precision import wide
+from polyglance.numerics.precision import to_float32
 
 EPSILON = 1e-8
 tensor_scores: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry("similarity")
@@ -14,8 +14,8 @@ tensor_scores: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry("similari
 
 
 def l2(vectors: Tensor) -> Tensor:
-    """Rows at length one, in float32; ε as in vse_infty and lavse, mulisera divides by zero."""
-    vectors = wide(vectors)
+    """Scale rows to unit length, in float32; ε as in vse_infty and lavse (mulisera has none)."""
+    vectors = to_float32(vectors)
     return vectors / (vectors.norm(dim=-1, keepdim=True) + EPSILON)
 
 
@@ -29,14 +29,14 @@ def cosine_scores(images: Tensor, captions: Tensor) -> Tensor:
 def order_scores(images: Tensor, captions: Tensor) -> Tensor:
     """−‖[s − im]+‖₂ of non-negative vectors: [N, D], [M, D] → [N, M].
 
-    A caption is more abstract than its image, so it should lie below it in every dimension.
+    A caption is more abstract than its image, so it should be below it in every dimension.
     """
-    # The root's gradient is infinite at 0, where a pair has no violation at all.
+    # At 0, for a pair without violation, the root's gradient would be infinite.
     return -torch.sqrt(EPSILON**2 - squared_order_scores(images, captions))
 
 
 @tensor_scores.register("order-squared")
 def squared_order_scores(images: Tensor, captions: Tensor) -> Tensor:
-    """−‖[s − im]+‖², the form of ivendrov's original: [N, D], [M, D] → [N, M]."""
+    """−‖[s − im]+‖², as in the original code (ivendrov): [N, D], [M, D] → [N, M]."""
     violation = (captions[None, :, :] - images[:, None, :]).clamp(min=0)  # [N, M, D]
     return -violation.pow(2).sum(2)

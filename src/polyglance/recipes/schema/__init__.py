@@ -1,4 +1,4 @@
-"""What a recipe may say: nested sections, whose variants `kind` distinguishes."""
+"""The schema of recipes: nested sections, with variants distinguished by `kind`."""
 
 from polyglance.core.sections import Section, Variant, kind_of, variants_of
 from polyglance.recipes.schema.data import DataRecipe

@@ -1,4 +1,4 @@
-"""Which captions a recipe trains on."""
+"""The captions that a recipe trains on."""
 
 from typing import Literal
 
@@ -11,39 +11,39 @@ class DataRecipe(Section):
     """Which captions to train on, and the data conditions of Kádár et al. 2018, §5–6."""
 
     languages: list[str] | None = Field(
-        None, min_length=1, description="language tags; null is all of the dataset"
+        None, min_length=1, description="language tags; null for all of the dataset"
     )
     kinds: list[str] | dict[str, list[str]] | None = Field(
-        None, description="kinds of captions, for all languages or by language; null is all"
+        None, description="kinds of captions, for all languages or by language; null for all"
     )
     more: list[str] = Field(
         [],
-        description="files of further captions, in the form of captions.jsonl.gz, of images of "
-        "the training split; their rows of other splits are not read",
+        description="files with further captions of images of the training split, in the format of "
+        "captions.jsonl.gz; rows of other splits are ignored",
     )
     train_split: str = Field("train", description="the split to train on")
-    validation_split: str = Field("val", description="the split that early stopping evaluates on")
+    validation_split: str = Field("val", description="the split for early stopping")
     validation_images: int | None = Field(
-        None, ge=1, description="images of it, from the first; null is all (VSE++'s code: 1,000)"
+        None, ge=1, description="use only its first images; null for all (VSE++'s code: 1,000)"
     )
     validation_kinds: Literal["best"] | list[str] | dict[str, list[str]] | None = Field(
         None,
-        description="kinds that early stopping evaluates on, for all languages or by language; "
-        "null is the kinds trained on where they are said and the split has them, else, as best "
-        "always, a language's independent captions, or what there is",
+        description="kinds of captions for early stopping, for all languages or by language; null "
+        "for the kinds in data.kinds that the split has; otherwise, and always with best, a "
+        "language's independent captions, or whatever it has",
     )
     complete: list[str] | None = Field(
-        None, description="keep images with captions in all of these languages"
+        None, description="keep only images with captions in all of these languages"
     )
     images: int | float | None = Field(
         None,
         ge=0,
-        description="training images, a number or a share; null is all, 0 trains nothing "
-        "(a model of fixed vectors, or from a transfer.source, as it starts)",
+        description="training images, a number or a share; null for all, 0 for no training "
+        "(a model of fixed vectors, or the unchanged transfer.source)",
     )
     assignment: Literal["shared", "disjoint"] = Field(
-        "shared", description="do languages caption the same images, or each its own part"
+        "shared", description="whether languages caption the same images, or a separate part each"
     )
     captions_per_image: int | None = Field(
-        None, ge=1, description="captions per image and language, drawn once; null is all"
+        None, ge=1, description="captions per image and language, drawn once; null for all"
     )

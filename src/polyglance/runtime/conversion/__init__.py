@@ -1,1 +1,1 @@
-"""Between torch and ONNX: exporting a model, and restoring one."""
+"""Conversion between torch and ONNX: exporting a model, and restoring one."""

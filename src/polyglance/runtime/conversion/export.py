@@ -1,4 +1,4 @@
-"""A trained two-tower model written as ONNX, to be run without torch."""
+"""Writes a trained two-tower model as ONNX, to be run without torch."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -32,6 +32,7 @@ from polyglance.runtime.manifest import (
     TowerFiles,
     file_digests,
 )
+from polyglance.runtime.origin import origin_of_run
 from polyglance.storage.files import atomic, cache_dir, write_json
 from polyglance.storage.staging import staged
 from polyglance.storage.tensors import write_tensors
@@ -45,7 +46,7 @@ from polyglance.vision.networks.onnx_network import FAMILY, SETTINGS, open_onnx
 from polyglance.vision.networks.preprocess import Preprocessing
 
 SHAPES = ((3, 4), (5, 7), (1, 1))
-"""Texts and words, or images and vectors, of what is traced and compared."""
+"""Sizes of the examples that are traced and compared: texts × words, images × vectors."""
 BITS: dict[Precision, Bits] = {"fp32": 32, "fp16": 16, "int8": 8}
 
 
@@ -75,14 +76,15 @@ def export_model(
         pieces: number of most probable pieces that a sentence encoder keeps, in addition to
             characters and the pieces in `texts`; None keeps all.
         texts: see `pieces`.
-        whole: use the whole image, squashed, in addition to its centre, and average both
-            vectors: better results in twice the time.
+        whole: use both the whole image, squashed, and its centre, and average the two vectors:
+            better results in twice the time.
     """
     target = Path(out)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise PolyglanceError(f"{target}: already exists and is not empty; choose another folder")
     if precision not in ("fp32", "fp16", "int8"):
         raise PolyglanceError(f"precision '{precision}': must be fp32, fp16 or int8")
+    trained_on = "" if isinstance(model, Model) else origin_of_run(Path(model))
     model = model if isinstance(model, Model) else Model.load(model)
     network, bits = portable_network(model), table_bits or BITS[precision]
     embedder, sentence = model.embedder, network.text
@@ -90,7 +92,7 @@ def export_model(
         towers = {}
         if pieces is not None:
             assert isinstance(embedder, SubwordEmbedder)
-            embedder = embedder.cut_pieces(pieces, texts)
+            embedder = embedder.prune_pieces(pieces, texts)
     else:
         _check_words(model, table_bits, pieces)
         towers = portable_towers(model)
@@ -124,6 +126,7 @@ def export_model(
             towers=files,
             pivots=model.embedder.pivots,
             recipe=model.recipe.model_dump(mode="json"),
+            trained_on=trained_on,
             files=file_digests(folder),
         )
         manifest = manifest.model_copy(update={"id": manifest.digest()})
@@ -138,7 +141,7 @@ class _Writer:
         self.folder, self.name, self.precision = folder, name, precision
 
     def tower(self, code: str, tower: PortableTower) -> TowerFiles:
-        """A text tower; `code` is its language, or empty."""
+        """Write a text tower; `code` is its language, or empty."""
         suffix = f"-{code}" if code else ""
         text, unseen, columns = f"text{suffix}.onnx", None, []
         axes: dict[str, dict[int, str]] = {
@@ -161,7 +164,7 @@ class _Writer:
     def sentence(
         self, network: TwoTower, tower: SentenceTower, embedder: Embedder, bits: Bits
     ) -> SentenceFiles:
-        """A sentence encoder with its tables; of pieces, those that the embedder has."""
+        """Write a sentence encoder with its tables; of pieces, those that the embedder has."""
         assert isinstance(embedder, SubwordEmbedder)
         assert embedder.pieces is not None
         ids = torch.from_numpy(embedder.pieces.ids.astype("int64"))
@@ -189,7 +192,7 @@ class _Writer:
         return files
 
     def images(self, model: Model, network: TwoTower) -> dict[str, str]:
-        """The image tower; of imported features, whose form a model does not know, for both."""
+        """Write the image tower; for both forms if features are imported, as theirs is unknown."""
         feature = model.recipe.image.feature
         imported = feature.startswith("imported/")
         form = "" if imported else parse_feature(feature)[1]
@@ -207,31 +210,31 @@ class _Writer:
         return found
 
     def image_network(self, model: Model, cache: Path) -> tuple[Preparation | None, str]:
-        """The image network and how it wants pictures; or why there is none."""
+        """Write the image network; its preprocessing, or the reason why there is none."""
         own = model.network.image.backbone
         if own is not None:
             return self.trained_backbone(own), ""
         return self.backbone(model.recipe.image.feature, cache)
 
     def backbone(self, feature: str, cache: Path) -> tuple[Preparation | None, str]:
-        """The network that features are extracted by; or why there is none."""
+        """Write the backbone; its preprocessing, or the reason why there is none."""
         if feature.startswith("imported/"):
-            return None, f"its features, '{feature}', are not computed from pictures"
+            return None, f"its features, '{feature}', are not computed from images"
         extractor, form = parse_feature(feature)
         if form.startswith("tencrop"):
-            return None, f"'{feature}' is of ten crops, and is not exported"
+            return None, f"'{feature}' uses ten crops, which are not exported"
         if extractor.startswith(f"{FAMILY}:"):
             exported = open_onnx(extractor.removeprefix(f"{FAMILY}:"))
-            (self.folder / BACKBONE).write_bytes(exported.to_onnx())  # stored in few bits already
+            (self.folder / BACKBONE).write_bytes(exported.to_onnx())  # already stored in few bits
             return _preparation(exported.preprocessing), ""
         if extractor not in backbones:
-            return None, f"'{extractor}' is another package's network, and is not exported"
+            return None, f"'{extractor}' is a network of another package, which is not exported"
         network = LiteBackbone(backbones.get(extractor), cache)
         self._write(BACKBONE, network.to_onnx())
         return _preparation(network.preprocessing), ""
 
     def trained_backbone(self, network: ImageNetwork) -> Preparation:
-        """The image network that is part of the tower, and how it wants pictures."""
+        """Write the image network in the tower; its preprocessing."""
         size = network.preprocessing.size
         examples = [{"pixels": torch.randn(count, 3, size, size)} for count in (2, 1)]
         axes: dict[str, dict[int, str]] = {"pixels": {0: "batch"}}
@@ -245,29 +248,25 @@ class _Writer:
 
 
 def _preparation(how: Preprocessing) -> Preparation:
-    given = {field.name: getattr(how, field.name) for field in fields(Preprocessing)}
-    return Preparation(**given, whole=how.whole)
+    values = {field.name: getattr(how, field.name) for field in fields(Preprocessing)}
+    return Preparation(**values, whole=how.whole)
 
 
 def _with_whole(model: Model, prepared: Preparation | None) -> Preparation:
-    if (
-        prepared is None
-        or prepared.squash
-        or parse_feature(model.recipe.image.feature)[1] != "global"
-    ):
+    if prepared is None or parse_feature(model.recipe.image.feature)[1] != "global":
         raise PolyglanceError(
-            f"'{model.recipe.name}' has image.feature={model.recipe.image.feature}: only a network "
-            "that makes one vector of the centre of an image can see the whole beside it"
+            f"'{model.recipe.name}' has image.feature={model.recipe.image.feature}: the whole "
+            "image and its centre can be used together only by a network that computes one vector"
         )
-    return prepared.model_copy(update={"whole": True})
+    return prepared.model_copy(update={"whole": True, "squash": False})
 
 
 def _check_words(model: Model, table_bits: Bits | None, pieces: int | None) -> None:
     if table_bits is not None or pieces is not None:
         kind = model.recipe.text.encoder.kind
         raise PolyglanceError(
-            f"'{model.recipe.name}' has text.encoder.kind={kind}: table bits and pieces are those "
-            "of a sentence encoder; other tables are stored by the precision"
+            f"'{model.recipe.name}' has text.encoder.kind={kind}: table bits and pieces apply to "
+            "sentence encoders only; other tables are stored in the given precision"
         )
 
 

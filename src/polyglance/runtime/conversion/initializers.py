@@ -1,4 +1,4 @@
-"""Parameters of a network, found again in the ONNX graphs that it was exported to."""
+"""Recovers a network's parameters from the ONNX graphs it was exported to."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,15 +9,15 @@ import numpy as np
 from polyglance.errors import PolyglanceError, needed_by
 
 PREFIX = "network."
-"""Of a parameter's name in a graph; those of products without a bias have numbers for names."""
+"""Prefix of parameter names in a graph; matrices of products without bias have numbers."""
 Sizes = Mapping[str, tuple[int, ...]]
 
 
 def graph_weights(path: Path, sizes: Sizes) -> dict[str, np.ndarray]:
-    """The parameters that a graph holds, widened to float32, by their names in the network.
+    """The parameters in a graph, converted to float32, by their names in the network.
 
-    A matrix whose name was lost, transposed as it then is, is known by the layer that the product
-    belongs to; one that could be several parameters is left out.
+    A matrix whose name was lost (and which is then transposed) is identified by the layer of its
+    product; one that could be several parameters is left out.
 
     Args:
         path: of the graph.
@@ -51,7 +51,7 @@ def graph_weights(path: Path, sizes: Sizes) -> dict[str, np.ndarray]:
 
 
 def _widened(stored: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Initializers by the names that they had before `precision.store_as`."""
+    """Initializers by their names before `precision.store_as`."""
     found = {}
     for name, value in stored.items():
         plain, _, part = name.rpartition(":")
@@ -64,7 +64,7 @@ def _widened(stored: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _products(graph: Any, found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Matrices without a name of their own, by the path of the product's node."""
+    """Unnamed matrices, by the path of their product's node."""
     return {
         node.name: found[node.input[1]]
         for node in graph.node
@@ -77,14 +77,14 @@ def _products(graph: Any, found: Mapping[str, np.ndarray]) -> dict[str, np.ndarr
 def _layer(
     scope: str, matrix: np.ndarray, sizes: Sizes, known: Mapping[str, Any], exact: bool
 ) -> str | None:
-    """The one parameter that a matrix can be, if there is one.
+    """The parameter that a matrix must be, if only one is possible.
 
     Args:
         scope: the node's path, such as /dense/first/MatMul.
-        matrix: as the parameter has it.
+        matrix: in the parameter's orientation.
         sizes: of the network's parameters.
-        known: those that are found.
-        exact: whether the parameter is the layer's own, or of a layer inside.
+        known: parameters already found.
+        exact: whether the parameter belongs to the layer itself, or to one inside.
     """
     inside = "." + ".".join(scope.strip("/").split("/")[:-1]) + "."
     places = {name: f".{name.rpartition('.')[0]}." for name in sizes if name not in known}

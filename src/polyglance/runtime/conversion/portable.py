@@ -1,4 +1,4 @@
-"""A model's towers as torch modules that can be traced: numbers in, an embedding out."""
+"""A model's towers as torch modules that can be traced: arrays in, an embedding out."""
 
 from copy import deepcopy
 from typing import NamedTuple
@@ -14,13 +14,13 @@ from polyglance.vision.image_network import ImageNetwork
 from polyglance.vision.networks.lite_network import Convolution
 
 Ranges = list[tuple[int, int]]
-"""First id and number of ids, of rows that follow each other."""
+"""First id and number of ids of consecutive rows."""
 
 
 class TextGraph(nn.Module):
-    """Rows of words [B, T] with lengths [B] → embeddings [B, D]; the vectors of words are stored.
+    """Rows of words [B, T] with lengths [B] → embeddings [B, D]; word vectors are stored.
 
-    Rows past the table's are of words that have no id, whose vectors [U, W] come with the call.
+    Rows beyond the table are words without an id, whose vectors [U, W] are passed with the call.
     """
 
     table: Tensor
@@ -32,18 +32,18 @@ class TextGraph(nn.Module):
 
     def forward(self, words: Tensor, lengths: Tensor, unseen: Tensor | None = None) -> Tensor:
         if unseen is None:
-            return self.network.place(self.tower.from_words(self.table, words, lengths))
+            return self.network.to_joint_space(self.tower.from_words(self.table, words, lengths))
         known = len(self.table)
         new = (words >= known).unsqueeze(2)
         own = self.table[words.clamp(max=known - 1)]
         vectors = torch.where(new, unseen[(words - known).clamp(min=0)], own)  # [B, T, W]
         places = torch.arange(words.shape[0] * words.shape[1]).view(words.shape)
         found = self.tower.from_words(vectors.flatten(0, 1), places, lengths)
-        return self.network.place(found)
+        return self.network.to_joint_space(found)
 
 
 class SentenceGraph(nn.Module):
-    """Vectors of pieces [B, T, P] with lengths [B], sums of subwords' vectors → embeddings."""
+    """Subword vectors [B, T, P] with lengths [B], sums of subword vectors → embeddings."""
 
     def __init__(self, network: TwoTower, tower: SentenceTower) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class SentenceGraph(nn.Module):
     def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor | None = None) -> Tensor:
         encoder = self.tower.encoder
         sentences = encoder.dense(encoder.ngrams(pieces, lengths))
-        return self.network.place(self.tower.join(sentences, words))
+        return self.network.to_joint_space(self.tower.join(sentences, words))
 
 
 class ImageGraph(nn.Module):
@@ -67,7 +67,7 @@ class ImageGraph(nn.Module):
 
 
 class GridGraph(nn.Module):
-    """Standardised pixels [B, 3, S, S] → the grid [B, F, h, w] of the image network in a tower."""
+    """Standardised pixels [B, 3, S, S] → grid [B, F, h, w] of the image network in a tower."""
 
     def __init__(self, network: ImageNetwork) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class GridGraph(nn.Module):
 
 
 class PortableTower(NamedTuple):
-    """A text tower, which ids its rows have, and what reads words without an id."""
+    """A text tower, the ids of its rows, and the module for words without an id."""
 
     graph: TextGraph
     ranges: Ranges
@@ -94,25 +94,25 @@ class PortableTower(NamedTuple):
 
 
 def portable_network(model: Model) -> TwoTower:
-    """The network of a model whose embeddings are vectors that towers make; else an error."""
+    """The network of a model with two towers and single-vector embeddings; else an error."""
     name = model.recipe.name
     network = model.network
     if not isinstance(network, TwoTower):
         raise PolyglanceError(
             f"'{name}' compares several vectors of an image with several of a text "
-            f"(joint.similarity.kind={model.recipe.joint.similarity.kind}), so it has no two "
-            "towers to export; export one whose similarity is cosine or order"
+            f"(joint.similarity.kind={model.recipe.joint.similarity.kind}), so it cannot be "
+            "exported; export a model whose similarity is cosine or order"
         )
     if network.consensus is not None:
         raise PolyglanceError(
-            f"'{name}' adds what it knows of concepts to the towers (consensus), which is not "
+            f"'{name}' adds knowledge about concepts to the towers (consensus), which cannot be "
             "exported; export a model without it, such as vsepp"
         )
     return network
 
 
 def portable_towers(model: Model) -> dict[str, PortableTower]:
-    """The text towers of a model by language, the vectors of their words computed."""
+    """The text towers of a model by language, with precomputed word vectors."""
     network = portable_network(model)
     try:
         towers = network.text.portable()
@@ -133,7 +133,7 @@ def _tower(network: TwoTower, tower: TextTower) -> PortableTower:
 
 
 def ranges_of(ids: list[int]) -> Ranges:
-    """Runs of ids that follow each other.
+    """Runs of consecutive ids.
 
     >>> ranges_of([0, 1, 2, 7, 8])
     [(0, 3), (7, 2)]

@@ -7,17 +7,17 @@ import numpy as np
 from polyglance.runtime.manifest import Precision
 
 SMALLEST = 256
-"""Tensors of fewer numbers, and vectors, stay as they are: biases, norms, scales."""
+"""Smaller tensors, and vectors, are not quantised: biases, norms, scales."""
 LARGEST = float(np.finfo(np.float16).max)
 LEVELS = 127
 
 
 def store_as(model: bytes, precision: Precision) -> bytes:
-    """The same graph with its weights in fp16, or in int8 with a scale for every row.
+    """The same graph with its weights in fp16, or in int8 with a scale per row.
 
-    Computation stays in float32: onnxruntime widens the weights once, when it reads the graph,
-    but the rows of a word table only when they are looked up, so that a large vocabulary is small
-    in memory too.
+    Computation stays in float32: onnxruntime converts the weights once, when it loads the graph,
+    but the rows of a word table only when they are looked up, so that a large vocabulary is also
+    small in memory.
 
     Args:
         model: the graph, with float32 weights.
@@ -61,7 +61,7 @@ def _is_weight(onnx: Any, tensor: Any) -> bool:
 
 
 def _narrow(values: np.ndarray, precision: Precision, filters: bool) -> dict[str, np.ndarray]:
-    """What is stored of weights, by the end of its name; filters have a scale each, not a row."""
+    """The stored tensors of a weight, by suffix; filters have one scale each, instead of rows."""
     if precision == "fp16":
         return {":stored": values.astype(np.float16)}
     axes = tuple(range(1, values.ndim)) if filters else -1
@@ -76,7 +76,7 @@ def _looks_up(node: Any, name: str) -> bool:
 
 
 def _widen(onnx: Any, stored: list[str], name: str) -> list[Any]:
-    """Nodes that make float32 weights called `name` of what is stored."""
+    """Nodes that convert the stored tensors to float32 weights called `name`."""
     make, to = onnx.helper.make_node, onnx.TensorProto.FLOAT
     if len(stored) == 1:
         return [make("Cast", stored, [name], to=to)]
@@ -85,7 +85,7 @@ def _widen(onnx: Any, stored: list[str], name: str) -> list[Any]:
 
 
 def _widen_rows(onnx: Any, node: Any, name: str, suffixes: list[str]) -> list[Any]:
-    """The nodes to come after one that looks rows up, which now finds stored ones."""
+    """The nodes to insert after a lookup, which now returns stored rows."""
     output = node.output[0]
     node.input[0], node.output[0] = name + ":stored", output + ":stored"
     found, parts = [], [output + ":stored"]

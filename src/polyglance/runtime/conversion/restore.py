@@ -1,4 +1,4 @@
-"""An exported model as one that can be trained on."""
+"""Restores a trainable model from an exported one."""
 
 from pathlib import Path
 
@@ -20,18 +20,18 @@ from polyglance.vision.networks.onnx_network import network_name
 
 LEVELS = 255
 SHARED = 0.1
-"""Share of rows with the same step from which on it is taken to be the table's own."""
+"""Share of rows with the same step from which this is assumed to be the table's step."""
 ALIKE = 0.99
-"""Least cosine of an embedding with the export's; rounding leaves 0.999."""
+"""Least cosine similarity to the export's embeddings; rounding leaves 0.999."""
 PROBES = ("a dog runs in the snow", "zwei Kinder", "犬", "x")
 
 
 def restore(folder: str | Path) -> Model:
-    """The model that a folder of `polyglance export` was made of, to be trained on.
+    """The trainable model of a folder written by `polyglance export`.
 
-    Its weights are those of the export, in as few bits as they were stored, and its embeddings
-    are compared with the export's. Sentence encoders can be restored; exports of other models
-    hold vectors of words without what made them, and are an error.
+    Its weights are those of the export, at their stored precision, and its embeddings are checked
+    against the export's. Only sentence encoders can be restored; exports of other models contain
+    word vectors but not the parameters behind them, and are an error.
 
     Args:
         folder: of the exported model.
@@ -40,7 +40,9 @@ def restore(folder: str | Path) -> Model:
     files, side = source.manifest.towers.get(""), source.towers.get("")
     if not isinstance(files, SentenceFiles) or not isinstance(side, SentenceSide):
         kind = source.recipe.text.encoder.kind
-        raise _lost(source, f"an export of text.encoder.kind={kind} has not all of its weights")
+        raise _cannot_train(
+            source, f"an export of text.encoder.kind={kind} does not contain all weights"
+        )
     manifest = source.manifest
     recipe = restored_recipe(source.folder, manifest)
     model = Model(
@@ -55,21 +57,21 @@ def restore(folder: str | Path) -> Model:
             for key, value in graph_weights(source.folder / name, sizes).items()
         }
     if missing := [name for name in sizes if name not in found]:
-        raise _lost(source, f"'{missing[0]}' is not found in its graphs")
+        raise _cannot_train(source, f"'{missing[0]}' is missing from its graphs")
     model.network.load_state_dict(found)
     _compare(source, model)
     return model
 
 
 def restored_recipe(folder: Path, manifest: Manifest) -> Recipe:
-    """The recipe of an exported model, as the model is trained on.
+    """The recipe of an exported model, for training it further.
 
-    An image network that was trained in the tower, or sees images in another way than when it
-    was trained, is taken from the export, frozen.
+    An image network that was trained in the tower, or whose preprocessing has changed since
+    training, is taken from the export, frozen.
 
     Args:
         folder: of the exported model.
-        manifest: what it holds.
+        manifest: its manifest.
     """
     recipe = check_recipe(manifest.recipe, str(folder / FILE))
     prepared = manifest.preparation
@@ -81,7 +83,7 @@ def restored_recipe(folder: Path, manifest: Manifest) -> Recipe:
 
 
 def _tables(side: SentenceSide, model: Model) -> dict[str, Tensor]:
-    """The parameters that lie in tables, by name."""
+    """The parameters stored in tables, by name."""
     tower = model.network.text
     assert isinstance(tower, SentenceTower)
     table, pieces = tower.encoder.pieces, side.pieces
@@ -104,21 +106,21 @@ def _tables(side: SentenceSide, model: Model) -> dict[str, Tensor]:
 def on_lattice(
     values: np.ndarray, steps: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.float32, np.float32]:
-    """Values [n, D] as codes of a byte, low and step: low + code · step.
+    """Values [n, D] as byte codes, low and step: low + code · step.
 
-    Pieces were in a byte before they were exported, and most rows of them in four bits are still
-    so many of the same steps: then the codes are the same again. Other values are the nearest.
+    Pieces were stored in bytes before the export, and most rows stored in four bits are still
+    multiples of the same step: then the original codes are recovered. Other values are rounded.
 
     Args:
         values: [n, D].
-        steps: [n], of the rows as they are stored, if they have any.
+        steps: [n], of the rows as stored, if any.
     """
     lowest, highest = float(values.min()), float(values.max())
     if steps is not None:
         distinct, counts = np.unique(steps, return_counts=True)
         step = float(distinct[counts.argmax()])
         if step > 0 and counts.max() >= SHARED * len(steps):
-            # A row on the lattice says where its points are.
+            # A row on the lattice determines the position of its points.
             first = float(values[int(np.argmax(steps == distinct[counts.argmax()]))].min())
             low = first - round((first - lowest) / step) * step
             if round((highest - low) / step) <= LEVELS:
@@ -134,7 +136,7 @@ def _codes(
 
 
 def _compare(source: ExportedModel, model: Model) -> None:
-    """Weights that were taken for others' would show in the embeddings."""
+    """Compare embeddings, to detect weights assigned to the wrong parameter."""
     features = np.random.default_rng(0).normal(size=(4, model.feature_dim)).astype(np.float32)
     tokens = model.tokens(PROBES)
     with torch.inference_mode():
@@ -143,11 +145,11 @@ def _compare(source: ExportedModel, model: Model) -> None:
     exported = np.concatenate([source.encode_tokens(tokens), source.encode_features(features)])
     lengths = np.linalg.norm(own, axis=1) * np.linalg.norm(exported, axis=1)
     if not ((own * exported).sum(1) >= ALIKE * lengths).all():
-        raise _lost(source, "the weights in its graphs do not give its embeddings")
+        raise _cannot_train(source, "the weights in its graphs do not reproduce its embeddings")
 
 
-def _lost(source: ExportedModel, reason: str) -> PolyglanceError:
+def _cannot_train(source: ExportedModel, reason: str) -> PolyglanceError:
     return PolyglanceError(
-        f"{source.folder / FILE}: cannot be trained on: {reason}; name the folder of the run that "
+        f"{source.folder / FILE}: cannot be trained: {reason}; use the folder of the run that "
         "was exported"
     )

@@ -1,4 +1,4 @@
-"""torch modules as ONNX, each compared with what it was made of."""
+"""Export of torch modules to ONNX, each verified against the original."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from polyglance.errors import PolyglanceError
 
 OPSET = 17
 TOLERANCE = 1e-4
-"""Largest difference of a graph from its module; the tests hold whole models to 1e-5."""
+"""Largest difference between a graph and its module; whole models are tested to 1e-5."""
 Axes = Mapping[str, Mapping[int, str]]
-"""Input → the axes whose sizes are free, and what they are called."""
+"""Input → its dynamic axes and their names."""
 
 
 def to_onnx(
@@ -25,19 +25,19 @@ def to_onnx(
     axes: Axes,
     tolerance: float = TOLERANCE,
 ) -> bytes:
-    """A module as ONNX with one output; parts that cannot be exported are an error.
+    """Export a module with one output to ONNX; raise if a part cannot be exported.
 
     Args:
-        name: of the module, for the error.
-        module: what is exported, in evaluation mode.
-        examples: inputs by name, in the order that the module takes them: the first is traced,
-            and of all of them, which should differ in every free size, the results are compared.
-        axes: free sizes.
+        name: of the module, for error messages.
+        module: to export, in evaluation mode.
+        examples: inputs by name, in the order of the module's arguments: the first is traced, and
+            the results of all are compared; they should differ in every dynamic size.
+        axes: dynamic axes.
         tolerance: largest difference of the results.
     """
     try:
         with warnings.catch_warnings(), torch.no_grad(), TemporaryDirectory() as folder:
-            warnings.simplefilter("ignore")  # of shapes that the trace takes to be constant
+            warnings.simplefilter("ignore")  # about shapes that the trace treats as constant
             path = Path(folder, "graph.onnx")
             torch.onnx.export(
                 module.eval(),
@@ -53,7 +53,7 @@ def to_onnx(
         worst = max(_difference(module, model, example) for example in examples)
     except ImportError:
         raise
-    except Exception as error:  # torch and onnxruntime have many for what they do not know
+    except Exception as error:  # torch and onnxruntime raise many types
         reason = (str(error).strip().splitlines() or [""])[0]
         raise PolyglanceError(f"{name}: has a part that ONNX cannot express ({reason})") from None
     if not worst < tolerance:
@@ -70,10 +70,10 @@ def _difference(module: nn.Module, model: bytes, example: Mapping[str, Tensor]) 
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     taken = {one.name for one in session.get_inputs()}
-    given = {key: value.numpy() for key, value in example.items() if key in taken}
+    inputs = {key: value.numpy() for key, value in example.items() if key in taken}
     with torch.no_grad():
         expected = module(*example.values()).numpy()
-    found = session.run(None, given)[0]
+    found = session.run(None, inputs)[0]
     if found.shape != expected.shape:
         return np.inf
     return float(np.abs(found - expected).max())

@@ -1,1 +1,1 @@
-"""The two sides of an exported model, under onnxruntime."""
+"""The two towers of an exported model, run by onnxruntime."""

@@ -1,4 +1,4 @@
-"""An ONNX graph under onnxruntime."""
+"""An ONNX graph run by onnxruntime."""
 
 import os
 from pathlib import Path
@@ -12,9 +12,9 @@ TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)"
 
 
 class Graph:
-    """A graph with one output; it is read when it is first run.
+    """A graph with one output, loaded at the first run.
 
-    Several threads may run it at a time.
+    It may be run from several threads at once.
     """
 
     def __init__(self, path: Path) -> None:
@@ -22,12 +22,12 @@ class Graph:
         self._session: Any = None
 
     def __call__(self, **inputs: np.ndarray) -> np.ndarray:
-        """The output, of inputs by name; those that the graph has no use for are passed over."""
+        """The output for inputs by name; inputs that the graph does not have are ignored."""
         if self._session is None:
             self._session = _open(self.path)
         types = {one.name: TYPES[one.type] for one in self._session.get_inputs()}
-        given = {name: np.ascontiguousarray(inputs[name], kind) for name, kind in types.items()}
-        return self._session.run(None, given)[0]
+        arrays = {name: np.ascontiguousarray(inputs[name], kind) for name, kind in types.items()}
+        return self._session.run(None, arrays)[0]
 
 
 def _open(path: Path) -> Any:

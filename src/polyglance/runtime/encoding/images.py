@@ -1,4 +1,4 @@
-"""The image side of an exported model: pictures → features → embeddings."""
+"""The image side of an exported model: from images to features to embeddings."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.data.images.read import reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.runtime.encoding.graph import Graph
 from polyglance.runtime.manifest import BACKBONE, Manifest
-from polyglance.vision.extraction.extract import shape_as
+from polyglance.vision.extraction.extract import read_pixels, shape_as
 from polyglance.vision.extraction.features import Features, parse_feature
 from polyglance.vision.extraction.store import LARGEST
 from polyglance.vision.networks.backbones import BackboneOutput
@@ -18,11 +17,11 @@ from polyglance.vision.networks.preprocess import Preprocessing
 
 BATCH, READERS, STORED_BATCH = 8, 2, 512
 AT_ONCE = 2
-"""Pictures, or parts of them, that the network sees at once: more are slower and take memory."""
+"""Images, or parts of them, per run: more are slower and take memory."""
 
 
 class ImageSide:
-    """The backbone, where there is one, and the image tower."""
+    """The backbone, if any, and the image tower."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.manifest = manifest
@@ -32,31 +31,31 @@ class ImageSide:
     def embed(self, features: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
         """Features [B, F], or sets [B, K, F] with lengths [B] → embeddings [B, D].
 
-        Features are rounded to float16 on the way, as a feature store keeps them; those of a
-        network that was trained in the tower are not.
+        Features are rounded to float16 first, as in a feature store, except those of a network
+        that was trained in the tower.
         """
-        dim, given = self.manifest.feature_dim, np.asarray(features)
+        dim, values = self.manifest.feature_dim, np.asarray(features)
         form = "global" if lengths is None else "set"
-        if given.ndim != (2 if lengths is None else 3) or given.shape[-1] != dim:
+        if values.ndim != (2 if lengths is None else 3) or values.shape[-1] != dim:
             wanted = f"[n, {dim}]" if lengths is None else f"[n, k, {dim}] with lengths [n]"
-            raise PolyglanceError(f"features of shape {list(given.shape)}: must be {wanted}")
+            raise PolyglanceError(f"features of shape {list(values.shape)}: must be {wanted}")
         if form not in self.graphs:
             kept = next(iter(self.graphs))
             raise PolyglanceError(
                 f"this model takes {kept} features ({self.manifest.feature}), not {form} ones"
             )
         if not self.manifest.sees:
-            given = given.astype(np.float16).astype(np.float32)
+            values = values.astype(np.float16).astype(np.float32)
         return self.graphs[form](
-            features=given, lengths=np.zeros(0) if lengths is None else np.asarray(lengths)
+            features=values, lengths=np.zeros(0) if lengths is None else np.asarray(lengths)
         )
 
     def embed_stored(self, features: Features, rows: np.ndarray) -> np.ndarray:
-        """Embeddings [n, D] of images whose features are in a store; `rows` [n] says which."""
+        """Embeddings [n, D] of the images at `rows` [n] of a feature store."""
         if features.dim != self.manifest.feature_dim:
             raise PolyglanceError(
                 f"the model takes features of dimension {self.manifest.feature_dim} "
-                f"({self.manifest.feature}), and '{features.name}' has {features.dim}"
+                f"({self.manifest.feature}), but '{features.name}' has {features.dim}"
             )
         found = np.empty((len(rows), self.manifest.dim), np.float32)
         for start in range(0, len(rows), STORED_BATCH):
@@ -66,20 +65,22 @@ class ImageSide:
         return found
 
     def embed_files(self, paths: Sequence[Path]) -> Iterator[np.ndarray | ImageProblem]:
-        """The embedding [D] of each picture, or what is wrong with it, in order."""
+        """The embedding [D] of each image file, or its problem, in order."""
         how = self.preprocessing
         with ThreadPoolExecutor(READERS) as pool:
             for start in range(0, len(paths), BATCH):
                 part = paths[start : start + BATCH]
-                yield from self._batch(list(pool.map(lambda path: _pixels(path, how), part)), part)
+                yield from self._batch(
+                    list(pool.map(lambda path: read_pixels(path, how), part)), part
+                )
 
     @property
     def preprocessing(self) -> Preprocessing:
-        """How pictures are prepared; without an image network there is no way, an error."""
+        """The preprocessing of images; without an image network it is an error."""
         if self.manifest.preparation is None:
             raise PolyglanceError(
                 f"this model was exported without its image network: "
-                f"{self.manifest.without_backbone}; give features to encode_features"
+                f"{self.manifest.without_backbone}; pass features to encode_features"
             )
         return self.manifest.preparation.preprocessing()
 
@@ -96,10 +97,10 @@ class ImageSide:
             yield result
 
     def embed_pixels(self, pixels: np.ndarray) -> list[np.ndarray | None]:
-        """Embeddings [D] of prepared pictures [b, …]; None where one has none.
+        """Embeddings [D] of preprocessed images [b, …]; None if the output is invalid.
 
         Args:
-            pixels: each as `Preprocessing.apply` makes it, or one part [3, size, size] of each.
+            pixels: each from `Preprocessing.apply`, or one part [3, size, size] of each.
         """
         features = self._features(pixels)
         fit = (np.abs(features) <= LARGEST).all((1, 2))
@@ -111,14 +112,14 @@ class ImageSide:
         return [row if good else None for row, good in zip(found, fit, strict=True)]
 
     def embed_cells(self, pixels: np.ndarray, window: int = 1) -> np.ndarray:
-        """Embeddings [b, rows, columns, D] of the cells of prepared pictures [b, 3, size, size].
+        """Embeddings [b, rows, columns, D] of the cells of preprocessed images [b, 3, size, size].
 
-        Each is what the picture would have if it showed nothing else: the image tower sees the
-        mean of the cells around it.
+        Each is the embedding that an image with only this part would have: the image tower
+        gets the mean of the cells around it.
 
         Args:
-            pixels: prepared as `preprocessing` says.
-            window: cells, along each side, that the mean is of; an odd number.
+            pixels: preprocessed as `preprocessing` specifies.
+            window: side length of the averaged window in cells; odd.
         """
         grid = _blurred(self.backbone(pixels=pixels).transpose(0, 2, 3, 1), window)
         cells = np.clip(grid, -LARGEST, LARGEST).reshape(-1, grid.shape[-1])
@@ -129,7 +130,7 @@ class ImageSide:
         return found.reshape(*grid.shape[:3], -1)
 
     def _features(self, pixels: np.ndarray) -> np.ndarray:
-        """[b, 3, size, size] or [b, V, 3, size, size] → [b, K, F], of global features K is 1."""
+        """[b, 3, size, size] or [b, V, 3, size, size] → [b, K, F]; K is 1 for global features."""
         flat = pixels.reshape(-1, *pixels.shape[-3:])
         starts = range(0, len(flat), AT_ONCE)
         parts = [self.backbone(pixels=flat[at : at + AT_ONCE]) for at in starts]
@@ -142,7 +143,7 @@ class ImageSide:
 
 
 def _blurred(grid: np.ndarray, window: int) -> np.ndarray:
-    """Means of grid [b, rows, columns, F] over windows, which are smaller at the rim."""
+    """Means of a grid [b, rows, columns, F] over windows, which are smaller at the edges."""
     reach, total, count = window // 2, np.zeros_like(grid), np.zeros(grid.shape[1:3])
     rows, columns = grid.shape[1:3]
     for down in range(-reach, reach + 1):
@@ -155,13 +156,5 @@ def _blurred(grid: np.ndarray, window: int) -> np.ndarray:
 
 
 def _overlap(length: int, shift: int) -> slice:
-    """The places that still have a neighbour `shift` before them."""
+    """The positions that have a neighbour `shift` before them."""
     return slice(max(0, shift), max(0, length + min(0, shift)))
-
-
-def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
-    try:
-        with reading(path, how.short_side) as image:
-            return how.apply(image)
-    except ImageProblem as problem:
-        return problem

@@ -15,7 +15,7 @@ from polyglance.text.embedders.subwords.pieces import UNKNOWN
 
 
 class SentenceSide:
-    """Ids of pieces and of hashed subwords → embeddings."""
+    """Ids of pieces and hashed subwords → embeddings."""
 
     def __init__(self, folder: Path, files: SentenceFiles, embedder: Embedder) -> None:
         path = folder / files.tables
@@ -30,7 +30,7 @@ class SentenceSide:
         self.ids, self.first = embedder.pieces.ids, embedder.first
         buckets = 0 if self.words is None else len(self.words)
         if len(self.pieces) != len(self.ids) or buckets < embedder.settings.buckets:
-            raise PolyglanceError(f"{path}: has not the rows of its vocabulary; export again")
+            raise PolyglanceError(f"{path}: does not match its vocabulary; export again")
 
     def __call__(self, tokens: EncodedTexts, rows: np.ndarray, unseen: np.ndarray) -> np.ndarray:
         """Embeddings [B, D].
@@ -38,35 +38,35 @@ class SentenceSide:
         Args:
             tokens: the texts of a call.
             rows: [B], which of them.
-            unseen: nothing; no word is without an id.
+            unseen: ignored; every word has an id.
         """
         ids, lengths = tokens.ids.pad(rows)
         inside = np.arange(ids.shape[1]) < lengths[:, None]
         hashed = inside & (ids >= self.first)
         counts = hashed.sum(1)
-        given = {"pieces": self._vectors(ids, inside & ~hashed), "lengths": lengths - counts}
+        inputs = {"pieces": self._vectors(ids, inside & ~hashed), "lengths": lengths - counts}
         if self.words is not None:
-            given["words"] = self._sums(ids[hashed] - self.first, counts)
-        return self.graph(**given)
+            inputs["words"] = self._sums(ids[hashed] - self.first, counts)
+        return self.graph(**inputs)
 
     def unseen_vectors(self, unseen: Unseen | None) -> np.ndarray:
-        """Nothing: no word is without an id."""
+        """Empty: every word has an id."""
         return np.zeros((0, 0), np.float32)
 
     def rows_of(self, ids: np.ndarray) -> np.ndarray:
-        """Rows of the table of pieces of ids [n]; ids that were cut away have the unknown's."""
+        """Rows of the piece table for ids [n]; ids of removed pieces get the unknown's row."""
         places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         return np.where(self.ids[places] == ids, places, UNKNOWN)
 
     def _vectors(self, ids: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        """Vectors [B, T, P] of pieces, which come first; T is of the text with most of them."""
+        """Vectors [B, T, P] of pieces, which come first; T is their largest number in a text."""
         longest = int(inside.sum(1).max())
         found = np.zeros((len(ids), longest, self.pieces.dim), np.float32)
         found[inside[:, :longest]] = self.pieces(self.rows_of(ids[inside]))
         return found
 
     def _sums(self, buckets: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Sums [B, W] of vectors over the square root of how many they are."""
+        """Sums [B, W] of vectors, divided by the square root of their number."""
         assert self.words is not None
         sums = np.zeros((len(counts), self.words.dim), np.float32)
         some = np.flatnonzero(counts)

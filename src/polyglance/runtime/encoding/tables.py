@@ -1,4 +1,4 @@
-"""Tables of vectors in few bits, of which only the rows that a text asks for are read."""
+"""Quantised tables of vectors, of which only the rows that a text needs are read."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -10,21 +10,21 @@ from polyglance.storage.tensors import Tensors
 
 Bits = Literal[4, 8, 16, 32]
 BLOCK = 128
-"""Numbers of a row that share a scale, in four bits."""
+"""Values of a row that share a scale, in four bits."""
 SHRINK = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
-"""Shares of a block's range that are tried: values at its ends are rare, and may be cut."""
+"""Shares of a block's range to try: values at its ends are rare, and may be clipped."""
 AT_A_TIME = 4096
 
 
 class StoredTable:
-    """Rows [n, D] of float32, as numbers of 16 or 32 bits or as codes: low + code · step.
+    """Rows [n, D] of float32, stored as 16- or 32-bit floats or as codes: low + code · step.
 
     Args:
-        tensors: `NAME.rows` [n, D], or `NAME.codes` uint8 [n, D] or, two in a byte, [n, D / 2],
+        tensors: `NAME.rows` [n, D], or `NAME.codes` uint8 [n, D] or, two per byte, [n, D / 2],
             with `NAME.low` and `NAME.step` [n, blocks].
         name: of the table.
         dim: D.
-        where: the file, for errors.
+        where: the file, for error messages.
     """
 
     def __init__(self, tensors: Tensors, name: str, dim: int, where: str) -> None:
@@ -78,27 +78,27 @@ class StoredTable:
 def store_table(
     name: str, rows: np.ndarray, bits: Bits, spacing: np.ndarray | None = None
 ) -> dict[str, np.ndarray]:
-    """The tensors of a table, which `StoredTable` reads.
+    """The tensors of a table, as read by `StoredTable`.
 
     Args:
         name: of the table.
         rows: [n, D].
-        bits: of a number. In 4 bits, blocks of `BLOCK` numbers have a scale each, chosen for the
-            least squared error; in 8, rows.
-        spacing: [n], where all numbers of a row are a whole number of such steps apart: then eight
-            bits lose nothing and are all that is used, and four lose nothing in most rows.
+        bits: per value. With 4 bits, each block of `BLOCK` values has a scale, chosen for the
+            least squared error; with 8, each row.
+        spacing: [n], if all values of a row are multiples of this step apart: then eight bits are
+            lossless and the most that is used, and four are lossless for most rows.
     """
     if bits > 8 and spacing is None:
         return {f"{name}.rows": rows.astype(np.float16 if bits == 16 else np.float32)}
     bits = min(bits, 8)
     blocks = rows.shape[1] // BLOCK if bits == 4 and not rows.shape[1] % BLOCK else 1
     if spacing is not None:
-        blocks = 1  # the steps are the same in a row
+        blocks = 1  # one step per row
     parts = list(_quantised(rows, bits, blocks, spacing))
     codes, low, step = (np.concatenate(part) for part in zip(*parts, strict=True))
     if bits == 4:
         if codes.shape[1] % 2:
-            raise PolyglanceError(f"vectors of {codes.shape[1]} numbers are not stored in 4 bits")
+            raise PolyglanceError(f"4 bits need an even dimension, not {codes.shape[1]}")
         codes = codes[:, ::2] | codes[:, 1::2] << 4
     return {f"{name}.codes": codes, f"{name}.low": low, f"{name}.step": step}
 
@@ -106,7 +106,7 @@ def store_table(
 def _quantised(
     rows: np.ndarray, bits: int, blocks: int, spacing: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Codes [k, D], low and step [k, blocks] of rows, some at a time."""
+    """Codes [k, D], low and step [k, blocks] of rows, in chunks."""
     kind = np.float16 if bits == 4 and spacing is None else np.float32
     for start in range(0, len(rows), AT_A_TIME):
         some = slice(start, start + AT_A_TIME)
@@ -132,7 +132,7 @@ def _quantised(
 def _candidates(
     values: np.ndarray, top: int, spacing: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Lows and steps [k, blocks] that are tried for values [k, blocks, size]."""
+    """Lows and steps [k, blocks] to try for values [k, blocks, size]."""
     lowest, highest = values.min(2), values.max(2)
     if spacing is not None:
         for step in (spacing, 2 * spacing):

@@ -1,4 +1,4 @@
-"""The text side of an exported model: ids → embeddings."""
+"""The text side of an exported model: from ids to embeddings."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from polyglance.text.embedders.encoded import FIRST_ADDED, FIRST_UNSEEN, Encoded
 
 T = TypeVar("T")
 CACHED_WORDS = 50_000
-"""Words without an id whose vectors are kept between calls."""
+"""Number of words without an id whose vectors are cached."""
 
 
 class TextSide:
@@ -31,7 +31,7 @@ class TextSide:
         self._first, self._count = firsts[order], counts[order]
         self._row = (np.cumsum(counts) - counts)[order]
         self.known = int(counts.sum())
-        """Rows of the word table; those of words without an id come after them."""
+        """Rows of the word table; those of words without an id follow."""
 
     def __call__(self, tokens: EncodedTexts, rows: np.ndarray, unseen: np.ndarray) -> np.ndarray:
         """Embeddings [B, D].
@@ -39,13 +39,13 @@ class TextSide:
         Args:
             tokens: the texts of a call.
             rows: [B], which of them.
-            unseen: [U, W], vectors of the call's words that have no id.
+            unseen: [U, W], vectors of the call's words without an id.
         """
         ids, lengths = tokens.ids.pad(rows)
         return self.graph(words=self.rows_of(ids), lengths=lengths, unseen=unseen)
 
     def rows_of(self, ids: np.ndarray) -> np.ndarray:
-        """Rows of the word table [B, T] of ids [B, T]; ids without a row have the padding's."""
+        """Rows of the word table [B, T] for ids [B, T]; ids without a row get the padding row."""
         place = np.maximum(np.searchsorted(self._first, ids, "right") - 1, 0)
         offset = ids - self._first[place]
         rows = np.where((offset >= 0) & (offset < self._count[place]), self._row[place] + offset, 0)
@@ -68,11 +68,11 @@ class TextSide:
 
 
 def tower_of(towers: Mapping[str, T], pivots: Mapping[str, str], language: str | None) -> T:
-    """The tower that reads a language.
+    """The tower for a language.
 
     Args:
-        towers: by language; "" is the one of all.
-        pivots: of an added language, the language whose tower reads it.
+        towers: by language; "" is for all languages.
+        pivots: of an added language, the language whose tower encodes it.
         language: of the texts.
     """
     if "" in towers:
@@ -80,5 +80,5 @@ def tower_of(towers: Mapping[str, T], pivots: Mapping[str, str], language: str |
     name = pivots.get(str(language), language)
     if name is None or name not in towers:
         hint = nearest(str(name), list(towers)) if name else f" (one of: {', '.join(towers)})"
-        raise PolyglanceError(f"this model has a text tower for each language: name it{hint}")
+        raise PolyglanceError(f"this model has a text tower for each language: pass one{hint}")
     return towers[name]

@@ -1,1 +1,1 @@
-"""What stands before every request: who may ask and how often, logs and metrics."""
+"""Access control before every request: authentication, rate limits, logs and metrics."""

@@ -1,4 +1,4 @@
-"""What stands before every request: who may ask, how much, and what is logged."""
+"""Guards every request: authentication, limits, headers and logging."""
 
 import asyncio
 import hmac
@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from polyglance.serve.access.logs import log, stamp, tell
+from polyglance.serve.access.logs import log, log_event, stamp
 from polyglance.serve.access.metrics import Metrics
 from polyglance.serve.access.origins import allowed, preflight
 from polyglance.serve.access.rates import Rates
@@ -24,9 +24,9 @@ from polyglance.serve.queries.uploads import LARGEST_BODY
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 OPEN = ("/v1/health", "/v1/ready")
-"""What is answered without the token, besides the page."""
+"""Paths that need no token, besides the page."""
 PATIENCE = 30.0
-"""Seconds between two parts of a request's body."""
+"""Longest pause in seconds between two parts of a request's body."""
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -39,27 +39,27 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 
-ENDING = Problem(503, "the service is ending; ask again in a while")
-FAULT = Problem(500, "something went wrong here; the log of the service says where")
+ENDING = Problem(503, "the service is shutting down; try again later")
+FAULT = Problem(500, "internal error; see the log of the service")
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may ask, how often, and what of it is written down."""
+    """Who may send requests, how often, and what is logged."""
 
     token: str | None = None
-    """That requests must carry; without it only names of this machine are answered to."""
+    """Required of requests; without it, only local host names are accepted."""
     rate: int | None = None
-    """Requests of a client in a minute."""
+    """Requests per client and minute."""
     origins: tuple[str, ...] = ()
-    """Other sites whose pages may ask."""
+    """Other sites whose pages may send requests."""
     log_queries: bool = False
-    """Whether the log has what was asked."""
+    """Whether queries are logged."""
 
 
 @dataclass(slots=True)
 class _Exchange:
-    """A request and how far its answer is."""
+    """A request and the state of its answer."""
 
     scope: Scope
     started: float = field(default_factory=time.perf_counter)
@@ -67,11 +67,11 @@ class _Exchange:
     sent: int = 0
     status: int = 0
     done: bool = False
-    """Whether the whole body is there."""
+    """Whether the whole body has been received."""
 
     @property
     def route(self) -> str | None:
-        """As the OpenAPI document has it; None where nothing is at the address."""
+        """As in the OpenAPI document; None if there is nothing at the address."""
         return getattr(self.scope.get("route"), "path", None)
 
     @property
@@ -79,14 +79,14 @@ class _Exchange:
         return time.perf_counter() - self.started
 
     def line(self, query: bool) -> str:
-        """For the log: neither the query, unless it is wanted, nor what was sent."""
-        asked = {"query": self.scope["query_string"].decode("latin-1")} if query else {}
+        """A log line, without the query (unless requested) and the body."""
+        logged = {"query": self.scope["query_string"].decode("latin-1")} if query else {}
         return json.dumps(
             {
                 "time": stamp(),
                 "method": self.scope["method"],
                 "route": self.route,
-                **asked,
+                **logged,
                 "status": self.status,
                 "ms": round(1000 * self.seconds, 1),
                 "received": self.received,
@@ -96,7 +96,7 @@ class _Exchange:
 
 
 class Guard:
-    """Wraps the application: hosts, token, rates, sizes, headers, errors, the log and metrics."""
+    """Wraps the application: hosts, token, rates, sizes, headers, errors, log and metrics."""
 
     def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:
         self.app, self.access, self.metrics = app, access, metrics
@@ -147,8 +147,8 @@ class Guard:
                 await problem_answer(ENDING)(scope, receive, send)
             raise
         except Exception as error:
-            # The message may hold a query or a path: its kind and place are enough to find it.
-            tell("fault", logging.ERROR, error=type(error).__name__, where=_where(error))
+            # The message may contain a query or a path; its type and location are enough.
+            log_event("fault", logging.ERROR, error=type(error).__name__, where=_where(error))
             if not exchange.status:
                 await problem_answer(FAULT)(scope, receive, send)
 
@@ -159,9 +159,9 @@ class Guard:
             raise _too_large()
         self._check_rate(scope)
         if self.token is None:
-            # A page of another site can give its own name this machine's address.
+            # DNS rebinding: a page of another site can resolve its own name to this machine.
             if _host(headers.get(b"host", b"").decode("latin-1")) not in LOOPBACK:
-                raise Problem(421, "this service answers to localhost and 127.0.0.1 alone")
+                raise Problem(421, "this service accepts only the hosts localhost and 127.0.0.1")
             return
         path = scope["path"]
         asks_first = scope["method"] == "OPTIONS" and self.access.origins
@@ -180,7 +180,7 @@ class Guard:
             wait = math.ceil(seconds)
             raise Problem(
                 429,
-                f"{self.rates.per_minute} requests a minute are the most; wait {wait} s",
+                f"{self.rates.per_minute} requests per minute is the limit; wait {wait} s",
                 {"retry-after": str(wait)},
             )
 
@@ -188,17 +188,17 @@ class Guard:
         headers = dict(scope["headers"])
         found = preflight(headers.get(b"origin", b""), self.access.origins)
         if found is None:
-            raise Problem(403, "pages of this origin may not ask; --allow-origin names those")
+            raise Problem(403, "this origin is not allowed; allow it with --allow-origin")
         await send({"type": "http.response.start", "status": 204, "headers": found})
         await send({"type": "http.response.body", "body": b""})
 
 
 async def _counted(receive: Receive, exchange: _Exchange) -> Message:
-    """The next part of a request, which may be neither too large nor too late."""
+    """The next part of a request, limited in size and time."""
     try:
         message = await asyncio.wait_for(receive(), None if exchange.done else PATIENCE)
     except TimeoutError:
-        raise Problem(408, "the rest of the request did not come; send it again") from None
+        raise Problem(408, "the rest of the request did not arrive; send it again") from None
     exchange.received += len(message.get("body", b""))
     exchange.done = not message.get("more_body", False)
     if exchange.received > LARGEST_BODY:
@@ -214,7 +214,7 @@ def problem_answer(problem: Problem) -> JSONResponse:
 
 
 def _too_large() -> Problem:
-    return Problem(413, f"the request is too large; {LARGEST_BODY:,} bytes are the most")
+    return Problem(413, f"the request is too large; the limit is {LARGEST_BODY:,} bytes")
 
 
 def _host(header: str) -> str:

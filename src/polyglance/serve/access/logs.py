@@ -1,4 +1,4 @@
-"""The log: a line of JSON for each request and event."""
+"""The log: one line of JSON per request and event."""
 
 import json
 import logging
@@ -14,19 +14,19 @@ def stamp() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def tell(event: str, level: int = logging.INFO, **facts: Any) -> None:
-    """Log something that happened.
+def log_event(event: str, level: int = logging.INFO, **facts: Any) -> None:
+    """Log an event.
 
     Args:
-        event: what.
+        event: its name.
         level: of `logging`.
-        facts: about it, as JSON has them.
+        facts: further fields, as JSON values.
     """
     log.log(level, json.dumps({"time": stamp(), "event": event, **facts}))
 
 
 def log_to_stderr() -> None:
-    """Nothing but the lines."""
+    """Log to stderr, one bare line per record."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))
     log.addHandler(handler)

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus."""
+"""Metrics for Prometheus."""
 
 from prometheus_client import (
     CollectorRegistry,
@@ -16,7 +16,7 @@ _BATCH = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Metrics:
-    """Of one service; routes are as the OpenAPI document has them, never what was asked."""
+    """Metrics of one service; routes are as in the OpenAPI document, without parameters."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -61,13 +61,13 @@ class Metrics:
         """Count an answer.
 
         Args:
-            route: None where nothing is at the address.
+            route: None if there is nothing at the address.
             method: of HTTP.
-            status: of HTTP; 0 where the client went away.
-            seconds: that it took.
+            status: of HTTP; 0 if the client disconnected.
+            seconds: duration.
         """
         shown = route or "none"
-        # A method may be any word that a client makes up.
+        # Clients can send arbitrary words as methods.
         known = method if method in ("GET", "HEAD", "POST", "OPTIONS") else "other"
         self._requests.labels(shown, known, str(status)).inc()
         self._seconds.labels(shown).observe(seconds)
@@ -77,5 +77,5 @@ class Metrics:
         self._batches.labels(kind).observe(count)
 
     def text(self) -> bytes:
-        """As Prometheus reads them."""
+        """In Prometheus's text format."""
         return generate_latest(self.registry)

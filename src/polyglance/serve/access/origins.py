@@ -1,4 +1,4 @@
-"""Which other sites' pages may read answers (CORS): those that were named, and no others."""
+"""CORS: which other sites' pages may read answers; only those configured."""
 
 import re
 from collections.abc import Collection
@@ -11,7 +11,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 def check_origins(origins: Collection[str]) -> tuple[str, ...]:
-    """Origins as browsers send them; a wildcard would open the pictures to every site."""
+    """Check configured origins; a wildcard would expose the images to every site."""
     for origin in origins:
         if not _ORIGIN.fullmatch(origin):
             raise PolyglanceError(
@@ -22,7 +22,7 @@ def check_origins(origins: Collection[str]) -> tuple[str, ...]:
 
 
 def allowed(origin: bytes, origins: Collection[str]) -> Headers:
-    """What an answer to a page of an origin has besides; nothing where it was not named."""
+    """CORS headers of an answer to a page of an origin; none if it is not allowed."""
     if not origins:
         return []
     if origin.decode("latin-1") not in origins:
@@ -31,7 +31,7 @@ def allowed(origin: bytes, origins: Collection[str]) -> Headers:
 
 
 def preflight(origin: bytes, origins: Collection[str]) -> Headers | None:
-    """What the question before a request is answered with; None where it is refused."""
+    """Headers of the answer to a preflight request; None if it is not allowed."""
     if origin.decode("latin-1") not in origins:
         return None
     methods, headers = _ASKED

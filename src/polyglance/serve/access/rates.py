@@ -1,27 +1,27 @@
-"""How often a client may ask."""
+"""Rate limits per client."""
 
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 
 CLIENTS = 10_000
-"""That are remembered; the one that asked longest ago is forgotten first."""
+"""Largest number of clients remembered; the least recent is forgotten first."""
 
 
 class Rates:
-    """A bucket of tokens for each client, filled evenly: a minute's worth may come at once."""
+    """A token bucket per client, filled evenly: a minute's worth may be used at once."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         """
         Args:
-            per_minute: requests of a client.
-            clock: seconds.
+            per_minute: requests per client.
+            clock: returns seconds.
         """
         self.per_minute, self._clock = per_minute, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: str) -> float:
-        """Count a request; the seconds until one is allowed, 0 where this one is.
+        """Count a request; the seconds until one is allowed, 0 if this one is.
 
         >>> rates = Rates(60, clock=lambda: 0.0)
         >>> [rates.wait("a") for _ in range(61)][-2:], rates.wait("b")

@@ -1,1 +1,1 @@
-"""What requests are answered with."""
+"""Answers to requests."""

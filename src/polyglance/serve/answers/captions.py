@@ -1,9 +1,10 @@
-"""A picture's best captions, of a list that comes with the request."""
+"""Ranks the captions of a request for an image."""
 
 import numpy as np
 
 from polyglance.errors import PolyglanceError
-from polyglance.gallery.exact import DIGITS, best_first
+from polyglance.gallery.candidates import DIGITS
+from polyglance.gallery.exact import best_first
 from polyglance.runtime import ExportedModel
 from polyglance.serve.encoding.engine import Served
 from polyglance.serve.problems import Problem
@@ -12,11 +13,11 @@ from polyglance.serve.queries.uploads import from_base64
 from polyglance.serve.shapes import CaptionHit, CaptionRequest, Captions
 
 LONGEST = 2000
-"""Characters of a caption."""
+"""Largest number of characters of a caption."""
 
 
 def best_captions(served: Served, request: CaptionRequest) -> Captions:
-    """The captions of a request's list, the one closest to its picture first."""
+    """The captions of a request's list, best first."""
     model, language = served.collection.model, request.language
     if language is not None and language not in model.languages:
         raise Problem(422, f"the model knows {', '.join(model.languages)}, not '{language}'")
@@ -52,9 +53,9 @@ def best_captions(served: Served, request: CaptionRequest) -> Captions:
 
 
 def _picture(served: Served, request: CaptionRequest) -> np.ndarray:
-    """The embedding [D] of the one picture that is asked about."""
+    """The embedding [D] of the request's image."""
     if (request.id is None) == (request.image is None):
-        raise Problem(422, "name one picture: give 'id', or 'image' with a file in Base64")
+        raise Problem(422, "pass one picture: either 'id', or 'image' with a file in Base64")
     if request.image is not None:
         return served.engine.picture(from_base64(request.image))
     place = served.collection.place(str(request.id))
@@ -66,7 +67,7 @@ def _picture(served: Served, request: CaptionRequest) -> np.ndarray:
 def _scores(
     model: ExportedModel, image: np.ndarray, texts: np.ndarray
 ) -> tuple[np.ndarray, float | None]:
-    """Scores [m] of captions, and the least of one that fits; calibrated as those of a search."""
+    """Scores [m] of captions, and the threshold of a match; calibrated as in a search."""
     if model.background is None:
         return model.similarity(image[None], texts)[0], None
     return model.background.calibrated(image[None], texts)[0], model.background.cutoff

@@ -1,4 +1,4 @@
-"""Texts and pictures as vectors, for other programs."""
+"""Embeddings of texts and images, for other programs."""
 
 import base64
 
@@ -13,9 +13,9 @@ from polyglance.serve.queries.uploads import from_base64
 from polyglance.serve.shapes import Embedding, EmbeddingRequest, Embeddings, Usage
 
 LONGEST = 8000
-"""Characters of a text."""
+"""Largest number of characters of a text."""
 PICTURES = 32
-"""In one request."""
+"""Largest numbers per request."""
 _NAME = "polyglance"
 
 
@@ -36,18 +36,18 @@ def embed_texts(engine: Engine, request: EmbeddingRequest) -> Embeddings:
 
 
 def embed_pictures(engine: Engine, request: EmbeddingRequest) -> Embeddings:
-    """Embeddings of a request's pictures."""
+    """Embeddings of a request's images."""
     model = engine.model
     _check(model, request)
     if len(request.inputs) > PICTURES:
-        raise Problem(422, f"a request may have {PICTURES} pictures, and this one has more")
+        raise Problem(422, f"a request may have at most {PICTURES} pictures")
     found = engine.pictures([from_base64(text) for text in request.inputs])
     return _answer(model, request, found, 0)
 
 
 def _check(model: ExportedModel, request: EmbeddingRequest) -> None:
-    if request.model not in (None, _NAME, model.id):
-        raise Problem(404, f"the model here is '{_NAME}'; leave out 'model', or name that")
+    if request.model not in (None, _NAME, *model.ids):
+        raise Problem(404, f"the model here is '{_NAME}'; leave out 'model', or use that")
     if request.dimensions not in (None, model.dim):
         raise Problem(422, f"embeddings of this model have {model.dim} dimensions")
 

@@ -1,4 +1,4 @@
-"""Which part of a picture matched, for the page to draw."""
+"""Heat maps of matches, for the page to draw."""
 
 import threading
 
@@ -8,32 +8,33 @@ from polyglance.data.images.read import reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.evaluation.encoder import encode_quietly
 from polyglance.gallery import check_query
-from polyglance.runtime.heat import heat_map
+from polyglance.gallery.exclusion import split_query
+from polyglance.runtime.heatmap import heat_map
 from polyglance.serve.images.collection import Collection
 from polyglance.serve.problems import Problem
-from polyglance.serve.queries.texts import checked, split_query
+from polyglance.serve.queries.texts import checked
 from polyglance.serve.shapes import Heat
 
 DIGITS = 3
 _one_at_a_time = threading.Lock()
-"""Maps take the processors for a while, and searches shall not wait for many of them."""
+"""Heat maps computed at a time: they are expensive, and must not delay searches."""
 
 
 def picture_heat(
     collection: Collection, place: int, text: str, like: str | None, language: str | None
 ) -> Heat:
-    """The map of a picture for a question; of a mixture the mean over its parts.
+    """The heat map of an image for a query; for a combined query, the mean over its parts.
 
     Args:
-        collection: that has the picture.
-        place: of the picture.
-        text: a sentence; terms that are not wanted do not count.
-        like: the id of another picture.
+        collection: that has the image.
+        place: of the image.
+        text: a sentence; excluded terms are ignored.
+        like: the id of another image.
         language: of the sentence.
     """
     model = collection.model
     if model.manifest.preparation is None:
-        raise Problem(404, "this model has no image network to look at parts of pictures with")
+        raise Problem(404, "this model has no image network, so there are no heat maps")
     vectors = _vectors(collection, text, like, language)
     try:
         with (
@@ -52,7 +53,7 @@ def picture_heat(
 def _vectors(
     collection: Collection, text: str, like: str | None, language: str | None
 ) -> list[np.ndarray]:
-    """Embeddings [D] of what is asked for."""
+    """Embeddings [D] of the query's parts."""
     wanted, _ = split_query(checked(text))
     found = []
     if wanted:
@@ -67,5 +68,5 @@ def _vectors(
             raise Problem(404, "there is no picture with the id that 'like' names")
         found.append(collection.vector(other))
     if not found:
-        raise Problem(422, "there is nothing to look for; give a sentence in 'q', or 'like'")
+        raise Problem(422, "there is nothing to search for; pass a sentence in 'q', or 'like'")
     return found

@@ -1,4 +1,4 @@
-"""What is known of one picture."""
+"""Details of one image."""
 
 import os
 
@@ -12,7 +12,7 @@ from polyglance.serve.shapes import Caption, PictureInfo
 
 
 def picture_info(collection: Collection, place: int) -> PictureInfo:
-    """Of the image at a place; what nobody knows is None or empty."""
+    """Details of the image at a place; unknown ones are None or empty."""
     rows = collection.places[place]
     about: Record | Facts
     if collection.library is not None:
@@ -38,7 +38,7 @@ def picture_info(collection: Collection, place: int) -> PictureInfo:
 
 
 def _record(collection: Collection, place: int) -> Record | None:
-    """The library's row; of several files with the same content, the first that is there."""
+    """The library's row; of several files with the same content, the first that exists."""
     assert collection.library is not None
     name = collection.ids[place]
     content, at, second = name.partition("@")

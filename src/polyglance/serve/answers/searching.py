@@ -1,4 +1,4 @@
-"""A search of a collection, page by page."""
+"""Searches of a collection, page by page."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,39 +8,41 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.gallery import Query, check_query
-from polyglance.gallery.exact import DIGITS, best_first
+from polyglance.gallery.candidates import DIGITS, Page
+from polyglance.gallery.exact import best_first
+from polyglance.gallery.exclusion import split_query
 from polyglance.gallery.results import NOTHING
 from polyglance.serve.encoding.engine import Served
 from polyglance.serve.images.collection import Collection
 from polyglance.serve.problems import Problem
 from polyglance.serve.queries.cursors import Seen, read_cursor, tag_of, write_cursor
 from polyglance.serve.queries.filters import EVERYTHING, Where
-from polyglance.serve.queries.texts import checked, split_query
+from polyglance.serve.queries.texts import checked
 from polyglance.serve.shapes import Found, Hit
 from polyglance.storage.digest import short_digest
 
 UNWANTED = 8
-"""Terms that a query may refuse."""
+"""Largest number of excluded terms in a query."""
 HINT = "ask with language={}"
 
 
 class Picture(NamedTuple):
-    """A picture that came with a request."""
+    """An image sent with a request."""
 
     vector: np.ndarray
     """[D]."""
     digest: str
-    """Of the file: the last bits of a vector depend on what else is embedded at the time."""
+    """Digest of the file: the last bits of a vector depend on the batch it was embedded in."""
 
     @classmethod
     def of(cls, data: bytes, embed: Callable[[bytes], np.ndarray]) -> "Picture":
-        """Of a file's bytes."""
+        """From a file's bytes."""
         return cls(embed(data), short_digest([data], 16).hex())
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request asks for."""
+class SearchRequest:
+    """What to search for."""
 
     text: str = ""
     like: str | None = None
@@ -48,44 +50,44 @@ class Asked:
     picture: Picture | None = None
     language: str | None = None
     everything: bool = False
-    """Whether images that do not look like what is asked for are shown as well."""
+    """Include images below the threshold."""
     where: Where = EVERYTHING
 
     @property
     def tag(self) -> str:
-        """The same for the same question alone."""
+        """Identifies the query."""
         picture = None if self.picture is None else self.picture.digest
         parts = self.text, self.like, picture, self.language, str(self.everything)
         return tag_of(*parts, self.where.tag)
 
 
-def search(served: Served, asked: Asked, limit: int, cursor: str | None) -> Found:
+def search(served: Served, request: SearchRequest, limit: int, cursor: str | None) -> Found:
     """The images of one page, best first.
 
     Args:
-        served: what is searched, and what encodes the question.
-        asked: the question.
-        limit: images of a page.
-        cursor: of the page before; None is the first page.
+        served: the collection, and the engine that encodes the query.
+        request: what to search for.
+        limit: images per page.
+        cursor: from the previous page; None is the first page.
     """
     collection = served.collection
-    tag = tag_of(collection.model.id, asked.tag)
+    tag = tag_of(collection.model.id, request.tag)
     seen = read_cursor(cursor, tag)
-    query = _query(served, asked)
+    query = _query(served, request)
     notes = [note for part in query.parts if (note := part.warn(HINT))]
     if not len(collection):
         return Found(hits=[], enough=False, message=NOTHING, notes=notes, pictures=0)
-    files = _files(collection, asked.where)
-    scores = collection.scorer(query)
+    files = _files(collection, request.where)
+    scores = collection.scorer(query, _page(collection, request, files, limit, seen))
     values = np.round(scores.values[collection.firsts].astype(np.float64), DIGITS)
     shown, enough = files, None
     if scores.fits is not None:
         fitting = scores.fits[collection.firsts[collection.place_of_row[files]]]
         enough = bool(fitting.any())
-        shown = files if asked.everything else files[fitting]
+        shown = files if request.everything else files[fitting]
     places = collection.place_of_row[shown]
-    if asked.like is not None:
-        kept = places != collection.place(asked.like)
+    if request.like is not None:
+        kept = places != collection.place(request.like)
         shown, places = shown[kept], places[kept]
     after = _after(collection, places, values, seen)
     shown, places = shown[after], places[after]
@@ -102,8 +104,27 @@ def search(served: Served, asked: Asked, limit: int, cursor: str | None) -> Foun
     )
 
 
+def _page(
+    collection: Collection,
+    request: SearchRequest,
+    files: np.ndarray,
+    limit: int,
+    seen: Seen | None,
+) -> Page:
+    """The part of the ranking that is asked for, and one image more, to know if there is one."""
+    rows = collection.firsts[collection.place_of_row[files]]
+    place = None if seen is None else collection.place(seen.id)
+    return Page(
+        rows,
+        limit + 1,
+        request.everything,
+        last_row=None if place is None else int(collection.firsts[place]),
+        last_score=None if seen is None else seen.score,
+    )
+
+
 def _files(collection: Collection, where: Where) -> np.ndarray:
-    """Row of the first file of each image that matches, in the order of the places."""
+    """Row of the first file of each matching image, in the order of places."""
     mask = where.rows(collection)
     if mask is None:
         return collection.firsts
@@ -117,8 +138,8 @@ def _after(
 ) -> np.ndarray:
     """Which of the places come after an image, bool [n].
 
-    By its rank as it is now, so that images which came or went in between are neither shown twice
-    nor passed over; where it is gone itself, by the score that it had.
+    By its current rank, so that images added or removed meanwhile are neither repeated nor
+    skipped; if the image itself is gone, by its former score.
     """
     if seen is None:
         return np.ones(len(places), bool)
@@ -141,23 +162,23 @@ def _hit(collection: Collection, row: int, score: float) -> Hit:
     )
 
 
-def _query(served: Served, asked: Asked) -> Query:
-    """What is wanted, mixed with images to be like, and what is not."""
-    wanted, unwanted = split_query(checked(asked.text))
+def _query(served: Served, request: SearchRequest) -> Query:
+    """The query, combined with similar images and exclusions."""
+    wanted, unwanted = split_query(checked(request.text))
     if len(unwanted) > UNWANTED:
-        raise Problem(422, f"a query may refuse {UNWANTED} terms, and this one has more")
+        raise Problem(422, f"a query may exclude at most {UNWANTED} terms")
     images = []
-    if asked.picture is not None:
-        images.append(_image("the uploaded picture", asked.picture.vector))
-    if asked.like is not None:
-        place = served.collection.place(asked.like)
+    if request.picture is not None:
+        images.append(_image("the uploaded picture", request.picture.vector))
+    if request.like is not None:
+        place = served.collection.place(request.like)
         if place is None:
             raise Problem(404, "there is no picture with the id that 'like' names")
-        images.append(_image(asked.like, served.collection.vector(place)))
-    texts = [_text(served, one, asked.language) for one in [wanted] if one]
-    without = [_text(served, one, asked.language) for one in unwanted]
+        images.append(_image(request.like, served.collection.vector(place)))
+    texts = [_text(served, one, request.language) for one in [wanted] if one]
+    without = [_text(served, one, request.language) for one in unwanted]
     if not texts and not images:
-        raise Problem(422, "there is nothing to look for; give a sentence in 'q', or 'like'")
+        raise Problem(422, "there is nothing to search for; pass a sentence in 'q', or 'like'")
     first, *others = [*texts, *images]
     return replace(first, like=tuple(others), without=tuple(without))
 

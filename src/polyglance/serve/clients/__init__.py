@@ -1,1 +1,1 @@
-"""Those who ask: programs over HTTP, and assistants over MCP."""
+"""Clients over HTTP, and for assistants over MCP."""

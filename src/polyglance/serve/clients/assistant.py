@@ -1,4 +1,4 @@
-"""What an assistant may ask of a person's images: the tools of the MCP server, without MCP."""
+"""What an assistant may do with a person's images: the tools of the MCP server, without MCP."""
 
 import io
 import os
@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from polyglance.data.images.read import reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.serve.answers import searching
-from polyglance.serve.answers.searching import Asked
+from polyglance.serve.answers.searching import SearchRequest
 from polyglance.serve.encoding.engine import Engine, Served
 from polyglance.serve.images.collection import Collection, File
 from polyglance.serve.problems import Problem
@@ -19,12 +19,12 @@ from polyglance.serve.queries.filters import EVERYTHING, Where
 from polyglance.serve.queries.uploads import LARGEST_BODY
 
 LARGE = 1024
-"""Pixels of the longer side of an image that is shown large: more than assistants look at."""
+"""Longest side in pixels of an image shown large: more than assistants use."""
 _QUALITY = 85
 
 
 class Picture(BaseModel):
-    """An image that was found."""
+    """An image found."""
 
     id: str = Field(description="for show_picture, and for 'like' of search_pictures")
     score: float = Field(description="higher is closer: the probability that the picture fits")
@@ -35,7 +35,7 @@ class Picture(BaseModel):
 
 
 class Pictures(BaseModel):
-    """What a search found, best first."""
+    """Search results, best first."""
 
     pictures: list[Picture]
     enough: bool | None = Field(
@@ -55,7 +55,7 @@ class About(BaseModel):
 
 
 class Assistant:
-    """Answers for a collection; what cannot be answered is a `PolyglanceError`."""
+    """Answers for a collection; raises `PolyglanceError` if it cannot."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -73,15 +73,15 @@ class Assistant:
         where: Where = EVERYTHING,
         everything: bool = False,
     ) -> Pictures:
-        """Images for a sentence, for an image by its id or path, or for a mixture.
+        """Images for a sentence, for an image by its id or path, or for a combination.
 
         Args:
-            query: a sentence; `-word` is not wanted.
+            query: a sentence; `-word` excludes.
             like: an id.
-            path: of an image's file, which need not be among the images that are searched.
-            limit: how many at most.
-            where: which images are looked at.
-            everything: also what does not look like what is asked for.
+            path: of any image file, even if it is not among those searched.
+            limit: largest number of results.
+            where: restricts the search.
+            everything: include images below the threshold.
         """
         try:
             given = (
@@ -89,8 +89,8 @@ class Assistant:
                 if path is None
                 else searching.Picture.of(_file(path), self._served.engine.picture)
             )
-            asked = Asked(query, like, given, everything=everything, where=where)
-            found = searching.search(self._served, asked, limit, None)
+            request = SearchRequest(query, like, given, everything=everything, where=where)
+            found = searching.search(self._served, request, limit, None)
         except Problem as problem:
             raise PolyglanceError(problem.message) from None
         pictures = [
@@ -110,11 +110,11 @@ class Assistant:
         )
 
     def show(self, name: str, large: bool = False) -> File:
-        """A small copy of an image, or one of `LARGE` pixels at most, without its EXIF.
+        """A small copy of an image, or one of at most `LARGE` pixels, without its EXIF.
 
         Args:
             name: the image's id.
-            large: the latter.
+            large: return the large copy.
         """
         place = self.collection.place(name)
         if place is None:
@@ -152,11 +152,11 @@ class Assistant:
 
 
 def _file(path: str) -> bytes:
-    """The bytes of a file that is small enough and regular."""
+    """The bytes of a regular file that is not too large."""
     place = Path(path).expanduser()
     try:
         if not place.is_file():
-            raise PolyglanceError(f"{path}: there is no such file")
+            raise PolyglanceError(f"{path}: no such file")
         if place.stat().st_size > LARGEST_BODY:
             raise PolyglanceError(f"{path}: larger than {LARGEST_BODY:,} bytes")
         return place.read_bytes()

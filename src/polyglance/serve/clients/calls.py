@@ -1,4 +1,4 @@
-"""What a client asks a service, and what it makes of the answers: no connection is made here."""
+"""The requests of a client and the parsing of answers, without connections."""
 
 import base64
 import os
@@ -15,11 +15,11 @@ from polyglance.serve.shapes import Captions, Embeddings, Facets, Found, Health,
 
 T = TypeVar("T")
 ImageFile = bytes | str | os.PathLike[str]
-"""The bytes of an image's file, or its path on the client's side."""
+"""The bytes of an image file, or its path on the client."""
 
 
 class ServiceError(PolyglanceError):
-    """What a service answered in place of what was asked for; `status` is HTTP's."""
+    """An error answer of the service; `status` is HTTP's."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class ServiceError(PolyglanceError):
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """A request, and what reads the body of its answer."""
+    """A request, and the parser of its answer's body."""
 
     method: str
     path: str
@@ -39,7 +39,7 @@ class Call(Generic[T]):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes with the body: of a file it is not said which kind of image it is."""
+        """Headers for the body: the type of an uploaded file is not declared."""
         return {} if self.content is None else {"content-type": "application/octet-stream"}
 
 
@@ -53,8 +53,8 @@ def search(text: str, image: ImageFile | None, **params: object) -> Call[Found]:
 
     Args:
         text: a sentence, or "".
-        image: that hits should be like.
-        params: the others of `/v1/search`; None is left out, and `from_` is its `from`.
+        image: that hits should be similar to.
+        params: other parameters of `/v1/search`; None is left out, and `from_` is its `from`.
     """
     given = {"q": text or None, **params}
     sent = {
@@ -91,12 +91,12 @@ def embed_images(images: Sequence[ImageFile]) -> Call[np.ndarray]:
 
 
 def captions(which: ImageFile | Hit, texts: Sequence[str], **more: object) -> Call[Captions]:
-    """The texts that fit an image best.
+    """The texts that match an image best.
 
     Args:
-        which: a hit, or a file that need not be among the images of the service.
+        which: a hit, or any file, even if the service does not have it.
         texts: to compare it with.
-        more: the others of `/v1/captions`.
+        more: other parameters of `/v1/captions`.
     """
     body = {"captions": list(texts), **more}
     if isinstance(which, Hit):
@@ -129,7 +129,7 @@ def _shown(value: object) -> str | list[str]:
 
 
 def file_bytes(image: ImageFile) -> bytes:
-    """The bytes of a file, given as those or as its path."""
+    """The bytes of a file, passed as bytes or as its path."""
     if isinstance(image, bytes):
         return image
     try:
@@ -139,20 +139,20 @@ def file_bytes(image: ImageFile) -> bytes:
 
 
 def refusal(status: int, body: bytes) -> ServiceError:
-    """The error of an answer that is not what was asked for."""
+    """The exception for an error answer."""
     import json
 
     try:
         message = str(json.loads(body)["error"]["message"])
     except (ValueError, KeyError, TypeError):
-        message = f"the service answered with status {status}; is it one of polyglance's?"
+        message = f"the service answered with status {status}; is it a polyglance service?"
     return ServiceError(status, message)
 
 
 def unreachable(address: str, error: Exception) -> PolyglanceError:
-    """The error of a service that does not answer."""
+    """The error for a service that does not answer."""
     said = str(error) or type(error).__name__
     return PolyglanceError(
-        f"{address}: no answer ({said}); start the service with 'polyglance serve', or name "
+        f"{address}: no answer ({said}); start the service with 'polyglance serve', or use "
         "another address"
     )

@@ -1,11 +1,11 @@
-"""Clients of the service, for programs that wait and for those that do other things meanwhile.
+"""Clients of the service, synchronous and asynchronous.
 
     from polyglance.serve import Client
 
     client = Client("http://127.0.0.1:8000")
     print(client.search("two dogs in the snow").hits[0].path)
 
-They need httpx and nothing of the service: `pip install 'polyglance[client]'`.
+They need httpx2 and nothing of the service: `pip install 'polyglance[client]'`.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -19,14 +19,14 @@ from polyglance.serve.clients.calls import Call, ImageFile
 from polyglance.serve.shapes import Captions, Facets, Found, Health, Hit
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 T = TypeVar("T")
 ADDRESS, PATIENCE = "http://127.0.0.1:8000", 60.0
 
 
 class _Connection:
-    """What both clients know of a service."""
+    """What both clients share."""
 
     def __init__(self, address: str = ADDRESS, token: str | None = None) -> None:
         self.address = address.rstrip("/")
@@ -44,26 +44,26 @@ class _Connection:
         }
 
 
-def _answer(call: Call[T], response: "httpx.Response") -> T:
+def _answer(call: Call[T], response: "httpx2.Response") -> T:
     if response.status_code != 200:
         raise calls.refusal(response.status_code, response.content)
     return call.read(response.content)
 
 
 class Client(_Connection):
-    """A service, asked and waited for. Any number of threads may ask.
+    """A synchronous, thread-safe client.
 
     Args:
         address: as `polyglance serve` prints it.
-        token: that the service asks for, if it does.
+        token: if the service requires one.
     """
 
     def __init__(self, address: str = ADDRESS, token: str | None = None) -> None:
         super().__init__(address, token)
         with needed_by("the client", "client"):
-            import httpx
-        self._error = httpx.TransportError
-        self._http = httpx.Client(**self._options)
+            import httpx2
+        self._error = httpx2.TransportError
+        self._http = httpx2.Client(**self._options)
 
     def _do(self, call: Call[T]) -> T:
         try:
@@ -80,15 +80,15 @@ class Client(_Connection):
         """A page of images, best first.
 
         Args:
-            text: a sentence in any language; `-word` is not wanted.
-            image: bytes or path of a file that hits should be like.
-            more: as `/v1/search` has it: `like` (an id), `limit`, `cursor`, `language`,
+            text: a sentence in any language; `-word` excludes.
+            image: bytes or path of a file that hits should be similar to.
+            more: other parameters of `/v1/search`: `like` (an id), `limit`, `cursor`, `language`,
                 `everything`, and filters (`folder`, `from_`, `to`, `tag` …).
         """
         return self._do(calls.search(text, image, **more))
 
     def hits(self, text: str = "", image: ImageFile | None = None, **more: Any) -> Iterator[Hit]:
-        """All images that a search finds, page after page; arguments as `search`."""
+        """All images that a search finds, page by page; arguments as for `search`."""
         cursor = None
         while True:
             page = self.search(text, image, **more, cursor=cursor)
@@ -98,15 +98,15 @@ class Client(_Connection):
                 return
 
     def thumbnail(self, which: str | Hit) -> bytes:
-        """A small image, WebP or JPEG, of a hit or its id."""
+        """The thumbnail, WebP or JPEG, of a hit or its id."""
         return self._do(calls.picture("thumbnails", which))
 
     def image(self, which: str | Hit) -> bytes:
-        """The file of a hit or its id, or a JPEG where browsers do not show its format."""
+        """The file of a hit or its id, or a JPEG if browsers cannot show its format."""
         return self._do(calls.picture("images", which))
 
     def captions(self, which: ImageFile | Hit, texts: Sequence[str], **more: Any) -> Captions:
-        """Which texts fit an image best.
+        """The texts that match an image best.
 
         Args:
             which: a hit, or bytes or path of any file.
@@ -124,7 +124,7 @@ class Client(_Connection):
         return self._do(calls.embed_texts(texts, language))
 
     def embed_images(self, images: Sequence[ImageFile]) -> np.ndarray:
-        """Embeddings float32 [n, D] of image files, each by its bytes or its path."""
+        """Embeddings float32 [n, D] of image files, passed as bytes or paths."""
         return self._do(calls.embed_images(images))
 
     def close(self) -> None:
@@ -139,19 +139,19 @@ class Client(_Connection):
 
 
 class AsyncClient(_Connection):
-    """`Client` for programs with an event loop: every method is awaited.
+    """`Client` for asyncio: every method is awaited.
 
     Args:
         address: as `polyglance serve` prints it.
-        token: that the service asks for, if it does.
+        token: if the service requires one.
     """
 
     def __init__(self, address: str = ADDRESS, token: str | None = None) -> None:
         super().__init__(address, token)
         with needed_by("the client", "client"):
-            import httpx
-        self._error = httpx.TransportError
-        self._http = httpx.AsyncClient(**self._options)
+            import httpx2
+        self._error = httpx2.TransportError
+        self._http = httpx2.AsyncClient(**self._options)
 
     async def _do(self, call: Call[T]) -> T:
         try:

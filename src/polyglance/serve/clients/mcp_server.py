@@ -1,4 +1,4 @@
-"""The tools of `Assistant` over MCP, the protocol by which assistants ask programs."""
+"""An MCP server with the tools of `Assistant`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 MOST = 50
-"""Images of an answer."""
+"""Largest number of images in an answer."""
 _HELP = (
     "Searches the pictures on this machine by sentences in any language and by other pictures. "
     "Look at what was found with show_picture before you say what it shows: a search ranks all "
@@ -45,10 +45,10 @@ Large = Annotated[bool, Field(description="1024 pixels in place of 320")]
 
 
 def make_server(collection: Collection) -> "MCPServer[Any]":
-    """The MCP server of a collection; `run()` talks on stdin and stdout.
+    """The MCP server of a collection; `run()` uses stdin and stdout.
 
     Args:
-        collection: what is searched.
+        collection: to search.
     """
     with needed_by("'polyglance mcp'", "mcp"):
         from mcp.server.mcpserver import Image, MCPServer

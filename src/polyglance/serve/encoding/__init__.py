@@ -1,1 +1,1 @@
-"""Texts and images of requests become embeddings."""
+"""Encodes the texts and images of requests."""

@@ -1,4 +1,4 @@
-"""Requests that come at the same time are computed together."""
+"""Batches concurrent requests."""
 
 import threading
 from collections import deque
@@ -12,7 +12,7 @@ R = TypeVar("R")
 
 
 class Closed(RuntimeError):
-    """Nothing is computed any more."""
+    """The batcher no longer accepts items."""
 
 
 @dataclass(slots=True)
@@ -23,41 +23,41 @@ class _Waiting(Generic[T, R]):
 
 
 class Batcher(Generic[T, R]):
-    """A function of many items as a function of one, which any number of threads may call.
+    """Makes a batch function callable with single items, from any number of threads.
 
-    A thread of its own takes all that waits whenever it is free: nobody waits for a batch to
-    fill. Items with another key go into another batch. Single items go before those that come
-    by `many`, so that a large request keeps nobody waiting for longer than one batch.
+    A thread takes all waiting items whenever it is free, without waiting for a batch to fill. Items
+    with different keys go into different batches. Single items take precedence over those passed
+    to `many`, so that a large request delays others by at most one batch.
     """
 
     def __init__(
         self,
         run: Callable[[Hashable, list[T]], Sequence[R]],
         most: int,
-        told: Callable[[int], object] | None = None,
+        on_batch: Callable[[int], object] | None = None,
     ) -> None:
         """
         Args:
             run: key and items → results, in order.
-            most: items of a batch.
-            told: is told how many items each batch has.
+            most: largest batch.
+            on_batch: called with the size of each batch.
         """
-        self._run, self._most, self._told = run, most, told
+        self._run, self._most, self._on_batch = run, most, on_batch
         self._lanes: tuple[deque[_Waiting[T, R]], ...] = (deque(), deque())
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
 
     def __call__(self, key: Hashable, item: T) -> R:
-        """The result of one item; what `run` raises for it is raised here."""
+        """The result for one item; raises what `run` raises for it."""
         return self._put(0, key, [item])[0].result()
 
     def many(self, key: Hashable, items: Sequence[T]) -> list[R]:
-        """Results of several items, in order."""
+        """Results for several items, in order."""
         return [answer.result() for answer in self._put(1, key, items)]
 
     def close(self) -> None:
-        """End the thread when what waits is done."""
+        """Stop the thread after the waiting items are done."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -81,7 +81,7 @@ class Batcher(Generic[T, R]):
             self._answer(batch)
 
     def _next(self) -> "list[_Waiting[T, R]] | None":
-        """What is computed next; None where nothing will be."""
+        """The next batch; None if the batcher is closed."""
         with self._changed:
             while not any(self._lanes):
                 if self._closed:
@@ -98,8 +98,8 @@ class Batcher(Generic[T, R]):
             return batch
 
     def _answer(self, batch: "list[_Waiting[T, R]]") -> None:
-        if self._told is not None:
-            self._told(len(batch))
+        if self._on_batch is not None:
+            self._on_batch(len(batch))
         try:
             found = self._run(batch[0].key, [one.item for one in batch])
             for one, result in zip(batch, found, strict=True):
@@ -108,7 +108,7 @@ class Batcher(Generic[T, R]):
             if len(batch) == 1:
                 batch[0].answer.set_exception(error)
                 return
-            # One of them is at fault, and the others shall not suffer for it.
+            # One item may be at fault; compute them separately, so that the others succeed.
             for one in batch:
                 if not one.answer.done():
                     self._answer([one])

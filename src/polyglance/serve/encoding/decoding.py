@@ -1,4 +1,4 @@
-"""Uploaded pictures are decoded in processes of their own: a hostile one ends that, no more."""
+"""Decodes uploaded images in separate processes, so that a malicious one crashes only those."""
 
 import io
 import os
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyglance.core.apart import Apart
-from polyglance.data.images.given import as_files
+from polyglance.core.child_process import ChildProcess
+from polyglance.data.images.inputs import as_files
 from polyglance.data.images.read import open_image, reading
 from polyglance.errors import ImageProblem
 from polyglance.serve.problems import Problem
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from polyglance.library.media.reading import Preparing
 
 MAX_PIXELS = 50_000_000
-"""Of an uploaded picture; those of the owner may have more (`data.images`)."""
+"""Largest uploaded image in pixels; local ones may have more (`data.images`)."""
 MEMORY = 1_500_000_000
-"""Bytes of address space that the process may take besides its libraries."""
+"""Address space in bytes that a process may use in addition to its libraries."""
 SECONDS = 20.0
-"""That a picture may take."""
+"""Time limit per image in seconds."""
 PROCESSES = min(4, os.cpu_count() or 1)
-"""That decode at a time; each is started when all others are busy."""
+"""Largest number of decoding processes; each is started when all others are busy."""
 _START = 60.0
-"""Seconds more for the first one, before which the process has to import."""
+"""Additional seconds for the first image, as the process has to import modules."""
 _NAME = Path("the picture")
 
 
 class Decoder:
-    """Files' bytes become a model's input; any number of threads may call it."""
+    """From file bytes to a model's input; thread-safe."""
 
     def __init__(
         self,
@@ -45,20 +45,20 @@ class Decoder:
     ) -> None:
         """
         Args:
-            how: the model prepares a picture.
-            seconds: that a picture may take.
-            memory: bytes that a process may take besides its libraries.
-            processes: that decode at a time.
+            how: the model's preprocessing.
+            seconds: time limit per image.
+            memory: bytes that a process may use in addition to its libraries.
+            processes: largest number of processes.
         """
         self.how, self.seconds = how, seconds
-        self.processes = [Apart(_work, how, memory) for _ in range(processes)]
-        # The one that was used last is taken first, so that those that nobody needs never start.
-        self._idle: LifoQueue[Apart] = LifoQueue()
+        self.processes = [ChildProcess(_work, how, memory) for _ in range(processes)]
+        # The most recently used process is taken first, so that unneeded ones never start.
+        self._idle: LifoQueue[ChildProcess] = LifoQueue()
         for one in self.processes:
             self._idle.put(one)
 
     def __call__(self, data: bytes) -> np.ndarray:
-        """The input, float32 of the shape that the model wants."""
+        """The model's input, float32."""
         process = self._idle.get()
         try:
             answer = self._ask(process, data)
@@ -69,15 +69,15 @@ class Decoder:
             raise Problem(status, body.decode("utf-8", "replace"))
         return np.frombuffer(body, np.float32).reshape(self.how.shape)
 
-    def _ask(self, process: Apart, data: bytes) -> bytes:
+    def _ask(self, process: ChildProcess, data: bytes) -> bytes:
         pipe = _running(process)
         try:
             pipe.send_bytes(data)
             if pipe.poll(self.seconds):
                 return pipe.recv_bytes()
-            said = "it takes too long to decode"
+            said = "decoding takes too long"
         except (EOFError, OSError):
-            said = "it takes too much to decode"
+            said = "decoding takes too much memory"
         process.close()
         raise Problem(422, f"the picture cannot be read: {said}")
 
@@ -87,7 +87,7 @@ class Decoder:
             process.close()
 
 
-def _running(process: Apart) -> Connection:
+def _running(process: ChildProcess) -> Connection:
     pipe, fresh = process.pipe()
     if fresh:
         if not pipe.poll(_START):
@@ -98,9 +98,9 @@ def _running(process: Apart) -> Connection:
 
 
 def _work(pipe: Connection, how: "Preparing", memory: int) -> None:
-    """Answer until the other side is gone: a status of three digits, then pixels or a sentence.
+    """Answer until the parent is gone: a three-digit status, then pixels or a message.
 
-    Not with pickles: whoever takes this process over must not run anything in the other.
+    No pickles: whoever takes over this process must not be able to run code in the parent.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit(memory)
@@ -118,7 +118,7 @@ def _work(pipe: Connection, how: "Preparing", memory: int) -> None:
 
 
 def _be_quiet() -> None:
-    """What decoders say of a damaged picture, from C as well, is no line of the service's log."""
+    """Discard the decoders' own messages (also those from C), which are not for the log."""
     warnings.simplefilter("ignore")
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 2)
@@ -131,7 +131,7 @@ def _limit(memory: int) -> None:
         return
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    except OSError:  # not Linux; there the libraries count
+    except OSError:  # not Linux: the limit includes the libraries
         pages = 0
     most = memory + pages * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -139,13 +139,13 @@ def _limit(memory: int) -> None:
 
 
 def decode(data: bytes, how: "Preparing") -> np.ndarray:
-    """The model's input, float32, of a picture's bytes; in this process."""
+    """The model's input, float32, from an image's bytes; in this process."""
     try:
         with open_image(_NAME, io.BytesIO(data)) as image:
             width, height = image.size
         if width * height > MAX_PIXELS:
             raise Problem(
-                413, f"the picture has {width}×{height} pixels, and {MAX_PIXELS:,} are the most"
+                413, f"the picture has {width}×{height} pixels; the limit is {MAX_PIXELS:,}"
             )
         with as_files([data]) as (paths, _), reading(paths[0], how.short_side) as image:
             return np.ascontiguousarray(how.apply(image), np.float32)
@@ -153,5 +153,5 @@ def decode(data: bytes, how: "Preparing") -> np.ndarray:
         raise Problem(422, f"the picture cannot be read: {problem.reason}") from None
     except Problem:
         raise
-    except Exception:  # what Pillow says of damaged heads
-        raise Problem(422, "the picture cannot be read: broken image") from None
+    except Exception:  # Pillow raises many types for damaged headers
+        raise Problem(422, "the picture cannot be read: damaged image") from None

@@ -1,4 +1,4 @@
-"""A model behind a service: texts and pictures of concurrent requests are encoded together."""
+"""A model behind a service: texts and images of concurrent requests are encoded together."""
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
@@ -15,22 +15,22 @@ from polyglance.serve.images.collection import Collection
 from polyglance.serve.problems import Problem
 
 TEXTS, PICTURES = 64, 8
-"""That are encoded together at most."""
+"""Largest batches."""
 
 RETIRED = 120.0
-"""Seconds that requests with a model which was exchanged may take."""
+"""Seconds for which requests may still use a replaced model."""
 
-Told = Callable[[str, int], object]
-"""Is told "texts" or "pictures", and how many a batch has."""
+OnBatch = Callable[[str, int], object]
+"""Called with "texts" or "pictures" and the size of each batch."""
 
 
 class Engine:
-    """Encodes for a service; any number of threads may call it."""
+    """Encodes for a service; thread-safe."""
 
-    def __init__(self, model: ExportedModel, told: Told | None = None) -> None:
+    def __init__(self, model: ExportedModel, on_batch: OnBatch | None = None) -> None:
         self.model = model
         self.decoder = Decoder(model.images.preprocessing)
-        say = told or (lambda kind, count: None)
+        say = on_batch or (lambda kind, count: None)
         self._texts: Batcher[str, np.ndarray] = Batcher(
             self._encode, TEXTS, lambda count: say("texts", count)
         )
@@ -43,28 +43,28 @@ class Engine:
         return self._texts(language, text)
 
     def texts(self, texts: Sequence[str], language: str | None = None) -> np.ndarray:
-        """Embeddings [n, D] of texts; single ones of other requests go before them."""
+        """Embeddings [n, D] of texts; single ones of other requests take precedence."""
         return np.stack(self._texts.many(language, texts))
 
     def picture(self, data: bytes) -> np.ndarray:
-        """The embedding [D] of a file's bytes, which may come from anyone."""
+        """The embedding [D] of an untrusted image file's bytes."""
         return _known(self._pictures(None, self.decoder(data)))
 
     def pictures(self, files: Sequence[bytes]) -> np.ndarray:
-        """Embeddings [n, D] of files' bytes; single ones of other requests go before them."""
-        spared = max(1, len(self.decoder.processes) - 1)  # and one for searches
+        """Embeddings [n, D] of files' bytes; single ones of other requests take precedence."""
+        spared = max(1, len(self.decoder.processes) - 1)  # leave one for searches
         with ThreadPoolExecutor(spared) as threads:
             pixels = list(threads.map(self.decoder, files))
         return np.stack([_known(one) for one in self._pictures.many(None, pixels)])
 
     def retire(self) -> None:
-        """Close when requests that began with it must be over."""
+        """Close after the requests that use it must have finished."""
         timer = threading.Timer(RETIRED, self.close)
         timer.daemon = True
         timer.start()
 
     def close(self) -> None:
-        """End its threads and the processes that decode."""
+        """Stop its threads and decoding processes."""
         self._texts.close()
         self._pictures.close()
         self.decoder.close()
@@ -79,12 +79,12 @@ class Engine:
 
 def _known(found: np.ndarray | None) -> np.ndarray:
     if found is None:
-        raise Problem(422, "the picture cannot be read: the model makes nothing of it")
+        raise Problem(422, "the picture cannot be read: the model returned no embedding")
     return found
 
 
 class Served(NamedTuple):
-    """What one request is answered from, from its beginning to its end."""
+    """What one request is answered from, throughout."""
 
     collection: Collection
     engine: Engine

@@ -1,4 +1,4 @@
-"""Requests with pictures wait in a line of their own, not in the threads that searches need."""
+"""Queues for requests with images, so that they do not occupy the threads of searches."""
 
 import asyncio
 import threading
@@ -11,20 +11,20 @@ from polyglance.serve.problems import Problem
 
 R = TypeVar("R")
 MEMORY = 256_000_000
-"""Bytes of what waits in a lane."""
+"""Largest size in bytes of the requests waiting in a lane."""
 LATER = 5
-"""Seconds after which one who was turned away may ask again."""
+"""Seconds after which a rejected client may try again."""
 
 
 class Lane:
-    """Some threads, and a line before them that is bounded by its length and its bytes."""
+    """A few threads with a queue, limited in length and bytes."""
 
     def __init__(self, threads: int, longest: int, memory: int = MEMORY) -> None:
         """
         Args:
-            threads: requests that are answered at a time.
-            longest: requests that are in the lane at a time, those that are answered among them.
-            memory: bytes that they may have together; one that is alone may have more.
+            threads: requests processed at a time.
+            longest: largest number of requests in the lane, including those being processed.
+            memory: their largest total size in bytes; a single request may be larger.
         """
         self._threads = ThreadPoolExecutor(threads, "lane")
         self._longest, self._memory = longest, memory
@@ -32,11 +32,11 @@ class Lane:
         self._lock = threading.Lock()
 
     async def run(self, size: int, function: Callable[..., R], *given: object) -> R:
-        """What a function gives, when it is its turn; turned away where the line is full.
+        """Run a function in a thread when it is its turn; rejected if the queue is full.
 
         Args:
-            size: bytes that the request holds while it waits.
-            function: is called in a thread.
+            size: of the waiting request in bytes.
+            function: to call.
             given: its arguments.
         """
         with self._place(size):
@@ -44,7 +44,7 @@ class Lane:
             return await loop.run_in_executor(self._threads, function, *given)
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Start nothing more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     @contextmanager
@@ -54,7 +54,7 @@ class Lane:
             if self._requests and full:
                 raise Problem(
                     503,
-                    f"too many pictures come at once; try again in {LATER} s",
+                    f"too many pictures at once; try again in {LATER} s",
                     {"retry-after": str(LATER)},
                 )
             self._requests += 1

@@ -1,1 +1,1 @@
-"""The images that are served, and what is known of them."""
+"""The served images and their metadata."""

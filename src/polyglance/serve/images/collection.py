@@ -1,8 +1,9 @@
-"""The images that are served: a gallery with ids, sizes and thumbnails."""
+"""The served images: a gallery with ids, sizes and thumbnails."""
 
 import io
 import os
 import threading
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -23,22 +24,22 @@ from polyglance.serve.images.facts import FactTable, facts_of_files, facts_of_li
 from polyglance.serve.images.names import Names
 
 HEADS = 100_000
-"""Files whose sides and dates are kept in memory for a folder without a library."""
+"""Files whose sizes and dates are cached for a folder without a library."""
 THUMBNAILS = 2000
-"""Thumbnails, about 15 kB each, that are kept in memory for a folder without a library."""
+"""Thumbnails, about 15 kB each, cached for a folder without a library."""
 SHOWN = {"JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF"}
-"""Formats that browsers show."""
+"""Formats that browsers can show."""
 
 
 class File(NamedTuple):
-    """A picture to send: its bytes, and their type as HTTP names it."""
+    """An image file to send: its bytes and media type."""
 
     data: bytes
     type: str
 
 
 class Brief(NamedTuple):
-    """What a hit tells of an image: sides in pixels, and the day and time it was taken at."""
+    """Metadata shown with a hit: size in pixels, and date and time taken."""
 
     width: int | None
     height: int | None
@@ -46,11 +47,13 @@ class Brief(NamedTuple):
 
 
 class Collection:
-    """Images by id, and what ranks them. Any number of threads may read."""
+    """Images by id, and their scorer; thread-safe."""
 
     def __init__(self, model: ExportedModel, gallery: Gallery, roots: list[str]) -> None:
         if not gallery.has_files:
-            raise PolyglanceError("the dataset has features and no images; there is none to serve")
+            raise PolyglanceError("the dataset has features but no images to serve")
+        # An index has 16 bits, and converting them would take longer than a search does.
+        gallery = replace(gallery, embeddings=np.asarray(gallery.embeddings, np.float32))
         self.model, self.gallery, self.roots = model, gallery, roots
         self.library: Library | None = None
         self.scorer = Scorer(model, gallery)
@@ -69,7 +72,7 @@ class Collection:
         return len(self.places)
 
     def place(self, name: str) -> int | None:
-        """Where an id stands, if there is such an image."""
+        """The index of an id, if there is such an image."""
         return self.place_of.get(name)
 
     def path(self, place: int) -> Path:
@@ -78,12 +81,12 @@ class Collection:
 
     @cached_property
     def names(self) -> Names:
-        """Of all files, below the folders that are served."""
+        """Names of all files, relative to the served folders."""
         return Names(self.gallery.paths, self.roots)
 
     @property
     def facts(self) -> FactTable:
-        """Of all images; read when they are first needed, which takes a while without a library."""
+        """Metadata of all images; loaded when first needed, which is slow without a library."""
         with self._reading:
             return self._facts
 
@@ -94,7 +97,7 @@ class Collection:
         return facts_of_files([self.path(place) for place in range(len(self))], self.roots)
 
     def brief(self, place: int) -> Brief:
-        """Of an image; all are None where its file is gone and no library knows it."""
+        """Metadata of an image; all None if its file is gone and no library has it."""
         if self.library is None:
             head = self._head(place)
             moment = None if head.taken is None else head.taken.isoformat()
@@ -105,7 +108,7 @@ class Collection:
         return Brief(int(width) or None, int(height) or None, day)
 
     def emptied(self) -> "Collection":
-        """Of the same library, when all its images are gone."""
+        """The collection of the same library after all its images are gone."""
         gallery = Gallery([], np.empty((0, self.model.dim), np.float32), [], unit=True)
         found = Collection(self.model, gallery, self.roots)
         found.library = self.library
@@ -116,7 +119,7 @@ class Collection:
         return np.asarray(self.gallery.embeddings[self.firsts[place]], np.float32)
 
     def thumbnail(self, place: int) -> File | None:
-        """A small picture; None where the file is gone or cannot be read any more."""
+        """A thumbnail; None if the file is gone or unreadable."""
         kept = None if self.library is None else self.library.thumbnails.get(self.ids[place])
         try:
             data = self._made(place) if kept is None else kept
@@ -125,7 +128,7 @@ class Collection:
         return File(data, content_type(data))
 
     def image(self, place: int) -> File | None:
-        """The file, or a JPEG of it where browsers do not show its format; None if it is gone."""
+        """The file, or a JPEG if browsers cannot show its format; None if it is gone."""
         path = self.path(place)
         try:
             kind = self._format(path)
@@ -158,17 +161,17 @@ def open_collection(
     cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Collection:
-    """The images of a library or of a folder, which is indexed first.
+    """The images of a library or a folder, which is indexed first.
 
     Args:
-        place: of a library or a folder of images; None is the library made last.
-        model: an exported model or its folder; None is the library's, or the package's own.
-        cache: where indexes are kept; the XDG cache by default.
-        show_progress: of the indexing; None shows a bar on a terminal.
+        place: of a library or a folder of images; None is the most recently created library.
+        model: an exported model or its folder; None is the library's, or the included one.
+        cache: location of indexes; the XDG cache by default.
+        show_progress: of the indexing; None shows a bar in a terminal.
     """
     folder = served_place(place, cache)
     if not folder.is_dir():
-        raise PolyglanceError(f"{folder}: no such folder; name a library or a folder of images")
+        raise PolyglanceError(f"{folder}: no such folder; pass a library or a folder of images")
     loaded = _model(folder, model, cache)
     gallery = open_gallery(loaded, folder, cache, show_progress)
     library = _library(folder, cache)
@@ -181,7 +184,7 @@ def open_collection(
 
 
 def served_place(place: str | Path | None, cache: Path | None = None) -> Path:
-    """The library or folder that is meant; None is the library made last."""
+    """The library or folder to serve; None is the most recently created library."""
     return _last_library(cache) if place is None else Path(place)
 
 
@@ -195,16 +198,16 @@ def _model(
 
 
 def _library(folder: Path, cache: Path | None) -> Library | None:
-    """The library that has the thumbnails; None where a folder is served without one."""
+    """The library that has the thumbnails; None if the folder has none."""
     kept = library_of(folder, cache)
     try:
         return None if kept is None else Library.open(kept)
-    except PolyglanceError:  # without LanceDB the folder's index was searched
+    except PolyglanceError:  # without LanceDB the folder's own index is used
         return None
 
 
 def _last_library(cache: Path | None) -> Path:
     known = [Path(one) for one in registered(cache) if os.path.isdir(one)]
     if not known:
-        raise PolyglanceError("there is no library yet; name a folder of images to serve")
+        raise PolyglanceError("there is no library yet; pass a folder of images to serve")
     return known[-1]

@@ -1,4 +1,4 @@
-"""What images can be filtered by: folders, tags, languages of captions, dates and sides."""
+"""Facets: the folders, tags, languages of captions, dates and sizes to filter by."""
 
 from collections.abc import Mapping
 
@@ -8,11 +8,11 @@ from polyglance.serve.images.collection import Collection
 from polyglance.serve.shapes import Count, Dates, Facets
 
 FOLDERS, TAGS = 2000, 500
-"""That are listed; of more, the largest."""
+"""Largest numbers listed; the most frequent are kept."""
 
 
 def facets(collection: Collection) -> Facets:
-    """What there is to filter by, with the number of images."""
+    """The facets of a collection, with the number of images."""
     facts = collection.facts
     folders, more_folders = _counts(_folders(collection), FOLDERS)
     tags, more_tags = _counts({name: len(rows) for name, rows in facts.tags.items()}, TAGS)
@@ -37,13 +37,13 @@ def facets(collection: Collection) -> Facets:
 
 
 def _counts(found: Mapping[str, int], most: int) -> tuple[list[Count], bool]:
-    """The largest first, and whether some were left out."""
+    """The most frequent first, and whether some were left out."""
     ordered = sorted(found.items(), key=lambda one: (-one[1], one[0]))
     return [Count(name=name, pictures=count) for name, count in ordered[:most]], len(found) > most
 
 
 def _folders(collection: Collection) -> dict[str, int]:
-    """Every folder with the images in it and below it; files of equal content count once."""
+    """Every folder with the number of images in or below it; equal files count once."""
     names, many = collection.names, max(1, len(collection))
     pairs = np.unique(names.codes * many + collection.place_of_row)
     starts = np.searchsorted(pairs, np.arange(len(names.folders) + 1) * many)

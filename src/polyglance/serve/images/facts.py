@@ -1,4 +1,4 @@
-"""What is known of the images that are served, by column: what filters and facets look at."""
+"""Metadata of the served images by column, for filters and facets."""
 
 import os
 from collections import defaultdict
@@ -22,19 +22,19 @@ NO_DATE = np.datetime64("NaT", "us")
 
 
 class About(Protocol):
-    """What is known of one image; `exif.Facts` and a library's `Record` have it."""
+    """Metadata of one image; implemented by `exif.Facts` and a library's `Record`."""
 
     @property
     def width(self) -> int:
-        """Pixels, upright; 0 where nobody knows."""
+        """Pixels, upright; 0 if unknown."""
 
     @property
     def height(self) -> int:
-        """Pixels, upright; 0 where nobody knows."""
+        """Pixels, upright; 0 if unknown."""
 
     @property
     def taken(self) -> datetime | None:
-        """By the camera's clock."""
+        """Local time of the camera."""
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -47,23 +47,23 @@ class About(Protocol):
 
 @dataclass(frozen=True)
 class FactTable:
-    """Facts of P images; tags and languages of captions → the places that have them."""
+    """Metadata of P images; tags and caption languages → the places that have them."""
 
     width: np.ndarray
-    """int32 [P]; 0 where nobody knows."""
+    """int32 [P]; 0 if unknown."""
     height: np.ndarray
     taken: np.ndarray
-    """datetime64[us] [P]; NaT where nobody knows."""
+    """datetime64[us] [P]; NaT if unknown."""
     tags: dict[str, np.ndarray]
     languages: dict[str, np.ndarray]
 
     @classmethod
     def of(cls, rows: Iterable[tuple[int, About]], count: int) -> "FactTable":
-        """Of (place, facts); several rows of a place are copies, whose tags are put together.
+        """From (place, facts) rows; several rows of a place are copies, whose tags are merged.
 
         Args:
             rows: in any order; places without a row are unknown.
-            count: places that there are.
+            count: number of places.
         """
         sides, taken = np.zeros((2, count), np.int32), np.full(count, NO_DATE)
         tags: dict[str, set[int]] = defaultdict(set)
@@ -83,22 +83,22 @@ def _sorted(found: dict[str, set[int]]) -> dict[str, np.ndarray]:
 
 
 def facts_of_library(library: Library, place_of: dict[str, int]) -> FactTable:
-    """Of a library's images.
+    """Metadata of a library's images.
 
     Args:
-        library: that knows them.
-        place_of: the id of an image → its place; others are passed over.
+        library: that has them.
+        place_of: the id of an image → its place; others are skipped.
     """
     found = ((place_of.get(thumbnail_key(one.id)), one) for one in library.store.records())
     return FactTable.of(((place, one) for place, one in found if place is not None), len(place_of))
 
 
 def facts_of_files(paths: Sequence[Path], roots: Iterable[str]) -> FactTable:
-    """Of files without a library, from their heads; captions are those of a dataset's folder.
+    """Metadata of files without a library, from their headers; captions are from datasets.
 
     Args:
         paths: of each place.
-        roots: folders that are served.
+        roots: the served folders.
     """
     captions_below.cache_clear()  # the files may have changed
     captions = captions_below(tuple(roots))
@@ -114,17 +114,17 @@ def facts_of_files(paths: Sequence[Path], roots: Iterable[str]) -> FactTable:
 
 @lru_cache(2)
 def captions_below(roots: tuple[str, ...]) -> dict[str, tuple[Caption, ...]]:
-    """Absolute path → captions, of those folders that are datasets."""
+    """Absolute path → captions, from folders that are datasets."""
     try:
         return captions_of(roots)
-    except PolyglanceError:  # a damaged captions.jsonl; the images are served all the same
+    except PolyglanceError:  # a damaged captions.jsonl does not stop the service
         return {}
 
 
 def read_head(path: Path) -> Facts:
-    """What the head of a file says; without any sides where it says nothing."""
+    """Metadata in the header of a file; sizes are 0 if it has none."""
     try:
         with path.open("rb") as handle, open_image(path, handle) as image:
             return read_facts(image)
-    except Exception:  # videos, files that are gone, and damaged heads of any kind
+    except Exception:  # videos, missing files, and damaged headers
         return Facts(0, 0)

@@ -1,4 +1,4 @@
-"""Names of files below the folders that are served, which is all that others see of a path."""
+"""Names of files relative to the served folders; clients never see full paths."""
 
 import os
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from polyglance.library.syncing.scan import is_below
 
 
 class Names:
-    """Of N files: a name, and the folder that it lies in.
+    """Names of N files, and their folders.
 
-    Where one folder is served, a name begins below it. Where files of several are there, it
-    begins with the folder's own name, so that folders of the same name stay apart.
+    With one served folder, a name starts below it. With several, it starts with the folder's own
+    name, made unique if necessary.
     """
 
     def __init__(self, paths: Sequence[Path], roots: Sequence[str]) -> None:
@@ -27,11 +27,11 @@ class Names:
         self.codes = np.array(
             [codes.setdefault(name.rpartition("/")[0], len(codes)) for name in self.names], np.int64
         )
-        """Which of the folders a file lies in, [N]."""
+        """Index of the folder of each file, [N]."""
         self.folders = list(codes)
 
     def below(self, folder: str) -> np.ndarray:
-        """Which files lie in a folder or below it, bool [N]."""
+        """Which files are in a folder or below it, bool [N]."""
         own = folder.strip("/")
         if not own:
             return np.ones(len(self.codes), bool)
@@ -47,7 +47,7 @@ def _name(path: str, root: str | None, heads: dict[str, str]) -> str:
 
 
 def _heads(roots: Sequence[str]) -> dict[str, str]:
-    """What names below each of several folders begin with; nothing where there is one.
+    """Prefixes of names for several folders; none for a single one.
 
     >>> _heads(["/a/sea"]), _heads(["/a/sea", "/b/sea"])
     ({}, {'/a/sea': 'sea', '/b/sea': 'sea (2)'})

@@ -1,10 +1,11 @@
 // Pictures in rows that fill the width, each in its own proportions.
-import { $, show } from "./service.js";
+import { $ } from "./service.js";
+import { drop, load } from "./thumbnails.js";
 
 const GAP = 6;
 const ROW = { narrow: 110, wide: 190 }; // pixels that a row is high, about
 const NARROWEST = 0.4, WIDEST = 4; // of a picture; others are cut
-let items = []; // { hit, element, ratio }
+let items = []; // { hit, element, ratio, top }
 let opener = () => {};
 
 export const hits = () => items.map((item) => item.hit);
@@ -20,11 +21,16 @@ export function fill(found, more = false) {
   // Pictures that stay keep their elements: nothing flickers while one types.
   const there = new Map(items.map((item) => [item.hit.id, item]));
   const fresh = found.map((hit) => ({ ...(there.get(hit.id) || make(hit)), hit }));
+  const same = !more && fresh.length === items.length && fresh.every((item, place) => item.element === items[place].element);
   items = more ? [...items, ...fresh] : fresh;
-  $("grid").replaceChildren(...items.map((item) => item.element));
+  const kept = new Set(items.map((item) => item.element));
+  for (const item of there.values()) if (!kept.has(item.element)) drop(picture(item));
+  if (!same) $("grid").replaceChildren(...kept);
   for (const item of items) button(item).tabIndex = -1;
   if (items.length) button(items[0]).tabIndex = 0;
   arrange();
+  // Of the rows above the window's end, without asking the browser where they are.
+  for (const item of fresh) if (!there.has(item.hit.id)) load(picture(item), item.hit.thumbnail, !more && item.top < innerHeight);
   if (more && fresh.length) button(fresh[0]).focus();
 }
 
@@ -34,6 +40,7 @@ export function focusOn(hit) {
 }
 
 const button = (item) => item.element.firstChild;
+const picture = (item) => button(item).firstChild;
 
 function make(hit) {
   const element = document.createElement("li");
@@ -41,8 +48,6 @@ function make(hit) {
   const image = document.createElement("img");
   image.alt = hit.path;
   image.decoding = "async";
-  image.loading = "lazy";
-  show(image, hit.thumbnail);
   open.type = "button";
   open.append(image);
   element.append(open);
@@ -56,21 +61,25 @@ function arrange() {
   const width = $("grid").clientWidth;
   if (!width) return;
   const high = width < 600 ? ROW.narrow : ROW.wide;
-  let row = [], sum = 0;
+  let row = [], sum = 0, top = 0;
   for (const item of items) {
     row.push(item);
     sum += item.ratio;
     if (sum * high + GAP * (row.length - 1) >= width) {
-      place(row, (width - GAP * (row.length - 1)) / sum);
+      const height = (width - GAP * (row.length - 1)) / sum;
+      place(row, top, height);
+      top += height + GAP;
       row = [];
       sum = 0;
     }
   }
-  place(row, high);
+  place(row, top, high);
 }
 
-function place(row, height) {
-  for (const { element, ratio } of row) {
+function place(row, top, height) {
+  for (const item of row) {
+    const { element, ratio } = item;
+    item.top = top;
     element.style.height = `${height}px`;
     element.style.width = `${Math.floor(height * ratio * 100) / 100}px`;
   }

@@ -2,10 +2,11 @@
 import { $, call, read } from "./service.js";
 import { chosen } from "./filters.js";
 import { fill, hits } from "./grid.js";
+import { hold } from "./thumbnails.js";
 import { language, word, spoken } from "./words.js";
 
 const PAGE = "40"; // pictures that are fetched at a time
-const IDLE = 500; // without a keystroke before other spellings are looked for
+const IDLE = 500; // without a keystroke before the address changes and other spellings are looked for
 const asked = { like: null, picture: null, everything: false };
 let running = false;
 let waiting = false;
@@ -31,15 +32,16 @@ export function askLike({ like = null, picture = null, name = "" }) {
 // slow would get ever more to do.
 export async function search(everything = false) {
   asked.everything = everything === true;
-  suggestLater();
+  rest();
   if (running) { waiting = true; return; }
   const text = $("q").value.trim();
-  history.replaceState(null, "", text ? `#${new URLSearchParams({ q: text })}` : location.pathname);
   if (!text && !asked.like && !asked.picture) { clear(); return; }
   running = true;
+  hold(true);
   $("grid").setAttribute("aria-busy", "true");
   await ask(request(text));
   running = false;
+  hold(waiting);
   $("grid").setAttribute("aria-busy", "false");
   if (waiting) { waiting = false; search(); }
 }
@@ -95,10 +97,16 @@ function tell(found) {
   $("status").textContent = [said, ...found.notes].join(" · ");
 }
 
-function suggestLater() {
+// What is not part of a search waits until nobody types: browsers take long to change an address.
+function rest() {
   clearTimeout(idle);
   $("meant").hidden = true;
-  idle = setTimeout(suggest, IDLE);
+  idle = setTimeout(() => { keep(); suggest(); }, IDLE);
+}
+
+function keep() {
+  const text = $("q").value.trim();
+  history.replaceState(null, "", text ? `#${new URLSearchParams({ q: text })}` : location.pathname);
 }
 
 async function suggest() {

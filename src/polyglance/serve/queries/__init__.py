@@ -1,1 +1,1 @@
-"""What a request asks: parameters, filters, texts, uploads and pages."""
+"""Parsing of requests: parameters, filters, texts, uploads and pages."""

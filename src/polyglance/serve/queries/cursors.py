@@ -1,4 +1,4 @@
-"""Cursors: where the next page of a search begins."""
+"""Cursors: where the next page of a search starts."""
 
 import base64
 import binascii
@@ -10,12 +10,12 @@ from polyglance.serve.problems import Problem
 from polyglance.storage.digest import short_digest
 
 LONGEST = 300
-"""Characters of a cursor."""
-_NONE = "the cursor is none that a search here has given"
+"""Largest number of characters of a cursor."""
+_NONE = "the cursor is not from a search of this service"
 
 
 class Seen(NamedTuple):
-    """The last image of a page: its id, and the score that it had."""
+    """The last image of a page: its score then, and its id."""
 
     score: float
     id: str
@@ -27,7 +27,7 @@ def tag_of(*parts: str | None) -> str:
 
 
 def write_cursor(last: Seen, tag: str) -> str:
-    """The cursor of a search, with its tag, that goes on after an image.
+    """The cursor that continues a search, identified by its tag, after an image.
 
     >>> write_cursor(Seen(0.5, "5f2c"), "ab")
     'WzAuNSwgIjVmMmMiLCAiYWIiXQ=='
@@ -36,7 +36,7 @@ def write_cursor(last: Seen, tag: str) -> str:
 
 
 def read_cursor(cursor: str | None, tag: str) -> Seen | None:
-    """The image that a cursor goes on after; one of another search is a problem."""
+    """The image that a cursor continues after; a cursor of another search is a problem."""
     if cursor is None:
         return None
     try:
@@ -48,5 +48,5 @@ def read_cursor(cursor: str | None, tag: str) -> Seen | None:
     if type(score) is not float or not isinstance(name, str) or not math.isfinite(score):
         raise Problem(400, _NONE)
     if found != tag:
-        raise Problem(400, "the cursor is of another search; leave it out to start again")
+        raise Problem(400, "the cursor belongs to another search; leave it out to start again")
     return Seen(score, name)

@@ -1,4 +1,4 @@
-"""Which images a request asks about."""
+"""Filters of requests."""
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Conditions that all have to hold; without any, every image is looked at."""
+    """Conditions that must all hold; without any, all images match."""
 
     folder: str | None = None
-    """A name below what is served; it is compared with known ones, and never opened."""
+    """A folder name relative to what is served; only compared with known names, never opened."""
     since: str | None = None
     until: str | None = None
-    """Days, months or years; both are included. Images without a date are left out."""
+    """Days, months or years, both inclusive. Images without a date do not match."""
     min_width: int | None = None
     min_height: int | None = None
     tags: tuple[str, ...] = ()
-    """All of them."""
+    """Tags that the image must all have."""
     language: str | None = None
-    """A caption in it."""
+    """Language of at least one caption."""
 
     @property
     def tag(self) -> str | None:
-        """The same for the same conditions alone; None without any."""
+        """Identifies the conditions; None without any."""
         return None if self == EVERYTHING else repr(asdict(self))
 
     def rows(self, collection: "Collection") -> np.ndarray | None:
-        """Which files match, bool [N]; None where all do."""
+        """Which files match, bool [N]; None if all do."""
         if self == EVERYTHING:
             return None
         rows = np.ones(len(collection.place_of_row), bool)
@@ -78,7 +78,7 @@ def _having(places: np.ndarray | None, count: int) -> np.ndarray:
 
 
 def _day(text: str) -> np.datetime64:
-    """A day, month or year; one more is the day, month or year after it.
+    """A day, month or year; adding 1 gives the next one.
 
     >>> _day("2024-12") + 1
     np.datetime64('2025-01')
@@ -87,5 +87,5 @@ def _day(text: str) -> np.datetime64:
         return np.datetime64(text)
     except ValueError:
         raise Problem(
-            422, f"'{text}' is no date; write one as 2024-05-31, 2024-05 or 2024"
+            422, f"'{text}' is not a date; write one as 2024-05-31, 2024-05 or 2024"
         ) from None

@@ -1,4 +1,4 @@
-"""Parameters of a search, as the address of a request carries them."""
+"""Query parameters of a search."""
 
 from typing import Annotated
 
@@ -17,7 +17,7 @@ Name = Annotated[str, Field(max_length=LONGEST)]
 
 
 class Filters(BaseModel):
-    """Which pictures are searched: those for which all that is given holds."""
+    """Which pictures to search; all conditions must hold."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,7 +41,7 @@ class Filters(BaseModel):
 
     @property
     def where(self) -> Where:
-        """The same for a collection."""
+        """As a filter for a collection."""
         tags = tuple(sorted({checked(tag) for tag in self.tag}))
         folder = None if self.folder is None else checked_name(self.folder)
         sides = self.min_width, self.min_height
@@ -49,7 +49,7 @@ class Filters(BaseModel):
 
 
 class SearchParameters(Filters):
-    """What is asked, and which pictures are searched."""
+    """The query, and which pictures to search."""
 
     q: str = Field(
         "",
@@ -60,16 +60,14 @@ class SearchParameters(Filters):
     like: str | None = Field(
         None, max_length=100, description="the id of a picture that hits should be like"
     )
-    limit: int = Field(PAGE, ge=1, le=LARGEST_PAGE, description="pictures of a page")
-    cursor: str | None = Field(None, max_length=LONGEST_CURSOR, description="of the page before")
+    limit: int = Field(PAGE, ge=1, le=LARGEST_PAGE, description="pictures per page")
+    cursor: str | None = Field(None, max_length=LONGEST_CURSOR, description="of the last page")
     language: str | None = Field(
-        None, max_length=20, description="of the sentence; by default the script decides"
+        None, max_length=20, description="of the sentence; by default detected by script"
     )
-    everything: bool = Field(
-        False, description="also pictures that do not look like what is asked for"
-    )
+    everything: bool = Field(False, description="also return pictures that do not match")
 
 
 def checked_name(text: str) -> str:
-    """A folder's name as names are: no slash before or after it."""
+    """A folder name without leading and trailing slashes."""
     return text.strip("/")

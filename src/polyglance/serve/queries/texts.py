@@ -1,4 +1,4 @@
-"""Texts of requests: bounded, and cut into what is wanted and what is not."""
+"""Texts of requests, limited in length."""
 
 import re
 import unicodedata
@@ -6,27 +6,14 @@ import unicodedata
 from polyglance.serve.problems import Problem
 
 LONGEST = 500
-"""Characters of a query."""
-_WITHOUT = re.compile(r'(?:^|(?<=\s))-(?:"([^"]+)"|([^\s"-]\S*))')
+"""Largest number of characters of a query."""
 
 
 def checked(text: str, longest: int = LONGEST) -> str:
-    """The text in normal form C, one space for each gap; what no text should hold is a problem."""
+    """The text in NFC with single spaces; raises a problem for invalid characters."""
     if len(text) > longest:
-        raise Problem(422, f"the text has {len(text)} characters, and {longest} are the most")
+        raise Problem(422, f"the text has {len(text)} characters; the limit is {longest}")
     text = re.sub(r"\s+", " ", unicodedata.normalize("NFC", text)).strip()
     if any(unicodedata.category(one) in ("Cc", "Cs") for one in text):
-        raise Problem(422, "the text holds control characters or halves of characters")
+        raise Problem(422, "the text contains control characters or lone surrogates")
     return text
-
-
-def split_query(text: str) -> tuple[str, list[str]]:
-    """What a query asks for, and what it does not want.
-
-    >>> split_query('a beach -people -"red boat"')
-    ('a beach', ['people', 'red boat'])
-    >>> split_query("black-and-white - so to say")
-    ('black-and-white - so to say', [])
-    """
-    unwanted = [quoted or word for quoted, word in _WITHOUT.findall(text)]
-    return " ".join(_WITHOUT.sub("", text).split()), unwanted

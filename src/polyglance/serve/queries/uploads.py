@@ -1,4 +1,4 @@
-"""Pictures that come with a request, as bytes."""
+"""Images in requests, as bytes."""
 
 import base64
 import binascii
@@ -6,12 +6,12 @@ import binascii
 from polyglance.serve.problems import Problem
 
 LARGEST_BODY = 32_000_000
-"""Bytes of a request."""
+"""Largest request in bytes."""
 _HEAD = "data:image/"
 
 
 def from_base64(text: str) -> bytes:
-    """The bytes of a picture as JSON carries it: Base64, or a data URL of an image."""
+    """The bytes of an image in JSON: Base64, or a data URL."""
     if text[: len(_HEAD)].lower() == _HEAD:
         head, _, text = text.partition(",")
         if not head.endswith(";base64"):

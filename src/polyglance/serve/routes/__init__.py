@@ -1,1 +1,1 @@
-"""What is asked for at which address, by subject."""
+"""The routes of the API, by subject."""

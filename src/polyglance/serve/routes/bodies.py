@@ -1,4 +1,4 @@
-"""Bodies of requests: their types, and how the OpenAPI document tells of them."""
+"""Bodies of requests: their types, and their OpenAPI schema."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from starlette.requests import Request
 
 _PICTURES = ("image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp", "image/tiff")
 UPLOADS = (*_PICTURES, "image/avif", "image/heic", "image/heif", "application/octet-stream")
-"""Types that a picture may be sent as; what it is, its content says."""
+"""Content types for an uploaded picture; its actual format is detected."""
 BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 
 
 def content_type(request: Request) -> str:
-    """Of a request's body, without parameters."""
+    """The content type of a request's body, without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()

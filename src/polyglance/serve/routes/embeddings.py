@@ -1,4 +1,4 @@
-"""Vectors for other programs."""
+"""Routes for embeddings, for other programs."""
 
 from fastapi import FastAPI
 
@@ -8,7 +8,7 @@ from polyglance.serve.shapes import EmbeddingRequest, Embeddings
 
 
 def add_embeddings(app: FastAPI, service: Service) -> None:
-    """Add the addresses.
+    """Add the routes.
 
     Args:
         app: to add them to.
@@ -17,11 +17,11 @@ def add_embeddings(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/embeddings")
     def embeddings(body: EmbeddingRequest) -> Embeddings:
-        """Vectors of texts, as OpenAI's API has it."""
+        """Embeddings of texts, compatible with OpenAI's API."""
         return embed_texts(service.now.engine, body)
 
     @app.post("/v1/embeddings/images")
     async def embeddings_of_pictures(body: EmbeddingRequest) -> Embeddings:
-        """Vectors of pictures: each input is a file in Base64, or a data URL."""
+        """Embeddings of pictures: each input is a file in Base64, or a data URL."""
         size = sum(map(len, body.inputs))
         return await service.batches.run(size, embed_pictures, service.now.engine, body)

@@ -1,4 +1,4 @@
-"""What helps people to ask and to see: other spellings, and which part of a picture matched."""
+"""Routes that help users: spelling suggestions, and heat maps of matches."""
 
 from functools import lru_cache
 from typing import Annotated
@@ -20,16 +20,16 @@ Language = Annotated[str | None, Query(max_length=20, description="of the senten
 
 
 def add_help(app: FastAPI, service: Service) -> None:
-    """Add the addresses.
+    """Add the routes.
 
     Args:
         app: to add them to.
-        service: what is searched.
+        service: to search.
     """
 
     @app.get("/v1/suggestions")
     def did_you_mean(response: Response, q: Text = "", language: Language = None) -> Suggestion:
-        """Another spelling that pictures look more like; null without any."""
+        """Another spelling that matches better; null if there is none."""
         response.headers["cache-control"] = "no-store"
         collection, text = service.now.collection, checked(q)
         if not len(collection):
@@ -41,7 +41,7 @@ def add_help(app: FastAPI, service: Service) -> None:
     def heat(
         response: Response, name: Id, q: Text = "", like: Like = None, language: Language = None
     ) -> Heat:
-        """Which part of a picture a sentence, another picture, or both are most like."""
+        """Which parts of a picture match a sentence, another picture, or both."""
         response.headers["cache-control"] = "no-store"
         collection = service.now.collection
         place = collection.place(name)
@@ -52,5 +52,5 @@ def add_help(app: FastAPI, service: Service) -> None:
 
 @lru_cache(2)
 def _suggester(model: ExportedModel) -> Suggester:
-    """One for each model: it takes a while to read a vocabulary."""
+    """One per model, as reading a vocabulary takes a while."""
     return Suggester(model)

@@ -1,4 +1,4 @@
-"""Pictures by id, and small ones of them."""
+"""Routes for pictures by id, and their thumbnails."""
 
 from typing import Annotated, Any
 
@@ -11,13 +11,13 @@ from polyglance.serve.routes.bodies import BINARY
 from polyglance.serve.service import Service
 from polyglance.serve.shapes import PictureInfo
 
-Id = Annotated[str, Path(pattern="^[0-9a-zA-Z@.+-]{1,100}$", description="as a search gave it")]
+Id = Annotated[str, Path(pattern="^[0-9a-zA-Z@.+-]{1,100}$", description="from a search")]
 _TYPES = tuple(f"image/{kind.lower()}" for kind in sorted(SHOWN))
 _SENT: dict[int | str, dict[str, Any]] = {200: {"content": dict.fromkeys(_TYPES, BINARY)}}
 
 
 def add_images(app: FastAPI, service: Service) -> None:
-    """Add the addresses.
+    """Add the routes.
 
     Args:
         app: to add them to.
@@ -26,19 +26,19 @@ def add_images(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/thumbnails/{name}", response_class=Response, responses=_SENT)
     def thumbnail(name: Id) -> Response:
-        """A small picture."""
+        """A thumbnail."""
         collection = service.now.collection
         return _answer(collection.thumbnail(_place(collection, name)))
 
     @app.get("/v1/images/{name}", response_class=Response, responses=_SENT)
     def image(name: Id) -> Response:
-        """The picture's file, or a JPEG of it where browsers do not show its format."""
+        """The picture's file, or a JPEG if browsers cannot show its format."""
         collection = service.now.collection
         return _answer(collection.image(_place(collection, name)))
 
     @app.get("/v1/images/{name}/info")
     def info(name: Id) -> PictureInfo:
-        """What is known of a picture."""
+        """Details of a picture."""
         collection = service.now.collection
         return picture_info(collection, _place(collection, name))
 
@@ -53,6 +53,6 @@ def _place(collection: Collection, name: str) -> int:
 def _answer(found: File | None) -> Response:
     if found is None:
         raise Problem(404, "the file of this picture is gone or cannot be read")
-    # An id is of the content, which so never changes.
+    # An id is derived from the content, so the content never changes.
     headers = {"cache-control": "private, max-age=86400", "content-disposition": "inline"}
     return Response(found.data, media_type=found.type, headers=headers)

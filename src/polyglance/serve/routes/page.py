@@ -17,7 +17,7 @@ TYPES = {
 
 
 def add_page(app: FastAPI) -> None:
-    """Add the page's addresses; its files are read once."""
+    """Add the page's routes; its files are read once."""
     files = {path.name: path.read_bytes() for path in FILES.iterdir() if path.suffix in TYPES}
 
     def sent(name: str) -> Response:

@@ -1,4 +1,4 @@
-"""What those ask who watch over the service."""
+"""Routes for monitoring."""
 
 from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse
@@ -10,11 +10,11 @@ from polyglance.serve.shapes import Health, Readiness
 
 
 def add_watching(app: FastAPI, service: Service) -> None:
-    """Add the addresses.
+    """Add the routes.
 
     Args:
         app: to add them to.
-        service: that is watched.
+        service: to monitor.
     """
 
     @app.get("/v1/health")
@@ -24,7 +24,7 @@ def add_watching(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/ready", responses={503: {"model": Readiness}})
     def ready() -> Readiness:
-        """Whether requests are answered without delay; needs no token. If not, with status 503."""
+        """Whether the service is ready for requests; needs no token. If not, the status is 503."""
         found = Readiness(ready=service.ready)
         if not found.ready:
             return JSONResponse(found.model_dump(), 503)  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""Experiments of measured studies: settings with a seed become numbers."""
+"""Experiments of measured studies: from settings with a seed to measures."""
 
 from polyglance.studies.experiments import pooling_patterns, retrieval_time, word_alignment
 from polyglance.studies.experiments.base import (

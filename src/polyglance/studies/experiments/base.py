@@ -1,4 +1,4 @@
-"""What an experiment is to the studies that run it."""
+"""The interface of experiments for studies."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class Settings(Section):
 
 
 class DataSettings(Settings):
-    """Those of an experiment on a dataset."""
+    """Settings of an experiment on a dataset."""
 
     fingerprint: str = Field("", description="of the data, set by the command")
     lexicon: str = Field("", description="digest of the lexicon it reads, set by the command")
@@ -25,7 +25,7 @@ class DataSettings(Settings):
 
 @dataclass(frozen=True)
 class Measured:
-    """Numbers by measure, and whatever the experiment's own plot needs (JSON)."""
+    """Values by measure, and data (JSON) for the experiment's own plot."""
 
     values: dict[str, float]
     extra: dict[str, Any] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Sample:
-    """A finished run as a plot needs it: its row, settings and extras."""
+    """A finished run for a plot: its row, settings and extras."""
 
     row: str
     settings: Any
@@ -42,25 +42,25 @@ class Sample:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A function from settings to numbers, with what a plan must know before it runs.
+    """A function from settings to measures, with what a plan must know beforehand.
 
-    `measures` gives the names of the measures; `version` is raised when a change makes old
-    numbers wrong; one that measures time runs `alone`, whatever --jobs says. With `data` it needs
-    a dataset, and its settings are `DataSettings`.
+    `measures` returns the names of the measures; `version` is increased when a change makes old
+    values wrong; a timing experiment runs `alone`, whatever --jobs says. With `data` it needs a
+    dataset, and its settings are `DataSettings`.
     """
 
     settings: type[Any]
     measures: Callable[[Any], list[str]]
     run: Callable[..., Measured]
-    """Of settings; with `data` also of the dataset and the cache's folder."""
+    """Takes settings; with `data` also the dataset and the cache folder."""
     about: str
     version: int = 1
     alone: bool = False
     data: bool = False
     reads_lexicon: Callable[[Any], bool] | None = None
-    """Whether settings look words up in a lexicon, which is then part of a run's identity."""
+    """Whether settings use a lexicon, which is then part of a run's identity."""
     draw: Callable[[Sequence[Sample]], tuple[str, Any]] | None = None
-    """From the runs of the first seed, a caption and a Matplotlib figure."""
+    """From the runs of the first seed to a caption and a Matplotlib figure."""
 
 
 experiments: Registry[Experiment] = Registry("experiment")

@@ -1,7 +1,7 @@
 """How well a pooling learns known coefficients (Chen et al. 2021, supplement §2.3, Table 6).
 
-A generator of coefficients is trained on sets of random vectors and what a known pattern pools
-from them; its coefficients are then compared with the pattern's, for sizes seen and unseen.
+A generator of coefficients is trained on sets of random vectors and their pooling by a known
+pattern; its coefficients are then compared with the pattern's, for sizes seen and unseen.
 """
 
 from collections.abc import Sequence
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 SEEN = (20, 100)
 RANGES = {"seen": SEEN, "smaller": (10, 19), "larger": (101, 120)}
 SHOWN = 50
-"""The size whose coefficients are drawn."""
+"""The set size whose coefficients are plotted."""
 
 ABOUT = (
-    "Sets of vectors of 32 normal values, between 20 and 100 a set and 16 sets an update, are "
-    "pooled with the pattern's coefficients; the pooling learns them from the pooled vectors alone "
-    "(mean squared error, Adam). RMSE of the coefficients by size, then the root of the mean "
-    "square over the sizes 20–100 (seen), 10–19 (smaller) and 101–120 (larger). Patterns: A "
-    "average, M-K average of the K largest, T-50% of the larger half, L weights that fall linearly "
-    "to zero. The paper gives no training settings; ours are those of the profile."
+    "Sets of 20 to 100 vectors with 32 normally distributed values, 16 sets per update, are pooled "
+    "with the pattern's coefficients; the pooling learns these from the pooled vectors alone (mean "
+    "squared error, Adam). The result is the RMSE of the coefficients over sets of 20–100 (seen), "
+    "10–19 (smaller) and 101–120 vectors (larger). Patterns: A is the average, M-K the average of "
+    "the K largest values, T-50% that of the larger half; L has weights that fall linearly to "
+    "zero. The paper gives no training settings; ours are those of the profile."
 )
 
 
 class PatternSettings(Settings):
-    """One pooling, one pattern."""
+    """One pooling and one pattern."""
 
     design: str = Field("gpo", description="name of a pooling that has coefficients()")
     pattern: Literal["A", "M-1", "M-10", "T-50%", "L"] = "A"
@@ -47,7 +47,7 @@ def true_coefficients(pattern: str, lengths: "Tensor", size: int) -> "Tensor":
     Args:
         pattern: A, M-1, M-10, T-50% or L.
         lengths: of the sets [L].
-        size: the columns of the result, at least the longest length.
+        size: columns of the result, at least the longest length.
 
     >>> import torch
     >>> true_coefficients("L", torch.tensor([2, 3]), 3)
@@ -80,7 +80,7 @@ def run(settings: PatternSettings) -> Measured:
     torch.manual_seed(settings.seed)
     pooling: Any = build_pooling(settings.design, settings.dim)
     if not hasattr(pooling, "coefficients"):
-        raise PolyglanceError(f"the pooling '{settings.design}' has no coefficients of sizes")
+        raise PolyglanceError(f"the pooling '{settings.design}' has no coefficients by size")
     train(pooling, settings)
     values = {}
     pooling.eval()
@@ -99,8 +99,8 @@ def run(settings: PatternSettings) -> Measured:
 def train(pooling: Any, settings: PatternSettings) -> None:
     """Fit a module with `coefficients(lengths [L]) -> [L, max]`.
 
-    Its pooled vectors differ from the true ones by the sorted features times the difference of
-    coefficients, so that neither need be pooled.
+    The difference between its pooled vectors and the true ones is the sorted features times the
+    difference of coefficients, so neither needs to be pooled.
     """
     import torch
 
@@ -120,15 +120,15 @@ def train(pooling: Any, settings: PatternSettings) -> None:
 
 
 def sorted_sets(lengths: "Tensor", size: int, dim: int) -> "Tensor":
-    """Normal features [B, dim, size], every dimension in descending order, zero past a length.
+    """Normal features [B, dim, size], sorted in descending order in every dimension, 0-padded.
 
-    NumPy sorts twenty times faster than PyTorch here; ascending, of values whose opposites are
-    just as normal.
+    NumPy sorts twenty times faster than PyTorch here; it sorts ascending, so the values are
+    negated, which leaves the distribution unchanged.
 
     Args:
         lengths: of the sets [B].
-        size: the places of a set, at least the longest length.
-        dim: the features' dimension.
+        size: positions of a set, at least the longest length.
+        dim: dimension of the features.
     """
     import numpy as np
     import torch
@@ -139,7 +139,7 @@ def sorted_sets(lengths: "Tensor", size: int, dim: int) -> "Tensor":
 
 
 def rmse(learned: "Tensor", true: "Tensor", lengths: "Tensor") -> float:
-    """Root of the mean over sizes of the mean squared error over a size's positions.
+    """Root of the mean, over sizes, of the mean squared error over positions.
 
     Args:
         learned: coefficients [L, max].

@@ -1,8 +1,8 @@
-"""How long a text takes to find its images (Chen et al. 2021, Figure 3).
+"""Time of a text query (Chen et al. 2021, Figure 3).
 
-What does not depend on the text is there beforehand: an embedding per image for VSE, a set of
-vectors for SCAN and IMRAM, which compare by cross-attention. All methods are timed in turn, so
-that what else the machine does meets all.
+What does not depend on the text is precomputed: one embedding per image for VSE, a set of vectors
+for SCAN and IMRAM, which use cross-attention. Methods are timed in turn, so that other load on
+the machine affects all of them.
 """
 
 import statistics
@@ -23,18 +23,18 @@ CROSS = ("scan-t2i", "imram")
 METHODS = ("vse", *CROSS)
 TOP = 10
 HELD = 1000
-"""Sets in memory at once: larger galleries pass over them again (36 vectors × 1,024 each)."""
+"""Sets in memory: larger galleries reuse them (36 vectors × 1,024 each)."""
 CELLS = 1 << 23
 """Values of an intermediate result: images are scored in blocks of 32 MiB."""
 LEAST_SECONDS = 0.05
 
 ABOUT = (
-    "Milliseconds of a text query until its ten best images are known, without encoding text or "
-    "images: VSE multiplies a matrix, SCAN and IMRAM attend from every word to every image's "
-    f"vectors. Weights and vectors are random, which times do not depend on. Above {HELD:,} "
-    "images the sets of cross-attention are scored again and again, instead of filling the "
-    "memory. All methods are timed in turn in one process: times and ratios to VSE are medians of "
-    "the rounds. Where a method has no number it was not measured, being too slow."
+    "Milliseconds to find the ten best images for a text, without encoding text or images: VSE "
+    "multiplies with a matrix, SCAN and IMRAM attend from every word to every image's vectors. "
+    "Weights and vectors are random, which does not affect the times. Galleries of more than "
+    f"{HELD:,} images reuse the sets of cross-attention, to limit the memory. All methods are "
+    "timed in turn in one process; times and ratios to VSE are medians over rounds. Methods "
+    "without a number were too slow to be measured."
 )
 
 
@@ -43,9 +43,9 @@ class TimeSettings(Settings):
 
     gallery: int = Field(1000, ge=TOP, description="images")
     dim: int = Field(1024, ge=1)
-    vectors: int = Field(36, ge=1, description="of an image")
-    words: int = Field(12, ge=1, description="of a text")
-    queries: int = Field(8, ge=1, description="texts at a time, which share an image's part")
+    vectors: int = Field(36, ge=1, description="per image")
+    words: int = Field(12, ge=1, description="per text")
+    queries: int = Field(8, ge=1, description="texts scored together, sharing the image side")
     rounds: int = Field(3, ge=1)
     limits: dict[str, int] = Field(
         {"scan-t2i": 16_000, "imram": 2_000}, description="largest gallery to measure"
@@ -81,7 +81,7 @@ def run(settings: TimeSettings) -> Measured:
 
 
 def prepare(settings: TimeSettings) -> dict[str, Callable[[], "Tensor"]]:
-    """What is to be timed, by method; each gives the best images [queries, 10]."""
+    """The functions to time, by method; each returns the best images [queries, 10]."""
     import torch
     from torch.nn.functional import normalize
 
@@ -111,8 +111,8 @@ def random_sets(count: int, size: int, dim: int) -> "Sets":
     """Sets of normalised random vectors [count, size, dim].
 
     Args:
-        count: how many sets.
-        size: vectors of a set.
+        count: number of sets.
+        size: vectors per set.
         dim: their dimension.
     """
     import torch
@@ -125,7 +125,7 @@ def random_sets(count: int, size: int, dim: int) -> "Sets":
 
 
 def score_gallery(model: Any, words: "Sets", images: "Sets", gallery: int) -> "Tensor":
-    """Scores [gallery, queries], block by block; image i is set i modulo those held.
+    """Scores [gallery, queries], block by block; image i is set i modulo those in memory.
 
     Args:
         model: the attention of a method.
@@ -138,7 +138,7 @@ def score_gallery(model: Any, words: "Sets", images: "Sets", gallery: int) -> "T
     from polyglance.models.networks.attention import Sets
 
     held, queries = len(images.lengths), len(words.lengths)
-    block = max(1, CELLS // (model.cells(words, images) * queries))
+    block = max(1, CELLS // (model.floats_per_pair(words, images) * queries))
     parts = []
     for begin in range(0, gallery, held):
         end = min(held, gallery - begin)
@@ -149,7 +149,7 @@ def score_gallery(model: Any, words: "Sets", images: "Sets", gallery: int) -> "T
 
 
 def timed(call: Callable[[], Any]) -> float:
-    """Seconds of a call, which is repeated while it takes too little to be measured."""
+    """Seconds of a call, which is repeated if it is too short to be measured."""
     start, calls = time.perf_counter(), 0
     while calls == 0 or time.perf_counter() - start < LEAST_SECONDS:
         call()

@@ -1,4 +1,4 @@
-"""How many words of one language are translated correctly after an alignment.
+"""How many words are translated correctly after an alignment.
 
 RCSLS: Joulin et al. 2018; CSLS: Conneau et al. 2018, §2.3.
 """
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from polyglance.data.dataset import Dataset
 
 ABOUT = (
-    "Word vectors of both languages are made from the dataset's captions, each language on its "
-    "own. A matrix is learned from four fifths of the dictionary's words; the others, drawn anew "
-    "for every seed, are translated: to the nearest of all target words by cosine (NN), or by "
-    "CSLS, which takes from every word its closeness to its neighbours. Right is any translation "
-    "that the dictionary has."
+    "Word vectors are trained on the dataset's captions, separately for each language. A matrix is "
+    "learned from four fifths of the dictionary's words; the others, a different sample for each "
+    "seed, are translated to the nearest of all target words by cosine (NN), or by CSLS, which "
+    "corrects for words that are close to many others. Any translation in the dictionary counts "
+    "as correct."
 )
 
 TOKENIZER = "words"
 
 
 class AlignmentSettings(DataSettings):
-    """One pair of languages, one way to align them."""
+    """One language pair and one alignment method."""
 
     pair: str = Field("fr-de", description="source and target language")
     method: Literal["none", "svd", "rcsls"] = "rcsls"
@@ -35,7 +35,7 @@ class AlignmentSettings(DataSettings):
     dim: int = Field(300, ge=1)
     centre: bool = True
     dictionary: str = "lexicon"
-    translations: int | None = Field(1, ge=1, description="of a word to learn from; null is all")
+    translations: int | None = Field(1, ge=1, description="per word, to learn from; null is all")
 
 
 def measures(settings: AlignmentSettings) -> list[str]:
@@ -47,9 +47,9 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
     """Make vectors, align, translate.
 
     Args:
-        settings: the pair of languages and how to align it.
-        dataset: the captions that the vectors and the dictionary are made of.
-        cache: where word vectors are kept; None is the XDG cache.
+        settings: the language pair and the alignment method.
+        dataset: with the captions for the vectors and the dictionary.
+        cache: folder for word vectors; None is the XDG cache.
     """
     import numpy as np
 

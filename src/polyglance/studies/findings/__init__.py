@@ -1,1 +1,1 @@
-"""What came out: numbers, differences, and whether the paper's claims hold."""
+"""The findings: values, differences, and whether the paper's claims hold."""

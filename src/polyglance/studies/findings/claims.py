@@ -22,7 +22,7 @@ SMALLER, LARGER = "smaller than in the paper", "larger than in the paper"
 OPPOSITE = "the other way round in the paper"
 
 Pairs = dict[str, tuple[Cell, Cell]]
-"""What is compared, by the name of the column or line."""
+"""Pairs of compared cells, by the name of the column or line."""
 
 
 @dataclass(frozen=True)
@@ -35,26 +35,26 @@ class Evidence:
     other: str
     verdict: str
     columns: tuple[str, ...] = ()
-    """Where: columns, or the rows that columns are compared in."""
+    """The columns, or the rows that columns are compared in."""
     difference: Difference | None = None
     each: tuple[tuple[str, Difference], ...] = ()
     paper: float | None = None
     digits: int = 1
     of: str = "columns"
     margin: float | None = None
-    """What "as good as" may lose, as the study's file said before the runs."""
+    """The largest loss for "as good as", fixed in the study's file before the runs."""
     paper_columns: int | None = None
-    """Of how many columns the paper's difference is the mean, if not of all."""
+    """Number of columns behind the paper's mean difference, if not all."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For a report's JSON; what there is not is left out of the later fields."""
+        """For a report's JSON; later fields are left out if empty."""
         found = {**asdict(self), "each": {name: asdict(test) for name, test in self.each}}
         later = ("margin", "paper_columns")
         return {name: part for name, part in found.items() if part is not None or name not in later}
 
     @property
     def size(self) -> str:
-        """How the difference compares with the paper's; "" where the paper has not all of it."""
+        """How the difference compares with the paper's; "" if the paper has only part of it."""
         if self.paper is None or self.difference is None or self.paper_columns is not None:
             return ""
         low, high = self.difference.low, self.difference.high
@@ -94,11 +94,11 @@ def check_claims(results: Results) -> list[Verdict]:
 
 
 def verdict_of(change: Difference, sign: str = ">", margin: float | None = None) -> str:
-    """What an interval says of a comparison.
+    """What an interval says about a comparison.
 
-    It *holds* where the whole interval lies on the claimed side of zero, and *does not hold* where
-    it lies on the other. "As good as" (`>=`) also holds where the interval lies above minus the
-    margin; no significant difference alone is no evidence of being as good.
+    It *holds* if the whole interval is on the claimed side of zero, and *does not hold* if it is
+    on the other side. "As good as" (`>=`) also holds if the interval is above minus the margin;
+    the absence of a significant difference alone is not evidence of being as good.
 
     Args:
         change: first minus second, with its 95 % interval.
@@ -118,7 +118,7 @@ def verdict_of(change: Difference, sign: str = ">", margin: float | None = None)
 
 
 def joint_verdict(evidence: list[Evidence]) -> str:
-    """What all comparisons of a claim say together: never more than the weakest of them."""
+    """The verdict of all comparisons of a claim together: never stronger than the weakest."""
     verdicts = [item.verdict for item in evidence]
     if len(set(verdicts)) == 1:
         return verdicts[0]
@@ -153,7 +153,7 @@ def _compare(results: Results, claim: Claim, better: str, sign: str, other: str)
 def paper_gap(
     figures: Sequence[tuple[float | None, float | None]],
 ) -> tuple[float | None, int | None]:
-    """The mean of the paper's differences, and of how many columns if it lacks some.
+    """The mean of the paper's differences, and the number of columns if it lacks some.
 
     >>> paper_gap([(3.0, 1.0), (None, 1.0)])
     (2.0, 1)

@@ -1,4 +1,4 @@
-"""The numbers of a study: cells from stored ranks or measures, differences, chance."""
+"""The values of a study: cells from stored ranks or measures, differences, chance level."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ SIDES = {"i2t": "image_to_text", "t2i": "text_to_image"}
 
 @dataclass(frozen=True)
 class Cell:
-    """A line's number in a column, with the paper's and what chance would give."""
+    """A line's value in a column, with the paper's and the chance level."""
 
     column: Column
     seeds: tuple[int, ...] = ()
@@ -61,7 +61,7 @@ class Results:
     """perturbation → language → percentage of words that it changed"""
 
     def line(self, row: str, x: object) -> Line | None:
-        """The line of a row at an x; one that does not depend on x stands at every x."""
+        """The line of a row at an x; one that does not depend on x is used for every x."""
         lines = [line for line in self.plan.lines if line.row.name == row]
         return next((line for line in lines if line.x in (x, None)), None)
 
@@ -83,7 +83,7 @@ def collect(plan: Plan, facts: Facts | None, options: Options) -> Results:
     Args:
         plan: the study's runs.
         facts: of the data; None for a measured study.
-        options: where the runs are.
+        options: with the location of the runs.
     """
     results = _measured(plan, options) if facts is None else _evaluated(plan, facts, options)
     for line in plan.lines:
@@ -92,7 +92,7 @@ def collect(plan: Plan, facts: Facts | None, options: Options) -> Results:
 
 
 def read_measures(options: Options, run: Run) -> Measured | None:
-    """What a trial measured; None before its end."""
+    """The measures of a trial; None before its end."""
     folder = options.folder(run)
     return read_result(folder.measures, Measured) if folder.done else None
 
@@ -190,7 +190,7 @@ def _cell(
 
 
 def _series(outcome: Outcome, samples: np.ndarray, column: Column) -> Series:
-    """One run's number [1] and its resamples [1, R]; those of a median rank are empty."""
+    """One run's value [1] and its resamples [1, R]; empty for a median rank."""
     metrics = outcome.metrics()
     side: Any = metrics if column.direction is None else getattr(metrics, SIDES[column.direction])
     if column.metric == "medr":
@@ -201,7 +201,7 @@ def _series(outcome: Outcome, samples: np.ndarray, column: Column) -> Series:
 
 
 def figure(plan: Plan, line: Line, column: Column) -> float | None:
-    """The paper's number in a cell; None where it has none.
+    """The paper's value in a cell; None if it has none.
 
     Args:
         plan: of the study, for the order of its columns.
@@ -216,12 +216,12 @@ def figure(plan: Plan, line: Line, column: Column) -> float | None:
 
 
 def chance_level(caption_image: np.ndarray, column: Column, folds: int = 1) -> float | None:
-    """What a random order is expected to reach; None for median ranks.
+    """The expected value of a random ranking; None for median ranks.
 
     Args:
         caption_image: [M], the image of each caption.
         column: a recall, mR or rsum.
-        folds: contiguous ones of the images, whose mean it is.
+        folds: number of contiguous folds of the images to average over.
     """
     if column.metric == "medr":
         return None
@@ -264,7 +264,7 @@ def _tests(results: Results, line: Line) -> list[Test]:
 
 
 def mean_gap(pairs: list[tuple[Cell, Cell]]) -> float | None:
-    """The mean of the paper's differences, where it has all numbers."""
+    """The mean of the paper's differences, if it has all values."""
     papers = [(own.paper, other.paper) for own, other in pairs]
     gaps = [a - b for a, b in papers if a is not None and b is not None]
     return float(np.mean(gaps)) if gaps and len(gaps) == len(pairs) else None
@@ -279,10 +279,10 @@ def column_tables(columns: list[Column]) -> dict[str, list[Column]]:
 
 
 def joint_columns(columns: list[Column]) -> list[Column]:
-    """Columns whose mean means something: languages rather than averages, recalls not rsum,
-    queries as they are rather than perturbed.
+    """Columns whose mean is meaningful: languages rather than averages, recalls rather than rsum,
+    plain queries rather than perturbed ones.
 
-    Of measures, those of the first unit.
+    For measures, those with the first unit.
     """
     if columns and columns[0].measure is not None:
         return [column for column in columns if column.unit == columns[0].unit]

@@ -1,4 +1,4 @@
-"""How many parameters the models of a row have, and what their training cost."""
+"""Parameters of a row's models, and the cost of their training."""
 
 from polyglance.core.trust import trusting
 from polyglance.errors import PolyglanceError
@@ -10,9 +10,9 @@ MILLION, GIB = 1e6, 2.0**30
 
 
 class Sizes:
-    """Parameters of runs: as their training wrote them down, or counted from their model's file.
+    """Parameters of runs, as recorded by their training, or counted from the model's file.
 
-    Runs of former versions have the total alone. Seeds of one run have the same sizes.
+    Runs of earlier versions have only the total. All seeds of a run have the same sizes.
     """
 
     def __init__(self, options: Options) -> None:
@@ -20,35 +20,35 @@ class Sizes:
         self._counted: dict[str, dict[str, int]] = {}
 
     def of(self, run: Run, part: str) -> int | None:
-        """Parameters of `all`, `words` or what is `deployed`; None before the run's end."""
+        """Parameters: `all`, `words` or `deployed`; None before the run's end."""
         if part == "deployed":
             everything, words = self.of(run, "all"), self.of(run, "words")
             return None if everything is None or words is None else everything - words
-        ended = self.options.folder(run).ended()
-        if ended is None:
+        outcome = self.options.folder(run).outcome()
+        if outcome is None:
             return None
-        if part == "all" and not ended.parts and ended.parameters is not None:
-            return ended.parameters
-        return (ended.parts if part in ended.parts else self.counted(run)).get(part)
+        if part == "all" and not outcome.parts and outcome.parameters is not None:
+            return outcome.parameters
+        return (outcome.parts if part in outcome.parts else self.counted(run)).get(part)
 
     def cost(self, run: Run, what: str) -> float | None:
-        """Seconds of an epoch, or GiB of memory; None of runs that did not write it down."""
-        ended = self.options.folder(run).ended()
-        if ended is None:
+        """Seconds per epoch, or GiB of memory; None for runs without a record."""
+        outcome = self.options.folder(run).outcome()
+        if outcome is None:
             return None
         if what == "memory":
-            return ended.memory / GIB if ended.memory else None
-        if not (ended.updates_per_epoch and ended.updates):
+            return outcome.memory / GIB if outcome.memory else None
+        if not (outcome.updates_per_epoch and outcome.updates):
             return None
-        return ended.seconds / ended.updates * ended.updates_per_epoch
+        return outcome.seconds / outcome.updates * outcome.updates_per_epoch
 
     def line(self, plan: Plan, line: Line, column: Column) -> dict[int, float]:
-        """What a column counts, by seed: a row's trainings summed, of memory and tokens the most.
+        """A column's counts by seed: summed over a row's trainings, or the maximum.
 
         Args:
-            plan: which has the runs.
+            plan: that has the runs.
             line: the row at one x.
-            column: one that counts parameters, a cost or tokens.
+            column: of parameters, a cost or tokens.
         """
         found = {}
         for seed, source in enumerate(line.sources):
@@ -61,9 +61,9 @@ class Sizes:
         return found
 
     def tokens(self, run: Run, what: str) -> float | None:
-        """How far languages share latent tokens; None of runs without them, or without a count."""
-        ended = self.options.folder(run).ended()
-        return None if ended is None else ended.tokens.get(what)
+        """How much languages share latent tokens; None for runs without them or a record."""
+        outcome = self.options.folder(run).outcome()
+        return None if outcome is None else outcome.tokens.get(what)
 
     def _column(self, run: Run, column: Column) -> float | None:
         if column.tokens is not None:
@@ -74,7 +74,7 @@ class Sizes:
         return None if count is None else count / MILLION
 
     def counted(self, run: Run) -> dict[str, int]:
-        """Parameters by part, from the model's file; none without one."""
+        """Parameters by part, from the model's file; empty without one."""
         if run.group not in self._counted:
             from polyglance.models import Model
 
@@ -82,6 +82,6 @@ class Sizes:
                 with trusting():
                     model = Model.from_config(self.options.folder(run).model)
                 self._counted[run.group] = model.parameters()
-            except (PolyglanceError, RuntimeError):  # files that were deleted or are too old
+            except (PolyglanceError, RuntimeError):  # deleted or too old files
                 self._counted[run.group] = {}
         return self._counted[run.group]

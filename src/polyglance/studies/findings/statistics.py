@@ -1,11 +1,11 @@
 """Differences between rows, tested over seeds and queries together.
 
-Two things vary: which images are asked about, and the seed. Images are resampled, the
-same ones for both rows (a bootstrap; captions go with their image). Seeds are too few to
-resample: with three, up to a fifth of null differences come out significant. Their part is drawn
-from Student's t with Welch's degrees of freedom. What images and seeds share (a seed that
-finds other images) is in both parts, and is taken out of the first. A measured study has no
-queries: only its seeds vary, and Welch's test is all there is.
+There are two sources of variation: the images, and the seed. Images are resampled, the same ones
+for both rows (a bootstrap; captions go with their image). There are too few seeds to resample:
+with three, up to a fifth of null differences come out significant. Their contribution is drawn
+from Student's t with Welch's degrees of freedom. Variance that images and seeds share (a seed
+that finds other images) is in both parts, and is subtracted from the first. A measured study has
+no queries: only its seeds vary, and Welch's test is used.
 """
 
 from collections.abc import Sequence
@@ -19,26 +19,26 @@ ROUNDS = 2000
 SEED = 0
 
 METHOD = (
-    f"Intervals (95 %) and p-values are over seeds and queries together: images are "
-    f"resampled {ROUNDS:,} times with all their captions, the same ones for both rows; to each "
-    "resampled difference of means over seeds is added an error of the seeds, drawn from "
-    "Student's t with Welch's degrees of freedom; the variance that both have in common is "
-    "counted once. * p < .05, ** p < .01, *** p < .001, each test on its own. With a single seed "
-    "the interval speaks of the queries only."
+    "Intervals (95 %) and p-values cover seeds and queries: images are resampled with all their "
+    f"captions, {ROUNDS:,} times, the same ones for both rows; each resampled difference of the "
+    "seeds' means gets an error for the seeds, drawn from Student's t distribution with Welch's "
+    "degrees of freedom; variance that seeds and queries share is counted once. * p < .05, "
+    "** p < .01, *** p < .001, without correction for multiple tests. With a single seed, the "
+    "interval covers the queries only."
 )
 
 WELCH = (
-    "Intervals (95 %) and p-values are over seeds: Welch's t-test on the values of the seeds, or "
-    "on their means over columns. * p < .05, ** p < .01, *** p < .001, each test on its own. A row "
-    "with a single seed is not tested."
+    "Intervals (95 %) and p-values cover seeds: Welch's t-test on the seeds' values, or on their "
+    "means over columns. * p < .05, ** p < .01, *** p < .001, without correction for multiple "
+    "tests. A row with a single seed is not tested."
 )
 
 
 @dataclass(frozen=True)
 class Series:
-    """A number by seed: observed `values` [S], and `samples` [S, R] over resampled images.
+    """Values by seed: observed `values` [S], and `samples` [S, R] over resampled images.
 
-    Without `queries` there is nothing to resample, and seeds alone vary.
+    Without `queries` there is nothing to resample, and only seeds vary.
     """
 
     values: np.ndarray
@@ -47,17 +47,17 @@ class Series:
 
     @classmethod
     def untested(cls, values: Sequence[float]) -> "Series":
-        """Numbers that are shown and not compared: nothing of them is chance."""
+        """Values that are shown but not compared, as they do not vary randomly."""
         return cls(np.array(values), np.empty((len(values), 0)))
 
     @classmethod
     def of_seeds(cls, values: Sequence[float]) -> "Series":
-        """Measured numbers, one by seed."""
+        """Measured values, one per seed."""
         return cls(np.array(values, dtype=float), np.empty((len(values), 0)), queries=False)
 
     @property
     def tested(self) -> bool:
-        """Whether something varies; median ranks have no resamples."""
+        """Whether there is any variation; median ranks have no resamples."""
         return self.samples.size > 0 if self.queries else len(self.values) > 1
 
     @property
@@ -76,7 +76,7 @@ class Series:
 
     @property
     def shared(self) -> float:
-        """The part of the resampled mean's variance that differs from seed to seed."""
+        """The part of the resampled mean's variance that differs between seeds."""
         if len(self.values) < 2:
             return 0.0
         own = self.samples - self.samples.mean(axis=0)
@@ -84,14 +84,14 @@ class Series:
 
 
 def average(parts: list[Series]) -> Series:
-    """The mean of several numbers, seed by seed and resample by resample."""
+    """The mean of several values, by seed and resample."""
     values = np.mean([part.values for part in parts], axis=0)
     samples = np.mean([part.samples for part in parts], axis=0)
     return Series(values, samples, all(part.queries for part in parts))
 
 
 def minus(first: Series, second: Series) -> Series:
-    """First minus second of the same model on the same images."""
+    """First minus second, of the same model on the same images."""
     return Series(first.values - second.values, first.samples - second.samples)
 
 
@@ -101,7 +101,7 @@ def difference(first: Series, second: Series, seed: int = SEED) -> Difference:
     Args:
         first: values [S] and resamples [S, R] of a row.
         second: those of another, over the same resamples.
-        seed: of what is drawn for the seeds' part.
+        seed: of the random numbers for the seeds' part.
 
     >>> flat = Series(np.array([5.0, 5.0]), np.full((2, 99), 5.0))
     >>> difference(flat, flat).p

@@ -1,1 +1,1 @@
-"""What a study file says, and reading one."""
+"""The format of study files, and reading them."""

@@ -1,4 +1,4 @@
-"""What a schema cannot see: names of rows and columns that other parts of a study use."""
+"""Checks beyond the schema: references to rows and columns."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
@@ -11,7 +11,7 @@ SIGNS = {">=": ">=", "≥": ">=", ">": ">", "<=": "<=", "≤": "<=", "<": "<"}
 
 
 def check_references(study: Study, source: str) -> None:
-    """Raise for the first name that is used and not there, or there twice."""
+    """Raise for the first reference that does not exist, or name that is not unique."""
     rows = [row.name for row in study.all_rows]
     columns = [column.title for column in study.columns]
     _unique(rows, "row", source)
@@ -62,7 +62,7 @@ def _check_claim(
             _known(second, rows, where, "row")
         elif not starred and not column_pairs(first, second, columns):
             text = f"{first} {sign} {second}"
-            raise PolyglanceError(f"{where}: no columns are called like '{text}'")
+            raise PolyglanceError(f"{where}: no column matches '{text}'")
     for name in claim.rows or ():
         _known(name, rows, where, "row")
     for name in claim.columns or ():
@@ -71,12 +71,12 @@ def _check_claim(
 
 
 def column_pairs(first: str, second: str, columns: Sequence[str]) -> list[tuple[str, str]]:
-    """The pairs of titles that two patterns mean.
+    """The pairs of titles that two patterns refer to.
 
     Args:
         first: a column's title, with or without `*`.
-        second: the title to pair it with; its `*` is the same words as that of `first`.
-        columns: the titles there are; pairs with another title are left out.
+        second: the title to pair it with; its `*` matches the same words as that of `first`.
+        columns: all titles; pairs with a missing one are left out.
 
     >>> column_pairs("* small", "* large", ["A small", "A large", "B small", "C large"])
     [('A small', 'A large')]

@@ -1,4 +1,4 @@
-"""Reading study files: by name or path, every mistake named."""
+"""Reads study files, by name or path, and reports every error."""
 
 from fnmatch import fnmatch
 from pathlib import Path
@@ -12,17 +12,17 @@ PROFILES = "polyglance.studies.profiles"
 
 
 def study_names() -> list[str]:
-    """Names of the studies that come with the package."""
+    """Names of the included studies."""
     return list(document_names(PACKAGE))
 
 
 def short_name(name: str) -> str:
-    """What a study's files are called: its name, or its file's."""
+    """Base name of a study's files: its name, or that of its file."""
     return Path(name).stem if Path(name).suffix in SUFFIXES else name
 
 
 def load_study(name: str) -> Study:
-    """The study called `name`, or a YAML file of the user's own."""
+    """The included study called `name`, or the user's YAML file."""
     source, value = read_document(name, PACKAGE, "study", "polyglance study --list")
     if isinstance(value.get("profiles"), str):
         value["profiles"] = read_document(value["profiles"], PROFILES, "set of profiles")[1]
@@ -34,7 +34,7 @@ def load_study(name: str) -> Study:
 
 
 def _without_unused_rows(study: Study) -> Study:
-    """Profiles that several studies share may name rows that this one does not have."""
+    """Drop rows from shared profiles that this study does not have."""
     names = study.runnable
     profiles = {}
     for name, profile in study.profiles.items():

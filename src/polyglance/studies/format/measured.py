@@ -1,4 +1,4 @@
-"""Measured studies: an experiment's settings in place of a recipe, its measures as columns."""
+"""Measured studies: experiments instead of recipes, with their measures as columns."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ EACH = "$each"
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of an experiment: its name and settings, the seed among them."""
+    """One run of an experiment: its name and settings, including the seed."""
 
     experiment: str
     settings: Settings
@@ -30,7 +30,7 @@ class Trial:
 
     @property
     def measures(self) -> list[str]:
-        """The names of the numbers that it will give."""
+        """Names of the measures that it returns."""
         return self.parts.measures(self.settings)
 
     def as_dict(self) -> dict[str, Any]:
@@ -52,8 +52,8 @@ def make_trial(experiment: str, changes: Iterable[Changes], each: str | None) ->
 
     Args:
         experiment: its name.
-        changes: of the default settings, the later over the former.
-        each: what replaces `$each`; None leaves it.
+        changes: to the default settings, later ones taking precedence.
+        each: replaces `$each`; None leaves it.
     """
     settings: dict[str, Any] = {}
     for change in changes:
@@ -69,7 +69,7 @@ def trial_key(trial: Trial) -> str:
 
 
 def trial_identity(trial: Trial) -> dict[str, Any]:
-    """Experiment, version, and settings that are not the default."""
+    """Experiment, version, and settings that differ from the defaults."""
     return {
         "experiment": trial.experiment,
         "version": trial.parts.version,
@@ -88,15 +88,15 @@ def measure_of(column: Column, row: Row) -> str:
 
 
 def check_measures(study: Study, row: Row, sources: Iterable[Mapping[str, str]]) -> None:
-    """Raise for a row that fills no column at any x: a misspelt measure.
+    """Raise for a row that fills no column at any x, because of a misspelt measure.
 
     Args:
         study: whose columns are filled.
         row: the row.
         sources: measure → key of the run, for each x.
     """
-    given = list(dict.fromkeys(name for source in sources for name in source))
+    names = list(dict.fromkeys(name for source in sources for name in source))
     wanted = [measure_of(column, row) for column in study.columns]
-    if not set(wanted) & set(given):
-        hint = nearest(wanted[0], given)
+    if not set(wanted) & set(names):
+        hint = nearest(wanted[0], names)
         raise PolyglanceError(f"study row '{row.name}' has no measure '{wanted[0]}'{hint}")

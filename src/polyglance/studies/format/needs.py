@@ -1,4 +1,4 @@
-"""What a cell of a study is made of: captions of some kinds in a language, asked in some way."""
+"""What a cell of a study is computed from: captions of some kinds in a language, with a view."""
 
 import json
 from functools import lru_cache
@@ -17,7 +17,7 @@ from polyglance.text.lexicon import lexicon_path
 class Need(NamedTuple):
     """What to evaluate a run on: captions of some kinds (None: the best) in a language.
 
-    `view` is JSON of a `View`; "" is nothing.
+    `view` is the JSON of a `View`; "" for none.
     """
 
     kinds: tuple[str, ...] | None
@@ -26,20 +26,20 @@ class Need(NamedTuple):
 
     @property
     def order(self) -> tuple[tuple[str, ...], str, str]:
-        """To sort by."""
+        """Sort key."""
         return self.kinds or (), self.language, self.view
 
 
 class View(Section):
-    """What is done before an evaluation: queries changed or translated, captions made."""
+    """Preparation of an evaluation: queries perturbed or translated, captions translated."""
 
     perturb: str | None = None
     translation: TranslationRecipe | None = None
     machine: MachineCaptions | None = None
     lexicon: str | None = None
-    """Digest of the lexicon that a translator looks words up in."""
+    """Digest of the lexicon that a translator uses."""
     folds: int | None = None
-    """Of the images, to average over; None is one."""
+    """Number of folds of the images to average over; None is one."""
     same_text: bool | None = None
 
 
@@ -47,9 +47,9 @@ def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
     """The kinds of captions a cell is evaluated on; None is each language's best.
 
     Args:
-        study: asked last.
-        row: asked where the column names none.
-        column: asked first; with machine captions, only these.
+        study: used last.
+        row: used if the column has none.
+        column: used first; with machine captions, only these.
     """
     if column.machine is not None:
         return ("machine",)
@@ -58,7 +58,7 @@ def kinds_of(study: Study, row: Row, column: Column) -> tuple[str, ...] | None:
 
 
 def translation_of(row: Row) -> TranslationRecipe | None:
-    """How a row's models are asked: as the row says, or its recipe."""
+    """How a row's queries are translated, according to the row or its recipe."""
     if row.evaluation.translation is not None or row.recipe is None:
         return row.evaluation.translation
     return _recipe_translation(row.recipe)
@@ -77,15 +77,15 @@ def view_of(
     digests: Digests | None = None,
     evaluation: EvaluationSettings | None = None,
 ) -> str:
-    """What is done before a cell's evaluation, as `Need` has it.
+    """The view of a cell's evaluation, as in `Need`.
 
     Args:
-        row: says how its models are asked.
-        column: says whether captions are made by a translator.
-        perturb: how the queries are changed; None leaves them.
-        lexicon: of translators that name none; None is $POLYGLANCE_LEXICON.
+        row: determines the translation of queries.
+        column: determines whether captions are made by a translator.
+        perturb: perturbation of the queries; None for none.
+        lexicon: for translators that specify none; None is $POLYGLANCE_LEXICON.
         digests: of files; None leaves them out.
-        evaluation: the study's, whose folds are the column's where it has none.
+        evaluation: the study's, for columns without folds of their own.
     """
     evaluation = evaluation or EvaluationSettings()
     folds = column.folds or evaluation.folds
@@ -103,7 +103,7 @@ def view_of(
 
 
 def _translator_lexicon(view: View, lexicon: Path | None) -> Path | None:
-    """The file of a `lexicon:` translator, if there is one."""
+    """The file of a `lexicon:` translator, if any."""
     for part in (view.translation, view.machine):
         for named in ("" if part is None else part.translator).split("|"):
             name, _, argument = named.strip().partition(":")
@@ -111,7 +111,7 @@ def _translator_lexicon(view: View, lexicon: Path | None) -> Path | None:
                 try:
                     return lexicon_path(argument.partition(",words=")[0] or lexicon, "")
                 except PolyglanceError:
-                    return None  # the run that needs it will say so
+                    return None  # the run that needs it will report it
     return None
 
 
@@ -123,15 +123,15 @@ def needs_of(
     lexicon: Path | None,
     digests: Digests | None = None,
 ) -> tuple[Need, ...]:
-    """What a cell is made of; of a change, the perturbed and the plain result.
+    """What a cell is computed from; for a change, the perturbed and the plain result.
 
     Args:
-        study: its kinds are used where row and column have none.
+        study: its kinds are used if row and column have none.
         row: of the cell.
         column: of the cell.
         language: one of those that the column averages over.
         lexicon: for translators and perturbations that need one.
-        digests: of files, so that results follow the lexicon's content.
+        digests: of files, so that results depend on the lexicon's content.
     """
     kinds, more = kinds_of(study, row, column), (lexicon, digests, study.evaluation)
     plain = Need(kinds, language, view_of(row, column, None, *more))

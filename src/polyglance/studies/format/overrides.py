@@ -1,4 +1,4 @@
-"""Changes to a recipe, or to an experiment's settings, as mappings."""
+"""Overrides of a recipe, or of an experiment's settings, as mappings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ Changes = dict[str, Any]
 
 
 def read_changes(value: Any) -> Any:
-    """Changes as sections within sections, from a mapping or from `path=value` texts.
+    """Overrides as nested sections, from a mapping or from `path=value` strings.
 
     >>> read_changes({"text": {"pooling": "max"}, "data.languages": ["en"]})
     {'text': {'pooling': 'max'}, 'data': {'languages': ['en']}}
@@ -23,31 +23,31 @@ def read_changes(value: Any) -> Any:
     return parse_overrides(value) if texts and not isinstance(value, str) else value
 
 
-def renewed(changes: Changes) -> Changes:
-    """Changes to a recipe in today's form, also those that version 0.1.0 took."""
+def upgraded(changes: Changes) -> Changes:
+    """Overrides of a recipe in the current form, converted from version 0.1.0 if necessary."""
     return upgrade(changes) if is_old(changes) else changes
 
 
-def in_old_form(value: Any) -> bool:
-    """Whether a study has changes in the form of version 0.1.0, in any of its parts.
+def is_v0_1_0(value: Any) -> bool:
+    """Whether any part of a study has overrides in the form of version 0.1.0.
 
     Args:
-        value: what the study file says, as a mapping.
+        value: content of the study file, as a mapping.
     """
     if isinstance(value, list):
-        return any(map(in_old_form, value))
+        return any(map(is_v0_1_0, value))
     if not isinstance(value, Mapping):
         return False
-    return is_old(value.get("overrides")) or any(map(in_old_form, value.values()))
+    return is_old(value.get("overrides")) or any(map(is_v0_1_0, value.values()))
 
 
 def replaced(value: Any, mark: str, text: str | None) -> Any:
-    """Replace a mark in all texts of a value, keys included.
+    """Replace a placeholder in all strings of a value, including keys.
 
     Args:
-        value: mappings and lists of texts, or one text.
+        value: mappings and lists of strings, or one string.
         mark: such as `$language`.
-        text: what replaces it; None leaves the value as it is.
+        text: the replacement; None leaves the value unchanged.
 
     >>> replaced({"data": {"languages": ["en", "$language"]}}, "$language", "de")
     {'data': {'languages': ['en', 'de']}}

@@ -1,12 +1,12 @@
-"""What a study file may say: a paper's table as data.
+"""The schema of study files: a paper's table as data.
 
 A study trains recipes and evaluates them by retrieval, or, with `experiment`, measures something
 else.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field, field_validator, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, field_validator, model_validator
 
 from polyglance.core.sections import Section
 from polyglance.errors import PolyglanceError
@@ -26,7 +26,7 @@ COUNTED = {
 }
 
 Figure = float | dict[str, float]
-"""The paper's number in a column, or by x-value of the curve."""
+"""The paper's value in a column, or by x-value of the curve."""
 
 
 class EvaluationSettings(Section):
@@ -39,28 +39,29 @@ class EvaluationSettings(Section):
         1, ge=1, description="contiguous folds of the images to average over; 5 is COCO's 1K"
     )
     same_text: bool = Field(
-        False, description="equal captions are one caption of all their images, as in HGR's code"
+        False,
+        description="treat equal captions as one of all their images, as in HGR's code",
     )
 
     @model_validator(mode="after")
     def _whole(self) -> "EvaluationSettings":
         if self.same_text and self.folds > 1:
-            raise ValueError("'same_text' goes with one fold")
+            raise ValueError("'same_text' needs a single fold")
         return self
 
 
 class RowEvaluation(Section):
-    """What a row is evaluated on where it differs from the study."""
+    """Evaluation settings of a row that differ from the study's."""
 
     kinds: list[str] | None = None
-    languages: list[str] | None = Field(None, description="the row fills only these columns")
+    languages: list[str] | None = Field(None, description="fill only these columns")
     translation: TranslationRecipe | None = Field(
         None, description="CLC-A, CLC-C, or to one language; null is the recipe's"
     )
 
 
 class MachineCaptions(Section):
-    """Captions that a translator makes of an image's, to evaluate on instead of people's."""
+    """Captions translated from an image's, to evaluate on instead of human ones."""
 
     translator: str = Field(description="as for 'data translate'; $data is the study's dataset")
     language: str = Field("en", description="translated from")
@@ -74,29 +75,27 @@ def _read(value: Any) -> Any:
         raise ValueError(str(error)) from None
 
 
-class Changes(Section):
-    """Something with overrides: a mapping, dotted or nested, or `[path=value, …]`.
+Overrides = Annotated[dict[str, Any], BeforeValidator(_read)]
 
-    They change a recipe, or an experiment's settings; `settings` is another word for them.
+
+class Changes(Section):
+    """A section with overrides: a mapping, dotted or nested, or `[path=value, …]`.
+
+    They change a recipe, or an experiment's settings; `settings` is another name for them.
     """
 
-    overrides: dict[str, Any] = Field({}, validation_alias=AliasChoices("overrides", "settings"))
-
-    @field_validator("overrides", mode="before")
-    @classmethod
-    def _nested(cls, value: Any) -> Any:
-        return _read(value)
+    overrides: Overrides = Field({}, validation_alias=AliasChoices("overrides", "settings"))
 
 
 class Training(Changes):
-    """One training of a row that has several."""
+    """One of several trainings of a row."""
 
     recipe: str | None = Field(None, description="null is the row's")
-    languages: list[str] | None = Field(None, description="the columns that it fills; [*] all")
+    languages: list[str] | None = Field(None, description="the columns to fill; [*] is all")
 
 
 class Row(Changes):
-    """A line of the table: a recipe with changes, or several, each for some languages."""
+    """A row of the table: a recipe with changes, or several, each for some languages."""
 
     name: str = Field(min_length=1, description="unique; claims and comparisons use it")
     label: str = Field("", description="what the table shows; by default the name")
@@ -105,8 +104,8 @@ class Row(Changes):
     runs: list[Training] = Field([])
     ensemble: list[str] = Field(
         [],
-        description="names of rows whose scores are averaged instead of a training; a row that "
-        "is named again takes part with its next seed",
+        description="names of rows whose scores are averaged instead of a training; a repeated "
+        "row takes part with its next seed",
     )
     each: list[str] = Field(
         [],
@@ -117,17 +116,12 @@ class Row(Changes):
     paper: dict[str, Figure] | list[float | None] = Field(
         {}, description="by column, or all in the columns' order"
     )
-    baseline: bool = Field(False, description="rows of its section are compared with it")
+    baseline: bool = Field(False, description="compare the rows of its section with it")
     compare_to: str | None = None
-    curve: bool = Field(True, description="false: the row does not depend on the curve's x")
-    by_profile: dict[str, dict[str, Any]] = Field(
-        {}, description="further overrides in a profile: the paper's feature of this row, say"
+    curve: bool = Field(True, description="false if the row does not depend on the curve's x")
+    by_profile: dict[str, Overrides] = Field(
+        {}, description="further overrides in a profile, such as the paper's feature for this row"
     )
-
-    @field_validator("by_profile", mode="before")
-    @classmethod
-    def _nested_profiles(cls, value: Any) -> Any:
-        return {k: _read(v) for k, v in value.items()} if isinstance(value, dict) else value
 
     @property
     def title(self) -> str:
@@ -136,22 +130,22 @@ class Row(Changes):
     @model_validator(mode="after")
     def _one_source(self) -> "Row":
         if self.runs and self.each:
-            raise ValueError("give 'runs' or 'each', not both")
+            raise ValueError("use 'runs' or 'each', not both")
         if self.ensemble and (self.recipe or self.runs or self.each or self.overrides):
             raise ValueError("an ensemble trains nothing: it has no recipe, runs or overrides")
         if len(self.ensemble) == 1:
-            raise ValueError("an ensemble is of two rows or more")
+            raise ValueError("an ensemble needs at least two rows")
         return self
 
     @property
     def has_recipe(self) -> bool:
-        """Whether its trainings, or those of the rows of an ensemble, have recipes."""
+        """Whether its trainings, or those of an ensemble's rows, have recipes."""
         trained = self.recipe or (self.runs and all(run.recipe for run in self.runs))
         return bool(trained or self.ensemble)
 
 
 class TableSection(Section):
-    """Rows under a heading of their own."""
+    """Rows under a common heading."""
 
     title: str
     note: str = ""
@@ -159,7 +153,7 @@ class TableSection(Section):
 
 
 class Column(Section):
-    """A number per row. `language: "*"` stands for every language that no other column names.
+    """A number per row. `language: "*"` stands for every language without a column of its own.
 
     In a measured study it is a `measure` of the experiment, in which `$row` is the row's name.
     """
@@ -171,29 +165,29 @@ class Column(Section):
     direction: Literal["i2t", "t2i"] | None = None
     kinds: list[str] | None = Field(None, description="null is the row's, then the study's")
     machine: MachineCaptions | None = Field(
-        None, description="evaluated on captions that a translator makes, of the kind machine"
+        None, description="evaluate on captions made by a translator, of kind machine"
     )
     perturb: str | None = Field(
-        None, description="change the queries first, such as typos:0.2; goes with direction t2i"
+        None, description="perturb the queries first, such as typos:0.2; needs direction t2i"
     )
     folds: int | None = Field(None, ge=1, description="null is the study's")
-    change: bool = Field(False, description="what 'perturb' changes, not what is left")
+    change: bool = Field(False, description="show the change caused by 'perturb', not the result")
     parameters: Literal["words", "all", "deployed"] | None = Field(
         None,
-        description="millions of parameters: of the word layer, of the model, or of what is "
-        "left of it once the vectors of words are computed",
+        description="millions of parameters: of the word layer, of the model, or of the deployed "
+        "model with precomputed word vectors",
     )
     cost: Literal["epoch", "memory"] | None = Field(
-        None, description="of training: seconds for an epoch, or GiB of memory at most"
+        None, description="of training: seconds per epoch, or peak memory in GiB"
     )
     tokens: Literal["used", "shared", "pairs"] | None = Field(
         None,
-        description="latent tokens used, % of them that serve several languages, or % of a "
-        "lexicon's pairs of words that have one token",
+        description="latent tokens used, % of them shared by several languages, or % of a "
+        "lexicon's word pairs with the same token",
     )
     measure: str | None = None
     unit: str = Field("", description="of a measure; columns of one unit share an axis")
-    table: str = Field("", description="columns with the same word make a table of their own")
+    table: str = Field("", description="columns with the same name form a separate table")
     better: Literal["higher", "lower"] = "higher"
     digits: int = Field(1, ge=0, le=9, description="decimals shown")
 
@@ -207,7 +201,7 @@ class Column(Section):
                     raise ValueError(f"{have} no 'language', 'average' or 'direction'")
                 return self
         if (self.language is None) == (self.average is None):
-            raise ValueError("give 'language' or 'average', one of them")
+            raise ValueError("use either 'language' or 'average'")
         both = self.metric in ("mr", "rsum")
         if both and self.direction:
             raise ValueError(f"{self.metric} is over both directions; leave out 'direction'")
@@ -218,7 +212,7 @@ class Column(Section):
         if self.machine is not None and self.kinds is not None:
             raise ValueError("'machine' makes captions of one kind; leave out 'kinds'")
         if self.change and self.perturb is None:
-            raise ValueError("'change' goes with 'perturb'")
+            raise ValueError("'change' needs 'perturb'")
         return self
 
     @field_validator("perturb")
@@ -237,12 +231,12 @@ class Column(Section):
 
     @property
     def counted(self) -> bool:
-        """Whether the number is of the model or its training: shown, and not tested."""
+        """Whether it is a property of the model or its training, which is shown but not tested."""
         return bool(self.parameters or self.cost or self.tokens)
 
     @property
     def shown(self) -> str:
-        """What the number is: a measure's unit, or direction and metric as papers write them."""
+        """What is measured: a measure's unit, or direction and metric as in papers."""
         if self.measure is not None:
             return self.unit
         if counted := self.parameters or self.cost or self.tokens:
@@ -256,9 +250,9 @@ class Column(Section):
 
 
 class CurveSettings(Section):
-    """Every row is trained at each x: a figure's curves."""
+    """Every row is trained at each x, for the curves of a figure."""
 
-    path: str = Field(description="the recipe's field that x is")
+    path: str = Field(description="the recipe's field on the x axis")
     values: list[int | float | str] = Field(min_length=1)
     label: str = ""
     log: bool = False
@@ -266,26 +260,26 @@ class CurveSettings(Section):
 
 
 class Scatter(Section):
-    """A point for every row: a column against another, such as recall against parameters."""
+    """A point per row: one column against another, such as recall against parameters."""
 
     x: str = Field(description="title of a column")
     y: list[str] = Field(min_length=1, description="titles of columns; each is a panel")
     log: bool = Field(True, description="x in powers of ten")
-    paper: bool = Field(False, description="the paper's points on the same axes, as diamonds")
+    paper: bool = Field(False, description="also show the paper's points, as diamonds")
 
 
 class Lines(Section):
-    """A line for every section, through rows with the labels that all sections have."""
+    """A line per section, through rows with labels that all sections have."""
 
     label: str = Field(description="what changes from row to row")
     y: list[str] = Field(min_length=1, description="titles of columns; each is a panel")
 
 
 class Claim(Section):
-    """A statement of the paper, and the comparisons that it means, such as `a > b`.
+    """A statement of the paper, and its comparisons, such as `a > b`.
 
-    They are between rows, over some columns, or between columns, over some rows. In names of
-    columns `*` stands for the same words on both sides.
+    They are between rows, over some columns, or between columns, over some rows. In column names
+    `*` stands for the same words on both sides.
     """
 
     text: str
@@ -298,22 +292,22 @@ class Claim(Section):
     margin: float | None = Field(
         None,
         gt=0,
-        description="of 'as good as' (>=, <=): what may be lost at most, in the columns' unit, "
-        "decided before the runs; without it only 'better' can be shown",
+        description="of 'as good as' (>=, <=): the largest acceptable loss, in the columns' unit, "
+        "fixed before the runs; without it only 'better' can be shown",
     )
-    note: str = Field("", description="what a reader must know to take the verdict rightly")
+    note: str = Field("", description="what a reader must know to interpret the verdict")
 
     @model_validator(mode="after")
     def _one_way(self) -> "Claim":
         if bool(self.compare) == bool(self.compare_columns):
-            raise ValueError("give 'compare' or 'compare_columns', one of them")
+            raise ValueError("use either 'compare' or 'compare_columns'")
         if self.rows is not None and self.compare:
-            raise ValueError("'rows' goes with 'compare_columns'")
+            raise ValueError("'rows' needs 'compare_columns'")
         if self.columns is not None and self.compare_columns:
-            raise ValueError("'columns' goes with 'compare'")
+            raise ValueError("'columns' needs 'compare'")
         weak = any("=" in text or "≥" in text or "≤" in text for text in self.compared)
         if self.margin is not None and not weak:
-            raise ValueError("'margin' goes with '>=' or '<='")
+            raise ValueError("'margin' needs '>=' or '<='")
         return self
 
     @property
@@ -325,16 +319,14 @@ class Claim(Section):
 class Profile(Changes):
     """A size at which to run the whole study."""
 
-    note: str = Field("", description="said in the report: sizes, and how they differ")
+    note: str = Field("", description="shown in the report: sizes, and how they differ")
     seeds: int = Field(3, ge=1)
-    rows: dict[str, dict[str, Any]] = Field(
-        {}, description="further overrides by wildcard of row names"
-    )
+    rows: dict[str, Overrides] = Field({}, description="further overrides by wildcard of row names")
     fewer_seeds: dict[str, int] = Field(
         {},
-        # Version 0.1.0 called it few.
+        # Called `few` in version 0.1.0.
         validation_alias=AliasChoices("fewer_seeds", "few"),
-        description="fewer seeds by wildcard of row names, where a run is long",
+        description="fewer seeds for long runs, by wildcard of row names",
     )
     x: list[int | float | str] | None = Field(None, description="the curve's values here")
     folds: int | None = Field(
@@ -348,13 +340,8 @@ class Profile(Changes):
     @classmethod
     def _at_least_one(cls, value: dict[str, int]) -> dict[str, int]:
         if any(count < 1 for count in value.values()):
-            raise ValueError("a row needs a seed, at least")
+            raise ValueError("a row needs at least one seed")
         return value
-
-    @field_validator("rows", mode="before")
-    @classmethod
-    def _nested_rows(cls, value: Any) -> Any:
-        return {k: _read(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 class Study(Changes):
@@ -383,14 +370,16 @@ class Study(Changes):
     @model_validator(mode="after")
     def _rows_or_sections(self) -> "Study":
         if bool(self.rows) == bool(self.sections):
-            raise ValueError("give 'rows' or 'sections', one of them")
+            raise ValueError("use either 'rows' or 'sections'")
         return self
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Study":
         measured = self.experiment is not None
         if all(column.counted for column in self.columns):
-            raise ValueError("columns of parameters or costs alone evaluate nothing: add another")
+            raise ValueError(
+                "all columns are parameters or costs, so nothing is evaluated: add another column"
+            )
         for column in self.columns:
             if measured != (column.measure is not None):
                 need = "a 'measure'" if measured else "an 'experiment' beside its 'measure'"
@@ -403,7 +392,7 @@ class Study(Changes):
 
     @property
     def parts(self) -> list[TableSection]:
-        """The sections; one without a title where the study has plain rows."""
+        """The sections; a single one without a title if the study has plain rows."""
         return self.sections or [TableSection(title="", rows=self.rows)]
 
     @property
@@ -418,7 +407,7 @@ class Study(Changes):
 
     @property
     def runnable(self) -> list[str]:
-        """Names by which profiles may mean rows and sources."""
+        """Names of rows and sources for use in profiles."""
         return [*(row.name for row in self.all_rows), *(f"source {one}" for one in self.sources)]
 
     def row(self, name: str) -> Row:
@@ -426,7 +415,7 @@ class Study(Changes):
 
     @property
     def labels(self) -> dict[str, str]:
-        """What texts and legends call a row; the section goes first where labels repeat."""
+        """Row names in texts and legends; preceded by the section if labels repeat."""
         titles = [row.title for row in self.all_rows]
         found = {}
         for part in self.parts:

@@ -1,1 +1,1 @@
-"""What a run depends on: the key by which it is found again."""
+"""Keys of runs: digests of everything that a run depends on."""

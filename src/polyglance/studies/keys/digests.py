@@ -1,4 +1,4 @@
-"""Digests of large files, computed once for as long as a file does not change."""
+"""Digests of large files, cached until a file changes."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,18 +10,18 @@ from polyglance.storage.files import cache_dir, read_json, refuse_pipe, write_js
 from polyglance.text.lexicon import lexicon_files
 
 SHOWN = 256 << 20
-"""Bytes from which on reading a file shows progress."""
+"""Size in bytes from which reading a file shows progress."""
 
 
 class Digests:
-    """SHA-256 of files. Kept in the cache by path, size and time: vectors take gigabytes."""
+    """SHA-256 of files, cached by path, size and time: word vectors take gigabytes."""
 
     def __init__(self, cache: Path | None = None) -> None:
         self.folder = cache_dir(cache) / "digests"
         self._known: dict[tuple[str, int, int], str] = {}
 
     def of_file(self, path: Path) -> str:
-        """Of all bytes of a file, 32 hexadecimal digits."""
+        """Digest of a file's content, 32 hexadecimal digits."""
         refuse_pipe(path)
         try:
             path = path.resolve()
@@ -34,14 +34,14 @@ class Digests:
         return self._known[key]
 
     def of_files(self, paths: Sequence[Path], folder: Path) -> str:
-        """Of files with their names in a folder; of a single file, its content alone."""
+        """Digest of files with their names in a folder; for a single file, of its content only."""
         if list(paths) == [folder]:
             return self.of_file(folder)
         lines = (f"{p.relative_to(folder).as_posix()} {self.of_file(p)}\n" for p in paths)
         return content_digest(lines)[:32]
 
     def of_lexicon(self, path: Path) -> str:
-        """Of a lexicon: a file, or a folder of dictionaries."""
+        """Digest of a lexicon: a file, or a folder of dictionaries."""
         return self.of_files(lexicon_files(path), path)
 
     def _kept(self, key: Sequence[str | int]) -> str | None:

@@ -1,4 +1,4 @@
-"""What a run depends on, as a digest: the resolved recipe and the content of all that it reads."""
+"""The key of a run: a digest of the resolved recipe and the content of all its inputs."""
 
 import re
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ from polyglance.studies.keys.revisions import FORMER_DEFAULTS, revisions
 from polyglance.vision.extraction.store import INDEX, META, VECTORS
 
 RUN_FORMAT = 2
-"""Raised when a change of the package makes old runs wrong, so that they are trained again."""
+"""Increased when a change of the package invalidates all old runs."""
 
 IMPORTED = "imported/"
 NOTHING: Mapping[str, str] = {}
 
 
-def nameless(recipe: Recipe) -> Recipe:
-    """The recipe without what does not change the training, as runs are stored."""
+def training_fields(recipe: Recipe) -> Recipe:
+    """The recipe without fields that do not affect training, as stored with runs."""
     words = {"name": "study", "paper": "", "summary": ""}
     return recipe.model_copy(update={**words, "translation": None})
 
@@ -38,12 +38,12 @@ def run_key(
     """The identity of a run.
 
     Args:
-        recipe: the system, with its seed; defaults are left out, so that a field that later
-            versions add leaves old runs valid.
+        recipe: the system, with its seed; defaults are left out, so that fields added in later
+            versions do not invalidate old runs.
         data: the data's fingerprint.
-        dataset: the data itself, for the digest of features that were imported.
-        files: digests of the other files that it reads, by the recipe's field (`Input.name`);
-            the fields themselves, which are paths of one machine, then do not count.
+        dataset: the data itself, for the digest of imported features.
+        files: digests of its other input files, by recipe field (`Input.name`); the fields
+            themselves, which are local paths, then do not count.
     """
     return json_digest(run_identity(recipe, data, dataset, files))[:24]
 
@@ -54,13 +54,13 @@ def run_identity(
     dataset: Dataset | None = None,
     files: Mapping[str, str] = NOTHING,
 ) -> dict[str, Any]:
-    """What `run_key` is the digest of; it has no paths.
+    """The value that `run_key` is the digest of; it contains no paths.
 
     Args:
-        recipe: as for `run_key`, like all others.
+        recipe: this and the others as for `run_key`.
         data: the data's fingerprint.
         dataset: the data itself.
-        files: digests of the other files that it reads.
+        files: digests of its other input files.
     """
     return {**_described(recipe, data, dataset, files), **_revised(recipe)}
 
@@ -71,7 +71,7 @@ def unrevised_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> 
     Args:
         recipe: the system, with its seed.
         data: the data's fingerprint.
-        dataset: the data itself, for the digest of features that were imported.
+        dataset: the data itself, for the digest of imported features.
     """
     return json_digest(_described(recipe, data, dataset, NOTHING))[:24]
 
@@ -79,7 +79,7 @@ def unrevised_key(recipe: Recipe, data: str, dataset: Dataset | None = None) -> 
 def _described(
     recipe: Recipe, data: str, dataset: Dataset | None, files: Mapping[str, str]
 ) -> dict[str, Any]:
-    dumped = _without_defaults(nameless(recipe))
+    dumped = _without_defaults(training_fields(recipe))
     for name in files:
         if name.startswith("transfer.dictionary"):  # perhaps one of several
             dumped["transfer"]["dictionary"] = dictionary_kinds(dumped["transfer"]["dictionary"])
@@ -97,7 +97,7 @@ def _revised(recipe: Recipe) -> dict[str, Any]:
 
 
 def _without_defaults(recipe: Recipe) -> dict[str, Any]:
-    """The recipe's fields that are not the default, or not what the default once was."""
+    """The recipe's fields that differ from the default, or from the former default."""
     dumped = recipe.model_dump(mode="json", exclude_defaults=True)
     every = recipe.model_dump(mode="json")
     for path, former in FORMER_DEFAULTS.items():
@@ -111,12 +111,12 @@ def _without_defaults(recipe: Recipe) -> dict[str, Any]:
             place.pop(name, None)
         if not place:
             _drop(dumped, section)
-    # Runs were kept before the fields of an assignment were a section.
+    # Runs were stored before the fields of an assignment were a section.
     return without_assignment(dumped)
 
 
 def _drop(value: dict[str, Any], path: str) -> None:
-    """Take a field out, and the sections that it leaves empty."""
+    """Remove a field, and sections that become empty."""
     first, _, rest = path.partition(".")
     below = value.get(first)
     if rest and isinstance(below, dict):
@@ -126,16 +126,16 @@ def _drop(value: dict[str, Any], path: str) -> None:
 
 
 def group_key(recipe: Recipe, data: str) -> str:
-    """The same for all seeds of a run: what its duration is estimated from."""
+    """The same for all seeds of a run, to estimate durations."""
     changes: dict[str, Section] = {"training": recipe.training.model_copy(update={"seed": 0})}
     if recipe.transfer is not None:
-        # Every seed has a source of its own.
+        # Every seed has its own source.
         changes["transfer"] = recipe.transfer.model_copy(update={"source": "run"})
     return run_key(recipe.model_copy(update=changes), data)
 
 
 def features_digest(dataset: Dataset, feature: str) -> str | None:
-    """Of imported features, which are the data's own; extracted ones follow from the images."""
+    """Digest of imported features; extracted ones are determined by the images."""
     if not feature.startswith(IMPORTED):
         return None
     name = feature.removeprefix(IMPORTED)
@@ -149,6 +149,6 @@ def features_digest(dataset: Dataset, feature: str) -> str | None:
 def _store_digest(folder: Path, size: int) -> str:
     refuse_pipes(folder)
     meta, index = ((folder / name).read_bytes() for name in (META, INDEX))
-    # Stores of version 0.1.0 have no checksums; the same features imported again are the same.
+    # Stores of version 0.1.0 have no checksums; importing the same features again is no change.
     index = re.sub(rb', "crc": \d+', b"", index)
     return content_digest([str(size), meta, index, *file_ends(folder / VECTORS)])

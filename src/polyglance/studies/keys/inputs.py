@@ -1,4 +1,4 @@
-"""What a run reads beside the data: a lexicon, word vectors, a pretrained encoder, a model.
+"""Inputs of a run besides the data: a lexicon, word vectors, a pretrained encoder, a model.
 
 Their content is part of a run's identity; their paths are not.
 """
@@ -16,22 +16,22 @@ from polyglance.text.vectors.read import SUFFIXES, vector_file
 from polyglance.text.vectors.trained import needs_lexicon
 
 MISSING = "missing"
-"""In place of a digest, so that a plan can be made without the file."""
+"""Used instead of a digest, so that a plan can be made without the file."""
 ENCODER_FILES = ("*.json", "*.safetensors", "pytorch_model*.bin", "*.txt", "*.model")
 MADE = ("captions", "text-only", "identical")
-"""Dictionaries that are no files."""
+"""Dictionaries that are not files."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """A file or folder that a recipe's field names; `part` tells several of one field apart."""
+    """A file or folder named in a recipe field; `part` distinguishes several of one field."""
 
     field: str
     path: Path | None
     needed_by: str
     part: str = ""
     patterns: tuple[str, ...] = ()
-    """Of a folder, the files that count; all if there are none."""
+    """For a folder, the relevant files; all if empty."""
 
     @property
     def name(self) -> str:
@@ -39,7 +39,7 @@ class Input:
 
     @property
     def files(self) -> list[Path]:
-        """The files that count, none where it is missing."""
+        """The relevant files; none if it is missing."""
         if self.path is None or not self.path.exists():
             return []
         if self.path.is_file():
@@ -50,18 +50,18 @@ class Input:
         return sorted({path for path in found if path.is_file()})
 
     def digest(self, digests: Digests) -> str:
-        """Of the names and contents of its files; of a single file, of its content alone."""
+        """Digest of the names and contents of its files; for a single file, of its content only."""
         files, path = self.files, self.path
         return MISSING if not files or path is None else digests.of_files(files, path)
 
 
 def run_inputs(recipe: Recipe, languages: Sequence[str], lexicon: Path | None) -> list[Input]:
-    """What a training reads beside its dataset.
+    """What a training reads besides its dataset.
 
     Args:
         recipe: the system.
-        languages: those of the data, for a recipe that names none.
-        lexicon: where the recipe names none; None is $POLYGLANCE_LEXICON.
+        languages: of the data, for a recipe that names none.
+        lexicon: if the recipe names none; None is $POLYGLANCE_LEXICON.
     """
     text, named = recipe.text, recipe.data.languages or languages
     found = []
@@ -95,7 +95,7 @@ def run_inputs(recipe: Recipe, languages: Sequence[str], lexicon: Path | None) -
 
 
 def _caption_inputs(recipe: Recipe) -> Iterator[Input]:
-    """Files of captions, texts and names beside the dataset's own."""
+    """Files of captions, texts and names besides the dataset's own."""
     files = {"data.more": recipe.data.more}
     files["sampling.text_files"] = getattr(recipe.sampling, "text_files", [])
     for field, names in files.items():

@@ -1,4 +1,4 @@
-"""Keys of runs as version 0.1.0 made them: digests of flat recipes without their defaults."""
+"""Keys of runs in version 0.1.0: digests of flat recipes without their defaults."""
 
 from functools import lru_cache
 from typing import Any
@@ -46,12 +46,12 @@ translation: {translator: captions:$data, to: null, consistency: null}
 
 
 def old_key(recipe: dict[str, Any], data: str, features: str | None = None) -> str:
-    """The key that version 0.1.0 gave a run.
+    """The key of a run in version 0.1.0.
 
     Args:
-        recipe: as its run.json has it.
+        recipe: from its run.json.
         data: the dataset's fingerprint.
-        features: the digest of imported features, where it has such.
+        features: the digest of imported features, if any.
     """
     value: dict[str, Any] = {"format": FORMAT, "recipe": _without_defaults(recipe), "data": data}
     if features is not None:

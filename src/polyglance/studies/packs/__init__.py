@@ -1,6 +1,6 @@
-"""Finished runs in one file, without their weights: written here, taken in on another machine."""
+"""Packs: finished runs in one file, without weights, to be imported on another machine."""
 
-from polyglance.studies.packs.take import Taken, take_runs
-from polyglance.studies.packs.write import PackKeeper, write_pack
+from polyglance.studies.packs.importing import ImportResult, import_runs
+from polyglance.studies.packs.write import PackUpdater, write_pack
 
-__all__ = ["PackKeeper", "Taken", "take_runs", "write_pack"]
+__all__ = ["ImportResult", "PackUpdater", "import_runs", "write_pack"]

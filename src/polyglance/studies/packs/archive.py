@@ -1,4 +1,4 @@
-"""The zip of a pack: written the same for the same content, read with bounds, whoever made it."""
+"""The zip archive of a pack: written reproducibly, read with limits, as it may be untrusted."""
 
 import re
 import zipfile
@@ -14,14 +14,14 @@ ABOUT = "pack.json"
 RUN_NAME = re.compile(r"runs/([0-9a-f]{24})\.json")
 PART_NAME = re.compile(r"parts/[0-9a-f]{24}\.(?:u1|u2|u4|json)")
 MAX_MEMBER, MAX_ALL = 64 << 20, 4 << 30
-"""Bytes of a member and of all, unpacked."""
+"""Largest uncompressed size in bytes of a member and of all."""
 MAX_MEMBERS = 500_000
 _PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError)
 
 
 class Reader:
-    """The members of a pack; nothing is unpacked to disk, and no name is a path."""
+    """The members of a pack; nothing is extracted to disk, and no name is used as a path."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -29,16 +29,16 @@ class Reader:
         try:
             self._zip = zipfile.ZipFile(path)
         except FileNotFoundError:
-            raise PolyglanceError(f"{path}: no such file of finished runs (--pack)") from None
+            raise PolyglanceError(f"{path}: no such pack of runs") from None
         except OSError as error:
             raise PolyglanceError(f"{path}: cannot be read ({error.strerror or error})") from None
         except _DAMAGE as error:
-            raise self.damaged(f"no whole zip: {error}") from None
+            raise self.damaged(f"not a zip file: {error}") from None
         self._members = {info.filename: info for info in self._checked()}
 
     @property
     def keys(self) -> list[str]:
-        """Of the runs in it."""
+        """Keys of the runs in it."""
         found = (RUN_NAME.fullmatch(name) for name in self._members)
         return [match[1] for match in found if match is not None]
 
@@ -56,9 +56,9 @@ class Reader:
         self._zip.close()
 
     def damaged(self, why: str) -> PolyglanceError:
-        """What to tell of a file that `--pack` has not written so."""
+        """The error for a file that `--pack` did not write."""
         return PolyglanceError(
-            f"{self.path}: not a whole file of finished runs ({why}); write it again with --pack"
+            f"{self.path}: a damaged pack of runs ({why}); write it again with --pack"
         )
 
     def _checked(self) -> Iterator[zipfile.ZipInfo]:
@@ -66,27 +66,27 @@ class Reader:
         if len(members) > MAX_MEMBERS or sum(one.file_size for one in members) > MAX_ALL:
             raise self.damaged(f"more than {MAX_MEMBERS:,} members or {MAX_ALL >> 30} GiB")
         if len({one.filename for one in members}) < len(members):
-            raise self.damaged("a member is there twice")
+            raise self.damaged("a member occurs twice")
         for one in members:
             name = one.filename
             if name != ABOUT and not RUN_NAME.fullmatch(name) and not PART_NAME.fullmatch(name):
-                raise self.damaged(f"it has a member {ascii(name)[:80]}, which is none of a pack")
+                raise self.damaged(f"it has a member {ascii(name)[:80]}, not part of a pack")
             if one.file_size > MAX_MEMBER:
                 raise self.damaged(f"{name} has more than {MAX_MEMBER >> 20} MiB")
             if one.compress_type not in _PLAIN or one.flag_bits & 1:
-                raise self.damaged(f"{name} is encrypted, or packed in another way")
+                raise self.damaged(f"{name} is encrypted, or compressed with another method")
             yield one
 
 
 class Writer:
-    """Members of a new pack, without times, each once."""
+    """Members of a new pack, without timestamps, each once."""
 
     def __init__(self, handle: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(handle, "w")
         self._names: set[str] = set()
 
     def put(self, name: str, content: bytes) -> None:
-        """Add a member unless it is there."""
+        """Add a member unless it exists."""
         if name in self._names:
             return
         self._names.add(name)

@@ -1,4 +1,4 @@
-"""A run of a pack: what it is, how it ended and its results, checked as it is read."""
+"""A run in a pack: its identity, outcome and results, validated when read."""
 
 import json
 import math
@@ -17,12 +17,12 @@ from polyglance.storage.digest import json_digest
 from polyglance.studies.experiments import Measured
 from polyglance.studies.packs.archive import ABOUT, Reader, Writer
 from polyglance.studies.packs.parts import filled, outlined
-from polyglance.studies.running.store import Ended
+from polyglance.studies.running.store import RunOutcome
 
 FORMAT = 1
 MEASURES = "measures.json"
 RESULT_NAME = re.compile(r"(\w[\w.-]*?)\.([\w+-]+)\.([\w-]+)(?:\.[0-9a-f]{12})?\.json")
-"""Split, kinds and language of a result's file; the digest of its view."""
+"""Split, kinds and language in a result's file name; the digest of its view."""
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 
 
@@ -32,10 +32,10 @@ class PackedRun:
 
     key: str
     identity: dict[str, Any]
-    """What the key is the digest of."""
-    ended: Ended
+    """Its key is the digest of this."""
+    outcome: RunOutcome
     results: dict[str, dict[str, Any]]
-    """By the name of their file; ranks as arrays."""
+    """By file name; ranks as arrays."""
 
     def write(self, writer: Writer) -> None:
         """Add the run to a pack."""
@@ -43,7 +43,7 @@ class PackedRun:
             name: value if name == MEASURES else outlined(value, writer.put)
             for name, value in sorted(self.results.items())
         }
-        about = {"identity": self.identity, "done": self.ended.as_dict(), "results": results}
+        about = {"identity": self.identity, "done": self.outcome.as_dict(), "results": results}
         text = json.dumps(about, ensure_ascii=False, separators=(",", ":"))
         writer.put(f"runs/{self.key}.json", text.encode())
 
@@ -52,10 +52,10 @@ class Pack:
     """A file of finished runs."""
 
     def __init__(self, path: Path) -> None:
-        """Open one, and check that it is one.
+        """Open a pack and check its format.
 
         Args:
-            path: what `--pack` wrote.
+            path: a file written by `--pack`.
         """
         self.path, self._reader = path, Reader(path)
         about = self._json(ABOUT)
@@ -74,7 +74,7 @@ class Pack:
         self._reader.close()
 
     def identity(self, key: str) -> dict[str, Any]:
-        """What a run is; its digest is the key."""
+        """The identity of a run; the key is its digest."""
         return self._identity(key, self._json(f"runs/{key}.json"))
 
     def read(self, key: str) -> PackedRun:
@@ -82,7 +82,7 @@ class Pack:
         about = self._json(f"runs/{key}.json")
         identity = self._identity(key, about)
         try:
-            ended = _ended(about["done"])
+            outcome = _read_outcome(about["done"])
             results = {
                 name: _checked(name, value, self._reader.read, self.path)
                 for name, value in about["results"].items()
@@ -91,12 +91,12 @@ class Pack:
             raise
         except _MALFORMED as error:
             raise self._reader.damaged(f"run {key}: {_short(error)}") from None
-        return PackedRun(key, identity, ended, results)
+        return PackedRun(key, identity, outcome, results)
 
     def _identity(self, key: str, about: dict[str, Any]) -> dict[str, Any]:
         identity = about.get("identity")
         if not isinstance(identity, dict) or json_digest(identity)[:24] != key:
-            raise self._reader.damaged(f"run {key} is not what its key says")
+            raise self._reader.damaged(f"run {key} does not match its key")
         return identity
 
     def _json(self, name: str) -> dict[str, Any]:
@@ -105,30 +105,30 @@ class Pack:
         except (ValueError, RecursionError) as error:
             raise self._reader.damaged(f"{name}: {_short(error)}") from None
         if not isinstance(value, dict):
-            raise self._reader.damaged(f"{name} is no object")
+            raise self._reader.damaged(f"{name} is not an object")
         return value
 
 
-def _ended(value: Any) -> Ended:
-    """How a run went, with texts and numbers that a report can show."""
-    ended = TypeAdapter(Ended).validate_python(value)
-    for text in (ended.finished, ended.machine, ended.commit):
+def _read_outcome(value: Any) -> RunOutcome:
+    """The outcome of a run, with valid texts and numbers for a report."""
+    outcome = TypeAdapter(RunOutcome).validate_python(value)
+    for text in (outcome.finished, outcome.machine, outcome.commit):
         if text is not None and not (text.isprintable() and len(text) < 200):
-            raise ValueError("a text of done.json is none of a line")
-    numbers = [ended.seconds, *ended.tokens.values()]
-    counts = [ended.updates, ended.parameters, ended.updates_per_epoch, ended.memory]
-    counts += [ended.threads, ended.best_update, ended.warmup, *ended.parts.values()]
+            raise ValueError("a text in done.json is not a single line")
+    numbers = [outcome.seconds, *outcome.tokens.values()]
+    counts = [outcome.updates, outcome.parameters, outcome.updates_per_epoch, outcome.memory]
+    counts += [outcome.threads, outcome.best_update, outcome.warmup, *outcome.parts.values()]
     if not all(math.isfinite(n) and n >= 0 for n in numbers) or any(n and n < 0 for n in counts):
-        raise ValueError("a number of done.json cannot be one")
-    return ended
+        raise ValueError("a number in done.json is out of range")
+    return outcome
 
 
 def _checked(name: str, value: Any, get: Callable[[str], bytes], path: Path) -> dict[str, Any]:
-    """A result whose ranks are those of its images and captions."""
+    """A result whose ranks match its images and captions."""
     if name == MEASURES:
         numbers = TypeAdapter(Measured).validate_python(value).values
         if not all(math.isfinite(number) for number in numbers.values()):
-            raise ValueError("a measure is no number")
+            raise ValueError("a measure is not a number")
         return dict(value)
     match = RESULT_NAME.fullmatch(name)
     if match is None:
@@ -138,10 +138,10 @@ def _checked(name: str, value: Any, get: Callable[[str], bytes], path: Path) -> 
     if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
         raise ValueError(f"{name}: its images have no names")
     if type(result["folds"]) is not int or not 1 <= result["folds"] <= len(names):
-        raise ValueError(f"{name}: another number of folds")
+        raise ValueError(f"{name}: wrong number of folds")
     report = as_report(result, path)
     if report.split != match[1] or list(result["languages"]) != [match[3]]:
-        raise ValueError(f"{name}: of another split or language")
+        raise ValueError(f"{name}: wrong split or language")
     _check_ranks(name, report)
     return result
 
@@ -157,7 +157,7 @@ def _check_ranks(name: str, report: Report) -> None:
     }
     for what, (found, count, below) in bounds.items():
         if found.shape != (count,) or not count or int(found.max()) >= below:
-            raise ValueError(f"{name}: {what} that cannot be")
+            raise ValueError(f"{name}: {what} are out of range")
 
 
 def _short(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Ranks and names of images as parts of a pack: what several results share is there once."""
+"""Ranks and image names as parts of a pack, which results share."""
 
 import json
 from collections.abc import Callable
@@ -13,11 +13,11 @@ _WIDTHS = {"u1": 1, "u2": 2, "u4": 4}
 
 
 def outlined(result: dict[str, Any], put: Callable[[str, bytes], None]) -> dict[str, Any]:
-    """A result with names of parts in place of its ranks and images.
+    """A result with references to parts instead of its ranks and images.
 
     Args:
         result: the JSON of an evaluation with ranks.
-        put: takes the parts, by name.
+        put: stores a part by name.
     """
 
     def part(name: str, content: bytes) -> str:
@@ -35,11 +35,11 @@ def filled(outline: dict[str, Any], get: Callable[[str], bytes]) -> dict[str, An
     """The result of an outline, with ranks as arrays.
 
     Args:
-        outline: as `outlined` makes it.
-        get: gives the parts.
+        outline: from `outlined`.
+        get: returns a part by name.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: for one that it has not made.
+        ValueError, KeyError, TypeError, AttributeError: if the outline is invalid.
     """
     languages = {
         code: {
@@ -52,7 +52,7 @@ def filled(outline: dict[str, Any], get: Callable[[str], bytes]) -> dict[str, An
 
 
 def as_lists(result: dict[str, Any]) -> dict[str, Any]:
-    """A result as JSON has it."""
+    """A result in JSON form."""
     languages = {
         code: {**entry, "ranks": {k: v.tolist() for k, v in entry["ranks"].items()}}
         for code, entry in result["languages"].items()
@@ -61,7 +61,7 @@ def as_lists(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def packed_ranks(values: Any) -> tuple[str, bytes]:
-    """A part's name and bytes: the lowest byte of all numbers, then the next, as they need it.
+    """A part's name and bytes: the lowest byte of all numbers, then the next, as needed.
 
     >>> packed_ranks([1, 258])[1]
     b'\\x01\\x02\\x00\\x01'
@@ -77,7 +77,7 @@ def packed_ranks(values: Any) -> tuple[str, bytes]:
 
 
 def unpacked_ranks(name: str, content: bytes) -> np.ndarray:
-    """The numbers of a part.
+    """The numbers in a part.
 
     >>> unpacked_ranks("parts/0.u2", b"\\x01\\x02\\x00\\x01").tolist()
     [1, 258]

@@ -1,4 +1,4 @@
-"""A pack of what a study's plan has finished."""
+"""Writes a pack of a plan's finished runs."""
 
 import json
 import time
@@ -22,19 +22,19 @@ from polyglance.studies.running.execute import Options
 from polyglance.studies.running.store import RunFolder, is_whole
 
 RENEWED_SECONDS = 300.0
-"""How often a pack is written anew while runs end."""
+"""Seconds between updates of a pack while runs finish."""
 
 
 def write_pack(path: Path, plan: Plan, facts: Facts | None, options: Options) -> int:
-    """Write the plan's finished runs into one file; how many runs it has then.
+    """Write the plan's finished runs into one file; the number of runs in it.
 
-    Runs of a file that is there already, which this plan lacks, stay in it.
+    Runs in an existing file that are not in this plan are kept.
 
     Args:
         path: the file.
         plan: the study's runs.
         facts: of the data; None for a measured study.
-        options: where the runs are.
+        options: with the location of the runs.
     """
     count = 0
     with atomic(path) as handle:
@@ -49,8 +49,8 @@ def write_pack(path: Path, plan: Plan, facts: Facts | None, options: Options) ->
 
 
 @dataclass
-class PackKeeper:
-    """Writes a pack anew as runs end, now and then, so that a lost machine loses little."""
+class PackUpdater:
+    """Updates a pack from time to time as runs finish, so that a lost machine loses little."""
 
     path: Path
     plan: Plan
@@ -68,12 +68,12 @@ def _runs(path: Path, plan: Plan, facts: Facts | None, options: Options) -> Iter
     sizes, own = Sizes(options), set()
     for run in plan.runs.values():
         folder = options.folder(run)
-        if (ended := folder.ended()) is None:
+        if (outcome := folder.outcome()) is None:
             continue
-        if run.recipe is not None and not ended.parts:  # of a former version
-            ended = replace(ended, parts=sizes.counted(run))
+        if run.recipe is not None and not outcome.parts:  # from an earlier version
+            outcome = replace(outcome, parts=sizes.counted(run))
         own.add(run.key)
-        yield PackedRun(run.key, _identity(run, facts), ended, _results(folder))
+        yield PackedRun(run.key, _identity(run, facts), outcome, _results(folder))
     if path.exists():
         with closing(Pack(path)) as former:
             for key in former.keys:
@@ -87,7 +87,7 @@ def _identity(run: Run, facts: Facts | None) -> dict[str, Any]:
     if run.trial is not None:
         return trial_identity(run.trial)
     if run.recipe is None or facts is None:
-        raise PolyglanceError("runs can be packed of a study with its data only; give --data")
+        raise PolyglanceError("packing runs needs the study's data; pass --data")
     return run_identity(run.recipe, facts.fingerprint, facts.dataset, run.files)
 
 

@@ -1,4 +1,4 @@
-"""A study's plan: all its runs, and which fills what."""
+"""A study's plan: all its runs, and which cells they fill."""
 
 from polyglance.studies.plan.make import count_runs, is_chosen, make_plan, pick_profile
 from polyglance.studies.plan.runs import MEMBERS, RUN, SOURCE, Facts, Line, Plan, Run, X

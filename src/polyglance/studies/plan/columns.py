@@ -1,4 +1,4 @@
-"""Columns of a study: which the data can fill, by which runs, and what those must evaluate."""
+"""Columns of a study: which ones the data can fill, by which runs, and the evaluations needed."""
 
 from polyglance.errors import PolyglanceError
 from polyglance.studies.format.needs import needs_of, translation_of
@@ -7,7 +7,7 @@ from polyglance.studies.plan.runs import Facts, Plan, Run
 
 
 def present_columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]]:
-    """The columns that the data can fill, and languages of others; without facts, all."""
+    """The columns that the data can fill, and the languages of others; without facts, all."""
     if facts is None:
         return list(study.columns), []
     present = study.evaluation.languages or facts.languages
@@ -37,13 +37,13 @@ def _for(column: Column, language: str) -> Column:
 
 
 def filled(plan: Plan, row: Row, training: Training, run: Run, facts: Facts | None) -> list[str]:
-    """What a run fills: its measures, or the languages named, else those trained on.
+    """What a run fills: its measures, or the specified languages, else those trained on.
 
     Args:
         plan: whose columns.
         row: of the run.
         training: of the row.
-        run: what fills them.
+        run: that fills them.
         facts: of the data.
     """
     if run.trial is not None:
@@ -51,7 +51,7 @@ def filled(plan: Plan, row: Row, training: Training, run: Run, facts: Facts | No
     if facts is None or run.recipe is None:
         return []
     wanted = [code for c in plan.columns for code in plan.members(c, row, facts)]
-    # What is translated need not have been trained on.
+    # Translated queries need not be in a training language.
     trained = None if translation_of(row) else run.recipe.data.languages
     named = facts.languages if training.languages == ["*"] else training.languages
     limits = [named or trained, row.evaluation.languages]
@@ -59,7 +59,7 @@ def filled(plan: Plan, row: Row, training: Training, run: Run, facts: Facts | No
 
 
 def collect_needs(plan: Plan, facts: Facts) -> None:
-    """Say in every run what its columns must be evaluated with."""
+    """Record in every run which evaluations its columns need."""
     for line in plan.lines:
         for column in plan.columns:
             for code in plan.members(column, line.row, facts):

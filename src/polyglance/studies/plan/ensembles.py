@@ -1,4 +1,4 @@
-"""Rows that average the scores of others."""
+"""Rows that average the scores of other rows."""
 
 from polyglance.storage.digest import json_digest
 from polyglance.studies.format.schema import Row
@@ -6,7 +6,7 @@ from polyglance.studies.plan.runs import MEMBERS, Line, Plan, Run, X, describe
 
 
 def add_ensembles(plan: Plan) -> None:
-    """Lines and runs of rows that average others', once those are planned; lines in rows' order."""
+    """Add lines and runs of ensembles, after the others are planned; lines in the rows' order."""
     for row in plan.study.all_rows:
         if row.ensemble:
             plan.lines.extend(_ensemble(plan, row, x) for x in _ensemble_xs(plan, row))
@@ -19,7 +19,7 @@ def _ensemble_xs(plan: Plan, row: Row) -> list[X]:
 
 
 def _ensemble(plan: Plan, row: Row, x: X) -> Line:
-    """An ensemble's line; a row that it names twice gives seeds s and s + 1, the last the first."""
+    """An ensemble's line; a row named twice contributes seeds s and s + 1, cyclically."""
     by_name = {line.row.name: line for line in plan.lines if line.x in (x, None)}
     lines = [by_name[name] for name in row.ensemble if name in by_name]
     again = [row.ensemble[:place].count(name) for place, name in enumerate(row.ensemble)]

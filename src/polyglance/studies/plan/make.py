@@ -1,4 +1,4 @@
-"""From a study to runs: rows × x-values × seeds, identical ones once."""
+"""Makes the plan of a study: rows × x-values × seeds, without duplicates."""
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
@@ -12,7 +12,7 @@ from polyglance.studies.format.schema import Profile, Row, Study, Training
 from polyglance.studies.plan.columns import collect_needs, filled, present_columns
 from polyglance.studies.plan.ensembles import add_ensembles
 from polyglance.studies.plan.runs import NOTHING, Facts, Line, Plan, X, describe
-from polyglance.studies.plan.trainings import Lacking, Unavailable, add_run, all_changes
+from polyglance.studies.plan.trainings import MissingInputs, MissingLanguages, add_run, all_changes
 
 
 def pick_profile(study: Study, name: str) -> Profile:
@@ -23,7 +23,7 @@ def pick_profile(study: Study, name: str) -> Profile:
 
 
 def is_chosen(name: str, patterns: str) -> bool:
-    """Whether a row is one of those in --rows: wildcards with commas between."""
+    """Whether a row matches --rows, comma-separated wildcards."""
     return any(fnmatch(name, pattern.strip()) for pattern in patterns.split(","))
 
 
@@ -39,14 +39,14 @@ def make_plan(
     """All runs of a study.
 
     Args:
-        study: what to run.
+        study: to plan.
         profile: the name of one of its profiles.
         facts: of the data; without them only the number of a retrieval study's runs is
             meaningful. A measured study has no data.
-        seeds: of every row; None is as the profile says.
-        overrides: changes as `read_changes` takes them, over all others.
-        only: pattern of the names of the rows that `overrides` are for.
-        lenient: whether a plan without a run is one, too; else it is an error.
+        seeds: for every row; None is as in the profile.
+        overrides: as for `read_changes`, with precedence over all others.
+        only: wildcard of the rows that `overrides` apply to.
+        lenient: allow a plan without any run; otherwise it is an error.
     """
     chosen = pick_profile(study, profile)
     if chosen.folds is not None:
@@ -66,10 +66,10 @@ def make_plan(
                 for seed in range(count):
                     try:
                         run = add_run(plan, row, training, [*changes], each, seed, facts, last)
-                    except Lacking as lacking:
+                    except MissingLanguages as lacking:
                         plan.lacking.setdefault(row.name, lacking.languages)
                         break
-                    except Unavailable as unavailable:
+                    except MissingInputs as unavailable:
                         plan.unavailable.setdefault(row.name, str(unavailable))
                         break
                     describe(run, row, x, each, seed)
@@ -93,7 +93,7 @@ def make_plan(
 
 
 def count_runs(study: Study, profile: str) -> int:
-    """How many runs a profile has, from those of one seed: a run has as many as a row asks for."""
+    """Number of runs of a profile, extrapolated from those of one seed."""
     chosen = pick_profile(study, profile)
     seeds = {row.name: _seeds(chosen, row) for row in study.all_rows}
     runs = make_plan(study, profile, seeds=1).runs.values()
@@ -107,8 +107,8 @@ def _xs(study: Study, profile: Profile, row: Row) -> list[X]:
 
 
 def _seeds(profile: Profile, row: Row) -> int:
-    few = [count for name, count in profile.fewer_seeds.items() if fnmatch(row.name, name)]
-    return min([profile.seeds, *few])
+    fewer = [count for name, count in profile.fewer_seeds.items() if fnmatch(row.name, name)]
+    return min([profile.seeds, *fewer])
 
 
 def _trainings(row: Row, facts: Facts | None) -> Iterable[tuple[Training, str | None]]:

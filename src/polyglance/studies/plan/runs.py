@@ -1,4 +1,4 @@
-"""What a plan consists of: runs, the lines that they fill, and what is known of the data."""
+"""The parts of a plan: runs, the lines that they fill, and facts about the data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,17 +11,17 @@ from polyglance.evaluation.reports.report import HUMAN_KINDS
 from polyglance.recipes import Recipe
 from polyglance.studies.format.measured import Trial, measure_of, trial_group
 from polyglance.studies.format.needs import Need, kinds_of
-from polyglance.studies.format.overrides import in_old_form
+from polyglance.studies.format.overrides import is_v0_1_0
 from polyglance.studies.format.schema import Column, Profile, Row, Study
 from polyglance.studies.keys.digests import Digests
 from polyglance.studies.keys.fingerprint import group_key
 from polyglance.studies.keys.inputs import Input
 
 SOURCE, RUN = "source:", "run:"
-"""How a row names a source of the study, and a recipe the run that became of it."""
+"""Prefixes by which a row refers to a source of the study, and a recipe to its run."""
 
 MEMBERS = "members"
-"""The field of run.json with the runs of an ensemble."""
+"""Field of run.json with the runs of an ensemble."""
 
 X = int | float | str | None
 NOTHING: Mapping[str, Any] = {}
@@ -38,26 +38,26 @@ class Run:
     needs: set[Need] = field(default_factory=set)
     trial: Trial | None = None
     source: str | None = None
-    """Key of the run that has to come before."""
+    """Key of the run that it starts from."""
     data: str = ""
-    """The data's fingerprint."""
+    """Fingerprint of the data."""
     inputs: list[Input] = field(default_factory=list)
-    """What it reads beside the data."""
+    """What it reads besides the data."""
     files: dict[str, str] = field(default_factory=dict)
     """Their digests by name."""
     members: tuple[str, ...] = ()
-    """Of an ensemble, the keys of the runs whose scores it averages."""
+    """For an ensemble, the keys of the runs whose scores are averaged."""
 
     @cached_property
     def group(self) -> str:
-        """The same for all seeds: what its duration is estimated from."""
+        """The same for all seeds, to estimate durations."""
         if self.trial is not None:
             return trial_group(self.trial)
         return self.key if self.recipe is None else group_key(self.recipe, self.data)
 
     @property
-    def before(self) -> set[str]:
-        """Keys of the runs that have to come before."""
+    def dependencies(self) -> set[str]:
+        """Keys of the runs that it depends on."""
         return {*self.members, *([self.source] if self.source else [])}
 
     @property
@@ -66,7 +66,7 @@ class Run:
         return self.labels[0] + more
 
     def as_dict(self) -> dict[str, Any]:
-        """What is run, for files."""
+        """The description of the run, for files."""
         if self.members:
             return {MEMBERS: list(self.members)}
         if self.recipe is not None:
@@ -90,18 +90,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a plan needs to know of the data: split languages, those of people's captions."""
+    """What a plan needs to know about the data: split languages, those of human captions."""
 
     dataset: Dataset
     fingerprint: str
     languages: list[str]
     human: list[str]
     everywhere: list[str]
-    """Languages of any split."""
+    """Languages of all splits."""
     lexicon: Path | None = None
-    """For what looks words up: trainings, translators, perturbations."""
+    """For trainings, translators and perturbations."""
     digests: Digests = field(default_factory=Digests)
-    """Of the files that runs read beside the data."""
+    """Of the files that runs read besides the data."""
 
     @classmethod
     def of(
@@ -115,9 +115,9 @@ class Facts:
 
         Args:
             dataset: images with captions.
-            split: what is evaluated.
-            lexicon: the file, for what looks words up.
-            cache: where digests of large files are kept.
+            split: to evaluate on.
+            lexicon: the file, for whatever needs one.
+            cache: folder for digests of large files.
         """
         part = dataset.split(split)
         human = [code for code in part.languages if part.best_kind(code) in HUMAN_KINDS]
@@ -128,7 +128,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a study at one profile runs and shows."""
+    """Everything that a study runs and shows at one profile."""
 
     study: Study
     profile: Profile
@@ -140,16 +140,16 @@ class Plan:
     missing: list[str]
     """Languages of columns that the data lacks."""
     lacking: dict[str, list[str]] = field(default_factory=dict)
-    """Rows that train on languages which the data lacks."""
+    """Rows that train on languages that the data lacks."""
     unavailable: dict[str, str] = field(default_factory=dict)
-    """Rows that cannot be run here → what is missing, and where it would come from."""
+    """Rows that cannot run here → what is missing, and where to get it."""
     recipes: dict[str, list[tuple[str | None, Recipe]]] = field(default_factory=dict)
     """Rows and sources → recipes of the first seed with their language, runnable or not."""
 
     @cached_property
-    def before(self) -> bool:
-        """Whether the study is of version 0.1.0, whose recipes it means then."""
-        return in_old_form(self.study.model_dump())
+    def is_v0_1_0(self) -> bool:
+        """Whether the study, and so its recipes, is in the form of version 0.1.0."""
+        return is_v0_1_0(self.study.model_dump())
 
     def members(self, column: Column, row: Row, facts: Facts | None) -> list[str]:
         """The languages that a column averages over, or its measure.
@@ -175,13 +175,13 @@ class Plan:
 
 
 def describe(run: Run, row: Row, x: X, each: str | None, seed: int) -> None:
-    """Say in a run that a row needs it.
+    """Record in a run that a row needs it.
 
     Args:
         run: known or new.
         row: the row.
-        x: its place on a curve.
-        each: the language, or another value, that the row has runs for.
+        x: its position on a curve.
+        each: the language, or another value, of this run among the row's.
         seed: of the run.
     """
     parts = [row.name, each, None if x is None else str(x), f"seed {seed}"]

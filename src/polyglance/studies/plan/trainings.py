@@ -1,4 +1,4 @@
-"""From a row, its changes and a seed to a run, known or new."""
+"""From a row, its overrides and a seed to a run, known or new."""
 
 from fnmatch import fnmatch
 
@@ -6,9 +6,9 @@ from polyglance.core.registry import nearest
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, load_recipe
 from polyglance.studies.format.measured import make_trial, trial_key
-from polyglance.studies.format.overrides import LANGUAGE, Changes, read_changes, renewed, replaced
+from polyglance.studies.format.overrides import LANGUAGE, Changes, read_changes, replaced, upgraded
 from polyglance.studies.format.schema import Profile, Row, Study, Training
-from polyglance.studies.keys.fingerprint import IMPORTED, nameless, run_key
+from polyglance.studies.keys.fingerprint import IMPORTED, run_key, training_fields
 from polyglance.studies.keys.inputs import run_inputs
 from polyglance.studies.plan.runs import RUN, SOURCE, Facts, Plan, Run, X
 from polyglance.vision.extraction.store import META
@@ -19,10 +19,10 @@ _OWN_FILES = (
     "text.embedder.pretrained",
     "text.encoder.pretrained",
 )
-"""Fields of a recipe that name files which users bring."""
+"""Recipe fields that refer to files provided by users."""
 
 
-class Lacking(Exception):
+class MissingLanguages(Exception):
     """A training in languages that the data does not have."""
 
     def __init__(self, languages: list[str]) -> None:
@@ -30,22 +30,22 @@ class Lacking(Exception):
         self.languages = languages
 
 
-class Unavailable(Exception):
-    """A training that needs what is not there; the message says what, and where to get it."""
+class MissingInputs(Exception):
+    """A training with missing inputs; the message says which, and where to get them."""
 
 
 def all_changes(
     study: Study, profile: Profile, row: Row, training: Training, x: X, last: Changes
 ) -> list[Changes]:
-    """All changes in order; later ones win, the most special last.
+    """All overrides in order; later, more specific ones take precedence.
 
     Args:
-        study: whose own changes come first.
-        profile: then its.
+        study: whose overrides come first.
+        profile: then its overrides.
         row: then those of a row.
         training: then those of one of its trainings.
         x: a value of the study's curve.
-        last: over all others.
+        last: take precedence over all others.
     """
     special = [own for name, own in profile.rows.items() if fnmatch(row.name, name)]
     special += [own for name, own in row.by_profile.items() if study.profiles.get(name) is profile]
@@ -53,7 +53,7 @@ def all_changes(
     if x is not None and study.curve is not None:
         changes.append(read_changes({study.curve.path: x}))
     if study.experiment is None:
-        changes = [renewed(own) for own in changes]
+        changes = [upgraded(own) for own in changes]
     return [*changes, last]
 
 
@@ -67,14 +67,14 @@ def add_run(
     facts: Facts | None,
     overrides: Changes,
 ) -> Run:
-    """The run that a recipe or an experiment's settings make, known or new.
+    """The run defined by a recipe or an experiment's settings, known or new.
 
     Args:
-        plan: gets the run.
-        row: what it is for.
+        plan: to add the run to.
+        row: that it is for.
         training: of the row.
-        changes: of the recipe, or of the settings.
-        each: the language, or another value, that the row has runs for.
+        changes: to the recipe, or to the settings.
+        each: the language, or another value, of this run among the row's.
         seed: of the run.
         facts: of the data.
         overrides: the last of the changes, for the run's source.
@@ -86,7 +86,7 @@ def add_run(
         else:
             own = [replaced(one, LANGUAGE, each) for one in changes]
             named = training.recipe or row.recipe or ""
-            recipe = nameless(load_recipe(named, own, shared=True, before=plan.before))
+            recipe = training_fields(load_recipe(named, own, shared=True, before=plan.is_v0_1_0))
             seeded = recipe.training.model_copy(update={"seed": seed})
             recipe = recipe.model_copy(update={"training": seeded})
             if seed == 0:
@@ -113,24 +113,24 @@ def _training(recipe: Recipe, source: Run | None, facts: Facts | None) -> Run:
     key = run_key(recipe, facts.fingerprint, facts.dataset, files)
     for one in inputs:
         if not one.files and one.field in _OWN_FILES:
-            raise Unavailable(f"{one.path} is not there: --set {one.field}=PATH")
+            raise MissingInputs(f"{one.path} does not exist: --set {one.field}=PATH")
     return Run(key, recipe, source=before, data=facts.fingerprint, inputs=inputs, files=files)
 
 
 def _check_inputs(recipe: Recipe, facts: Facts | None) -> None:
-    """Raise for features that the data lacks, and for a pretrained encoder that is not named."""
+    """Raise for features that the data lacks, and for a missing pretrained encoder."""
     feature, encoder = recipe.image.feature, recipe.text.encoder
     root = None if facts is None else facts.dataset.root
     if feature.startswith(IMPORTED) and root is not None:
         folder = root / "features" / feature.removeprefix(IMPORTED)
         if not (folder / META).is_file():
-            raise Unavailable(
+            raise MissingInputs(
                 f"the data has no features {feature}: import them ('polyglance data convert "
-                "--help'), or name others with --rows ROW --set image.feature=NAME"
+                "--help'), or choose others with --rows ROW --set image.feature=NAME"
             )
     if facts is not None and encoder.kind == "transformer" and encoder.pretrained is None:
-        raise Unavailable(
-            "no pretrained text encoder is named: --set text.encoder.pretrained=FOLDER, with "
+        raise MissingInputs(
+            "no pretrained text encoder is specified: --set text.encoder.pretrained=FOLDER, with "
             "--rows for the rows that have one"
         )
 
@@ -138,13 +138,13 @@ def _check_inputs(recipe: Recipe, facts: Facts | None) -> None:
 def _check_languages(recipe: Recipe, facts: Facts | None) -> None:
     named = dict.fromkeys([*(recipe.data.languages or ()), *(recipe.data.complete or ())])
     if facts is not None and (lacking := [c for c in named if c not in facts.everywhere]):
-        raise Lacking(lacking)
+        raise MissingLanguages(lacking)
 
 
 def _source(
     plan: Plan, row: Row, recipe: Recipe, overrides: Changes, seed: int, facts: Facts | None
 ) -> Run | None:
-    """The run of the study's source that a row's recipe starts from, if it names one."""
+    """The run of the study's source that a row's recipe starts from, if any."""
     named = "" if recipe.transfer is None else recipe.transfer.source
     if not named.startswith(SOURCE):
         return None

@@ -1,1 +1,1 @@
-"""Sizes that several studies of one paper share."""
+"""Profiles that several studies of a paper share."""

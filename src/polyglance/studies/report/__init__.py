@@ -1,4 +1,4 @@
-"""A study's report: Markdown, a page that needs no network, and JSON."""
+"""A study's report: Markdown, a self-contained HTML page, and JSON."""
 
 from polyglance.studies.report.document import Document, make_document
 from polyglance.studies.report.render import write_report

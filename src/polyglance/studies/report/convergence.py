@@ -1,60 +1,65 @@
-"""Whether the runs of a study were trained long enough for their rows to be compared."""
+"""Whether a study's runs were trained long enough for a comparison."""
 
 from collections.abc import Callable
 
 from polyglance.studies.plan import Plan
 from polyglance.studies.running.execute import Options
-from polyglance.studies.running.store import Ended
+from polyglance.studies.running.store import RunOutcome
 
 MOST = 6
-"""Runs that a warning names."""
+"""Runs named in a warning."""
 
 
-def in_warmup(ended: Ended) -> bool:
-    """Whether the best weights saw nothing but the warm-up's loss, that of all negatives."""
-    return bool(ended.warmup and ended.updates) and (ended.best_update or 0) <= (ended.warmup or 0)
+def in_warmup(outcome: RunOutcome) -> bool:
+    """Whether the best weights are from the warm-up with all negatives."""
+    return bool(outcome.warmup and outcome.updates) and (outcome.best_update or 0) <= (
+        outcome.warmup or 0
+    )
 
 
-def best_was_last(ended: Ended) -> bool:
-    """Whether the last evaluation was the best, so that more updates may be better still."""
-    return bool(ended.updates) and ended.best_update == ended.updates
+def best_was_last(outcome: RunOutcome) -> bool:
+    """Whether the last evaluation was the best, so that more updates may help."""
+    return bool(outcome.updates) and outcome.best_update == outcome.updates
 
 
-def shown_best(ended: Ended) -> str:
-    """The update of the best weights, beside the warm-up where there was one.
+def shown_best(outcome: RunOutcome) -> str:
+    """The update of the best weights, with the warm-up if there was one.
 
-    >>> shown_best(Ended(1.0, updates=900, best_update=300, warmup=350))
+    >>> shown_best(RunOutcome(1.0, updates=900, best_update=300, warmup=350))
     '300, in the warm-up of 350'
-    >>> shown_best(Ended(1.0, updates=1900, best_update=1300, warmup=350))
+    >>> shown_best(RunOutcome(1.0, updates=1900, best_update=1300, warmup=350))
     '1,300, after a warm-up of 350'
     """
-    best = f"{ended.best_update or 0:,}"
-    if in_warmup(ended):
-        return f"{best}, in the warm-up of {ended.warmup:,}"
-    return f"{best}, after a warm-up of {ended.warmup:,}" if ended.warmup else best
+    best = f"{outcome.best_update or 0:,}"
+    if in_warmup(outcome):
+        return f"{best}, in the warm-up of {outcome.warmup:,}"
+    return f"{best}, after a warm-up of {outcome.warmup:,}" if outcome.warmup else best
 
 
 def warnings(plan: Plan, options: Options) -> list[str]:
-    """What a reader should know of the runs before comparing rows."""
+    """What a reader should know about the runs before comparing rows."""
     found = [
-        (run.label, ended)
+        (run.label, outcome)
         for run in plan.runs.values()
-        if run.recipe is not None and (ended := options.folder(run).ended()) is not None
+        if run.recipe is not None and (outcome := options.folder(run).outcome()) is not None
     ]
     return [
         *_warning(
             found,
             in_warmup,
-            "the best weights come from inside the warm-up, so that the row is one of the "
-            "warm-up's loss, all negatives",
+            "the best weights are from the warm-up, so the row shows the loss with all negatives",
         ),
-        *_warning(found, best_was_last, "the last evaluation was the best: not trained to the end"),
+        *_warning(
+            found, best_was_last, "the last evaluation was the best, so training had not converged"
+        ),
     ]
 
 
-def _warning(runs: list[tuple[str, Ended]], is_so: Callable[[Ended], bool], says: str) -> list[str]:
-    labels = [label for label, ended in runs if is_so(ended)]
+def _warning(
+    runs: list[tuple[str, RunOutcome]], predicate: Callable[[RunOutcome], bool], text: str
+) -> list[str]:
+    labels = [label for label, outcome in runs if predicate(outcome)]
     if not labels:
         return []
     more = f" and {len(labels) - MOST} more" if len(labels) > MOST else ""
-    return [f"{len(labels)} of {len(runs)} runs: {says} ({'; '.join(labels[:MOST])}{more})."]
+    return [f"{len(labels)} of {len(runs)} runs: {text} ({'; '.join(labels[:MOST])}{more})."]

@@ -1,4 +1,4 @@
-"""Everything a report says, before it takes a form."""
+"""The content of a report, independent of its format."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,15 +10,15 @@ from polyglance.studies.findings.results import Cell, Results, Test
 from polyglance.studies.findings.statistics import METHOD, WELCH
 from polyglance.studies.format.schema import Study
 from polyglance.studies.plan import Plan, Run
-from polyglance.studies.report.about import about_machine
 from polyglance.studies.report.convergence import shown_best, warnings
 from polyglance.studies.report.drawing import Plot
+from polyglance.studies.report.environment import machine_facts
 from polyglance.studies.report.origin import Origin
 from polyglance.studies.report.plots import draw, draw_experiment
 from polyglance.studies.report.tables import Table, difference_tables, result_tables
 from polyglance.studies.running.execute import Options
 from polyglance.studies.running.machine import commit
-from polyglance.studies.running.store import Ended
+from polyglance.studies.running.store import RunOutcome
 from polyglance.studies.running.times import duration
 
 RUN_COLUMNS = ["run", "parameters", "updates", "best at", "time", "ended", "folder"]
@@ -52,22 +52,22 @@ def make_document(
     command: str,
     seconds: float,
 ) -> Document:
-    """Put a study's results into words, tables and plots.
+    """Turn a study's results into texts, tables and plots.
 
     Args:
         name: of the study, and of the files.
-        results: what has been evaluated or measured.
-        options: where the runs are, and which rows were run.
-        failed: key → reason of the runs that failed.
-        command: how to make the report again.
-        seconds: how long the call took.
+        results: evaluated or measured so far.
+        options: with the location of the runs and the selected rows.
+        failed: key → reason, for failed runs.
+        command: that reproduces the report.
+        seconds: duration of the call.
     """
     plan, study = results.plan, results.plan.study
     verdicts, origin = check_claims(results), Origin.of(plan, options)
     about = _about(plan, options, command, seconds, origin)
     warned, draft = warnings(plan, options), origin.drafts(commit())
     plots, notes = [*draw(results), *draw_experiment(plan, options)], _notes(results)
-    ended = {key: options.folder(run).ended() for key, run in plan.runs.items()}
+    outcomes = {key: options.folder(run).outcome() for key, run in plan.runs.items()}
     failures = [(plan.runs[k].label, _published(r, options)) for k, r in failed.items()]
     return Document(
         name=name,
@@ -78,7 +78,7 @@ def make_document(
         plots=plots,
         notes=notes,
         failures=failures,
-        runs=run_table(plan, ended, _failed(plan, options)),
+        runs=run_table(plan, outcomes, _failed(plan, options)),
         numbers={
             "study": name,
             "title": study.title,
@@ -113,7 +113,7 @@ def make_document(
 
 
 def definition(study: Study, profile: str) -> dict[str, Any]:
-    """The study as it was run, with its one profile: later versions of the file may differ."""
+    """The study as it was run, with its one profile: the file may change later."""
     own = study.model_copy(update={"profiles": {profile: study.profiles[profile]}})
     return own.model_dump(mode="json", exclude_defaults=True)
 
@@ -121,8 +121,8 @@ def definition(study: Study, profile: str) -> dict[str, Any]:
 def _about(
     plan: Plan, options: Options, command: str, seconds: float, origin: Origin
 ) -> list[tuple[str, str]]:
-    ended = [e for run in plan.runs.values() if (e := options.folder(run).ended()) is not None]
-    spent = duration(sum(one.seconds for one in ended))
+    outcomes = [e for run in plan.runs.values() if (e := options.folder(run).outcome()) is not None]
+    spent = duration(sum(one.seconds for one in outcomes))
     note = f": {plan.profile.note}" if plan.profile.note else ""
     changed = [("changed by --set", f"rows '{options.rows}' alone")]
     evaluation = plan.study.evaluation
@@ -137,10 +137,10 @@ def _about(
         ("profile", plan.profile_name + note),
         ("seeds", ", ".join(map(str, range(plan.seeds)))),
         subject,
-        ("runs", f"{len(ended)} of {len(plan.runs)}, done in {spent} altogether"),
+        ("runs", f"{len(outcomes)} of {len(plan.runs)}, done in {spent} altogether"),
         *([("runs' commits", origin.code)] if origin.code else []),
         ("this call", duration(seconds)),
-        *about_machine(),
+        *machine_facts(),
     ]
 
 
@@ -160,25 +160,27 @@ def _notes(results: Results) -> list[str]:
 
 
 def _published(text: str, options: Options) -> str:
-    """A reason without this machine's folders."""
+    """A reason without local paths."""
     for path, word in ((options.runs, "RUNS"), (options.data, "DATA")):
         text = text.replace(str(path), word) if str(path) else text
     return text
 
 
-def run_table(plan: Plan, ended: Mapping[str, Ended | None], failed: Collection[str]) -> Table:
-    """How every run went.
+def run_table(
+    plan: Plan, outcomes: Mapping[str, RunOutcome | None], failed: Collection[str]
+) -> Table:
+    """The table of runs.
 
     Args:
         plan: the runs.
-        ended: by key how they ended; None if they have not.
-        failed: keys of those that failed.
+        outcomes: of the runs, by key; None if not finished.
+        failed: keys of failed runs.
     """
     header = RUN_COLUMNS if plan.study.experiment is None else TRIAL_COLUMNS
-    letters = (origin := Origin.of_runs(ended)).letters
+    letters = (origin := Origin.of_runs(outcomes)).letters
     rows = []
     for run in plan.runs.values():
-        if (one := ended[run.key]) is None:
+        if (one := outcomes[run.key]) is None:
             state = "failed" if run.key in failed else "not run"
             rows.append([run.label, *[""] * (len(header) - 3), state, run.key])
             continue
@@ -199,8 +201,8 @@ def _failed(plan: Plan, options: Options) -> set[str]:
 
 
 def _ended(run: Run, options: Options) -> dict[str, Any]:
-    ended = options.folder(run).ended()
-    return {} if ended is None else ended.as_dict()
+    outcome = options.folder(run).outcome()
+    return {} if outcome is None else outcome.as_dict()
 
 
 def _cell_numbers(cell: Cell) -> dict[str, Any]:

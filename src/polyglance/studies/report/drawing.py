@@ -14,7 +14,7 @@ COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"),
     *("#6B6B6B", "#8C6D31", "#332288", "#AA4499", "#117733", "#882255"),
 )
-"""Okabe and Ito's, which most colour-blind people can tell apart, then Tol's."""
+"""Okabe and Ito's colours, distinguishable for most colour-blind people, then Tol's."""
 
 PAPER = "paper"
 INK, GRID = "#222222", "#dddddd"
@@ -31,7 +31,7 @@ STYLE: Any = {
 
 @dataclass(frozen=True)
 class Plot:
-    """An SVG, and what it shows in words."""
+    """An SVG, and its caption."""
 
     name: str
     caption: str
@@ -39,11 +39,11 @@ class Plot:
 
 
 LINE_HEIGHT = 0.19
-"""Inches of a line of a legend."""
+"""Height of a legend line in inches."""
 
 
 def colour(number: int) -> str:
-    """The colour of a row or section by its number."""
+    """The colour of a row or section by its index."""
     return COLOURS[number % len(COLOURS)]
 
 
@@ -55,12 +55,12 @@ def colours_of(results: Results) -> dict[str, str]:
 def filled_columns(
     results: Results, titles: Iterable[str], find: Callable[[Column], T]
 ) -> list[tuple[Column, T]]:
-    """Columns with what is to be drawn of them.
+    """Columns with what is to be drawn for them.
 
     Args:
-        results: their plan has the columns.
-        titles: of the columns wanted; those that are missing are left out.
-        find: column → what to draw of it; columns without anything are left out.
+        results: whose plan has the columns.
+        titles: of the columns; missing ones are left out.
+        find: column → what to draw; columns with nothing are left out.
     """
     columns = {column.title: column for column in results.plan.columns}
     found = [(columns[title], find(columns[title])) for title in titles if title in columns]
@@ -74,7 +74,7 @@ def make_panels(
 
     Args:
         count: number of axes.
-        across: the most in a line.
+        across: largest number per line.
         size: width and height of one in inches.
         margin: added to the figure's width and height, for a legend.
     """
@@ -90,12 +90,12 @@ def make_panels(
 
 
 def name_axes(axes: Any, title: str, x_label: str) -> None:
-    """Set the title, the name of x and the grid of a panel.
+    """Set the title, x label and grid of a panel.
 
     Args:
         axes: Matplotlib's, of one panel.
         title: above the panel.
-        x_label: the name of x.
+        x_label: label of the x axis.
     """
     axes.set(title=title, xlabel=x_label)
     axes.title.set_fontsize(10)
@@ -103,15 +103,15 @@ def name_axes(axes: Any, title: str, x_label: str) -> None:
 
 
 def plot_paper(axes: Any, x: Any, y: Any, edge: str = INK, size: float = 4.5, **more: Any) -> None:
-    """Draw the paper's numbers as diamonds.
+    """Draw the paper's values as diamonds.
 
     Args:
         axes: Matplotlib's.
-        x: where; a number or several.
-        y: the paper's numbers, as many.
-        edge: colour of the outline.
+        x: one or several positions.
+        y: the paper's values at these.
+        edge: outline colour.
         size: of the diamond, in points.
-        more: passed on to `axes.plot`.
+        more: passed to `axes.plot`.
     """
     axes.plot(x, y, "D", color="white", markeredgecolor=edge, markersize=size, **more)
 
@@ -122,7 +122,7 @@ def add_legend(figure: Any, axes: Any, results: Results | None = None) -> None:
     Args:
         figure: Matplotlib's.
         axes: the panel whose labels are shown.
-        results: where they have numbers of the paper, its diamond is added as the last label.
+        results: if they include values of the paper, a diamond is added as the last label.
     """
     if results is not None and results.has_paper:
         plot_paper(axes, [], [], label=PAPER)
@@ -130,7 +130,7 @@ def add_legend(figure: Any, axes: Any, results: Results | None = None) -> None:
     handles, labels = zip(*keys, strict=True)
     longest = max(map(len, labels), default=1)
     columns = max(1, min(len(labels), int(figure.get_figwidth() * 12 / (longest + 6))))
-    # A table of many rows has a long legend, which must not take the panels' place.
+    # The long legend of a table with many rows must not take space from the panels.
     lines = math.ceil(len(labels) / columns)
     figure.set_figheight(figure.get_figheight() + LINE_HEIGHT * max(0, lines - 4))
     place = {"loc": "outside lower center", "ncols": columns}
@@ -138,7 +138,7 @@ def add_legend(figure: Any, axes: Any, results: Results | None = None) -> None:
 
 
 def to_svg(figure: Any) -> bytes:
-    """The same figure gives the same bytes."""
+    """As SVG; the same figure always gives the same bytes."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     buffer = io.BytesIO()

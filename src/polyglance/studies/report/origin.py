@@ -1,4 +1,4 @@
-"""Which machines and which code a report's runs come from."""
+"""The machines and code versions of a report's runs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,27 +8,27 @@ from string import ascii_uppercase
 from polyglance.studies.plan import Line, Plan
 from polyglance.studies.running.execute import Options
 from polyglance.studies.running.machine import DIRTY
-from polyglance.studies.running.store import Ended
+from polyglance.studies.running.store import RunOutcome
 
 UNKNOWN = "not recorded"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Machine and commit of every finished run, by its key."""
+    """Machine and commit of every finished run, by key."""
 
     machines: dict[str, str] = field(default_factory=dict)
     commits: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, options: Options) -> "Origin":
-        """As the runs wrote them down."""
-        return cls.of_runs({key: options.folder(run).ended() for key, run in plan.runs.items()})
+        """As recorded by the runs."""
+        return cls.of_runs({key: options.folder(run).outcome() for key, run in plan.runs.items()})
 
     @classmethod
-    def of_runs(cls, ended: Mapping[str, Ended | None]) -> "Origin":
-        """Of runs by key; those of former versions wrote nothing down."""
-        done = {key: one for key, one in ended.items() if one is not None}
+    def of_runs(cls, outcomes: Mapping[str, RunOutcome | None]) -> "Origin":
+        """From runs by key; those of earlier versions have no record."""
+        done = {key: one for key, one in outcomes.items() if one is not None}
         return cls(
             {key: one.machine or UNKNOWN for key, one in done.items()},
             {key: one.commit or UNKNOWN for key, one in done.items()},
@@ -36,14 +36,14 @@ class Origin:
 
     @property
     def letters(self) -> dict[str, str]:
-        """Machine → letter, the most used first; none if all runs are of one."""
+        """Machine → letter, the most used first; none if there is only one machine."""
         counts = Counter(self.machines.values())
         names = sorted(counts, key=lambda name: (-counts[name], name))
         marks = [*ascii_uppercase, *(f"Z{n}" for n in range(1, len(names)))]
         return dict(zip(names, marks, strict=False)) if len(names) > 1 else {}
 
     def of_line(self, line: Line) -> list[str]:
-        """The machines that a line's runs were made on."""
+        """The machines of a line's runs."""
         keys = [key for source in line.sources for key in source.values()]
         return sorted({self.machines[key] for key in keys if key in self.machines})
 
@@ -53,7 +53,7 @@ class Origin:
 
     @property
     def note(self) -> str:
-        """What the letters mean; "" if there are none."""
+        """The legend of the letters; "" if there are none."""
         if not self.letters:
             return ""
         named = ", ".join(f"{mark} {name}" for name, mark in self.letters.items())
@@ -64,12 +64,12 @@ class Origin:
 
     @property
     def code(self) -> str:
-        """The commits that runs were made at, with how many."""
+        """The commits of the runs, with their numbers."""
         counts = Counter(self.commits.values())
         return ", ".join(f"{name} ({n})" for name, n in sorted(counts.items()))
 
     def drafts(self, commit: str) -> list[str]:
-        """What makes a report a draft, if anything does.
+        """Reasons why a report is a draft, if any.
 
         Args:
             commit: of the code that writes the report.
@@ -89,8 +89,8 @@ def with_machines(rows: Sequence[list[str]], lines: Sequence[Line], origin: Orig
     """Add the machines to a table's rows, the first of which are `lines`; others stay empty.
 
     Args:
-        rows: texts of cells, changed in place.
-        lines: what the rows show.
+        rows: cell texts, changed in place.
+        lines: shown in the rows.
         origin: of the runs.
     """
     marks = [origin.mark(line) for line in lines]

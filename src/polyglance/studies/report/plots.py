@@ -1,4 +1,4 @@
-"""Plots of a study: bars by column, curves against x, lines through sections; see `scatter`."""
+"""Plots of a study: bars by column, curves over x, lines through sections; see `scatter`."""
 
 import math
 import re
@@ -36,7 +36,7 @@ SPREAD = "± one standard deviation"
 
 
 def draw(results: Results) -> list[Plot]:
-    """The study's plots; none before there are numbers."""
+    """The study's plots; none before there are results."""
     if not any(cell.series for row in results.cells for cell in row):
         return []
     from matplotlib import rc_context
@@ -53,7 +53,7 @@ def draw(results: Results) -> list[Plot]:
 
 
 def draw_experiment(plan: Plan, options: Options) -> list[Plot]:
-    """The experiment's own plot, of each row's runs with the first seed."""
+    """The experiment's own plot, from each row's runs with the first seed."""
     name = plan.study.experiment
     draw_samples = None if name is None else experiments.get(name).draw
     if draw_samples is None:
@@ -74,7 +74,7 @@ def draw_experiment(plan: Plan, options: Options) -> list[Plot]:
 
 
 def _unit(column: Column) -> str:
-    """What a column is measured in; columns of one unit share an axis."""
+    """The unit of a column; columns with the same unit share an axis."""
     if column.measure is not None:
         return f"{column.unit or 'value'} {column.table}".strip()
     unit = {"rsum": "rsum", "medr": "median rank"}.get(column.metric, "recall (%)")
@@ -181,7 +181,7 @@ def _curve(
 
 
 def _means(points: list[tuple[float, Series]]) -> tuple[list[float], np.ndarray, np.ndarray]:
-    """Places, means and standard deviations of points."""
+    """Positions, means and standard deviations of points."""
     means = np.array([series.mean for _, series in points])
     return [x for x, _ in points], means, np.array([series.sd or 0.0 for _, series in points])
 
@@ -191,7 +191,7 @@ def _short(x: object) -> str:
 
 
 def draw_lines(results: Results) -> list[Plot]:
-    """A line for every section through the rows whose labels all sections have."""
+    """A line per section through the rows whose labels all sections have."""
     study, wanted = results.plan.study, results.plan.study.lines
     if wanted is None:
         return []
@@ -213,7 +213,7 @@ def draw_lines(results: Results) -> list[Plot]:
 def _section_lines(
     results: Results, column: Column
 ) -> dict[str, tuple[str, list[tuple[float, Series]]]]:
-    """Section → colour and points (place, series), where it has any."""
+    """Section → colour and points (position, series), if it has any."""
     steps, found = results.plan.study.steps, {}
     lines = {line.row.name: line for line in results.plan.lines}
     for number, section in enumerate(results.plan.study.sections):

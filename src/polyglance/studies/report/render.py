@@ -1,4 +1,4 @@
-"""The report as Markdown and as one page that fetches nothing; see `templates`."""
+"""Renders the report as Markdown and as a self-contained HTML page; see `templates`."""
 
 import base64
 from functools import cache
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 MOST = 8
-"""Comparisons of a claim that are listed one by one."""
+"""Largest number of a claim's comparisons that are listed individually."""
 LOOKS = {HOLDS: ("✔", "holds"), FAILS: ("✘", "fails"), PARTLY: ("◐", "partly")}
 """Verdict → mark in Markdown, class in HTML."""
 
@@ -65,7 +65,7 @@ def _templates() -> "Environment":
 
 
 def full_header(table: Table) -> list[str]:
-    """The header in one line: headings of groups stand before those of their columns."""
+    """The header in one line: group headings precede those of their columns."""
     groups = [name for name, span in table.groups for _ in range(span)] or [""] * len(table.header)
     return [f"{group} {name}".strip() for group, name in zip(groups, table.header, strict=True)]
 
@@ -79,9 +79,9 @@ def cell_class(table: Table, cell: str, place: int) -> str:
     """The CSS class of a cell: significant differences are coloured.
 
     Args:
-        table: which the cell is in.
+        table: of the cell.
         cell: its text.
-        place: the number of its column, from 0.
+        place: index of its column.
     """
     if cell in (NONE, "failed"):
         return "none" if cell == NONE else "failed"
@@ -93,7 +93,7 @@ def cell_class(table: Table, cell: str, place: int) -> str:
 
 
 def evidence_text(item: Evidence, labels: dict[str, str]) -> str:
-    """One comparison in words."""
+    """One comparison as text."""
     first, second = (labels.get(name, name) for name in (item.better, item.other))
     name, digits, test = f"{first} {item.sign} {second}", item.digits, item.difference
     if test is None:
@@ -116,7 +116,7 @@ def evidence_text(item: Evidence, labels: dict[str, str]) -> str:
 
 
 def _margin_text(item: Evidence) -> str:
-    """What "as good as" is measured by."""
+    """The margin of "as good as", as text."""
     if "=" not in item.sign:
         return ""
     if item.margin is None:

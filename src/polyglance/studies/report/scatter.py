@@ -1,4 +1,4 @@
-"""A point for every row: one column against another, with labels that do not cover each other."""
+"""Scatter plots: a labelled point per row, one column against another, without overlaps."""
 
 from typing import Any, NamedTuple
 
@@ -21,11 +21,11 @@ PLACES = [
     for reach in (1, 2.2, 3.6)
     for x, y in ((8, 0), (0, 9), (0, -9), (-8, 0), (7, 8), (7, -8), (-7, 8), (-7, -8))
 ]
-"""Where a label may stand, in points from its own; the first that is free is taken."""
+"""Candidate positions of a label relative to its point; the first free one is used."""
 
 
 class Point(NamedTuple):
-    """A row's place in a panel, with its spread over seeds and the paper's place."""
+    """A row's position in a panel, with its standard deviation and the paper's position."""
 
     label: str
     colour: str
@@ -36,7 +36,7 @@ class Point(NamedTuple):
 
 
 def draw_scatter(results: Results) -> list[Plot]:
-    """The plot that the study asks for, if there are numbers for it."""
+    """The study's scatter plot, if there are values for it."""
     wanted = results.plan.study.scatter
     if wanted is None:
         return []
@@ -84,7 +84,7 @@ def _panel(axes: Any, points: list[Point], log: bool) -> None:
 
 
 def _log_scale(axes: Any) -> None:
-    """Powers of ten with 2 and 5 between, in plain numbers."""
+    """Powers of ten with 2 and 5 in between, as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_xscale("log")
@@ -94,7 +94,7 @@ def _log_scale(axes: Any) -> None:
 
 
 def _label(figure: Any, panels: list[tuple[Any, list[Point]]]) -> None:
-    """Write each row's name beside its point, where no other name or point is."""
+    """Write each row's name beside its point, without covering other names or points."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.transforms import Bbox
 
@@ -114,7 +114,7 @@ def _label(figure: Any, panels: list[tuple[Any, list[Point]]]) -> None:
 
 
 def _place(text: Any, frame: Any, taken: list[Any], renderer: Any) -> Any:
-    """Move a label to the first free place; the one that covers least where none is free."""
+    """Move a label to the first free position; if none is free, to the one that covers least."""
     tried: list[tuple[int, int]] = []
     for number, place in enumerate(PLACES):
         box = _move(text, place, renderer)
@@ -127,7 +127,7 @@ def _place(text: Any, frame: Any, taken: list[Any], renderer: Any) -> Any:
 
 
 def _move(text: Any, place: tuple[float, float], renderer: Any) -> Any:
-    """Put a label at an offset, growing away from its point; its box."""
+    """Put a label at an offset, growing away from its point; its bounding box."""
     x, y = place
     text.set_position(place)
     text.set_horizontalalignment("left" if x > 0 else "right" if x < 0 else "center")

@@ -1,7 +1,7 @@
-"""What came of the claims of many studies, from their reports' JSON: tables of a README.
+"""Summaries of many studies' claims, from their reports' JSON: tables in a README.
 
-A summary is made of what reports say, and so never says more. In a Markdown file the tables stand
-between comments, which name the reports:
+A summary is computed from the reports only. In a Markdown file, its tables are between comments
+that name the reports:
 
     <!-- claims of kadar-* -->
     <!-- counts of kadar-* as Kádár et al. 2018; liwe-* as LIWE -->
@@ -29,18 +29,18 @@ from polyglance.studies.findings.claims import (
     Verdict,
 )
 from polyglance.studies.format.schema import Study
-from polyglance.studies.report.again import read_verdicts
+from polyglance.studies.report.regenerate import read_verdicts
 from polyglance.studies.report.render import LOOKS, table_line
 from polyglance.studies.report.tables import NONE, change
 
 FEW = 4
-"""Comparisons of a claim that are shown one by one."""
+"""Largest number of a claim's comparisons that are shown individually."""
 BLOCK = re.compile(r"(<!-- (claims|counts) of (.+?) -->\n).*?(<!-- end -->)", re.S)
 
 
 @dataclass(frozen=True)
-class Told:
-    """A report's claims, and what it calls its rows."""
+class ReportClaims:
+    """A report's claims, and the labels of its rows."""
 
     name: str
     verdicts: list[Verdict]
@@ -48,94 +48,94 @@ class Told:
     draft: bool
 
     @classmethod
-    def of(cls, name: str, value: dict[str, Any]) -> "Told":
+    def of(cls, name: str, value: dict[str, Any]) -> "ReportClaims":
         """From a report's JSON."""
         study = Study.model_validate(value["definition"])
         return cls(name, read_verdicts(value), study.labels, bool(value.get("draft")))
 
 
-def read_told(folder: Path) -> list[Told]:
+def read_claims(folder: Path) -> list[ReportClaims]:
     """The claims of all reports in a folder, in the order of their names."""
     found = []
     for path in sorted(folder.glob("*.json")):
         value = read_json(path)
         if isinstance(value, dict) and {"study", "definition", "claims"} <= set(value):
-            found.append(Told.of(path.stem, value))
+            found.append(ReportClaims.of(path.stem, value))
     return found
 
 
-def renew_summary(page: Path, told: list[Told]) -> bool:
-    """Make the tables of a page anew; whether something changed."""
+def renew_summary(page: Path, reports: list[ReportClaims]) -> bool:
+    """Update the tables of a page; whether anything changed."""
     text = page.read_text(encoding="utf-8")
-    made = renewed(text, told, str(page))
+    made = renewed(text, reports, str(page))
     if made != text:
         with atomic(page, "w") as handle:
             handle.write(made)
     return made != text
 
 
-def renewed(text: str, told: list[Told], where: str = "") -> str:
-    """A page's text with its tables made from reports.
+def renewed(text: str, reports: list[ReportClaims], where: str = "") -> str:
+    """A page's text with its tables updated from reports.
 
     Args:
         text: Markdown with comments that name reports.
-        told: all reports.
-        where: the page's name, for messages.
+        reports: all reports.
+        where: the page's name, for error messages.
     """
 
     def table(match: re.Match[str]) -> str:
         make = claims_table if match[2] == "claims" else counts_table
-        return f"{match[1]}\n{make(told, match[3], where)}\n{match[4]}"
+        return f"{match[1]}\n{make(reports, match[3], where)}\n{match[4]}"
 
     return BLOCK.sub(table, text)
 
 
-def claims_table(told: list[Told], patterns: str, where: str = "") -> str:
+def claims_table(reports: list[ReportClaims], patterns: str, where: str = "") -> str:
     """Every claim with its verdict, the difference here and in the paper, and the report.
 
     Args:
-        told: all reports.
-        patterns: names of reports with wildcards, commas between; in this order.
-        where: the page's name, for messages.
+        reports: all reports.
+        patterns: comma-separated wildcards of report names, in this order.
+        where: the page's name, for error messages.
     """
     header = ["claim", "verdict", "here", "paper", "report"]
     found = {
         report.name: report
         for pattern in patterns.split(",")
-        for report in _named(told, pattern.strip(), where)
+        for report in _named(reports, pattern.strip(), where)
     }
     rows = [_claim_row(report, verdict) for report in found.values() for verdict in report.verdicts]
     lines = [table_line(header), "| --- " * len(header) + "|", *map(table_line, rows)]
     return "\n".join(lines) + "\n"
 
 
-def counts_table(told: list[Told], groups: str, where: str = "") -> str:
+def counts_table(reports: list[ReportClaims], groups: str, where: str = "") -> str:
     """How many claims of each group of reports hold.
 
     Args:
-        told: all reports.
-        groups: `PATTERN as TITLE`, semicolons between.
-        where: the page's name, for messages.
+        reports: all reports.
+        groups: `PATTERN as TITLE`, separated by semicolons.
+        where: the page's name, for error messages.
     """
     kinds = (HOLDS, PARTLY, OPEN, FAILS, UNTESTED)
     rows = [["claims of", "all", *kinds]]
     for group in groups.split(";"):
         pattern, _, title = group.strip().partition(" as ")
-        reports = _named(told, pattern.strip(), where)
-        counts = Counter(v.verdict for report in reports for v in report.verdicts)
+        named = _named(reports, pattern.strip(), where)
+        counts = Counter(v.verdict for report in named for v in report.verdicts)
         rows.append([title or pattern, str(counts.total()), *(str(counts[kind]) for kind in kinds)])
     lines = [table_line(rows[0]), "| --- |" + " ---: |" * (len(kinds) + 1)]
     return "\n".join([*lines, *map(table_line, rows[1:])]) + "\n"
 
 
-def _named(told: list[Told], pattern: str, where: str) -> list[Told]:
-    found = [report for report in told if fnmatch(report.name, pattern)]
+def _named(reports: list[ReportClaims], pattern: str, where: str) -> list[ReportClaims]:
+    found = [report for report in reports if fnmatch(report.name, pattern)]
     if not found:
-        raise PolyglanceError(f"{where}: no report is called like '{pattern}'")
+        raise PolyglanceError(f"{where}: no report matches '{pattern}'")
     return found
 
 
-def _claim_row(report: Told, verdict: Verdict) -> list[str]:
+def _claim_row(report: ReportClaims, verdict: Verdict) -> list[str]:
     mark = LOOKS.get(verdict.verdict, ("○", ""))[0]
     shown = [item for item in verdict.evidence if item.difference is not None]
     several = len(verdict.evidence) > 1
@@ -161,7 +161,7 @@ def _here(item: Evidence, labels: Mapping[str, str], several: bool) -> str:
 
 
 def _paper(item: Evidence) -> str:
-    """The paper's difference, and whether ours is of its size."""
+    """The paper's difference, and whether ours agrees in size."""
     if item.paper is None:
         return NONE
     text = f"{item.paper:+.{item.digits}f}"
@@ -171,7 +171,7 @@ def _paper(item: Evidence) -> str:
 
 
 def _counted(shown: list[Evidence]) -> str:
-    """Of many comparisons how many hold, and the least and greatest difference."""
+    """For many comparisons: how many hold, and the smallest and largest difference."""
     counts = Counter(item.verdict for item in shown)
     found = sorted(item.difference.difference for item in shown if item.difference)
     digits = max(item.digits for item in shown)

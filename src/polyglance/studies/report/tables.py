@@ -1,4 +1,4 @@
-"""The report's tables as text, for Markdown and HTML alike."""
+"""The report's tables as text, for both Markdown and HTML."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -49,15 +49,15 @@ class Table:
 
 
 def mean_sd(cell: Cell, seeds: int) -> str:
-    """ "58.7 ± 0.4", with the number of seeds where some are lacking."""
+    """ "58.7 ± 0.4", with the number of seeds if some are missing."""
     if cell.series is None:
         return NONE
     digits = cell.column.digits
     text = f"{cell.series.mean:.{digits}f}"
     if cell.series.sd is not None and cell.column.parameters is None:
         text += f" ± {cell.series.sd:.{digits}f}"
-    few = len(cell.seeds) < seeds
-    return f"{text} ({len(cell.seeds)} of {seeds})" if few else text
+    incomplete = len(cell.seeds) < seeds
+    return f"{text} ({len(cell.seeds)} of {seeds})" if incomplete else text
 
 
 def change(test: Difference, digits: int = 1) -> str:
@@ -70,12 +70,12 @@ def change(test: Difference, digits: int = 1) -> str:
 def result_tables(
     results: Results, failed: Mapping[str, str], origin: Origin | None = None
 ) -> list[Table]:
-    """paper | ours by column; the notes are below the last table.
+    """Paper and our values by column; the notes are below the last table.
 
     Args:
-        results: what has been evaluated or measured.
-        failed: key → reason of the runs that failed.
-        origin: of the runs; the tables name machines where there are several.
+        results: evaluated or measured so far.
+        failed: key → reason, for failed runs.
+        origin: of the runs; machines are shown if there are several.
     """
     parts = column_tables(results.plan.columns)
     tables = [_result_table(results, failed, name, part) for name, part in parts.items()]
@@ -105,7 +105,7 @@ def _notes(results: Results) -> list[str]:
 
 
 def _share(name: str, shares: Mapping[str, float]) -> str:
-    """Which share of words was changed in each language."""
+    """The share of words changed in each language."""
     parts = ", ".join(f"{code} {share:.0f}" for code, share in sorted(shares.items()))
     return f"{name}, % of words changed: {parts}"
 
@@ -113,7 +113,7 @@ def _share(name: str, shares: Mapping[str, float]) -> str:
 def _result_table(
     results: Results, failed: Mapping[str, str], name: str, columns: list[Column]
 ) -> Table:
-    """Columns of one table; the last line is chance."""
+    """Columns of one table; the last row is chance level."""
     plan = results.plan
     places = [plan.columns.index(column) for column in columns]
     cells = [[row[i] for i in places] for row in results.cells]
@@ -148,7 +148,7 @@ def _title(word: str, name: str) -> str:
 
 
 def difference_tables(results: Results) -> list[Table]:
-    """Differences from the reference rows; that of the mean follows the last column in it."""
+    """Differences from the reference rows; the mean's follows the last column included in it."""
     parts = column_tables(results.plan.columns)
     last = joint_columns(results.plan.columns)[-1].table
     tables = [_difference_table(results, name, part, name == last) for name, part in parts.items()]
@@ -158,7 +158,7 @@ def difference_tables(results: Results) -> list[Table]:
 def _difference_table(
     results: Results, name: str, shown: list[Column], with_mean: bool
 ) -> Table | None:
-    """Differences in some columns, with the paper's where it has both numbers."""
+    """Differences in some columns, with the paper's if it has both values."""
     columns = {column.title: column for column in shown}
     if with_mean:
         columns[""] = joint_columns(results.plan.columns)[0]
@@ -192,7 +192,7 @@ def _difference_table(
 
 
 def _heads(names: list[str], papers: list[bool]) -> tuple[list[tuple[str, int]], list[str]]:
-    """Headings of columns, in one line where the paper has no numbers, else in two."""
+    """Column headings, in one line if the paper has no values, else in two."""
     if not any(papers):
         return [], ["", *names]
     groups, header = [("", 1)], [""]
@@ -203,7 +203,7 @@ def _heads(names: list[str], papers: list[bool]) -> tuple[list[tuple[str, int]],
 
 
 def heading(column: Column) -> str:
-    """A column's name with what it measures, said once; a measure's name says enough."""
+    """A column's name with what it measures, without repetition."""
     named = column.measure or column.counted or column.shown in column.title
     return column.title if named else f"{column.title} {column.shown}"
 

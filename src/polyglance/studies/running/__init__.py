@@ -1,1 +1,1 @@
-"""Running what a plan lacks."""
+"""Executing the runs of a plan."""

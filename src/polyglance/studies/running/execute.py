@@ -1,4 +1,4 @@
-"""Running what a plan lacks."""
+"""Executes the missing runs of a plan."""
 
 import shutil
 import time
@@ -17,15 +17,15 @@ from polyglance.studies.keys.inputs import Input, run_inputs
 from polyglance.studies.plan import Facts, Plan, Run, is_chosen
 from polyglance.studies.running.machine import cpu_model
 from polyglance.studies.running.pool import FAILED, LEFT, START, Pool, threads_for
-from polyglance.studies.running.store import MISTAKE, Ended, RunFolder
+from polyglance.studies.running.store import MISTAKE, RunFolder, RunOutcome
 from polyglance.studies.running.times import RESTART_SECONDS, Estimate, StudyBar
-from polyglance.studies.running.weights import run_again
+from polyglance.studies.running.weights import runs_to_repeat
 from polyglance.studies.running.worker import Task
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to run a study."""
+    """Options for running a study."""
 
     data: str
     """Empty for a measured study."""
@@ -38,19 +38,19 @@ class Options:
     show_progress: bool | None = None
     device: str = AUTO
     until: float | None = None
-    """When runs should have ended, as `time.monotonic` counts; None is whenever they do."""
+    """Deadline for runs, in `time.monotonic` seconds; None for no limit."""
 
     def folder(self, run: Run) -> RunFolder:
         return RunFolder(self.runs / run.key)
 
 
 def default_runs(cache: Path | None = None) -> Path:
-    """Where runs are kept unless the user says otherwise; all studies share them."""
+    """Default folder for runs, shared by all studies."""
     return cache_dir(cache) / "studies" / "runs"
 
 
 def wanted(plan: Plan, options: Options) -> list[Run]:
-    """The runs of the rows chosen with --rows."""
+    """The runs of the rows selected with --rows."""
     rows = [row.name for row in plan.study.all_rows]
     for pattern in map(str.strip, options.rows.split(",")):
         if not any(is_chosen(name, pattern) for name in rows):
@@ -60,19 +60,19 @@ def wanted(plan: Plan, options: Options) -> list[Run]:
 
 
 def pending(plan: Plan, options: Options) -> list[Run]:
-    """The runs still to be done or evaluated; remembered mistakes only with `retry`.
+    """The runs still to be performed or evaluated; failed ones only with `retry`.
 
-    Among them are finished ones whose weights others need, where these are not here.
+    They include finished runs whose weights others need and which are missing.
     """
     todo = _incomplete(plan, options)
-    keys = {run.key for run in todo} | set(trained_again(plan, options))
+    keys = {run.key for run in todo} | set(retrained_runs(plan, options))
     return [run for run in wanted(plan, options) if run.key in keys]
 
 
-def trained_again(plan: Plan, options: Options) -> dict[str, str]:
-    """Key → why of finished runs that are run again, since their weights are not here."""
+def retrained_runs(plan: Plan, options: Options) -> dict[str, str]:
+    """Key → reason, for finished runs that are trained again as their weights are missing."""
     folders = {key: options.folder(run) for key, run in plan.runs.items()}
-    return run_again(plan, _incomplete(plan, options), folders)
+    return runs_to_repeat(plan, _incomplete(plan, options), folders)
 
 
 def _incomplete(plan: Plan, options: Options) -> list[Run]:
@@ -88,16 +88,16 @@ def _incomplete(plan: Plan, options: Options) -> list[Run]:
 
 
 def estimate(plan: Plan, options: Options) -> Estimate:
-    """What the plan's finished runs say about durations, of a group on this processor if any."""
+    """Durations of the plan's finished runs; for a group, those on this CPU if there are any."""
     known = Estimate()
-    found: dict[str, list[Ended]] = {}
+    found: dict[str, list[RunOutcome]] = {}
     for run in plan.runs.values():
-        if not run.members and (ended := options.folder(run).ended()) is not None:
-            found.setdefault(run.group, []).append(ended)
+        if not run.members and (outcome := options.folder(run).outcome()) is not None:
+            found.setdefault(run.group, []).append(outcome)
     for group, every in found.items():
-        here = [ended for ended in every if ended.machine in (None, cpu_model())]
-        for ended in here or every:
-            known.add(group, ended.seconds)
+        here = [outcome for outcome in every if outcome.machine in (None, cpu_model())]
+        for outcome in here or every:
+            known.add(group, outcome.seconds)
     return known
 
 
@@ -107,13 +107,13 @@ def execute(
     options: Options,
     on_end: Callable[[], None] | None = None,
 ) -> dict[str, str]:
-    """Run what is missing; key → reason of the wanted runs that failed, now or before.
+    """Perform what is missing; key → reason of the selected runs that failed, now or before.
 
     Args:
         plan: the study's runs.
         facts: of the data; None for a measured study.
-        options: which rows, where, how many at a time, until when.
-        on_end: is called when a run has ended.
+        options: rows, location, parallelism and deadline.
+        on_end: called when a run has finished.
     """
     runs = wanted(plan, options)
     todo = pending(plan, options)
@@ -121,11 +121,11 @@ def execute(
         _check_lexicon(todo, options.lexicon)
         if facts is not None and any(_fits(run, plan, options) for run in todo):
             _extract(todo, facts, options)
-        again = set(trained_again(plan, options))
+        again = set(retrained_runs(plan, options))
         done, left = len(runs) - len(todo), set[str]()
         for stage in _stages(todo):
-            ready = [run for run in stage if not run.before & left]
-            left |= {run.key for run in stage if run.before & left}
+            ready = [run for run in stage if not run.dependencies & left]
+            left |= {run.key for run in stage if run.dependencies & left}
             gone = _run(ready, done, plan, options, len(runs), again, on_end) if ready else set()
             left |= gone
             done += len(ready) - len(gone)
@@ -133,22 +133,22 @@ def execute(
     return {key: failure.reason for key, failure in failures.items() if failure is not None}
 
 
-def _check_lexicon(todo: Sequence[Run], given: Path | None) -> None:
-    """Raise now for a lexicon that trainings would miss later."""
+def _check_lexicon(todo: Sequence[Run], lexicon: Path | None) -> None:
+    """Raise early if a lexicon that trainings need is missing."""
     from polyglance.text.lexicon import lexicon_path
 
     for run in todo:
-        for one in _lexicons(run, given):
+        for one in _lexicons(run, lexicon):
             lexicon_path(one.path, one.needed_by, f"--lexicon ({one.field} in a recipe)")
 
 
-def _lexicons(run: Run, given: Path | None = None) -> list[Input]:
-    found = [] if run.recipe is None else run_inputs(run.recipe, (), given)
+def _lexicons(run: Run, lexicon: Path | None = None) -> list[Input]:
+    found = [] if run.recipe is None else run_inputs(run.recipe, (), lexicon)
     return [one for one in found if one.field.endswith(".lexicon")]
 
 
 def uses_lexicon(plan: Plan) -> bool:
-    """Whether its trainings, translators or perturbations look words up in a lexicon."""
+    """Whether its trainings, translators or perturbations use a lexicon."""
     runs = plan.runs.values()
     perturbed = [Perturbation.parse(c.perturb) for c in plan.columns if c.perturb is not None]
     return (
@@ -159,17 +159,17 @@ def uses_lexicon(plan: Plan) -> bool:
 
 
 def _stages(todo: Sequence[Run]) -> list[list[Run]]:
-    """Runs in the order in which they can start: first those that others need."""
+    """Runs grouped in the order in which they can start: those that others need come first."""
     stages, left = [], list(todo)
     while left:
         waiting = {run.key for run in left}
-        stages.append([run for run in left if not run.before & waiting])
-        left = [run for run in left if run.before & waiting]
+        stages.append([run for run in left if not run.dependencies & waiting])
+        left = [run for run in left if run.dependencies & waiting]
     return stages
 
 
 def _fits(run: Run, plan: Plan, options: Options) -> bool:
-    """Whether a run would end in time, as far as others tell."""
+    """Whether a run would finish before the deadline, judging by others."""
     if options.until is None:
         return True
     folder = options.folder(run)
@@ -189,7 +189,7 @@ def _run(
     again: set[str],
     on_end: Callable[[], None] | None,
 ) -> set[str]:
-    """Run a stage; the keys of those that would not have ended in time."""
+    """Perform a stage; the keys of runs that would have missed the deadline."""
     jobs, left = min(_jobs(plan, options), len(todo)), set()
     threads = threads_for(_jobs(plan, options))
     tasks = [_task(run, plan, options, threads, run.key in again) for run in todo]
@@ -220,7 +220,7 @@ def _run(
 
 
 def _jobs(plan: Plan, options: Options) -> int:
-    """Runs at a time; those that measure time are never side by side."""
+    """Number of parallel runs; timing experiments always run alone."""
     name = plan.study.experiment
     return 1 if name is not None and experiments.get(name).alone else options.jobs
 
@@ -243,7 +243,7 @@ def _task(run: Run, plan: Plan, options: Options, threads: int, again: bool = Fa
 
 
 def _extract(todo: Sequence[Run], facts: Facts, options: Options) -> None:
-    """Compute features once, before workers would do it side by side."""
+    """Compute features once, before workers would do it in parallel."""
     recipes = [run.recipe.image for run in todo if run.recipe is not None]
     names = dict.fromkeys(image.feature for image in recipes if image.backbone is None)
     extracted = [name for name in names if not name.startswith(IMPORTED)]
@@ -261,4 +261,4 @@ def _extract(todo: Sequence[Run], facts: Facts, options: Options) -> None:
                 device=options.device,
             )
         except PolyglanceError:
-            continue  # the runs that need it will each say why
+            continue  # the runs that need it will report it

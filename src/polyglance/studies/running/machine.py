@@ -1,4 +1,4 @@
-"""Where a run was made, and by which code."""
+"""The machine and the code version of a run."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ DIRTY = "-dirty"
 
 @lru_cache(maxsize=1)
 def cpu_model() -> str:
-    """What the processor calls itself."""
+    """The processor's model name."""
     info = Path("/proc/cpuinfo")
     if info.is_file():
         for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -24,7 +24,7 @@ def cpu_model() -> str:
 
 
 def memory_size() -> str:
-    """The memory of the machine, for people."""
+    """The machine's memory, as text."""
     try:
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -33,10 +33,10 @@ def memory_size() -> str:
 
 
 def commit() -> str:
-    """The commit of the checkout that the package is run from, "" if it is not run from one.
+    """The commit of the checkout that the package runs from, "" if it is not a checkout.
 
-    It ends in "-dirty" where a file of the package, new ones included, is not the commit's.
-    Files elsewhere, such as reports, change no result.
+    It ends in "-dirty" if a file of the package was changed or added. Other files, such as reports,
+    do not affect results.
     """
     folder = Path(polyglance.__file__).parent
     try:
@@ -49,9 +49,9 @@ def commit() -> str:
 
 
 def check_clean(folder: Path) -> None:
-    """Raise if a report in a folder of the package's own checkout would not be of a commit.
+    """Raise if a report in the package's own checkout would not correspond to a commit.
 
-    A folder that git ignores, or outside of the checkout, takes drafts.
+    Folders that git ignores, or outside of the checkout, may have drafts.
     """
     found = commit()
     if not found.endswith(DIRTY):
@@ -62,8 +62,8 @@ def check_clean(folder: Path) -> None:
     if inside and not _ignored(root, folder.resolve()):
         changed = _git(home, "status", "--porcelain", "--", ".").splitlines()[0][3:]
         raise PolyglanceError(
-            f"{folder}: reports in the repository are made from clean commits, and {changed} is "
-            "not committed; commit it, or give --out a folder outside of the repository"
+            f"{folder}: reports in the repository must be made from clean commits, but {changed} "
+            "is not committed; commit it, or use an --out folder outside of the repository"
         )
 
 

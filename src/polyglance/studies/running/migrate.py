@@ -1,8 +1,8 @@
-"""Runs with keys of former versions under the keys of today, so that none is trained again.
+"""Renames runs of earlier versions to their current keys, so that none is trained again.
 
-A run's folder is called by a digest of its recipe and of what it reads. Recipes of version 0.1.0
-had another form, and the content of lexicons, word vectors and pretrained encoders was not part
-of keys before version 0.2.0. Runs that a change of the package made wrong stay as they are
+A run's folder is named by a digest of its recipe and its inputs. Recipes of version 0.1.0 had
+another form, and the content of lexicons, word vectors and pretrained encoders was not part of
+keys before version 0.2.0. Runs invalidated by a change of the package stay as they are
 (`revisions`).
 """
 
@@ -20,8 +20,8 @@ from polyglance.storage.files import read_json, write_json
 from polyglance.studies.keys.fingerprint import (
     IMPORTED,
     features_digest,
-    nameless,
     run_key,
+    training_fields,
     unrevised_key,
 )
 from polyglance.studies.keys.inputs import Input, run_inputs
@@ -30,14 +30,14 @@ from polyglance.studies.keys.v0_1_0 import old_key
 from polyglance.studies.plan import RUN, Facts
 from polyglance.studies.running.store import RunFolder
 
-WAS = "was"
-"""The field of run.json with a run's former key."""
+FORMER_KEY = "was"
+"""Field of run.json with a run's former key."""
 FILES = "files"
-"""The field of run.json with the digests of what it reads; former versions had none."""
+"""Field of run.json with the digests of its inputs; earlier versions had none."""
 
 
 @dataclass(frozen=True)
-class _Old:
+class _OldRun:
     """A run that may have to be renamed."""
 
     folder: RunFolder
@@ -55,8 +55,8 @@ class _Old:
 
     @property
     def described(self) -> bool:
-        """Whether an interrupted migration has written its new description already."""
-        return self.about.get(WAS) == self.key
+        """Whether an interrupted migration has already written its new description."""
+        return self.about.get(FORMER_KEY) == self.key
 
     @property
     def source(self) -> str | None:
@@ -67,12 +67,11 @@ class _Old:
 
 
 def migrate_runs(runs: Path, facts: Facts) -> int:
-    """Rename the folders of runs that former versions made; how many there were.
+    """Rename the folders of runs of earlier versions; their number.
 
-    A run whose folder is not called as its version would call it stays as it is: its data or
-    imported features are others, or it was out of date already. So does one that reads a file
-    which is not there, or has changed since the run ended. An interrupted migration is completed
-    by the next one.
+    A run whose folder does not have the name its version would give it is left alone: its data or
+    imported features differ, or it was already out of date. So is a run that reads a file which is
+    missing or has changed since. The next migration completes an interrupted one.
 
     Args:
         runs: the folder of all runs.
@@ -92,8 +91,8 @@ def migrate_runs(runs: Path, facts: Facts) -> int:
         waiting = [run for run in waiting if run not in ready]
 
 
-def _old_runs(runs: Path) -> Iterator[_Old]:
-    """Trainings that a former version described, or that are half renamed."""
+def _old_runs(runs: Path) -> Iterator[_OldRun]:
+    """Trainings described by an earlier version, or half renamed."""
     for path in sorted(runs.glob("*/run.json")):
         folder = RunFolder(path.parent)
         try:
@@ -104,24 +103,28 @@ def _old_runs(runs: Path) -> Iterator[_Old]:
             continue
         if not isinstance(about.get("recipe"), dict):
             continue
-        if FILES not in about or about.get(WAS) == folder.path.name:
-            yield _Old(folder, about, config)
+        if FILES not in about or about.get(FORMER_KEY) == folder.path.name:
+            yield _OldRun(folder, about, config)
 
 
 def _former_keys(runs: Path) -> dict[str, str]:
-    """Old key → new key of the runs that an earlier migration renamed."""
+    """Old key → new key, for runs that an earlier migration renamed."""
     found = {}
     for path in runs.glob("*/run.json"):
         with contextlib.suppress(PolyglanceError):
             about = read_json(path)
-            if isinstance(about, dict) and WAS in about and about[WAS] != path.parent.name:
-                found[about[WAS]] = path.parent.name
+            if (
+                isinstance(about, dict)
+                and FORMER_KEY in about
+                and about[FORMER_KEY] != path.parent.name
+            ):
+                found[about[FORMER_KEY]] = path.parent.name
     return found
 
 
-def _migrate(run: _Old, facts: Facts, renamed: Mapping[str, str]) -> str | None:
-    """The run's new key, once its folder has it; None if it stays as it is."""
-    recipe = _today(run, facts, renamed)
+def _migrate(run: _OldRun, facts: Facts, renamed: Mapping[str, str]) -> str | None:
+    """The run's new key, after renaming its folder; None if it stays as it is."""
+    recipe = _current_recipe(run, facts, renamed)
     if recipe is None or revisions(recipe):
         return None
     inputs = run_inputs(recipe, facts.everywhere, facts.lexicon)
@@ -136,22 +139,22 @@ def _migrate(run: _Old, facts: Facts, renamed: Mapping[str, str]) -> str | None:
         if not unused or target.exists():
             return None
         dumped = recipe.model_dump(mode="json")
-        about = {**run.about, "recipe": dumped, FILES: files, WAS: run.key}
-        # The key that it had is written before the folder is renamed: whoever comes next knows.
+        about = {**run.about, "recipe": dumped, FILES: files, FORMER_KEY: run.key}
+        # The former key is written before renaming, so that an interruption can be recovered.
         write_json(run.folder.model / "model.json", {**run.config, "recipe": dumped})
         write_json(run.folder.path / "run.json", about)
         os.rename(run.folder.path, target)
     return key
 
 
-def _today(run: _Old, facts: Facts, renamed: Mapping[str, str]) -> Recipe | None:
-    """The recipe in today's form; None where the folder's key is not that of the recipe."""
+def _current_recipe(run: _OldRun, facts: Facts, renamed: Mapping[str, str]) -> Recipe | None:
+    """The recipe in its current form; None if the folder's key does not match the recipe."""
     written = run.about["recipe"]
     feature = str((written.get("image") or {}).get("feature"))
     if feature.startswith(IMPORTED) and run.data != facts.fingerprint:
         return None
     try:
-        recipe = nameless(check_recipe(written, str(run.folder.path / "run.json")))
+        recipe = training_fields(check_recipe(written, str(run.folder.path / "run.json")))
     except PolyglanceError:
         return None
     if run.described:
@@ -165,14 +168,14 @@ def _today(run: _Old, facts: Facts, renamed: Mapping[str, str]) -> Recipe | None
     if run.source is None or recipe.transfer is None:
         return recipe
     if run.source not in renamed:
-        # Today's form of a source that kept its key.
+        # The current form of a source that kept its key.
         return None if is_old(written) else recipe
     begun = recipe.transfer.model_copy(update={"source": f"{RUN}{renamed[run.source]}"})
     return recipe.model_copy(update={"transfer": begun})
 
 
 def _unchanged(one: Input, folder: RunFolder) -> bool:
-    """Whether all files are as they were when the run ended, by their times."""
+    """Whether no file has changed since the run ended, by modification times."""
     if not one.files or not folder.done:
         return False
     ended = (folder.path / "done.json").stat().st_mtime

@@ -1,4 +1,4 @@
-"""Worker processes that take tasks until there are none; one that dies is replaced."""
+"""A pool of worker processes for tasks; a worker that dies is replaced."""
 
 import json
 import os
@@ -23,23 +23,23 @@ START, LEFT, FAILED = "start", "left", "failed: "
 
 
 class Pool:
-    """`jobs` processes; leaving the block ends them at once, their checkpoints stay.
+    """`jobs` processes; leaving the block stops them at once, keeping their checkpoints.
 
-    Each has a GPU of its own, as far as there are several.
+    Each gets a GPU of its own, if there are several.
     """
 
     def __init__(
         self, tasks: Sequence[Task], jobs: int, starts: Callable[[int], bool] | None = None
     ) -> None:
-        """Begin with the block.
+        """The workers start when the block is entered.
 
         Args:
-            tasks: what to do.
-            jobs: how many at a time.
-            starts: whether the task at a position is still to start, asked in several threads.
+            tasks: to perform.
+            jobs: number of workers.
+            starts: whether the task at a position should still start; called in several threads.
         """
         self.tasks, self.jobs, self._starts = tasks, min(jobs, len(tasks)), starts
-        self._environments = environments(self.jobs, {task.device for task in tasks})
+        self._environments = worker_environments(self.jobs, {task.device for task in tasks})
         self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._processes: dict[int, subprocess.Popen[str]] = {}
@@ -62,7 +62,7 @@ class Pool:
             process.wait()
 
     def events(self) -> Iterator[Event | None]:
-        """Starts and ends of tasks as they happen, None now and then, until all have ended."""
+        """Starts and ends of tasks as they happen, None from time to time, until all have ended."""
         left = len(self.tasks)
         while left:
             try:
@@ -100,7 +100,7 @@ class Pool:
             reply = ""
         if reply:
             return str(json.loads(reply)["reason"])
-        return "" if self._closed else self._died(slot, task)
+        return "" if self._closed else self._worker_died(slot, task)
 
     def _process(self, slot: int) -> "subprocess.Popen[str] | None":
         with self._lock:
@@ -113,29 +113,29 @@ class Pool:
                     stdout=subprocess.PIPE,
                     text=True,
                     env=self._environments[slot],
-                    # Ctrl-C is for the parent, which ends its workers in order.
+                    # Ctrl-C goes to the parent only, which stops its workers in order.
                     start_new_session=True,
                 )
             return self._processes[slot]
 
-    def _died(self, slot: int, task: Task) -> str:
+    def _worker_died(self, slot: int, task: Task) -> str:
         with self._lock:
             code = self._processes.pop(slot).wait()
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
         reason = (
-            f"the worker process ended {how}, perhaps because memory ran out; "
+            f"the worker process ended {how}, perhaps for lack of memory; "
             "repeat the command to continue from its last checkpoint"
         )
         RunFolder(Path(task.folder)).fail(reason, CRASH)
         return reason
 
 
-def environments(jobs: int, devices: Collection[str]) -> list[dict[str, str]]:
-    """The variables of each worker: of several GPUs it sees one, in turn where they are fewer.
+def worker_environments(jobs: int, devices: Collection[str]) -> list[dict[str, str]]:
+    """Environment variables of each worker: with several GPUs, each sees one, in turn.
 
     Args:
-        jobs: how many workers there are.
-        devices: that their tasks name; one that names a GPU by its number is left alone.
+        jobs: number of workers.
+        devices: of their tasks; if one names a GPU by number, nothing is changed.
     """
     gpus = visible_gpus() if jobs > 1 and set(devices) <= {AUTO, "cuda"} else []
     own = [{GPUS: gpus[slot % len(gpus)]} if len(gpus) > 1 else {} for slot in range(jobs)]
@@ -143,7 +143,7 @@ def environments(jobs: int, devices: Collection[str]) -> list[dict[str, str]]:
 
 
 def visible_gpus() -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    """The GPUs that this process may use, in the form of CUDA_VISIBLE_DEVICES."""
     named, count = os.environ.get(GPUS), count_devices("cuda")
     return (
         [one.strip() for one in named.split(",")][:count] if named else list(map(str, range(count)))
@@ -151,7 +151,7 @@ def visible_gpus() -> list[str]:
 
 
 def threads_for(jobs: int) -> int:
-    """Threads of each worker: OMP_NUM_THREADS, or the cores shared evenly."""
+    """Threads per worker: OMP_NUM_THREADS, or the cores shared evenly."""
     named = os.environ.get("OMP_NUM_THREADS", "")
     if named.isdigit() and int(named):
         return int(named)
@@ -159,7 +159,7 @@ def threads_for(jobs: int) -> int:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

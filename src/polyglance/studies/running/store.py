@@ -1,4 +1,4 @@
-"""The folder of a run: what it is, its model, how it ended, its results, its log."""
+"""The folder of a run: its description, model, outcome, results and log."""
 
 import contextlib
 import shutil
@@ -20,16 +20,16 @@ from polyglance.studies.plan import Run
 
 T = TypeVar("T")
 WEIGHTS, NO_WEIGHTS = "model.safetensors", "no-weights.txt"
-"""As `models.folder` calls them, which needs torch."""
+"""The same as in `models.folder`, which needs torch."""
 Kind = Literal["crash", "mistake"]
 CRASH: Kind = "crash"
 MISTAKE: Kind = "mistake"
-"""How a run failed: a crash is tried again by itself, a mistake only with --retry."""
+"""Kinds of failure: a crash is retried automatically, a mistake only with --retry."""
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a run went (done.json); only trainings have more than seconds and threads."""
+class RunOutcome:
+    """The outcome of a run (done.json); only trainings have more than seconds and threads."""
 
     seconds: float
     threads: int | None = None
@@ -38,39 +38,39 @@ class Ended:
     best_update: int | None = None
     parameters: int | None = None
     parts: dict[str, int] = field(default_factory=dict)
-    """Parameters by part of the model; empty in runs of former versions."""
+    """Parameters by part of the model; empty in runs of earlier versions."""
     updates_per_epoch: int | None = None
     memory: int | None = None
     warmup: int | None = None
-    """Updates, from the first, whose loss was of all negatives."""
+    """Length of the warm-up with all negatives, in updates."""
     machine: str | None = None
-    """The processor: rounding differs between them, and so do results of one seed."""
+    """The processor: rounding, and so the results of one seed, differ between processors."""
     commit: str | None = None
-    """Of the package, with "-dirty" where its files differed from the commit."""
+    """Commit of the package, with "-dirty" if its files differed from the commit."""
     tokens: dict[str, float] = field(default_factory=dict)
-    """How far languages share latent tokens; empty where there are none."""
+    """How much languages share latent tokens; empty if there are none."""
 
     def as_dict(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value not in (None, {})}
 
 
-def as_ended(value: dict[str, Any]) -> Ended | None:
-    """How a run of a report's JSON went; None if it has not ended."""
-    names = {one.name for one in fields(Ended)}
+def read_outcome(value: dict[str, Any]) -> RunOutcome | None:
+    """The outcome of a run in a report's JSON; None if it has not finished."""
+    names = {one.name for one in fields(RunOutcome)}
     own = {name: part for name, part in value.items() if name in names}
-    return Ended(**own) if "seconds" in own else None
+    return RunOutcome(**own) if "seconds" in own else None
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run failed (failure.json)."""
+    """The reason of a failure (failure.json)."""
 
     reason: str
     kind: Kind
 
 
 def read_result(path: Path, kind: type[T]) -> T:
-    """A file of a run as a `kind` of dataclass; a damaged one is a user's error."""
+    """Read a file of a run as a dataclass of type `kind`; a damaged one is a user error."""
     try:
         return TypeAdapter(kind).validate_python(read_json(path))
     except ValidationError as error:
@@ -83,7 +83,7 @@ def read_result(path: Path, kind: type[T]) -> T:
 
 
 def is_whole(path: Path, read: Callable[[Path], object]) -> bool:
-    """Whether a file is there and `read` does not fail; each version of it is read once."""
+    """Whether a file exists and `read` succeeds; each version of it is read once."""
     try:
         about = path.stat()
     except OSError:
@@ -100,8 +100,8 @@ def _is_whole(path: Path, read: Callable[[Path], object], changed: int, size: in
     return True
 
 
-def _read_ended(path: Path) -> Ended:
-    return read_result(path, Ended)
+def _read_outcome(path: Path) -> RunOutcome:
+    return read_result(path, RunOutcome)
 
 
 def _read_failure(path: Path) -> Failure:
@@ -120,7 +120,7 @@ class RunFolder:
 
     @property
     def has_weights(self) -> bool:
-        """Whether its model can be read; that of a run from a pack cannot."""
+        """Whether its weights are available; a run from a pack has none."""
         return (self.model / WEIGHTS).is_file()
 
     @property
@@ -129,31 +129,31 @@ class RunFolder:
 
     @property
     def done(self) -> bool:
-        """Whether it ended; a run whose files cannot be read did not, and is run again."""
+        """Whether it has finished; a run with unreadable files has not, and is run again."""
         there = self.measures.exists()
-        return is_whole(self.path / "done.json", _read_ended) and (
+        return is_whole(self.path / "done.json", _read_outcome) and (
             not there or is_whole(self.measures, read_json)
         )
 
     def describe(self, run: Run, data: str) -> None:
-        """Write run.json, for people who look into the folder."""
+        """Write run.json, for users who inspect the folder."""
         on = {"data": data} if data else {}
         write_json(self.path / "run.json", {"for": run.labels, **on, **run.as_dict()})
 
     def forget(self) -> None:
-        """Make a finished run one that has to be run; its end goes first."""
+        """Mark a finished run as unfinished; done.json is removed first."""
         for name in ("done.json", NO_WEIGHTS):
             (self.path / name).unlink(missing_ok=True)
         for folder in (self.path / "results", self.model):
             shutil.rmtree(folder, ignore_errors=True)
 
-    def finish(self, ended: Ended) -> None:
-        write_json(self.path / "done.json", ended.as_dict())
+    def finish(self, outcome: RunOutcome) -> None:
+        write_json(self.path / "done.json", outcome.as_dict())
         self.forget_failure()
 
-    def ended(self) -> Ended | None:
-        """How the run went; None before its end."""
-        return read_result(self.path / "done.json", Ended) if self.done else None
+    def outcome(self) -> RunOutcome | None:
+        """The outcome of the run; None before its end."""
+        return read_result(self.path / "done.json", RunOutcome) if self.done else None
 
     def fail(self, reason: str, kind: Kind) -> None:
         write_json(self.path / "failure.json", asdict(Failure(reason, kind)))
@@ -167,11 +167,11 @@ class RunFolder:
 
     @property
     def measures(self) -> Path:
-        """Where a trial's numbers are kept; `done` is said after they are written."""
+        """File of a trial's measures; `done` is written after it."""
         return self.path / "results" / "measures.json"
 
     def result(self, split: str, need: Need) -> Path:
-        """Where the ranks of one language are kept."""
+        """File of the ranks in one language."""
         kinds = "+".join(need.kinds or ("best",))
         view = f".{json_digest(need.view)[:12]}" if need.view else ""
         return self.path / "results" / f"{split}.{kinds}.{need.language}{view}.json"
@@ -186,7 +186,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes, of another study perhaps, off this run; freed by any death."""
+        """Lock this run against other processes; the lock is freed when a process dies."""
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("w") as handle:
             with contextlib.suppress(ImportError):
@@ -199,7 +199,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def unused(self) -> Iterator[bool]:
-        """Whether no other process is at work on this run; none begins before the block ends."""
+        """Whether no other process is working on this run; none can start within the block."""
         with (self.path / "lock").open("w") as handle:
             try:
                 import fcntl

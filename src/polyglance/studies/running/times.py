@@ -1,4 +1,4 @@
-"""How long runs take, from those that have ended, and the progress bar."""
+"""Durations of runs, estimated from finished ones, and the progress bar."""
 
 import sys
 import time
@@ -10,11 +10,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from polyglance.studies.plan import Run
 
 RESTART_SECONDS = 2.0
-"""Loading data and model, evaluating: what a run takes besides its training."""
+"""Overhead of a run in seconds: loading data and model, evaluating."""
 
 
 class Estimate:
-    """Seconds of a run: those of its other seeds, else the mean of all that have ended."""
+    """Seconds of a run: those of its other seeds, else the mean of all finished runs."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, list[float]] = {}
@@ -23,7 +23,7 @@ class Estimate:
         self._seconds.setdefault(group, []).append(seconds)
 
     def has(self, group: str) -> bool:
-        """Whether a run of the group has ended."""
+        """Whether a run of the group has finished."""
         return group in self._seconds
 
     def of(self, group: str) -> float | None:
@@ -31,13 +31,13 @@ class Estimate:
         return sum(known) / len(known) + RESTART_SECONDS if known else None
 
     def total(self, runs: Iterable[Run], jobs: int) -> float | None:
-        """Wall-clock seconds of `runs`; None before the first has ended."""
+        """Wall-clock seconds of `runs`; None before the first has finished."""
         parts = [self.of(run.group) for run in runs]
         return None if None in parts else sum(p for p in parts if p is not None) / jobs
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people.
+    """A duration as text.
 
     >>> duration(0.31), duration(42), duration(600), duration(8000)
     ('0.3 s', '42 s', '10 min', '2 h 13 min')
@@ -51,7 +51,7 @@ def duration(seconds: float) -> str:
 
 
 class StudyBar:
-    """One bar over all runs with the time left; on a pipe a line for each run that ends."""
+    """One bar for all runs with the time left; in a pipe one line per finished run."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class StudyBar:
         estimate: Estimate,
         show: bool | None,
     ) -> None:
-        """Begin before the first run.
+        """Created before the first run.
 
         Args:
             todo: runs that will start.
-            counts: how many runs have ended, and how many there are.
-            jobs: runs at a time.
-            estimate: what is known of durations.
-            show: False for silence.
+            counts: number of finished runs, and of all runs.
+            jobs: number of parallel runs.
+            estimate: of durations.
+            show: False for no output.
         """
         (self.ended, self.total), self.jobs, self.estimate = counts, jobs, estimate
         self.show = show is not False
@@ -95,7 +95,7 @@ class StudyBar:
         self.tick()
 
     def end(self, run: Run, reason: str = "") -> None:
-        """Count a run as ended; its reason where it failed."""
+        """Count a run as finished, with the reason if it failed."""
         seconds = time.monotonic() - self._running.pop(run.key)
         if not reason:
             self.estimate.add(run.group, max(0.0, seconds - RESTART_SECONDS))
@@ -110,12 +110,12 @@ class StudyBar:
         self.tick()
 
     def leave(self, run: Run) -> None:
-        """Count a run as one that will not start."""
+        """Count a run that will not start."""
         del self._left[run.key]
         self.tick()
 
     def tick(self) -> None:
-        """Renew the count, the time left and what is running."""
+        """Update the count, the time left and the running tasks."""
         if self._live is not None:
             names = "; ".join(self._left[key].label for key in self._running)
             note = f"{names}{self.time_left()}"

@@ -1,7 +1,7 @@
-"""A process that trains and evaluates, or measures, one run after the other, as its parent asks.
+"""A process that performs runs (training and evaluation, or measurement) for its parent.
 
-Each line on stdin is a task, each line on stdout its outcome; what a run prints goes to its log.
-When the parent dies, however it dies, stdin ends and so does the worker.
+Each line on stdin is a task, each line on stdout its outcome; a run's output goes to its log.
+When the parent dies, stdin ends and so does the worker.
 """
 
 import json
@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyglance.core.memory import forget_peak, peak_memory
+from polyglance.core.memory import peak_memory, reset_peak_memory
 from polyglance.core.trust import trusting
 from polyglance.data import Dataset, load_dataset
 from polyglance.errors import PolyglanceError
@@ -32,7 +32,7 @@ from polyglance.studies.format.measured import Trial
 from polyglance.studies.format.needs import Need, View
 from polyglance.studies.plan import MEMBERS, RUN
 from polyglance.studies.running.machine import commit, cpu_model
-from polyglance.studies.running.store import CRASH, MISTAKE, Ended, RunFolder
+from polyglance.studies.running.store import CRASH, MISTAKE, RunFolder, RunOutcome
 
 if TYPE_CHECKING:
     from polyglance.evaluation.encoder import Encoder
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """What to do for one run: `spec` has its recipe, or an experiment and settings."""
+    """The task for one run: `spec` has its recipe, or an experiment and its settings."""
 
     folder: str
     spec: dict[str, Any]
@@ -53,7 +53,7 @@ class Task:
     lexicon: str | None = None
     device: str = AUTO
     again: bool = False
-    """Whether a finished run is trained again if its weights are not here."""
+    """Whether to train a finished run again if its weights are missing."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -69,7 +69,7 @@ class Task:
 def perform(task: Task) -> str:
     """Train and evaluate, or measure, what is not done yet; the reason of a failure, or ""."""
     folder = RunFolder(Path(task.folder))
-    with folder.locked(), trusting():  # the models are this study's own
+    with folder.locked(), trusting():  # the models belong to this study
         if task.again and folder.done and not folder.has_weights:
             folder.forget()
         if reason := _lacks_source(task, folder):
@@ -103,7 +103,7 @@ def _lacks_source(task: Task, folder: RunFolder) -> str:
         if not RunFolder(other).done:
             return f"the run it {what}, {key}, has not been done"
         if not RunFolder(other).has_weights and not (key in source and folder.done):
-            return f"the weights of the run it {what}, {key}, are not here; delete {other}"
+            return f"the weights of the run it {what}, {key}, are missing; delete {other}"
     return ""
 
 
@@ -113,7 +113,7 @@ def _measure(task: Task, folder: RunFolder) -> None:
     import torch
 
     torch.set_num_threads(task.threads)
-    trial, begun = Trial.from_dict(task.spec), commit()
+    trial, commit_at_start = Trial.from_dict(task.spec), commit()
     start = time.monotonic()
     more = (_dataset(task.data, task.cache), _path(task.cache)) if trial.parts.data else ()
     measured = trial.parts.run(trial.settings, *more)
@@ -121,7 +121,9 @@ def _measure(task: Task, folder: RunFolder) -> None:
         raise ValueError(f"measured {sorted(measured.values)}, not {sorted(trial.measures)}")
     write_json(folder.measures, asdict(measured))
     seconds = round(time.monotonic() - start, 3)
-    folder.finish(Ended(seconds, task.threads, machine=cpu_model(), commit=begun or None))
+    folder.finish(
+        RunOutcome(seconds, task.threads, machine=cpu_model(), commit=commit_at_start or None)
+    )
 
 
 def _train(task: Task, folder: RunFolder) -> None:
@@ -136,13 +138,13 @@ def _train(task: Task, folder: RunFolder) -> None:
     recipe = check_recipe(task.spec["recipe"], "study run")
     dataset = _dataset(task.data, task.cache)
     _clear_unless_resumable(folder.model, recipe, dataset)
-    begun = commit()
-    forget_peak()
+    commit_at_start = commit()
+    reset_peak_memory()
     cache, place = _path(task.cache), task.device
     result = train_recipe(recipe, dataset, folder.model, resume=True, cache=cache, device=place)
     done, parts = result.progress, result.model.parameters()
     folder.finish(
-        Ended(
+        RunOutcome(
             round(done.seconds, 3),
             task.threads,
             done.finished,
@@ -154,11 +156,11 @@ def _train(task: Task, folder: RunFolder) -> None:
             peak_memory(),
             recipe.loss.warmup(result.updates_per_epoch) or None,
             cpu_model(),
-            begun or None,
+            commit_at_start or None,
             result.tokens,
         )
     )
-    # Optimizer states are three times the size of the parameters that evaluations need.
+    # Optimizer states take three times the space of the parameters that evaluations need.
     (folder.model / FILE).unlink(missing_ok=True)
 
 
@@ -168,14 +170,16 @@ def _members(task: Task, folder: RunFolder) -> list[RunFolder]:
 
 
 def _join(task: Task, folder: RunFolder) -> None:
-    """An ensemble trains nothing; it has the parameters of all its models."""
+    """An ensemble is not trained; its parameters are those of all its models."""
     if folder.done:
         return
     parts: Counter[str] = Counter()
     for member in _members(task, folder):
-        if (ended := member.ended()) is not None:
-            parts.update(ended.parts)
-    folder.finish(Ended(0.0, task.threads, "joined", parameters=parts["all"], parts=dict(parts)))
+        if (outcome := member.outcome()) is not None:
+            parts.update(outcome.parts)
+    folder.finish(
+        RunOutcome(0.0, task.threads, "joined", parameters=parts["all"], parts=dict(parts))
+    )
 
 
 def _model(task: Task, folder: RunFolder) -> "Encoder":
@@ -190,7 +194,7 @@ def _model(task: Task, folder: RunFolder) -> "Encoder":
 
 
 def _clear_unless_resumable(model: Path, recipe: Recipe, dataset: Dataset) -> None:
-    """Start afresh where an older version, or a kill in the first second, left a run behind."""
+    """Start from scratch if an older version, or an early kill, left an unusable run."""
     if not model.exists():
         return
     try:
@@ -204,7 +208,7 @@ def _clear_unless_resumable(model: Path, recipe: Recipe, dataset: Dataset) -> No
 
 
 def _evaluate(task: Task, folder: RunFolder) -> None:
-    """Evaluate what is lacking, all languages of the same kinds and view together."""
+    """Evaluate what is missing, grouping languages with the same kinds and view."""
     lacking = folder.lacking(task.split, set(task.needs))
     if not lacking:
         return
@@ -239,7 +243,7 @@ def _perturbed(view: View, task: Task) -> Perturber | None:
 
 
 def _captioned(view: View, task: Task, languages: list[str]) -> Dataset:
-    """The study's data, with a translator's captions of the split where a view asks for them."""
+    """The study's data, with machine captions for the split if a view needs them."""
     dataset, made = _dataset(task.data, task.cache), view.machine
     if made is None:
         return dataset
@@ -255,7 +259,7 @@ def _captioned(view: View, task: Task, languages: list[str]) -> Dataset:
 
 
 def _translation(view: View, task: Task) -> "Translation | None":
-    """How a need's view asks the model: None is as it is."""
+    """How a view translates queries; None if it does not."""
     if (how := view.translation) is None:
         return None
     from polyglance.evaluation.translations.translation import Translation
@@ -291,7 +295,7 @@ def main() -> None:
     while True:
         task = Task.from_json(tasks.get())
         _log_to(RunFolder(Path(task.folder)).log)
-        if task.lexicon is not None:  # where trainings look for it
+        if task.lexicon is not None:  # where trainings read it
             os.environ["POLYGLANCE_LEXICON"] = task.lexicon
         subject = task.data or task.spec.get("experiment")
         print(datetime.now().isoformat(" ", "seconds"), "started on", subject, flush=True)

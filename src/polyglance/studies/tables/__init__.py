@@ -1,1 +1,1 @@
-"""Papers' tables, a YAML file each."""
+"""Papers' tables, one YAML file each."""

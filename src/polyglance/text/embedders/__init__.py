@@ -1,6 +1,6 @@
-"""How words become vectors: one module or package for each way.
+"""Embedders, which map words to vectors; one module or package each.
 
-Reading texts into ids needs no torch, so whatever has layers is imported when it is first used.
+Encoding texts as ids needs no torch, so modules with layers are imported on first use.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Languages added to a trained model: words and vectors of their own, all else as it was."""
+"""Languages added to a trained model, with their own words and vectors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AddedLanguage:
-    """Words of a language, and the language of the model whose words they are close to.
+    """Words of a language, and its pivot: the model's language that they were aligned with.
 
     >>> AddedLanguage(("hond", "huis"), "en").find("honden")
     0
@@ -51,7 +51,7 @@ class AddedLanguage:
         return InflectionIndex(self.words)
 
     def find(self, word: str) -> int | None:
-        """The word's number; that of the word it is a likely form of; or None."""
+        """Index of the word, or of the one it is likely an inflection of, or None."""
         found = self._inflections.find(word)
         return None if found is None else self._index[found]
 
@@ -60,8 +60,8 @@ class AddedLanguage:
 class AddedEmbedder(Embedder):
     """A model's embedder, and the vocabularies of languages added later.
 
-    A text in one of those, which must be named, has ids from `FIRST_ADDED` on; its unknown words
-    are dropped. Any other text is read as before.
+    Texts in an added language, which must be stated, have ids from `FIRST_ADDED` on; their unknown
+    words are dropped. Other texts are encoded as before.
     """
 
     variants = ()
@@ -74,7 +74,7 @@ class AddedEmbedder(Embedder):
         total = FIRST_ADDED
         for language, own in self.added.items():
             self.first[language] = total
-            total += self.places * len(own.words)
+            total += self.positions * len(own.words)
 
     @classmethod
     def build(cls, recipe: Recipe, texts: TrainingTexts) -> "AddedEmbedder":
@@ -100,13 +100,13 @@ class AddedEmbedder(Embedder):
         return cls(base, added)
 
     def save(self, folder: Path) -> None:
-        """Write the files of the model's own embedder, and added.json."""
+        """Write the files of the base embedder, and added.json."""
         self.base.save(folder)
         described = {
             language: {"pivot": own.pivot, "words": list(own.words)}
             for language, own in self.added.items()
         }
-        write_json(folder / ADDED, {"forms": self.places, "languages": described})
+        write_json(folder / ADDED, {"forms": self.positions, "languages": described})
 
     def portable(self) -> "AddedEmbedder":
         return AddedEmbedder(self.base.portable(), self.added)
@@ -124,7 +124,7 @@ class AddedEmbedder(Embedder):
         codes = [code for code, own in self.added.items() if tower in ("", own.pivot)]
         if not codes:
             return None
-        sizes = {code: self.places * len(self.added[code].words) for code in codes}
+        sizes = {code: self.positions * len(self.added[code].words) for code in codes}
         ranges = {code: (self.first[code], size) for code, size in sizes.items()}
         return AddedRows(ranges, dim)
 
@@ -147,24 +147,24 @@ class AddedEmbedder(Embedder):
         return EncodedTexts(ids, unseen=known.unseen)
 
     def _ids(self, words: Sequence[str], language: str) -> list[int]:
-        find, first, places = self.added[language].find, self.first[language], self.places
+        find, first, positions = self.added[language].find, self.first[language], self.positions
         known = [number for number in map(find, words) if number is not None]
-        # <start> and <end> are ids of a table, characters of words, or not there at all.
-        ends = getattr(self.recipe.text.embedder, "ends", False) and places == 1
+        # <start> and <end> are ids of a table, characters of words, or not used.
+        ends = getattr(self.recipe.text.embedder, "ends", False) and positions == 1
         known = known[: self.recipe.text.max_length - (2 if ends else 0)]
         last = len(known) - 1
         ids = [
-            first + places * number + ((place == 0) + 2 * (place == last)) % places
+            first + positions * number + ((place == 0) + 2 * (place == last)) % positions
             for place, number in enumerate(known)
         ]
         return [START, *ids, END] if ends else ids or [PAD]
 
     def substitutes(self, language: str | None) -> Substitutes:
-        """As the model's own embedder; of an added language, any of its words and no mask."""
+        """Those of the base embedder; for an added language, any of its words and no mask."""
         if language not in self.added:
             return self.base.substitutes(language)
         first = self.first[str(language)]
-        count = self.places * len(self.added[str(language)].words)
+        count = self.positions * len(self.added[str(language)].words)
         return Substitutes(PAD, np.arange(first, first + count), np.array([START, END]))
 
     def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
@@ -184,14 +184,14 @@ class AddedEmbedder(Embedder):
         )
 
     @property
-    def places(self) -> int:
-        return self.base.places
+    def positions(self) -> int:
+        return self.base.positions
 
-    def in_places(self, word: str) -> list[tuple[list[str], int]]:
-        return self.base.in_places(word)
+    def in_positions(self, word: str) -> list[tuple[list[str], int]]:
+        return self.base.in_positions(word)
 
     def compact(self) -> Embedder:
         raise PolyglanceError(
-            f"'add-language' has given this model {', '.join(self.added)}; compact the model "
-            "that it was made from, and add the language to the compact one"
+            f"'add-language' added {', '.join(self.added)} to this model; compact the original "
+            "model, and add the language to the compact one"
         )

@@ -1,4 +1,4 @@
-"""What every embedder is: how the words of texts become ids, and the ids become vectors."""
+"""The interface of embedders, which map words to ids and ids to vectors."""
 
 import math
 from abc import ABC, abstractmethod
@@ -25,13 +25,13 @@ Texts = Sequence[str]
 Words = Sequence[Sequence[str]]
 Codes = Sequence[str | None]
 ReadWords = tuple[tuple[str, ...], tuple[str, ...]]
-"""The words of a text that are read, and those of them that mean nothing to a model."""
+"""The words of a text that are read, and which of them are unknown to the model."""
 ADDED = "added.json"
-"""The file of words that were added to a trained model."""
+"""File with the words added to a trained model."""
 
 
 class Substitutes(NamedTuple):
-    """What a word may become in training: `mask`, or one of `words` [n]; `ends` are no words."""
+    """Ids that may replace a word in training: `mask`, or one of `words` [n]; never `ends`."""
 
     mask: int
     words: np.ndarray
@@ -40,7 +40,7 @@ class Substitutes(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenAssignment:
-    """The latent token of every word, [n] by language, and the tokens' vectors [N, D]."""
+    """The latent token of every word, [n] per language, and the tokens' vectors [N, D]."""
 
     tokens: Mapping[str, np.ndarray]
     vectors: np.ndarray
@@ -51,13 +51,13 @@ AssignTokens = Callable[[Recipe, "Mapping[str, WordVectors]", "TrainingTexts"], 
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """The captions that a model will be trained on, and what else an embedder is built from.
+    """The training captions, and whatever else an embedder is built from.
 
     Args:
         captions: their table; `words[i]` are the words of caption i.
-        dataset: where other texts to learn words from come from.
-        assign_tokens: learns which latent token each word becomes; a stage of training, which is
-            why it is given (SMALR).
+        dataset: source of other texts to learn words from.
+        assign_tokens: learns the latent token of each word (SMALR); passed in because it is a
+            stage of training.
     """
 
     captions: CaptionTable
@@ -76,61 +76,61 @@ class TrainingTexts:
 
 
 class Embedder(ABC):
-    """How words become vectors. A new one costs this class, a layer, and a recipe variant.
+    """Maps words to vectors. A new one needs a subclass, a layer and a recipe variant.
 
-    An embedder never changes: reading is pure, and any number of threads may encode.
+    Embedders are immutable, so any number of threads may encode.
     """
 
     variants: ClassVar[tuple[type[EmbedderRecipe], ...]]
-    """The variants of `text.embedder` that mean it."""
+    """Its variants of `text.embedder`."""
     empty: ClassVar[int | None] = None
-    """The id of a text without any known word, where there is one."""
+    """The id of a text without known words, if it has one."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
 
     @classmethod  # noqa: B027  (most have nothing to check)
     def check(cls, recipe: Recipe) -> None:
-        """Raise for what would stop a training, before anything is computed."""
+        """Raise an error for anything that would stop a training, before it starts."""
 
     @classmethod
     @abstractmethod
     def build(cls, recipe: Recipe, texts: TrainingTexts) -> Self:
-        """From the captions that a model will be trained on."""
+        """Build from training captions."""
 
     @classmethod
     @abstractmethod
     def load(cls, recipe: Recipe, folder: Path) -> Self:
-        """From what `save` wrote into a model's folder."""
+        """Load from a model's folder."""
 
     @classmethod
     def blank(cls, recipe: Recipe, words: int) -> Self:
-        """One of so many nameless words (or characters), to count parameters with."""
+        """An embedder of this many placeholder words (or characters), for counting parameters."""
         kind = recipe.text.embedder.kind
         raise PolyglanceError(f"the size of embedder '{kind}' depends on its files")
 
     @abstractmethod
     def save(self, folder: Path) -> None:
-        """Write what it takes to read again into a model's folder."""
+        """Save to a model's folder."""
 
     @abstractmethod
     def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
-        """Ids of texts, each by its language.
+        """Ids of texts.
 
         Args:
-            texts: as they are written, for embedders that cut them up themselves.
+            texts: as written, for embedders with their own tokenization.
             words: the words of each text.
-            languages: the language of each text; None where it is not known.
+            languages: the language of each text, or None if unknown.
         """
 
     @property
     @abstractmethod
     def towers(self) -> list[str]:
-        """The text towers that have words of their own: languages, or "" for one tower."""
+        """The text towers with separate words: languages, or "" for a single tower."""
 
     @abstractmethod
     def layer(self, tower: str = "") -> "WordLayer":
-        """A fresh layer from ids to vectors, for one of the towers."""
+        """A new layer that maps ids to vectors, for one of the towers."""
 
     def layers(self) -> "Iterator[tuple[str, WordLayer]]":
         """The layers of all towers."""
@@ -138,49 +138,45 @@ class Embedder(ABC):
             yield tower, self.layer(tower)
 
     def added_rows(self, tower: str, dim: int) -> "AddedRows | None":
-        """Vectors of dimension `dim` of words added to a trained model, beside its layer's."""
+        """The table, of dimension `dim`, of words added to a trained model, if any."""
         return None
 
     @property
     def pivots(self) -> dict[str, str]:
-        """Of an added language, the language whose tower reads it."""
+        """Added language → the language whose tower reads it."""
         return {}
 
     @abstractmethod
     def substitutes(self, language: str | None) -> Substitutes:
-        """What words of a language may become in training."""
+        """The ids that may replace words of a language in training."""
 
     @abstractmethod
     def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
-        """The words of a text that are read, and those of them that mean nothing to the model."""
+        """The words of a text that are read, and which of them are unknown to the model."""
 
     def split(self, texts: Texts, languages: Languages) -> tuple[Texts, Words]:
-        """The texts as `encode` takes them, and the words of each; none in a text without any."""
+        """The texts as `encode` takes them, and the words of each."""
         return read_words(self.recipe.text, texts, languages)
 
     def read(self, texts: Texts, language: str | None) -> list[ReadWords]:
-        """The words of each text, and those of them that mean nothing to the model.
+        """The words of each text, and which of them are unknown to the model.
 
-        Tokens of punctuation are no words: it is no matter whether a model knows them.
+        Punctuation is ignored.
 
         Args:
-            texts: as they are written.
-            language: of all of them; None where it is not known.
+            texts: as written.
+            language: of all texts, or None if unknown.
         """
         tokens = self.split(texts, language)[1]
         words = ([token for token in found if has_word(token)] for found in tokens)
         return [self.unknown(found, language) if found else ((), ()) for found in words]
 
     def known_words(self, language: str) -> Sequence[str] | None:
-        """Words of a language, most frequent first; None where any word is read."""
+        """Words of a language, most frequent first; None if there is no vocabulary."""
         return None
 
     def common_words(self, languages: Sequence[str]) -> dict[str, float]:
-        """Words that have ids of their own → the logarithm of their probability, by Zipf's law.
-
-        Args:
-            languages: whose words.
-        """
+        """Known words of these languages → their log-probability by Zipf's law."""
         found: dict[str, float] = {}
         for language in languages:
             for rank, word in enumerate(self.known_words(language) or (), 1):
@@ -188,23 +184,23 @@ class Embedder(ABC):
         return found
 
     def log_probability(self, word: str) -> float:
-        """Of a word that has no id of its own, read in parts; minus infinity if it is not read."""
+        """Log-probability of a word without an id, from its subwords; minus infinity if unknown."""
         return -math.inf
 
     def token_sharing(self) -> dict[str, float]:
-        """How far languages share latent tokens, as runs report it; empty where there are none."""
+        """Statistics of how languages share latent tokens, for reports; empty if there are none."""
         return {}
 
     def count_words(self, language: str) -> int:
-        """Words of a language that have vectors of their own."""
+        """Number of words of a language with their own vectors."""
         return len(self.known_words(language) or ())
 
     def pivot_languages(self, languages: Sequence[str]) -> list[str]:
-        """Those of a model's languages that another one can be brought to."""
+        """Those of a model's languages that can be the pivot of a new one."""
         return list(languages)
 
     def add_words(self, language: str, words: Sequence[str], pivot: str) -> "Embedder":
-        """An embedder with the words of a new language, whose vectors stand beside the others.
+        """An embedder with the words of a new language in addition.
 
         Args:
             language: the new language.
@@ -215,7 +211,7 @@ class Embedder(ABC):
 
     @classmethod
     def wrap(cls, base: "Embedder", language: str, words: Sequence[str], pivot: str) -> "Embedder":
-        """An embedder around another, with the words of a new language.
+        """Wrap another embedder, adding the words of a new language.
 
         Args:
             base: the embedder of the other languages.
@@ -226,23 +222,23 @@ class Embedder(ABC):
         raise TypeError("only AddedEmbedder wraps others")
 
     @property
-    def places(self) -> int:
-        """Vectors of an added word: more than one where its place in the caption matters."""
+    def positions(self) -> int:
+        """Vectors per added word: more than one if its position in the caption matters."""
         return 1
 
-    def in_places(self, word: str) -> list[tuple[list[str], int]]:
-        """(a sentence, which of its ids is the word's) for each of the places."""
+    def in_positions(self, word: str) -> list[tuple[list[str], int]]:
+        """(sentence, index of the word's id in it) for each position."""
         return [([word], 0)]
 
     def portable(self) -> "Embedder":
-        """What reads texts and saves no vectors, where these are stored elsewhere."""
+        """A version that saves no vectors, for use where these are stored elsewhere."""
         return self
 
     def compact(self) -> "Embedder":
-        """The deployed form: vectors stored, not computed."""
+        """A version for deployment, with stored vectors."""
         raise PolyglanceError(
-            f"a model of text.embedder.kind={self.recipe.text.embedder.kind} has nothing to "
-            "compact; those of universal words do (mule, smalr, …)"
+            f"a model of text.embedder.kind={self.recipe.text.embedder.kind} cannot be "
+            "compacted; only those with universal words can (mule, smalr, …)"
         )
 
 
@@ -251,7 +247,7 @@ embedders: Registry[type[Embedder]] = Registry("embedder")
 
 
 def register(embedder: type[Embedder]) -> type[Embedder]:
-    """Make an embedder the one of its variants, and the variants valid in recipes."""
+    """Register an embedder for its variants, and make these valid in recipes."""
     for variant in embedder.variants:
         embedders.register(kind_of(variant))(embedder)
         EmbedderRecipe.add(variant)
@@ -264,7 +260,7 @@ def by_language(tables: Mapping[str, T], language: str | None) -> T:
         return tables[""]
     if language is None:
         raise PolyglanceError(
-            "this model has words of each language: say which language a text is in "
+            "this model has separate words for each language: state the language of the text "
             f"(one of: {', '.join(tables)})"
         )
     if language not in tables:
@@ -274,7 +270,7 @@ def by_language(tables: Mapping[str, T], language: str | None) -> T:
 
 
 def build_embedder(recipe: Recipe, texts: TrainingTexts) -> Embedder:
-    """A fresh embedder, from the captions that a model will be trained on."""
+    """Build an embedder from training captions."""
     return embedders.get(recipe.text.embedder.kind).build(recipe, texts)
 
 

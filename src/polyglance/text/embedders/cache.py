@@ -1,4 +1,4 @@
-"""Vectors of words met lately."""
+"""A least-recently-used cache."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
@@ -9,9 +9,9 @@ V = TypeVar("V")
 
 
 class LRU(Generic[V]):
-    """At most `limit` values by key; the one that was asked for longest ago goes first.
+    """At most `limit` values by key; the least recently used is evicted first.
 
-    Safe to use from several threads: a value may be computed twice, and is never wrong.
+    Thread-safe; a value may be computed twice.
 
     >>> lengths = LRU(2)
     >>> lengths.get(["a", "bc"], lambda keys: [len(key) for key in keys])
@@ -29,7 +29,7 @@ class LRU(Generic[V]):
         self._lock = Lock()
 
     def get(self, keys: Sequence[Hashable], compute: Callable[[list[Any]], Sequence[V]]) -> list[V]:
-        """The value of each key; `compute` makes those of the distinct keys that are not here."""
+        """The value of each key; `compute` returns those of the distinct missing keys."""
         with self._lock:
             found = {key: self._values[key] for key in keys if key in self._values}
             for key in found:
@@ -45,7 +45,7 @@ class LRU(Generic[V]):
         return [found[key] for key in keys]
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove everything."""
         with self._lock:
             self._values.clear()
 
@@ -56,5 +56,5 @@ class LRU(Generic[V]):
         return key in self._values
 
     def __reduce__(self) -> tuple[type["LRU[V]"], tuple[int]]:
-        """A copy is empty: locks cannot be copied, and values are made again."""
+        """Copies are empty, since locks cannot be copied."""
         return LRU, (self.limit,)

@@ -1,4 +1,4 @@
-"""Texts as ids, and the words that have none."""
+"""Texts as ids, and words without an id."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 PAD = 0
-"""The id that fills up texts; past a text's length it never counts."""
+"""The padding id; ignored past a text's length."""
 FIRST_ADDED = 1 << 30
-"""Where ids of added words begin; no vocabulary grows this large."""
+"""First id of added words; larger than any vocabulary."""
 FIRST_UNSEEN = 1 << 29
-"""Where the ids of words begin that an embedder has no id for; no vocabulary grows this large."""
+"""First id of unseen words; larger than any vocabulary."""
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """Words of one call that have no id of their own: number i has the id FIRST_UNSEEN + i.
+    """Words of one call without an id; word i gets the id FIRST_UNSEEN + i.
 
-    They travel with the call, so that reading changes nothing. `columns` are what the embedder's
-    layer takes in the place of an id, such as characters [n, L] or vectors [n, D].
+    They are passed along with the call, so that encoding changes no state. `columns` are the inputs
+    of the embedder's layer instead of an id, such as characters [n, L] or vectors [n, D].
     """
 
     columns: Mapping[str, np.ndarray]
@@ -36,8 +36,8 @@ class Unseen:
 class EncodedTexts(NamedTuple):
     """Ids of texts.
 
-    `continues` [total] says which ids go on with the word before, where words are read in pieces;
-    `unseen` are the words that only this call has.
+    `continues` [total] marks ids that continue the previous word, if there are subwords; `unseen`
+    are words of this call without an id.
     """
 
     ids: Ragged
@@ -46,7 +46,7 @@ class EncodedTexts(NamedTuple):
 
 
 class TextBatch(NamedTuple):
-    """Ids [B, T] of texts with lengths [B] ≥ 1, and words that only this batch's call has."""
+    """Ids [B, T] of texts with lengths [B] ≥ 1, and words of this call without an id."""
 
     ids: "Tensor"
     lengths: "Tensor"

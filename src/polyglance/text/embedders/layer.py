@@ -1,4 +1,4 @@
-"""Layers from ids of words to vectors."""
+"""Layers that map word ids to vectors."""
 
 import torch
 from torch import Tensor, nn
@@ -8,15 +8,15 @@ from polyglance.text.embedders.encoded import FIRST_ADDED, FIRST_UNSEEN, PAD, Te
 
 
 def module_name(language: str) -> str:
-    """What a language's part is called in a ModuleDict.
+    """Name of a language's part in a ModuleDict.
 
-    A bare tag may be the name of one of its methods, such as Tongan's "to".
+    A bare tag, such as Tongan's "to", may clash with a method's name.
     """
     return f"language_{language}"
 
 
 class WordLayer(nn.Module):
-    """Ids → vectors of dimension `dim`, a distinct word once."""
+    """Maps distinct ids to vectors of dimension `dim`."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -29,59 +29,59 @@ class WordLayer(nn.Module):
 
         Args:
             ids: [U], distinct and ascending.
-            counts: [U], how often each occurs in the batch.
-            unseen: words of this call that were never trained on.
+            counts: [U], occurrences of each in the batch.
+            unseen: words of this call without an id.
         """
         raise TypeError("a word layer defines forward()")
 
     def known_ids(self) -> Tensor:
-        """All ids [n] whose vectors depend on nothing but the id, ascending; to store them."""
+        """All ids [n], ascending, whose vectors depend only on the id and can be stored."""
         raise PolyglanceError(f"the vectors of {type(self).__name__} cannot be stored")
 
     def unseen_words(self) -> "UnseenWords | None":
-        """What makes vectors of words that have no id; None where there are no such words."""
+        """The module for words without an id; None if there are no such words."""
         return None
 
     def look_up(self, batch: TextBatch, added: "AddedRows | None") -> tuple[Tensor, Tensor]:
-        """Vectors [U, dim], and which of them stands where [B, T]."""
+        """Vectors [U, dim], and the index [B, T] into them."""
         distinct, index, counts = torch.unique(batch.ids, return_inverse=True, return_counts=True)
         if added is not None:
             return added.look_up(self, distinct, counts, batch.unseen), index
         return self(distinct, counts, batch.unseen), index
 
     def pad_averages(self, averages: Tensor, counts: Tensor, languages: Tensor) -> Tensor:
-        """Averages [B, dim] of the words of texts, as the layer pads.
+        """Averages [B, dim] of texts' words, including the layer's padding.
 
         Args:
             averages: [B, dim], without padding.
             counts: [B], words of each text.
-            languages: [B], the number of each text's language.
+            languages: [B], index of each text's language.
         """
         return averages
 
     def own_tables(self) -> list[Tensor]:
-        """Tables [n, D] of words' own vectors that training may hold to their start."""
+        """Tables [n, D] of word vectors that training may keep close to their initial values."""
         return []
 
     def freeze(self, frozen: bool) -> None:
-        """Whether words' own vectors get no gradient; layers without any do nothing."""
+        """Turn the gradient of word vectors off or on, if the layer has any."""
 
     @property
     def fixed(self) -> int:
-        """Numbers that training never changes and that the model has to store."""
+        """Number of fixed values that the model stores."""
         return 0
 
 
 class UnseenWords(nn.Module):
-    """Words that only a call has: the columns of its `Unseen` → vectors [n, dim]."""
+    """Words without an id: columns of `Unseen` → vectors [n, dim]."""
 
     def example(self, count: int) -> dict[str, Tensor]:
-        """Columns of `count` words, by name in the order that `forward` takes them."""
+        """Columns of `count` words, by name, in the order of `forward`'s arguments."""
         raise TypeError("a layer of unseen words defines example()")
 
 
 def split_unseen(ids: Tensor, unseen: Unseen | None) -> tuple[Tensor, Tensor | None]:
-    """Ids [U] with 0 in the place of unseen ones, and which are unseen [U]; None: none are."""
+    """Ids [U] with unseen ones set to 0, and the mask [U] of these, or None."""
     if unseen is None:
         return ids, None
     new = ids >= FIRST_UNSEEN
@@ -91,10 +91,10 @@ def split_unseen(ids: Tensor, unseen: Unseen | None) -> tuple[Tensor, Tensor | N
 
 
 class AddedRows(nn.Module):
-    """Vectors of added words beside a tower's own layer, a table for each language."""
+    """Vectors of added words, one table per language."""
 
     def __init__(self, ranges: dict[str, tuple[int, int]], dim: int) -> None:
-        """`ranges` are the first id and the number of ids of each language."""
+        """`ranges` has the first id and the number of ids of each language."""
         super().__init__()
         self.ranges = {module_name(code): place for code, place in ranges.items()}
         self.tables = nn.ParameterDict(
@@ -106,21 +106,19 @@ class AddedRows(nn.Module):
         return torch.cat([torch.arange(first, first + n) for first, n in self.ranges.values()])
 
     def vectors(self) -> Tensor:
-        """Those of `known_ids`, [n, dim]."""
+        """The vectors of `known_ids`, [n, dim]."""
         return torch.cat(list(self.tables.values()))
 
     def look_up(
         self, words: WordLayer, ids: Tensor, counts: Tensor, unseen: Unseen | None
     ) -> Tensor:
-        """Vectors of words, of a layer or of these tables, [U, dim].
-
-        Where no added word is among them, the layer is asked as if there were none at all.
+        """Vectors of words, from the tower's layer or these tables, [U, dim].
 
         Args:
-            words: the layer of the words that were there before.
+            words: the tower's layer, for words that were not added.
             ids: [U], distinct and ascending.
-            counts: [U], how often each occurs in the batch.
-            unseen: words of this call that were never trained on.
+            counts: [U], occurrences of each in the batch.
+            unseen: words of this call without an id.
         """
         if not bool((ids >= FIRST_ADDED).any()):
             return words(ids, counts, unseen)

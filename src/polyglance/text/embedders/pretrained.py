@@ -14,14 +14,14 @@ from polyglance.recipes.schema import (
 )
 
 FOLDER = "encoder"
-"""Where a model keeps its encoder's configuration and tokenizer; the weights are the model's."""
+"""Subfolder of a model with its encoder's configuration and tokenizer, but no weights."""
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 T = TypeVar("T")
 
 
 def located(recipe: Recipe, model: Path) -> Recipe:
-    """The recipe of a saved model, with the pretrained encoder in the model's own folder."""
+    """A saved model's recipe, with `pretrained` set to the model's own folder."""
     text = recipe.text
     for name in ("encoder", "embedder"):
         part = getattr(text, name)
@@ -33,38 +33,40 @@ def located(recipe: Recipe, model: Path) -> Recipe:
 
 
 def _refuse_weights(folder: Path) -> None:
-    """A model's weights are in one file, its own; others might be pickles."""
+    """Raise an error for weights in the encoder's folder; they might be pickles."""
     for pattern in WEIGHTS:
         for path in folder.glob(pattern):
-            raise PolyglanceError(f"{path}: a model keeps no weights there; remove the file")
+            raise PolyglanceError(
+                f"{path}: unexpected weights, which belong in the model's own file; remove the file"
+            )
 
 
 def check_pretrained(recipe: TextRecipe) -> None:
-    """Find what would stop a training on a pretrained encoder, before anything is computed."""
+    """Raise an error for anything that would stop a training on a pretrained encoder."""
     folder = encoder_folder(recipe)
     import_package("transformers")
     if not _has_weights(folder):
         raise PolyglanceError(
-            f"{folder}: has a configuration and no weights (model.safetensors or "
+            f"{folder}: has a configuration but no weights (model.safetensors or "
             "pytorch_model.bin); download the whole model"
         )
 
 
 def encoder_folder(recipe: TextRecipe) -> Path:
-    """The folder of the encoder that `text.encoder` or `text.embedder` names."""
+    """The folder of the pretrained encoder of `text.encoder` or `text.embedder`."""
     part = _part(recipe)
     if part is None:
         raise ValueError("the recipe has no pretrained transformer")
     name, pretrained = part
     if pretrained is None:
         raise PolyglanceError(
-            f"{name}.kind=transformer needs an encoder: give the folder of a downloaded "
+            f"{name}.kind=transformer needs an encoder: set the folder of a "
             f"Hugging Face model with --set {name}.pretrained=FOLDER"
         )
     folder = Path(pretrained).expanduser()
     if not (folder / "config.json").is_file():
         raise PolyglanceError(
-            f"{folder}: no encoder there; {name}.pretrained must be the folder of a Hugging Face "
+            f"{folder}: contains no encoder; {name}.pretrained must be a folder of a Hugging Face "
             "model with config.json, its weights and its tokenizer"
         )
     return folder
@@ -96,7 +98,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def load_encoder(folder: Path) -> Any:
-    """The network in `folder` without its pooler, in float32; fresh if there are no weights."""
+    """The network in `folder` without its pooler, in float32; untrained if it has no weights."""
     transformers = import_package("transformers")
     config = load_config(folder)
 
@@ -117,7 +119,7 @@ def load_encoder(folder: Path) -> Any:
 
 
 def _part(recipe: TextRecipe) -> tuple[str, str | None] | None:
-    """The section with a pretrained transformer, and the folder it names."""
+    """The section with a pretrained transformer, and its folder."""
     if isinstance(recipe.encoder, TransformerRecipe):
         return "text.encoder", recipe.encoder.pretrained
     if isinstance(recipe.embedder, TransformerEmbedderRecipe):
@@ -130,7 +132,7 @@ def _has_weights(folder: Path) -> bool:
 
 
 def _loading(folder: Path, load: Callable[[], T]) -> T:
-    """Whatever goes wrong inside transformers while loading is about the folder's files."""
+    """Call `load` offline; report any error of transformers as one about the folder."""
     try:
         with offline():
             return load()

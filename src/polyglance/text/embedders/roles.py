@@ -1,4 +1,4 @@
-"""A table of words whose captions have graphs of semantic roles (Chen et al. 2020, HGR)."""
+"""A table of words, and graphs of semantic roles of captions (Chen et al. 2020, HGR)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from polyglance.data.role_graphs import FILE, RoleGraph, letters, read_role_graphs
+from polyglance.data.leakage import text_key
+from polyglance.data.role_graphs import FILE, RoleGraph, read_role_graphs
 from polyglance.errors import PolyglanceError
 from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe, RolesEmbedderRecipe
@@ -19,14 +20,14 @@ from polyglance.text.embedders.vocabulary import Vocabulary
 
 T = TypeVar("T")
 GRAPHS = "role_graphs.json"
-"""The graphs in a model's folder, in the layout of the authors' file."""
+"""The graphs in a model's folder, in the format of the authors' file."""
 
 
 class GraphTable:
-    """All graphs of an embedder as arrays; nodes are the sentence, the verbs, the entities.
+    """All graphs of an embedder as arrays; nodes are the sentence, the verbs and the entities.
 
     `spans` [G, V + E, T] bool are the words of each node, `roles` [G, V + E] their roles, and
-    `edges` [G, 1 + V + E, 1 + V + E] bool say which nodes (columns) a node hears.
+    `edges` [G, 1 + V + E, 1 + V + E] bool the nodes (columns) from which a node gets messages.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class GraphTable:
             ]:
                 self.spans[row, place, list(node.places)] = True
                 self.roles[row, place] = node.role
-            # A verb hears the sentence and its entities, an entity its verbs (rolegraphs.py).
+            # Verbs get messages from the sentence and their entities, entities from their verbs.
             self.edges[row, 1 : 1 + len(graph.verbs), 0] = True
             for verb, entity in graph.edges:
                 self.edges[row, 1 + verb, 1 + verbs + entity] = True
@@ -56,10 +57,10 @@ class GraphTable:
 
 @register
 class RolesEmbedder(TableEmbedder):
-    """A table of words. The first id of a caption is the number of its graph in `graphs`.
+    """A table of words; the first id of a caption is the index of its graph in `graphs`.
 
-    A caption's words are those of the graph's sentence, which its places are of. A caption without
-    a graph is an error: roles are read from a file, not guessed.
+    A caption's words are those of the graph's sentence, since its positions refer to them. A
+    caption without a graph is an error: roles are read from a file.
     """
 
     variants = (RolesEmbedderRecipe,)
@@ -118,17 +119,16 @@ def _find(recipe: Recipe, texts: TrainingTexts) -> Path:
         place = "beside the captions" if root is None else f"into {root}"
         raise PolyglanceError(
             f"{recipe.name} needs the semantic roles of the captions: put HGR's {FILE} {place}, or "
-            "set text.embedder.graphs=FILE; without roles there are 'video-vsepp' and "
-            "'video-vse-infinity'"
+            "set text.embedder.graphs=FILE; 'video-vsepp' and 'video-vse-infinity' need no roles"
         )
     return root / FILE
 
 
 def _of(graphs: Mapping[str, T], text: str, source: Path | None) -> T:
     try:
-        return graphs[letters(text)]
+        return graphs[text_key(text)]
     except KeyError:
         raise PolyglanceError(
-            f"{source}: has no semantic roles of {text!r}; it needs every caption that is trained "
-            "on or evaluated (in other languages than its own: data.languages, --languages)"
+            f"{source}: has no semantic roles of {text!r}; it needs all training and evaluation "
+            "captions (exclude other languages with data.languages or --languages)"
         ) from None

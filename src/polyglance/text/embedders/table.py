@@ -34,7 +34,7 @@ FILE = "vocabulary.json"
 
 @register
 class TableEmbedder(Embedder):
-    """The vocabularies of a model: one under "" for all languages, or one for each language."""
+    """The vocabularies of a model: one under "" for all languages, or one per language."""
 
     variants = (TableEmbedderRecipe,)
 
@@ -44,7 +44,7 @@ class TableEmbedder(Embedder):
         self.settings = recipe.text.embedder
         self.vocabularies = dict(vocabularies)
         self.vectors: WordVectors | None = None
-        """What words begin with; a model that was trained has them in its weights."""
+        """Initial word vectors; None in a loaded model, whose weights contain them."""
 
     @classmethod
     def build(cls, recipe: Recipe, texts: TrainingTexts) -> "TableEmbedder":
@@ -76,7 +76,7 @@ class TableEmbedder(Embedder):
         write_json(folder / FILE, values.get("", {"tables": values}))
 
     def vocabulary(self, language: str | None) -> Vocabulary:
-        """The vocabulary that reads a language."""
+        """The vocabulary of a language."""
         return by_language(self.vocabularies, language)
 
     @property
@@ -89,7 +89,7 @@ class TableEmbedder(Embedder):
         mask = self.recipe.augment.word_drop > 0
         table = WordTable(len(self.vocabularies[tower]) + mask, self.settings.word_dim)
         if self.vectors is not None:
-            table.begin_with(self.vectors, self.vocabularies[tower].words)
+            table.initialise(self.vectors, self.vocabularies[tower].words)
         return table
 
     def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
@@ -103,7 +103,7 @@ class TableEmbedder(Embedder):
         return EncodedTexts(Ragged.join(parts))
 
     def substitutes(self, language: str | None) -> Substitutes:
-        """`<mask>`, and any word but `<pad>` and its like, which official code can draw too."""
+        """`<mask>`, and any word except `<pad>` etc., which the official code can also draw."""
         size = len(self.vocabulary(language))
         return Substitutes(size, np.arange(len(SPECIALS), size), np.array([START, END]))
 
@@ -117,17 +117,17 @@ class TableEmbedder(Embedder):
     def known_words(self, language: str) -> Sequence[str]:
         return self.vocabulary(language).words[len(SPECIALS) :]
 
-    def in_places(self, word: str) -> list[tuple[list[str], int]]:
+    def in_positions(self, word: str) -> list[tuple[list[str], int]]:
         return [([word], 1 if self.settings.ends else 0)]
 
 
 def _read(settings: TableEmbedderRecipe, vocabularies: Mapping[str, Vocabulary]) -> WordVectors:
-    """The vectors of all words that the recipe's file has."""
+    """Vectors of the vocabulary's words from the recipe's file."""
     every = {word for own in vocabularies.values() for word in own.words[len(SPECIALS) :]}
     found = vectors_of(str(settings.vectors), every)
     if found.dim != settings.word_dim:
         raise PolyglanceError(
-            f"{settings.vectors}: its vectors have dimension {found.dim}, and the table's have "
+            f"{settings.vectors}: the vectors have dimension {found.dim}, but the table's have "
             f"{settings.word_dim}; set text.embedder.word_dim={found.dim}"
         )
     return found

@@ -1,4 +1,4 @@
-"""The layer of a table: a row for every id."""
+"""The layer of a table of words."""
 
 from collections.abc import Sequence
 
@@ -13,15 +13,15 @@ from polyglance.text.vectors.word_vectors import WordVectors
 
 
 class WordTable(WordLayer):
-    """A row for every id."""
+    """A trained row for every id."""
 
     def __init__(self, words: int, dim: int) -> None:
         super().__init__(dim)
         self.weight = nn.Embedding(words, dim).weight
         nn.init.uniform_(self.weight, -0.1, 0.1)
 
-    def begin_with(self, vectors: WordVectors, words: Sequence[str]) -> None:
-        """Give those of the words, in the order of their ids, that have a vector that vector."""
+    def initialise(self, vectors: WordVectors, words: Sequence[str]) -> None:
+        """Initialise the rows of words, in order of their ids, that have a vector."""
         rows = vectors.rows(words)
         known = rows >= 0
         values = torch.from_numpy(vectors.matrix[rows[known]].astype(np.float32))

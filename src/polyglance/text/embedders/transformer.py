@@ -1,4 +1,4 @@
-"""Pieces of words, as the tokenizer of a pretrained encoder cuts them."""
+"""Subwords of a pretrained encoder's tokenizer."""
 
 import tempfile
 from collections.abc import Sequence
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 @register
 class PieceEmbedder(Embedder):
-    """Texts as written → ids of a Hugging Face tokenizer, [CLS] and [SEP] or their like around.
+    """Texts as written → ids of a Hugging Face tokenizer, between [CLS] and [SEP] or similar.
 
-    `pieces` are read for a transformer encoder, which has vectors of its own; `transformer` gives
-    the outputs of a frozen one to another encoder.
+    With `pieces`, the ids are for a transformer encoder, which has its own vectors; `transformer`
+    passes the outputs of a frozen one to another encoder.
     """
 
     variants = (PiecesEmbedderRecipe, TransformerEmbedderRecipe)
@@ -50,8 +50,8 @@ class PieceEmbedder(Embedder):
         self.tokenizer, self.config, self.folder = tokenizer, config, folder
         if len(tokenizer) > config.vocab_size:
             raise PolyglanceError(
-                f"{folder}: the tokenizer has {len(tokenizer)} pieces and the encoder only "
-                f"{config.vocab_size}; they do not belong together"
+                f"{folder}: the tokenizer has {len(tokenizer)} subwords, but the encoder only "
+                f"{config.vocab_size}; they do not match"
             )
         if recipe.augment.word_drop and tokenizer.mask_token_id is None:
             raise PolyglanceError(
@@ -94,9 +94,9 @@ class PieceEmbedder(Embedder):
         return FrozenTransformer(self.folder)
 
     def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
-        """Ids of the texts; `continues` is known where pieces are WordPiece's.
+        """Ids of the texts, with `continues` if the tokenizer is WordPiece.
 
-        Other tokenizers take a whole sentence without spaces for one word.
+        Other tokenizers treat a sentence without spaces as one word.
         """
         found = self.tokenizer(
             list(texts), truncation=True, max_length=self._longest, padding=False
@@ -111,22 +111,20 @@ class PieceEmbedder(Embedder):
         return EncodedTexts(ids, continues)
 
     def substitutes(self, language: str | None) -> Substitutes:
-        """The tokenizer's mask, and any piece but its special ones."""
+        """The tokenizer's mask, and any subword except special ones."""
         special = np.array(self.tokenizer.all_special_ids)
         words = np.setdiff1d(np.arange(len(self.tokenizer)), special)
         mask = self.tokenizer.mask_token_id
         return Substitutes(mask, words, np.setdiff1d(special, [mask, self._unknown]))
 
     def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
-        """All words, and those that have no known piece."""
+        """All words, and those without a known subword."""
         found = self.tokenizer(list(words), add_special_tokens=False)["input_ids"]
         pairs = zip(words, found, strict=True)
         return tuple(words), tuple(word for word, ids in pairs if set(ids) <= {self._unknown})
 
     def add_words(self, language: str, words: Sequence[str], pivot: str) -> Embedder:
-        raise PolyglanceError(
-            "a model with a transformer reads pieces of words; no language can be added"
-        )
+        raise PolyglanceError("a model with a transformer reads subwords; no language can be added")
 
     @property
     def _unknown(self) -> int:
@@ -135,7 +133,7 @@ class PieceEmbedder(Embedder):
 
     @property
     def _longest(self) -> int:
-        # RoBERTa and its relatives count positions from behind the padding's id.
+        # RoBERTa and similar models number positions from the padding id + 1.
         first = (self.tokenizer.pad_token_id or 0) + 1
         places = getattr(self.config, "max_position_embeddings", None) or -1
         limits = [places - first] if places > 0 else []

@@ -1,4 +1,4 @@
-"""A pretrained transformer as layer, and how it is run."""
+"""A frozen pretrained transformer as a layer."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from polyglance.text.embedders.pretrained import load_encoder
 
 
 class FrozenTransformer(WordLayer):
-    """Outputs of a pretrained transformer, which is not trained (LIWE's BERT+GRU)."""
+    """Outputs of a frozen pretrained transformer (LIWE's BERT+GRU)."""
 
     def __init__(self, folder: Path) -> None:
         encoder = load_encoder(folder).requires_grad_(False).eval()
@@ -21,13 +21,13 @@ class FrozenTransformer(WordLayer):
         self.encoder = encoder
 
     def train(self, mode: bool = True) -> "FrozenTransformer":
-        """As every module's; the encoder stays in evaluation, without dropout."""
+        """Set the mode; the encoder stays in evaluation mode, without dropout."""
         super().train(mode)
         self.encoder.eval()
         return self
 
     def look_up(self, batch: TextBatch, added: AddedRows | None) -> tuple[Tensor, Tensor]:
-        """A vector for every place, [B · T, dim]: it depends on the words around."""
+        """A vector for every position, [B · T, dim], since vectors depend on the context."""
         with torch.no_grad():
             states = run_encoder(self.encoder, batch)
         places = torch.arange(batch.ids.numel(), device=batch.ids.device)

@@ -1,4 +1,4 @@
-"""Words as numbers. Build from training captions only, or the evaluation leaks."""
+"""Ids of words. Build vocabularies from training captions only, to avoid leakage."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,11 +26,11 @@ class Vocabulary:
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words: tuple[str, ...] = (*SPECIALS, *words)
-        # A caption that says "<pad>" means the word, not the padding.
+        # A literal "<pad>" in a caption is a word, not padding.
         self._ids = {w: i for i, w in enumerate(self.words) if i > UNKNOWN}
         if len(set(self.words)) != len(self.words):
             twice = next(word for word, n in Counter(self.words).items() if n > 1)
-            raise PolyglanceError(f"the vocabulary holds the word '{twice}' twice")
+            raise PolyglanceError(f"the vocabulary has the word '{twice}' twice")
 
     @classmethod
     def build(
@@ -39,13 +39,13 @@ class Vocabulary:
         min_count: int = 4,
         scope: Scope = "pooled",
     ) -> "Vocabulary":
-        """The frequent words, by falling count, then alphabetically.
+        """The frequent words, by decreasing count, then alphabetically.
 
         Args:
             tokens_by_language: the tokens of every text of each language.
-            min_count: how often a word must be seen.
-            scope: `pooled` counts a word over all languages (mulisera's training code);
-                `per-language` keeps a word that reaches it in at least one (the paper's count).
+            min_count: minimum count of a word.
+            scope: `pooled` counts words over all languages (mulisera's training code);
+                `per-language` keeps words that reach it in at least one (as in the paper).
         """
         counts = {code: count(tokens) for code, tokens in tokens_by_language.items()}
         pooled: Counter[str] = Counter()
@@ -90,8 +90,8 @@ class Vocabulary:
 
         Args:
             tokens: of the text.
-            max_length: bounds the whole result; tokens are cut from the back, the ends are kept.
-            ends: whether they stand between `<start>` and `<end>`.
+            max_length: maximum length of the result; the last tokens are cut, the ends are kept.
+            ends: whether to add `<start>` and `<end>`.
         """
         room = _room(max_length, ends)
         ids = [self._ids.get(token, UNKNOWN) for token in tokens[:room]]
@@ -100,7 +100,7 @@ class Vocabulary:
     def encode_many(
         self, tokens: Sequence[Sequence[str]], max_length: int | None = None, ends: bool = True
     ) -> Ragged:
-        """`encode` of many texts, laid end to end.
+        """`encode` many texts.
 
         Args:
             tokens: of every text.
@@ -122,14 +122,8 @@ class Vocabulary:
         return Ragged(flat, offsets)
 
     def decode(self, ids: Iterable[int], specials: bool = False) -> list[str]:
-        """The words of ids; `<pad>`, `<start>` and `<end>` only with `specials`."""
+        """The words of ids; includes `<pad>`, `<start>` and `<end>` only with `specials`."""
         return [self.words[i] for i in map(int, ids) if specials or i >= UNKNOWN]
-
-    def unknown_rate(self, tokens: Iterable[Sequence[str]]) -> float:
-        """Share of running tokens that are `<unk>`; 0 where there are no tokens."""
-        counts = count(tokens)
-        unknown = sum(n for word, n in counts.items() if word not in self._ids)
-        return unknown / max(counts.total(), 1)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON value from which `from_json` restores the vocabulary."""
@@ -137,7 +131,7 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, value: Any, where: str = "vocabulary") -> "Vocabulary":
-        """The inverse of `to_json`; `where` names the file in the error."""
+        """The inverse of `to_json`; `where` is the file, for errors."""
         return restore(cls, value, ("words", "words"), SPECIALS, where)
 
 
@@ -148,14 +142,14 @@ def restore(
     specials: Sequence[str],
     where: str,
 ) -> T:
-    """What numbers texts, made of its JSON value.
+    """Restore a vocabulary or alphabet from its JSON value.
 
     Args:
-        make: texts → the object; its errors are given `where`.
-        value: a mapping with a list of texts and, unless they are left out, the specials.
-        field: the list's name, and what it holds, for the error.
-        specials: those that the value must have.
-        where: names the file in the error.
+        make: texts → the object; `where` is added to its errors.
+        value: a mapping with a list of texts and, optionally, the specials.
+        field: name of the list, and a noun for its items, for errors.
+        specials: the expected specials.
+        where: the file, for errors.
     """
     name, noun = field
     texts = value.get(name) if isinstance(value, dict) else None
@@ -170,7 +164,7 @@ def restore(
 
 
 def count(tokens: Iterable[Sequence[str]]) -> Counter[str]:
-    """How often each word occurs."""
+    """Counts of the words."""
     return Counter(chain.from_iterable(tokens))
 
 

@@ -1,4 +1,4 @@
-"""How word vectors become one vector for a text: encoders and the towers around them."""
+"""Encoders and text towers: from word vectors to one vector per text."""
 
 from polyglance.text.encoders.base import TextEncoder, encoders
 from polyglance.text.encoders.recurrent import GruEncoder

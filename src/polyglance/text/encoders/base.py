@@ -1,4 +1,4 @@
-"""Encoders by name."""
+"""The interface and registry of encoders."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -10,21 +10,21 @@ from polyglance.recipes.schema import CompatRecipe, TextRecipe
 
 
 class TextEncoder(Protocol):
-    """How the word vectors of texts become states; a torch module."""
+    """A torch module that maps the word vectors of texts to states."""
 
     part: str
-    """What the tower calls it; part of the names of its weights."""
+    """Its attribute name in the tower, and so a part of its weights' names."""
 
     def __call__(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """States [B, T, D] and their lengths [B].
 
         Args:
             words: [U, W], vectors of distinct words.
-            index: [B, T], which of them stands where.
+            index: [B, T], index into `words`.
             lengths: [B], words of each text.
         """
         ...
 
 
 encoders: Registry[Callable[[TextRecipe, int, CompatRecipe], nn.Module]] = Registry("encoder")
-"""By `text.encoder.kind`, made from the text's recipe, the words' dimension and compat."""
+"""By `text.encoder.kind`; called with the text recipe, the word dimension and compat."""

@@ -1,4 +1,4 @@
-"""What frozen layers give for texts that come again and again, kept on disk between trainings."""
+"""A disk cache of the frozen layers' outputs for texts, shared between trainings."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,21 +17,20 @@ Compute = Callable[[Tensor, Tensor], Tensor]
 STATES, KEYS, LOCK = "states.f16", "keys.bin", "lock"
 DTYPE = np.dtype("<f2")
 KEY = 16
-"""Bytes of a text's digest."""
+"""Size of a text's digest, in bytes."""
 
 
 class FrozenStates:
-    """States [n, D] of at most `limit` texts, found by their ids.
+    """States [n, D] of at most `limit` texts, keyed by their ids.
 
-    They are files that grow by appending, so that memory holds only what is being read: numbers
-    of 16 bits, and a digest of each text's ids. States reach the disk before their digests, and
-    what is computed is rounded as it is kept: a training that is resumed reads the same numbers.
-    Any number of processes may share a folder.
+    Stored in append-only files that are memory-mapped: float16 states, and a digest of each text's
+    ids. States are written before their digests. New states are rounded like cached ones, so that a
+    resumed training gets the same values. Processes may share a folder.
 
     Args:
-        limit: texts at most; what comes later is computed each time.
+        limit: most texts to cache; further ones are computed each time.
         dim: dimension of a state.
-        folder: of these layers alone, made when there is something to keep.
+        folder: for these layers only, created on first write.
     """
 
     def __init__(self, limit: int, dim: int, folder: Path) -> None:
@@ -45,19 +44,19 @@ class FrozenStates:
         return len(self._rows)
 
     def look_up(self, ids: Tensor, lengths: Tensor, compute: Compute) -> Tensor:
-        """States [B, D] of texts; those that are not kept are computed, and kept if there is room.
+        """States [B, D] of texts; missing ones are computed, and cached if there is room.
 
         Args:
             ids: [B, T], of texts.
             lengths: [B], of the texts.
-            compute: what the layers do.
+            compute: the layers.
         """
         keys = _keys(ids, lengths)
         with self._lock:
             rows = np.array([self._rows.get(key, -1) for key in keys])
             found = np.empty((len(keys), self.dim), DTYPE)
             found[rows >= 0] = self._states[rows[rows >= 0]]
-        # A text that comes twice is computed once.
+        # Duplicate texts are computed once.
         first = {keys[place]: place for place in np.flatnonzero(rows < 0)[::-1].tolist()}
         if first:
             missing = np.sort(np.array(list(first.values())))
@@ -78,13 +77,13 @@ class FrozenStates:
                 self._read()
                 new = [i for i, key in enumerate(keys) if key not in self._rows]
                 new = new[: max(0, self.limit - len(self._rows))]
-                # A process that was killed may have left states without digests behind.
+                # A killed process may have left states without digests.
                 _append(self.folder / STATES, states[new].tobytes(), len(self) * self._width)
                 _append(self.folder / KEYS, b"".join(keys[i] for i in new), len(self) * KEY)
                 self._read()
         except OSError as error:
             raise PolyglanceError(
-                f"{self.folder}: cannot be written ({error.strerror or error}); name another "
+                f"{self.folder}: cannot be written ({error.strerror or error}); use another "
                 "--cache, or set text.encoder.cached=0"
             ) from None
 
@@ -93,7 +92,7 @@ class FrozenStates:
         return self.dim * DTYPE.itemsize
 
     def _read(self) -> None:
-        """Take in what the files have more than was read."""
+        """Read what was appended to the files since the last call."""
         paths = self.folder / STATES, self.folder / KEYS
         if not all(path.is_file() for path in paths):
             return
@@ -110,7 +109,7 @@ class FrozenStates:
 
 
 def _append(path: Path, data: bytes, end: int) -> None:
-    """Write behind the first `end` bytes of a file."""
+    """Write after the first `end` bytes of a file, and truncate it there."""
     with path.open("r+b" if path.exists() else "w+b") as handle:
         handle.seek(end)
         handle.write(data)

@@ -1,4 +1,4 @@
-"""A GRU over the words of a text, in one direction or in both."""
+"""A GRU or BiGRU over the words of a text."""
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from polyglance.text.encoders.base import encoders
 @encoders.register("gru")
 @encoders.register("bigru")
 class GruEncoder(PackedGRU):
-    """States of a GRU; of two directions, their average or both (Kádár et al. 2018, §3)."""
+    """States of a GRU; two directions are averaged or concatenated (Kádár et al. 2018, §3)."""
 
     part = "gru"
 
@@ -26,7 +26,7 @@ class GruEncoder(PackedGRU):
             self._make_orthogonal()
 
     def _make_orthogonal(self) -> None:
-        """Weights [3H, …] of all three gates together orthogonal, biases 0, as in HGR's code."""
+        """Weights [3H, …] orthogonal across all three gates, biases 0, as in HGR's code."""
         for name, parameter in self.named_parameters():
             if name.startswith("weight"):
                 nn.init.orthogonal_(parameter)
@@ -36,7 +36,7 @@ class GruEncoder(PackedGRU):
     def forward(  # type: ignore[override]
         self, words: Tensor, index: Tensor, lengths: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Word vectors [U, W], which stand at index [B, T] → states [B, T, D], lengths [B]."""
+        """Word vectors [U, W], index [B, T] into them → states [B, T, D], lengths [B]."""
         steps = torch.full_like(lengths, index.shape[1]) if self.unpacked else lengths
         if torch.jit.is_tracing():
             both = self.traced(words[index], steps)

@@ -14,8 +14,8 @@ from polyglance.text.encoders.base import encoders
 class SelfAttention(nn.Module):
     """One layer without positions: a caption is a set of words (Liu et al. 2019, §3).
 
-    Heads with residual and LayerNorm, then inputs → hidden → ReLU → hidden with neither, as in
-    the authors' code.
+    Multi-head attention with residual and LayerNorm, then inputs → hidden → ReLU → hidden without
+    them, as in the authors' code.
 
     >>> settings = SelfAttentionRecipe(hidden=16, heads=2, head_dim=4)
     >>> layer = SelfAttention(TextRecipe(encoder=settings), 8, CompatRecipe()).eval()
@@ -40,7 +40,7 @@ class SelfAttention(nn.Module):
         self.last = Linear(settings.hidden, settings.hidden)
 
     def forward(self, words: Tensor, index: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Word vectors [U, W], which stand at index [B, T] → states [B, T, D], lengths [B]."""
+        """Word vectors [U, W], index [B, T] into them → states [B, T, D], lengths [B]."""
         vectors = words[index]
         mask = valid(vectors, lengths)
         if self.padded_length is not None:
@@ -51,7 +51,7 @@ class SelfAttention(nn.Module):
         return self.attend(vectors, mask), lengths
 
     def attend(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """Word vectors [B, T, W], of which mask [B, T] are words → [B, T, D]."""
+        """Word vectors [B, T, W], mask [B, T] of words → [B, T, D]."""
         shape = vectors.shape[0], vectors.shape[1], 3, self.heads, -1
         projected = self.project(vectors).view(shape)
         queries, keys, values = projected.permute(2, 0, 3, 1, 4)  # [B, heads, T, head_dim]

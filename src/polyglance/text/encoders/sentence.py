@@ -1,7 +1,7 @@
 """Google's multilingual Universal Sentence Encoder (Yang et al. 2019), version 3, in torch.
 
-Pieces of words → vectors of 512 → residual convolutions over 2, 3 and 5 pieces → the sum over the
-text divided by the square root of its length → four dense layers → tanh.
+Subwords → vectors of 512 → residual convolutions over 2, 3 and 5 subwords → the sum over the text
+divided by the square root of its length → four dense layers → tanh.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from polyglance.text.embedders.subwords.package import PARTS, ROWS
 
 DIM, CHANNELS, HIDDEN = 512, 256, 320
 WINDOWS = ((2, 0), (3, 1), (5, 2))
-"""Pieces that a convolution sees, and how many of them are before the place itself."""
+"""Kernel size of a convolution, and how many of its positions precede the current one."""
 EPSILON = 1e-12
 
 
 class QuantisedTable(nn.Module):
-    """Vectors of pieces in a byte for each dimension; never trained."""
+    """Vectors of subwords, one byte per dimension; never trained."""
 
     rows: Tensor
     scale: Tensor
@@ -36,7 +36,7 @@ class QuantisedTable(nn.Module):
 
     @property
     def fixed(self) -> int:
-        """Numbers that training never changes and that the model has to store."""
+        """Number of fixed values that the model stores."""
         return self.rows.numel()
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -46,7 +46,7 @@ class QuantisedTable(nn.Module):
 
 
 class NgramLayers(nn.Module):
-    """Vectors of pieces [B, T, DIM] with lengths [B] → one vector of a text, [B, DIM]."""
+    """Subword vectors [B, T, DIM], lengths [B] → one vector per text, [B, DIM]."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,21 +71,21 @@ class NgramLayers(nn.Module):
                 state = (_convolve(layer, state, before) + state) * inside
             states.append(state)
         joined = self.last_norm(torch.cat(states, 2)) * inside
-        # The linear layer of a sum is the sum of the linear layer: once for a text.
+        # The layer is linear, so it is applied once to the sum.
         count = lengths.unsqueeze(1).to(joined.dtype)
         summed = linear(joined.sum(1), self.last.weight) + count * self.last.bias
         return summed / count.sqrt()
 
 
 def _convolve(layer: nn.Module, states: Tensor, before: int) -> Tensor:
-    """States [B, T, C] → [B, T, C]; what is outside a text is 0."""
+    """States [B, T, C] → [B, T, C], zero-padded."""
     assert isinstance(layer, nn.Conv1d)
     padding = (before, layer.kernel_size[0] - 1 - before)
     return torch.relu(layer(functional.pad(states.transpose(1, 2), padding))).transpose(1, 2)
 
 
 class DenseLayers(nn.Module):
-    """One vector of a text [B, DIM] → the sentence's, [B, DIM], in (−1, 1)."""
+    """Text vectors [B, DIM] → sentence embeddings [B, DIM] in (−1, 1)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class DenseLayers(nn.Module):
 
 
 class SentenceEncoder(nn.Module):
-    """Ids of pieces [B, T] with lengths [B] → sentences [B, DIM]."""
+    """Subword ids [B, T], lengths [B] → sentence embeddings [B, DIM]."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,21 +111,21 @@ class SentenceEncoder(nn.Module):
         self.dense = DenseLayers()
 
     def states(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """What the layers below the dense ones give, [B, DIM]."""
+        """Output of the layers below the dense ones, [B, DIM]."""
         ids = ids.masked_fill(~valid(ids, lengths), 0)
         return self.ngrams(self.pieces(ids), lengths)
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         return self.dense(self.states(ids, lengths))
 
-    def begin_with(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Take the weights of the package, by its names."""
+    def load_package_weights(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Load the package's weights, given by its names."""
         found = {name: torch.from_numpy(value) for name, value in _renamed(weights).items()}
         self.load_state_dict(found)
 
 
 def _renamed(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The package's weights by the names and in the shapes of `SentenceEncoder`."""
+    """The package's weights with the names and shapes of `SentenceEncoder`."""
     sizes = [size for size, _ in WINDOWS]
 
     def joined(name: str) -> np.ndarray:

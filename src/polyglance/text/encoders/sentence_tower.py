@@ -1,4 +1,4 @@
-"""A text tower of two parts: a pretrained sentence encoder, and hashed subwords of any language."""
+"""A text tower that combines a pretrained sentence encoder with hashed subwords."""
 
 from pathlib import Path
 
@@ -21,18 +21,18 @@ from polyglance.text.encoders.sentence import DIM, SentenceEncoder
 from polyglance.text.encoders.tower import TextTower, Tower, towers
 
 AT_A_TIME = 64
-"""Texts whose frozen states are computed together."""
+"""Batch size for frozen states."""
 FOLDER = "sentences"
-"""Of the cache, for frozen states."""
+"""Subfolder of the cache for frozen states."""
 
 
 @towers.register("sentence")
 class SentenceTower(Tower):
     """Linear(normalised sentence) + Linear(sum of subwords' vectors / √count) → [B, D].
 
-    The sentence encoder knows what words of its languages mean, also such as no caption has;
-    subwords learn from captions, in languages that it does not know, too. The first linear layer
-    begins as the identity, as far as the dimensions allow.
+    The sentence encoder knows the words of its languages, including those that occur in no caption;
+    subwords are learned from captions, in any language. The first linear layer is initialised as
+    the identity, as far as the dimensions allow.
     """
 
     def __init__(self, recipe: Recipe, embedder: Embedder) -> None:
@@ -43,7 +43,7 @@ class SentenceTower(Tower):
         self.settings, self.first_bucket = settings, embedder.first
         self.encoder = SentenceEncoder()
         if embedder.fresh:
-            self.encoder.begin_with(read_weights())
+            self.encoder.load_package_weights(read_weights())
         self.encoder.requires_grad_(settings.train == "all")
         self.encoder.dense.requires_grad_(settings.train != "none")
         self.dropout = nn.Dropout(text.dropout)
@@ -55,7 +55,7 @@ class SentenceTower(Tower):
         self.words = embedder.layer() if hashed else None
         self.word_projection = Linear(embedder.settings.word_dim, self.dim) if hashed else None
         self.frozen: FrozenStates | None = None
-        """In a training whose lower layers are not trained, what they give for its texts."""
+        """Cache of the lower layers' outputs, while training with these frozen."""
 
     def forward(self, batch: TextBatch, language: str | None = None) -> Tensor:
         inside = valid(batch.ids, batch.lengths)
@@ -69,24 +69,24 @@ class SentenceTower(Tower):
         return self.join(sentences, sums)
 
     def join(self, sentences: Tensor, sums: Tensor | None = None) -> Tensor:
-        """Sentences [B, DIM], and sums [B, W] of subwords' vectors if there are any → [B, D]."""
+        """Sentences [B, DIM], and sums [B, W] of subword vectors if used → [B, D]."""
         result = self.projection(self.dropout(functional.normalize(sentences, dim=1)))
         if sums is None or self.word_projection is None:
             return result
         return result + self.word_projection(self.word_dropout(sums))
 
     def vectors(self, batch: TextBatch, language: str | None = None) -> Tensor:
-        raise TypeError("a sentence encoder gives one vector for a text")
+        raise TypeError("a sentence encoder has one vector per text")
 
     def portable(self) -> "dict[str, TextTower]":
-        raise TypeError("a sentence encoder has tables of its own; see runtime.sentence")
+        raise TypeError("a sentence encoder has its own tables; see runtime.sentence")
 
     def word_layers(self) -> list[nn.Module]:
-        """The table of hashed subwords, and that of pieces."""
+        """The tables of hashed subwords and of the encoder's subwords."""
         return [*([] if self.words is None else [self.words]), self.encoder.pieces]
 
     def observe(self, ids: Ragged, cache: Path | None = None) -> None:
-        """Keep what frozen layers give for texts from now on, in the folder `cache`."""
+        """Cache the outputs of frozen layers from now on, in the folder `cache`."""
         if self.settings.train == "all" or not self.settings.cached:
             return
         layers = [*self.encoder.ngrams.state_dict().items()]
@@ -95,7 +95,7 @@ class SentenceTower(Tower):
         self.frozen = FrozenStates(self.settings.cached, DIM, cache_dir(cache) / FOLDER / name)
 
     def _sentences(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Sentences [B, DIM] of texts [B, T] whose first `lengths` [B] ids are pieces."""
+        """Sentences [B, DIM] of texts [B, T]; the first `lengths` [B] ids are the encoder's."""
         if self.settings.train == "all":
             return self.encoder(ids[:, : int(lengths.max())], lengths)
         with torch.no_grad():
@@ -108,7 +108,7 @@ class SentenceTower(Tower):
         return self.frozen.look_up(ids, lengths, self._compute)
 
     def _compute(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """States of texts, those of similar length together."""
+        """States of texts, batched by length."""
         found = torch.empty(len(ids), DIM, device=ids.device)
         order = torch.argsort(lengths, stable=True)
         for some in order.split(AT_A_TIME):
@@ -117,7 +117,7 @@ class SentenceTower(Tower):
         return found
 
     def _kept(self, buckets: Tensor, like: Tensor) -> Tensor:
-        """1 for subwords that are read, 0 for those left out in training, [total]."""
+        """[total]: 1 for subwords that are used, 0 for those dropped in training."""
         ones = torch.ones(len(buckets), dtype=torch.float32, device=like.device)
         if not self.training or not self.settings.subword_drop:
             return ones

@@ -1,4 +1,4 @@
-"""The text tower: ids of words → word vectors → states → one vector."""
+"""The text tower: word ids → word vectors → states → one vector."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ from polyglance.text.encoders.base import TextEncoder, encoders
 
 
 class Tower(nn.Module):
-    """What all text towers do; `dim` is the dimension of what they give."""
+    """The interface of text towers; `dim` is the dimension of their output."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -42,35 +42,35 @@ class Tower(nn.Module):
 
         Args:
             batch: texts of several languages.
-            languages: [B], the numbers of their languages.
-            counted: [B, T] bool, the words that averages are over; all by default.
+            languages: [B], indices of their languages.
+            counted: [B, T] bool, words to average; all by default.
         """
         raise TypeError("this text tower has no word vectors to average")
 
     def portable(self) -> "dict[str, TextTower]":
-        """The towers that can be exported, by language; "" is of all of them."""
-        raise PolyglanceError("a transformer reads pieces of words in a way that is not exported")
+        """The towers to export, by language; "" stands for all languages."""
+        raise PolyglanceError("a transformer's tokenization into subwords cannot be exported")
 
     def observe(self, ids: Ragged, cache: Path | None = None) -> None:
-        """Prepare for a training on captions [n] of these ids, which may keep things in a cache."""
+        """Prepare for a training on captions [n] with these ids; may use a cache."""
 
     def word_layers(self) -> list[nn.Module]:
-        """What makes words into vectors."""
+        """The layers that map words to vectors."""
         raise TypeError("a text tower defines word_layers()")
 
     def of(self, language: str | None) -> "TextTower":
-        """The tower that reads a language."""
-        raise TypeError("this text tower reads pieces of words")
+        """The tower of a language."""
+        raise TypeError("this text tower reads subwords")
 
 
 towers: Registry[Callable[[Recipe, Embedder], Tower]] = Registry("text tower")
-"""By `text.encoder.kind`: encoders that are a tower of their own."""
+"""By `text.encoder.kind`: encoders that are a complete tower."""
 
 
 class TextTower(Tower):
-    """Word vectors, an encoder, a pooling, and a projection where the recipe has one.
+    """Word vectors, an encoder, a pooling, and optionally a projection.
 
-    `added` has the words of languages that came later.
+    `added` has the words of languages that were added later.
     """
 
     def __init__(self, recipe: Recipe, words: WordLayer, added: AddedRows | None = None) -> None:
@@ -90,7 +90,7 @@ class TextTower(Tower):
 
     @property
     def encoder(self) -> TextEncoder:
-        """The encoder, under the name that its weights have."""
+        """The encoder, stored under its `part` name."""
         return cast(TextEncoder, getattr(self, self.part))
 
     def forward(self, batch: TextBatch, language: str | None = None) -> Tensor:
@@ -113,18 +113,18 @@ class TextTower(Tower):
         return self.projection(self.dropout(states))
 
     def from_words(self, words: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-        """Texts from the vectors of their words, [B, dim].
+        """Texts [B, dim] from their word vectors.
 
         Args:
-            words: [U, W], vectors of words.
-            index: [B, T], which of them stands where.
+            words: [U, W], word vectors.
+            index: [B, T], index into `words`.
             lengths: [B], words of each text.
         """
         states, lengths = self.encoder(*self._drop(words, index), lengths)
         return self.projection(self.dropout(self.pooling(states, lengths)))
 
     def _drop(self, words: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors [U, W] of words and where they stand [B, T], after dropout."""
+        """Word vectors [U, W] and index [B, T], after dropout."""
         if self.by_position and self.training and self.word_dropout.p:
             places = torch.arange(index.numel(), device=index.device).view_as(index)
             words, index = words.index_select(0, index.flatten()), places
@@ -141,10 +141,10 @@ class TextTower(Tower):
 
 
 class LanguageTowers(Tower):
-    """A text tower of its own for every language (Gella et al. 2017)."""
+    """A separate text tower for every language (Gella et al. 2017)."""
 
     def __init__(self, towers: Mapping[str, TextTower], pivots: Mapping[str, str]) -> None:
-        """`pivots` are the languages whose towers read added ones."""
+        """`pivots` maps added languages to those whose towers they use."""
         super().__init__(next(iter(towers.values())).dim)
         self.towers = nn.ModuleDict({module_name(code): t for code, t in towers.items()})
         self.codes = list(towers)

@@ -13,9 +13,9 @@ from polyglance.text.encoders.tower import Tower, towers
 
 
 class TransformerTower(Tower):
-    """All outputs of the encoder, [CLS] and [SEP] too → Linear(hidden→D) → pooling.
+    """All outputs of the encoder, including [CLS] and [SEP] → Linear(hidden→D) → pooling.
 
-    The encoder is fine-tuned, at the rate that `training.multipliers` gives `text.encoder`.
+    The encoder is fine-tuned; `training.multipliers` sets its rate (`text.encoder`).
     """
 
     def __init__(self, recipe: TextRecipe, dim: int) -> None:
@@ -32,7 +32,7 @@ class TransformerTower(Tower):
         return self.dropout(self._states(batch))
 
     def word_layers(self) -> list[nn.Module]:
-        """The encoder's tables."""
+        """The encoder's embedding tables."""
         return [part for part in self.modules() if isinstance(part, nn.Embedding)]
 
     def _states(self, batch: TextBatch) -> Tensor:
@@ -41,5 +41,5 @@ class TransformerTower(Tower):
 
 @towers.register("transformer")
 def transformer_tower(recipe: Recipe, embedder: Embedder) -> TransformerTower:
-    """The tower of a recipe; the encoder has word vectors of its own."""
+    """The tower of a recipe; the encoder has its own word vectors."""
     return TransformerTower(recipe.text, recipe.joint.dim)

@@ -1,4 +1,4 @@
-"""How texts are cut into words."""
+"""Tokenizers, which split texts into words."""
 
 from polyglance.text.tokenizers import papers, words
 from polyglance.text.tokenizers.base import (
@@ -8,10 +8,10 @@ from polyglance.text.tokenizers.base import (
     tokenize_many,
     tokenizers,
 )
-from polyglance.text.tokenizers.kept import KeptTokens
+from polyglance.text.tokenizers.token_cache import TokenCache
 
 __all__ = [
-    "KeptTokens",
+    "TokenCache",
     "Tokenizer",
     "get_tokenizer",
     "papers",

@@ -1,4 +1,4 @@
-"""Tokenizers by name. `words` is the default; the others serve fidelity to the papers."""
+"""The registry of tokenizers. `words` is the default; the others are those of the papers."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,27 +7,26 @@ from typing import Protocol
 
 import regex
 
-from polyglance.core.progress import shown, track
+from polyglance.core.progress import shows_bar, track
 from polyglance.core.registry import Registry
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import TextRecipe
-from polyglance.text.tokenizers.kept import KeptTokens, Text, settings_of
 from polyglance.text.tokenizers.romanise import romanise
+from polyglance.text.tokenizers.token_cache import Text, TokenCache, cache_settings
 
 Languages = Sequence[str] | str | None
-"""One language for all texts, one for each, or None: the script decides."""
+"""One language for all texts, one per text, or None to go by script."""
 SHOW_PROGRESS_FROM = 50_000
-"""Captions from which `tokenize_many` may take more than two seconds."""
+"""Number of captions from which `tokenize_many` may take over two seconds."""
 
-
-_OF_WORDS = regex.compile(r"[\p{L}\p{N}\p{Extended_Pictographic}]")
+_WORD_CHARACTER = regex.compile(r"[\p{L}\p{N}\p{Extended_Pictographic}]")
 
 
 class Tokenizer(Protocol):
-    """Turns a caption into tokens; a caption of punctuation only gives `[]`."""
+    """Splits a caption into tokens; `[]` if it has only punctuation."""
 
     def tokenize(self, text: str, language: str | None = None) -> list[str]:
-        """Tokens of `text`; without a language the script decides."""
+        """Tokens of `text`; without a language, it goes by script."""
         ...
 
 
@@ -36,7 +35,7 @@ _instances: dict[str, Tokenizer] = {}
 
 
 def get_tokenizer(name: str = "words") -> Tokenizer:
-    """The tokenizer called `name`, made once and shared.
+    """The tokenizer called `name`, a shared instance.
 
     >>> get_tokenizer("words").tokenize("A man's dog!")
     ['a', 'man', "'s", 'dog']
@@ -47,12 +46,12 @@ def get_tokenizer(name: str = "words") -> Tokenizer:
 
 
 def has_word(text: str) -> bool:
-    """Whether a text has a letter, digit or emoji: more than punctuation.
+    """Whether a text has a letter, digit or emoji.
 
     >>> has_word("dog,"), has_word("...")
     (True, False)
     """
-    return _OF_WORDS.search(text) is not None
+    return _WORD_CHARACTER.search(text) is not None
 
 
 def tokenize_many(
@@ -60,16 +59,16 @@ def tokenize_many(
     languages: Languages = None,
     tokenizer: str = "words",
     show_progress: bool | None = None,
-    kept: KeptTokens | None = None,
+    token_cache: TokenCache | None = None,
 ) -> list[list[str]]:
     """Tokens of every text.
 
     Args:
-        texts: what is cut up.
+        texts: to tokenize.
         languages: one code for all, one per text, or None.
         tokenizer: its name.
-        show_progress: whether a progress bar is shown; by default for many texts.
-        kept: where tokens are looked up and kept; None does neither.
+        show_progress: whether to show a progress bar; by default for many texts.
+        token_cache: cache of tokens; None for no cache.
     """
     tool = get_tokenizer(tokenizer)
 
@@ -77,41 +76,41 @@ def tokenize_many(
         for text, code in _shown(pairs, "tokenizing", show_progress):
             yield _tokens(tokenizer, text, code)
 
-    pairs = list(zip(texts, codes_of(languages, len(texts)), strict=True))
-    return _looked_up(kept, settings_of(type(tool).__module__, tokenizer), pairs, compute)
+    pairs = list(zip(texts, language_per_text(languages, len(texts)), strict=True))
+    return _cached(token_cache, cache_settings(type(tool).__module__, tokenizer), pairs, compute)
 
 
-def _looked_up(
-    kept: KeptTokens | None,
+def _cached(
+    token_cache: TokenCache | None,
     settings: str | None,
     pairs: Sequence[Text],
     compute: Callable[[Iterable[Text]], Iterable[Sequence[str]]],
 ) -> list[list[str]]:
-    if kept is None or settings is None:
+    if token_cache is None or settings is None:
         return [list(tokens) for tokens in compute(pairs)]
-    return kept.get(settings, pairs, compute)
+    return token_cache.get(settings, pairs, compute)
 
 
 def _shown(pairs: Iterable[Text], doing: str, show: bool | None) -> Iterable[Text]:
-    """Texts with their languages, and a progress bar where there are many."""
-    every = list(pairs)
-    if not shown(show, len(every), SHOW_PROGRESS_FROM):
-        return every
-    return track(every, doing, len(every), "captions")
+    """Iterate over texts, with a progress bar if there are many."""
+    texts = list(pairs)
+    if not shows_bar(show, len(texts), SHOW_PROGRESS_FROM):
+        return texts
+    return track(texts, doing, len(texts), "captions")
 
 
 @lru_cache(maxsize=200_000)
 def _tokens(tokenizer: str, text: str, language: str | None) -> tuple[str, ...]:
-    """Kept in memory, because a run reads the same captions again and again."""
+    """Cached in memory, because a run reads the same captions repeatedly."""
     return tuple(sys.intern(token) for token in get_tokenizer(tokenizer).tokenize(text, language))
 
 
-def codes_of(languages: Languages, count: int) -> Sequence[str | None]:
+def language_per_text(languages: Languages, count: int) -> Sequence[str | None]:
     """The language of each of `count` texts."""
     if languages is None or isinstance(languages, str):
         return [languages] * count
     if len(languages) != count:
-        raise PolyglanceError(f"{count} texts were given with {len(languages)} languages")
+        raise PolyglanceError(f"got {count} texts but {len(languages)} languages")
     return languages
 
 
@@ -120,29 +119,29 @@ def read_words(
     texts: Sequence[str],
     languages: Languages = None,
     show_progress: bool | None = None,
-    kept: KeptTokens | None = None,
+    token_cache: TokenCache | None = None,
 ) -> tuple[Sequence[str], list[list[str]]]:
-    """The texts, romanised where the recipe asks for it, and the words of each.
+    """The texts, romanised if the recipe says so, and the words of each.
 
     Args:
-        recipe: names the tokenizer and says whether to romanise.
-        texts: as they are written.
+        recipe: has the tokenizer and whether to romanise.
+        texts: as written.
         languages: one code for all, one per text, or None.
-        show_progress: whether a progress bar is shown; by default for many texts.
-        kept: where what was read before is looked up and kept; None does neither.
+        show_progress: whether to show a progress bar; by default for many texts.
+        token_cache: cache of words; None for no cache.
     """
     if recipe.romanise:
-        texts = _romanised(texts, languages, show_progress, kept)
-    return texts, tokenize_many(texts, languages, recipe.tokenizer, show_progress, kept)
+        texts = _romanised(texts, languages, show_progress, token_cache)
+    return texts, tokenize_many(texts, languages, recipe.tokenizer, show_progress, token_cache)
 
 
 def _romanised(
-    texts: Sequence[str], languages: Languages, show: bool | None, kept: KeptTokens | None
+    texts: Sequence[str], languages: Languages, show: bool | None, token_cache: TokenCache | None
 ) -> list[str]:
     def compute(pairs: Iterable[Text]) -> Iterator[Sequence[str]]:
         for text, code in _shown(pairs, "romanising", show):
             yield [found] if (found := romanise(text, code)) else []
 
-    pairs = list(zip(texts, codes_of(languages, len(texts)), strict=True))
-    found = _looked_up(kept, settings_of(romanise.__module__, "romanised"), pairs, compute)
+    pairs = list(zip(texts, language_per_text(languages, len(texts)), strict=True))
+    found = _cached(token_cache, cache_settings(romanise.__module__, "romanised"), pairs, compute)
     return ["".join(text) for text in found]

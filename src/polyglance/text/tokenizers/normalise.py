@@ -1,4 +1,4 @@
-"""One form for the many ways of typing a word: Unicode, case, marks that nobody types twice."""
+"""Normalises the different ways of typing a word: Unicode, case, optional marks."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ _APOSTROPHES = "’‘ʼ′´`‛׳״"
 _TURKIC = {"tr", "az"}
 _TURKIC_LETTERS = frozenset("ıİğĞ")
 
-# NFKC would turn a spacing accent into a space and a mark, ™ and № into letters of words.
+# NFKC would turn a spacing accent into a space and a mark, and ™ and № into letters.
 _BEFORE = {
     **dict.fromkeys(map(ord, _APOSTROPHES), "'"),
     **dict.fromkeys(map(ord, "\u200b\u2060\u00a0№"), " "),
@@ -35,7 +35,7 @@ _LETTERS = {
 
 
 def normalise(text: str, language: str | None = None) -> str:
-    """`text` in lower case and one spelling; see docs/languages.md for what is merged.
+    """Lower-case and normalise `text`; docs/languages.md lists what is merged.
 
     >>> normalise("Ｃａｆé “Größe” ٣")
     'café “größe” 3'
@@ -45,17 +45,17 @@ def normalise(text: str, language: str | None = None) -> str:
     text = _DROP.sub("", text.translate(_BEFORE))
     text = lower(unicodedata.normalize("NFKC", text), language)
     text = _DROP.sub("", text).translate(_folding())
-    # NFKC takes the Thai and Lao vowel AM apart.
+    # NFKC decomposes the Thai and Lao vowel AM.
     return unicodedata.normalize("NFC", text).replace("ํา", "ำ").replace("ໍາ", "ຳ")
 
 
 def is_plain(text: str) -> bool:
-    """Whether lower case is all that `text` needs: most captions in Latin or Cyrillic letters."""
+    """Whether `text` only needs lower-casing, as most Latin or Cyrillic captions do."""
     return _plain().fullmatch(text) is not None
 
 
 def lower(text: str, language: str | None) -> str:
-    """Lower case, not case folding: `ß` stays. Turkish has a dotted and a dotless i."""
+    """Lower-case without case folding (`ß` stays); Turkish has a dotted and a dotless i."""
     turkic = (
         base_language(language) in _TURKIC if language else not _TURKIC_LETTERS.isdisjoint(text)
     )
@@ -65,12 +65,12 @@ def lower(text: str, language: str | None) -> str:
 
 
 _LAST_DIGIT = 0x20000
-"""Unicode has no decimal digits beyond its supplementary multilingual plane."""
+"""Unicode has no decimal digits beyond the supplementary multilingual plane."""
 
 
 @cache
 def _folding() -> dict[int, str]:
-    """Letters that are typed in several ways, and all decimal digits as 0–9."""
+    """Maps letters with several forms to one, and all decimal digits to 0–9."""
     characters = map(chr, range(128, _LAST_DIGIT))
     digits = {ord(c): str(unicodedata.decimal(c)) for c in characters if c.isdecimal()}
     return {**digits, **_LETTERS}
@@ -78,7 +78,7 @@ def _folding() -> dict[int, str]:
 
 @cache
 def _plain() -> re.Pattern[str]:
-    """Strings of characters that `normalise` only lower-cases, without apostrophes and marks."""
+    """Matches characters that `normalise` only lower-cases, excluding apostrophes and marks."""
     candidates = [chr(c) for c in (*range(0x500), *range(0x2010, 0x2027)) if chr(c) not in "'`·"]
     letters = [c for c in candidates if not unicodedata.category(c).startswith("M")]
     kept = [c for c in letters if normalise(c) == c.lower()]

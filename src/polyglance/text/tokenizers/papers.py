@@ -1,4 +1,4 @@
-"""The papers' tokenizers (Kádár et al. 2018, §4), for fidelity to their vocabularies."""
+"""The papers' tokenizers (Kádár et al. 2018, §4), to reproduce their vocabularies."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @tokenizers.register("whitespace")
 class Whitespace:
-    """Splits at white space and changes nothing: for files that are tokenized already."""
+    """Splits at white space only, for files that are already tokenized."""
 
     def tokenize(self, text: str, language: str | None = None) -> list[str]:
         """Tokens of `text`."""
@@ -36,17 +36,17 @@ ABBREVIATIONS = (
     *("a.m", "co", "corp", "dr", "inc", "jr", "ltd", "mr", "mrs"),
     *("ms", "p.m", "sr", "st", "u.k", "u.s", "vs"),
 )
-"""Words whose full stop ends no sentence; punkt's English data, a download, has 156 of them."""
+"""Words whose full stop ends no sentence; punkt's English data, a download, has 156."""
 
 
 @tokenizers.register("nltk")
 class Nltk:
     """Lower case, then NLTK's `word_tokenize`, which keeps punctuation: VSE++, SCAN, VSRN, VSE∞.
 
-    Sentences are split first, so that a full stop inside a caption is a token, too. That takes
-    no data files: `ABBREVIATIONS` stand for punkt's, so that tokens are the same on every
-    machine. Scripts without spaces, which NLTK cannot read, are segmented first. A text without
-    a letter, digit or emoji has no tokens, so that a caption of punctuation alone is reported.
+    Sentences are split first, so that a full stop inside a caption is a token, too. This needs no
+    data files: `ABBREVIATIONS` replace punkt's, so that tokens are the same on every machine.
+    Scripts without spaces, which NLTK does not support, are segmented first. A text without a
+    letter, digit or emoji has no tokens, so that captions of punctuation only are reported.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Nltk:
 class Moses:
     """Moses punctuation normalisation and tokenization, lower-cased: Multi30K's `lc.norm.tok`.
 
-    Escapes as those files do: `&apos;`, `&quot;`, `&amp;`.
+    Escapes like those files: `&apos;`, `&quot;`, `&amp;`.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Moses:
 
 @tokenizers.register("moses+treebank")
 class MosesTreebank:
-    """What the papers' code made of a raw caption: `lc.norm.tok`, then Treebank rules."""
+    """How the papers' code tokenizes a raw caption: `lc.norm.tok`, then Treebank rules."""
 
     def __init__(self) -> None:
         self._moses, self._treebank = Moses(), Treebank()
@@ -101,7 +101,7 @@ def _treebank() -> "TreebankWordTokenizer":
 
 
 def _nltk() -> tuple[Any, Any]:
-    """A sentence splitter and a tokenizer of words."""
+    """A sentence splitter and a word tokenizer."""
     try:
         from nltk.tokenize import NLTKWordTokenizer
         from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer

@@ -1,6 +1,6 @@
-"""Chinese and Japanese in Latin letters: what LIWE's authors gave their model.
+"""Romanisation of Chinese and Japanese, as in LIWE's experiments.
 
-Not needed to train: LIWE reads the characters themselves. It serves comparisons with the paper.
+Not needed for training, since LIWE reads the characters themselves; for comparison with the paper.
 """
 
 import re
@@ -31,10 +31,10 @@ _SOUNDS = {
 
 
 def romanise(text: str, language: str | None) -> str:
-    """`text` with Chinese in pinyin without tones or Japanese in Hepburn, spaces between words.
+    """Chinese as pinyin without tones, Japanese as Hepburn, with spaces between words.
 
-    Text in other languages, and characters without a reading, are left as they are. Without a
-    language the script decides: text with kana is Japanese, other text with Han Chinese.
+    Other languages, and characters without a reading, are unchanged. Without a language, text with
+    kana is taken as Japanese, other text with Han as Chinese.
 
     >>> romanise("犬が走っている", "ja")
     'inu ga hashitte iru'
@@ -52,7 +52,7 @@ def _by_script(text: str) -> str | None:
 
 
 def hepburn(kana: str) -> str:
-    """Katakana or hiragana in Latin letters; long vowels are doubled, other characters stay.
+    """Katakana or hiragana in Latin letters; long vowels are doubled, other characters unchanged.
 
     >>> hepburn("シャッター"), hepburn("ファン"), hepburn("てぃっしゅ")
     ('shattaa', 'fan', 'tisshu')
@@ -82,7 +82,7 @@ def _contracted(sound: str, small: str) -> str:
 def _japanese(text: str) -> str:
     words: list[str] = []
     for surface, reading in japanese_readings(text):
-        # Sudachi also has readings of Latin letters and signs: "T" is a ton.
+        # Sudachi also has readings for Latin letters and symbols: "T" is a ton.
         spoken = reading if _JAPANESE.search(surface) else surface
         if words and words[-1].endswith(("ッ", "っ")):
             words[-1] += spoken

@@ -1,4 +1,4 @@
-"""Word boundaries for scripts that write none: Chinese, Japanese, Thai and its neighbours."""
+"""Word segmentation of scripts without spaces: Chinese, Japanese, Thai and its neighbours."""
 
 import logging
 import warnings
@@ -26,20 +26,20 @@ _CLUSTER = regex.compile(
 )
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 _SUDACHI_LIMIT = 10_000
-"""Characters in one call; Sudachi refuses more than 49,149 bytes."""
+"""Characters per call; Sudachi's limit is 49,149 bytes."""
 _SUDACHI_LOCK = Lock()
-"""A tokenizer serves one thread at a time."""
+"""Sudachi's tokenizer is not thread-safe."""
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word is in a script that puts no spaces between words."""
+    """Whether a word has characters of a script without spaces between words."""
     return _UNSPACED.search(word) is not None
 
 
 def segment(text: str, language: str | None = None) -> str:
-    """`text` with spaces between the words of unspaced scripts; other text is left as it is.
+    """Insert spaces between the words of unspaced scripts; other text is unchanged.
 
-    Han is Chinese unless the language is Japanese or, with no word of Chinese, kana are near.
+    Han is taken as Japanese if the language is, or if it is not Chinese and the text has kana.
     """
     if text.isascii() or not is_unspaced(text):
         return text
@@ -50,7 +50,7 @@ def segment(text: str, language: str | None = None) -> str:
 
 
 def japanese_readings(text: str) -> list[tuple[str, str]]:
-    """Words of Japanese text with their readings in katakana."""
+    """Words of a Japanese text with their readings in katakana."""
     tool = _sudachi()
     parts = [text[i : i + _SUDACHI_LIMIT] for i in range(0, len(text), _SUDACHI_LIMIT)]
     with _SUDACHI_LOCK:

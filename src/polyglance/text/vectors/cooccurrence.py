@@ -1,7 +1,7 @@
-"""Word vectors from which words share a caption: PPMI and a truncated SVD.
+"""Word vectors from co-occurrence in captions: PPMI and a truncated SVD.
 
-Trained on a few thousand captions of each language, they align across languages far better than
-skip-gram vectors: captions of different languages tell of the same scenes (docs/transfer.md).
+Trained on a few thousand captions per language, they align across languages far better than
+skip-gram vectors, because captions describe the same scenes (docs/transfer.md).
 """
 
 from collections import Counter
@@ -24,15 +24,14 @@ def cooccurrence_vectors(
 ) -> WordVectors:
     """Vectors [n, dim] of the words of sentences.
 
-    Rows are left singular vectors, times the root of the singular values, of the positive
-    pointwise mutual information of words that share a sentence. The same sentences always give
-    the same vectors.
+    The left singular vectors, times the root of the singular values, of the positive pointwise
+    mutual information of words that share a sentence. Deterministic.
 
     Args:
         sentences: the words of each.
         dim: dimension of the vectors.
-        least: how often a word must occur.
-        most: words at most, the most frequent.
+        least: minimum count of a word.
+        most: largest vocabulary; the most frequent words are kept.
     """
     counts = Counter(word for words in sentences for word in words)
     kept = sorted((w for w, n in counts.items() if n >= least), key=lambda w: (-counts[w], w))
@@ -46,8 +45,9 @@ def cooccurrence_vectors(
     rows, columns, values = _ppmi(codes, times, len(words))
     place = torch.from_numpy(np.stack([rows, columns]))
     size = (len(words), len(words))
-    numbers = torch.from_numpy(values)
-    matrix = torch.sparse_coo_tensor(place, numbers, size, check_invariants=True).coalesce()
+    matrix = torch.sparse_coo_tensor(
+        place, torch.from_numpy(values), size, check_invariants=True
+    ).coalesce()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         wanted = min(dim, len(words))
@@ -61,7 +61,7 @@ def cooccurrence_vectors(
 def _pairs(
     sentences: Sequence[Sequence[str]], ids: dict[str, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Codes i·n + j of distinct words that share a sentence, sorted, and how often they do."""
+    """Codes i·n + j of distinct words that share a sentence, sorted, and their counts."""
 
     def codes(words: Sequence[str]) -> np.ndarray:
         group = np.unique(np.array([ids[word] for word in words if word in ids], np.int64))
@@ -74,7 +74,7 @@ def _pairs(
 def _ppmi(
     codes: np.ndarray, counts: np.ndarray, words: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and values of positive log p(i, j) / (p(i) · p(j)), contexts smoothed."""
+    """Rows, columns and values of positive log p(i, j) / (p(i) · p(j)), with smoothed contexts."""
     rows, columns = np.divmod(codes, words)
     total = np.bincount(rows, counts, words)
     context = total**SMOOTHING

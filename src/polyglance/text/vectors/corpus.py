@@ -19,23 +19,23 @@ Sentences = list[list[str]]
 
 
 def count_keys(parts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct keys of all parts, sorted, and how often each occurs, [n] int64 both.
+    """Distinct keys of all parts, sorted, and their counts, both [n] int64.
 
-    Some million keys are counted at a time, which bounds the memory.
+    Keys are counted a few million at a time, to bound the memory.
 
     >>> [found.tolist() for found in count_keys([np.array([3, 1]), np.array([3])])]
     [[1, 3], [1, 2]]
     """
     keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
-    waiting: list[np.ndarray] = []
+    pending: list[np.ndarray] = []
     for part in chain(parts, [None]):
         if part is not None:
-            waiting.append(part)
-        if waiting and (part is None or sum(map(len, waiting)) > KEYS_AT_A_TIME):
-            new, times = np.unique(np.concatenate(waiting), return_counts=True)
+            pending.append(part)
+        if pending and (part is None or sum(map(len, pending)) > KEYS_AT_A_TIME):
+            new, times = np.unique(np.concatenate(pending), return_counts=True)
             keys, inverse = np.unique(np.concatenate([keys, new]), return_inverse=True)
             counts = np.bincount(inverse, np.concatenate([counts, times])).astype(np.int64)
-            waiting = []
+            pending = []
     return keys, counts
 
 
@@ -45,10 +45,10 @@ def caption_sentences(
     """The captions of a split and the folder's text-only tuples, by language.
 
     Args:
-        dataset: whose captions.
-        languages: the languages wanted.
-        split: the split's name.
-        tokenizer: how captions are cut into words.
+        dataset: source of the captions.
+        languages: to include.
+        split: name of the split.
+        tokenizer: name of the tokenizer.
     """
     table = dataset.split(split).captions(sorted(languages))
     others = text_only_sentences(dataset, languages, tokenizer)
@@ -58,12 +58,12 @@ def caption_sentences(
 def text_only_sentences(
     dataset: Dataset, languages: Collection[str], tokenizer: str = "words"
 ) -> dict[str, Sentences]:
-    """The folder's text-only tuples, by language; none without such a file.
+    """The text-only tuples of a dataset's folder, by language; empty if it has none.
 
     Args:
-        dataset: whose folder.
-        languages: the languages wanted.
-        tokenizer: how texts are cut into words.
+        dataset: source of the texts.
+        languages: to include.
+        tokenizer: name of the tokenizer.
     """
     if text_only_file(dataset) is None:
         return {code: [] for code in languages}
@@ -82,7 +82,7 @@ def text_sentences(path: Path, language: str, tokenizer: str = "words") -> Sente
     Args:
         path: the file, one sentence per line.
         language: of the file.
-        tokenizer: how sentences are cut into words.
+        tokenizer: name of the tokenizer.
     """
     lines = [line for _, line in read_lines(path) if line.strip()]
     if not lines:

@@ -2,8 +2,8 @@
 
 The format (version 12, little endian): magic, version; twelve int32 and a double of settings;
 the dictionary (counts, then per word its bytes, a zero, int64 count, int8 type); a byte that
-says whether the input matrix is quantised; the matrix (int64 rows, int64 columns, float32), first
-one row per word, then one row per bucket of hashed n-grams; the output matrix, which is not needed.
+says whether the input matrix is quantised; the matrix (int64 rows, int64 columns, float32), with
+one row per word, then one row per bucket of hashed n-grams; the output matrix, which is ignored.
 """
 
 import mmap
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.core.progress import Bar, shown
+from polyglance.core.progress import Bar, shows_bar
 from polyglance.errors import PolyglanceError
 from polyglance.numerics.ragged import Ragged
 from polyglance.storage.files import has_file
@@ -31,13 +31,13 @@ _PRIME, _BASIS = np.uint32(16777619), np.uint32(2166136261)
 def subword_hashes(words: Sequence[str], shortest: int, longest: int) -> Ragged:
     """FNV-1a hashes (uint32) of the n-grams of `<word>`.
 
-    As in fastText, bytes are signed, `<` and `>` alone are no n-grams, and the order is that of
-    the first character, then of the length.
+    As in fastText, bytes are signed, `<` and `>` alone are not n-grams, and n-grams are ordered by
+    first character, then length.
 
     Args:
         words: without `<` and `>`.
-        shortest: characters of an n-gram at least.
-        longest: characters of an n-gram at most.
+        shortest: minimum length of n-grams, in characters.
+        longest: maximum length of n-grams, in characters.
 
     >>> hashes = subword_hashes(["ab"], 3, 3)  # <ab, ab>
     >>> hashes[0].tolist()
@@ -69,16 +69,16 @@ def subword_hashes(words: Sequence[str], shortest: int, longest: int) -> Ragged:
 def _absorb(
     state: np.ndarray, data: np.ndarray, starts: np.ndarray, stops: np.ndarray
 ) -> np.ndarray:
-    """Hashes after one more character each, of up to four bytes."""
+    """Update the hashes with one more character each, of up to four bytes."""
     for offset in range(int((stops - starts).max(initial=0))):
-        there = starts + offset < stops
+        inside = starts + offset < stops
         byte = data[np.minimum(starts + offset, len(data) - 1)].astype(np.int32).view(np.uint32)
-        state = np.where(there, (state ^ byte) * _PRIME, state)
+        state = np.where(inside, (state ^ byte) * _PRIME, state)
     return state
 
 
 class SubwordVectors:
-    """A fastText model, its matrix [words + buckets, d] memory-mapped or in memory."""
+    """A fastText model with its matrix [words + buckets, d], memory-mapped or in memory."""
 
     def __init__(
         self,
@@ -99,11 +99,11 @@ class SubwordVectors:
 
     @property
     def words(self) -> list[str]:
-        """Words in the order of the file, without those that are not UTF-8."""
+        """Words in file order, except those that are not UTF-8."""
         return [word for word in map(_decode, self._ids) if word is not None]
 
     def rows(self, words: Sequence[str]) -> Ragged:
-        """Rows of the matrix for each word: its own, if it was seen, then those of its n-grams."""
+        """Rows of the matrix for each word: its own, if it has one, then those of its n-grams."""
         known = np.array([self._ids.get(word.encode(), -1) for word in words], np.int64)
         spelt = ["" if word == END_OF_SENTENCE else word for word in words]
         hashes = subword_hashes(spelt, self.shortest, self.longest)
@@ -118,12 +118,12 @@ class SubwordVectors:
         return Ragged.from_lengths(flat, counts + (known >= 0))
 
     def vectors(self, words: Sequence[str], show_progress: bool | None = None) -> np.ndarray:
-        """Vectors [n, d] float32, the mean of each word's rows, as fastText gives them.
+        """Vectors [n, d] float32: the mean of each word's rows, as in fastText.
 
-        A word too short for any n-gram and never seen is 0.
+        An unknown word that is too short for n-grams is 0.
         """
         out = np.zeros((len(words), self.dim), np.float32)
-        show = shown(show_progress, len(words), SHOW_PROGRESS_FROM)
+        show = shows_bar(show_progress, len(words), SHOW_PROGRESS_FROM)
         with Bar("composing vectors", len(words), "words", show) as bar:
             for start in range(0, len(words), _CHUNK):
                 chunk = words[start : start + _CHUNK]
@@ -132,7 +132,7 @@ class SubwordVectors:
         return out
 
     def _compose(self, rows: Ragged) -> np.ndarray:
-        """Means, with the rows added one after another: fastText's own rounding."""
+        """Means, adding rows one by one to reproduce fastText's rounding."""
         lengths = rows.lengths
         sums = np.zeros((len(lengths), self.dim), np.float32)
         for place in range(int(lengths.max(initial=0))):
@@ -142,7 +142,7 @@ class SubwordVectors:
 
     @classmethod
     def open(cls, path: Path, show_progress: bool | None = None) -> "SubwordVectors":
-        """Map a `.bin` file; a supervised or a quantised model is a user's error."""
+        """Map a `.bin` file; a supervised or quantised model is an error."""
         if not has_file(path):
             raise PolyglanceError(f"{path}: no such file")
         if path.stat().st_size == 0:
@@ -158,20 +158,20 @@ class SubwordVectors:
         magic, version = struct.unpack_from("<2i", data, 0)
         if magic != MAGIC or version not in VERSIONS:
             raise PolyglanceError(
-                f"{path}: not a model of fastText 0.1.0 or later; give its .vec file instead"
+                f"{path}: not a model of fastText 0.1.0 or later; use its .vec file instead"
             )
         settings = _SETTINGS.unpack_from(data, 8)
         dim, model, buckets, shortest, longest = (settings[i] for i in (0, 7, 8, 9, 10))
         if model == _SUPERVISED:
             raise PolyglanceError(
-                f"{path}: a supervised model (a classifier); give one of 'skipgram' or 'cbow'"
+                f"{path}: a supervised model (a classifier); use a 'skipgram' or 'cbow' model"
             )
         place = 8 + _SETTINGS.size
         size, _, _, _, pruned = _COUNTS.unpack_from(data, place)
         words, place = _dictionary(path, data, place + _COUNTS.size, size, show)
         (quantised,) = struct.unpack_from("<b", data, place)
         if quantised or pruned >= 0:
-            raise PolyglanceError(f"{path}: a quantised model; give the one it was made from")
+            raise PolyglanceError(f"{path}: a quantised model; use the original one")
         rows, columns = struct.unpack_from("<2q", data, place + 1)
         place += 17
         fits = 0 < columns == dim and rows == size + buckets and min(size, buckets) >= 0
@@ -184,11 +184,11 @@ class SubwordVectors:
 def _dictionary(
     path: Path, data: mmap.mmap, place: int, size: int, show: bool | None
 ) -> tuple[list[bytes], int]:
-    """Words, and where the dictionary ends."""
+    """Words, and the offset of the dictionary's end."""
     if not 0 < size <= len(data) // 10:
         raise _damaged(path)
     words = []
-    show = shown(show, size, SHOW_PROGRESS_FROM)
+    show = shows_bar(show, size, SHOW_PROGRESS_FROM)
     with Bar(f"reading {path.name}", size, "words", show) as bar:
         for number in range(1, size + 1):
             end = data.find(b"\0", place)

@@ -1,29 +1,29 @@
-"""Vectors of words of several languages in one space, from the images that their captions share.
+"""Word vectors of several languages in one space, from captions of the same images.
 
-An image with captions in several languages is one document of all of them, so that a word and its
-translation occur in the same documents (Dumais et al. 1997, cross-language latent semantic
-indexing; Søgaard et al. 2015). No dictionary is needed, and nothing has to be aligned afterwards.
+An image's captions in all languages form one document, so that a word and its translation occur in
+the same documents (Dumais et al. 1997, cross-language latent semantic indexing; Søgaard et al.
+2015). This needs neither a dictionary nor an alignment.
 """
 
 import numpy as np
 
 ITERATIONS = 2
-"""Power iterations: the spectrum of such matrices falls slowly."""
+"""Power iterations: the spectrum of such matrices decays slowly."""
 MORE = 16
-"""Directions beside those wanted, for the accuracy of the last of them (Halko et al. 2011)."""
+"""Oversampling of directions, for accuracy (Halko et al. 2011)."""
 
 
 def shared_vectors(
     words: np.ndarray, documents: np.ndarray, sizes: np.ndarray, dim: int
 ) -> np.ndarray:
-    """Unit vectors [w, dim] of words by the documents they occur in, float32; 0 of those in none.
+    """Unit vectors [w, dim] float32 of words by the documents they occur in; 0 if in none.
 
-    A truncated SVD of (1 + log n) · log(D / d) for a word n times in a document, which occurs in d
-    of the D documents of its language. The same words always give the same vectors.
+    A truncated SVD of (1 + log n) · log(D / d), where a word occurs n times in a document and in d
+    of the D documents of its language. Deterministic.
 
     Args:
-        words: [n], the number of the word at each of its occurrences.
-        documents: [n], the document at each.
+        words: [n], the word of each occurrence.
+        documents: [n], the document of each occurrence.
         sizes: [w], D of each word.
         dim: dimension of the vectors.
     """
@@ -33,7 +33,7 @@ def shared_vectors(
     places, times = np.unique(words.astype(np.int64) * width + documents, return_counts=True)
     rows, columns = np.divmod(places, width)
     spread = np.bincount(rows, minlength=len(sizes))
-    # A word of every document says something as well, if little.
+    # 1 + D, so that words in every document keep some weight.
     weight = np.log((1 + sizes) / np.maximum(spread, 1))
     values = ((1 + np.log(times)) * weight[rows]).astype(np.float32)
     matrix = csr_matrix((values, (rows, columns)), (len(sizes), width))

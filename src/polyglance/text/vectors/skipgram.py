@@ -1,4 +1,4 @@
-"""Training word vectors with character n-grams (fastText's skip-gram) on a user's own sentences."""
+"""Trains word vectors with character n-grams (fastText's skip-gram) on given sentences."""
 
 import os
 import struct
@@ -16,27 +16,27 @@ from polyglance.text.tokenizers.segment import is_unspaced
 from polyglance.text.vectors.fasttext import MAGIC, SubwordVectors
 
 NEGATIVES, WINDOW, SAMPLE, RATE = 5, 5, 1e-3, 0.05
-"""fastText's defaults; less of the frequent words is left out, as there is little text."""
+"""fastText's defaults, except that fewer frequent words are dropped, as there is little text."""
 BUCKETS = 50_000
-"""Of hashed n-grams. fastText's two million are 2.4 GB, for vocabularies a hundred times ours."""
+"""Buckets of hashed n-grams; fastText's two million take 2.4 GB, for far larger vocabularies."""
 ALPHABETIC, UNSPACED = (3, 6), (1, 3)
-"""Lengths of n-grams: fastText's, and those of scripts whose words are a few characters long."""
+"""Lengths of n-grams: fastText's, and for scripts whose words have only a few characters."""
 
 
 @dataclass(frozen=True)
 class VectorSettings:
-    """How vectors are trained."""
+    """Settings of the training."""
 
     dim: int = 300
     epochs: int = 5
     threshold: int = 1
     seed: int = 0
     ngrams: tuple[int, int] | None = field(default=None)
-    """Shortest and longest; None chooses by the script."""
+    """Shortest and longest; None to choose by script."""
 
 
 class TrainedVectors(SubwordVectors):
-    """Vectors just trained, which can be saved as fastText's `.bin`."""
+    """Newly trained vectors, which can be saved as fastText's `.bin`."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class TrainedVectors(SubwordVectors):
         self.counts, self.output, self.settings = counts, output, settings
 
     def save(self, path: Path) -> None:
-        """Write the file that fastText, and `SubwordVectors.open`, read."""
+        """Write a file that fastText and `SubwordVectors.open` can read."""
         used = self.settings
         numbers = (used.dim, WINDOW, used.epochs, used.threshold, NEGATIVES, 1, 2, 2)
         shape = (BUCKETS, self.shortest, self.longest, 100)
@@ -72,24 +72,24 @@ def train_vectors(
     settings: VectorSettings | None = None,
     show_progress: bool = False,
 ) -> TrainedVectors:
-    """Skip-gram vectors of the words of sentences, the same for the same sentences and seed.
+    """Skip-gram vectors of the words of sentences; deterministic for a seed.
 
-    Every word that occurs `threshold` times gets a vector, and any other one from its n-grams.
-    One thread: more would train them without locks, never twice the same.
+    Every word with at least `threshold` occurrences gets a vector, any other one from its n-grams.
+    Uses one thread, since several would train without locks and not be reproducible.
 
     Args:
         sentences: the words of each.
-        settings: of the training; None is the default.
-        show_progress: whether the library shows its own line on stderr, for a terminal.
+        settings: of the training; None for the default.
+        show_progress: whether the library prints its own progress to stderr.
     """
     settings = settings or VectorSettings()
     floret = import_package("floret")
     if not any(sentences):
-        raise PolyglanceError("there are no words to train vectors on")
+        raise PolyglanceError("no words to train vectors on")
     ngrams = settings.ngrams or _ngrams(sentences)
     handle, name = tempfile.mkstemp(suffix=".txt")
     try:
-        # The library takes no seed; the order of the sentences is what differs.
+        # The library takes no seed, so the seed shuffles the sentences.
         order = np.random.default_rng(settings.seed).permutation(len(sentences))
         with os.fdopen(handle, "w", encoding="utf-8") as text:
             text.writelines(f"{' '.join(sentences[i])}\n" for i in order if sentences[i])

@@ -1,4 +1,4 @@
-"""Text files of word vectors, a word a line: with fastText's header, or without as GloVe's."""
+"""Text files of word vectors, one word per line, with fastText's header or without (GloVe)."""
 
 import gzip
 import zlib
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.core.progress import Bar, shown
+from polyglance.core.progress import Bar, shows_bar
 from polyglance.errors import PolyglanceError
 from polyglance.storage.files import bounded, has_file
 from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE, WordVectors
@@ -16,7 +16,7 @@ from polyglance.text.vectors.word_vectors import SHOW_PROGRESS_FROM, STRIDE, Wor
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_lines_of(
+def read_text_vectors(
     path: Path,
     limit: int | None,
     only: Collection[str] | None,
@@ -26,11 +26,11 @@ def read_lines_of(
     """Vectors of the words of a text file; see `polyglance.text.vectors.read_vectors`.
 
     Args:
-        path: the file, perhaps gzipped.
-        limit: only its first words, this many.
-        only: of those only these words.
-        lenient: whether damaged lines are passed over.
-        show_progress: whether a progress bar is shown.
+        path: the file, optionally gzipped.
+        limit: read only this many words.
+        only: keep only these words.
+        lenient: whether to skip invalid lines.
+        show_progress: whether to show a progress bar.
     """
     lines = _lines(path)
     first = next(lines, None)
@@ -38,16 +38,16 @@ def read_lines_of(
         raise PolyglanceError(f"{path}: the file is empty")
     header = _header(first[1])
     if header is None:
-        lines, promised = chain([first], lines), None
+        lines, stated = chain([first], lines), None
         dim = len(first[1].split(b" ")) - 1
     else:
-        promised, dim = header
+        stated, dim = header
     if dim < 1:
-        raise PolyglanceError(f"{path}, line {first[0]}: expected a word and its numbers")
+        raise PolyglanceError(f"{path}, line {first[0]}: expected a word and its vector")
     reader = _Reader(path, dim, only, lenient)
-    estimate = promised or path.stat().st_size // max(len(first[1]), 1)
+    estimate = stated or path.stat().st_size // max(len(first[1]), 1)
     total = min(limit or estimate, estimate)
-    show = shown(show_progress, total, SHOW_PROGRESS_FROM)
+    show = shows_bar(show_progress, total, SHOW_PROGRESS_FROM)
     seen = 0
     with Bar(f"reading {path.name}", total, "words", show) as bar:
         for number, line in lines:
@@ -57,17 +57,17 @@ def read_lines_of(
                 bar.advance(STRIDE)
             if seen == limit:
                 break
-    if promised is not None and seen != min(promised, limit or promised):
+    if stated is not None and seen != min(stated, limit or stated):
         raise PolyglanceError(
-            f"{path}: the first line promises {promised} words, but there are {seen}; "
-            "the file is incomplete, get it again"
+            f"{path}: the first line states {stated} words, but there are {seen}; "
+            "the file is incomplete, download it again"
         )
     return reader.finish()
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """(number from 1, line) of lines that are not blank. Only a newline ends a line: words hold
-    characters that Python takes for the end of a line or for a space."""
+    """(number from 1, line) of non-blank lines. Only a newline ends a line, since words may contain
+    other characters that Python treats as line breaks or spaces."""
     if not has_file(path):
         raise PolyglanceError(f"{path}: no such file")
     number = 0
@@ -92,7 +92,7 @@ def _header(line: bytes) -> tuple[int, int] | None:
 
 
 class _Reader:
-    """Collects rows in one growing array, so that a file is never in memory twice."""
+    """Collects rows in one growing array, to avoid a second copy in memory."""
 
     def __init__(self, path: Path, dim: int, only: Collection[str] | None, lenient: bool) -> None:
         self.path, self.dim, self.lenient = path, dim, lenient
@@ -116,21 +116,21 @@ class _Reader:
         self.line_of[word] = number
 
     def finish(self) -> WordVectors:
-        """What was collected."""
+        """The collected vectors."""
         if not self.line_of and self.only is None:
-            raise PolyglanceError(f"{self.path}: the file holds no vectors")
+            raise PolyglanceError(f"{self.path}: the file contains no vectors")
         self._matrix.resize((len(self.line_of), self.dim), refcheck=False)
         return WordVectors(list(self.line_of), self._matrix, self.skipped)
 
     def _wanted(self, line: bytes) -> bool:
-        # A word with spaces starts with a word that may be wanted; `add` looks again.
+        # A word with spaces starts with one that may be wanted; `add` checks again.
         start = line[: line.find(b" ")].decode("utf-8", "replace")
         return self.only is not None and (
             start in self.only or line.count(b" ") != self.dim or "\ufffd" in start
         )
 
     def _parts(self, number: int, line: bytes) -> tuple[bytes, list[bytes]]:
-        """A word and its numbers; words of GloVe may hold spaces, but not only more numbers."""
+        """A word and its values; GloVe's words may contain spaces, but not only numbers."""
         parts = line.split(b" ")
         found = len(parts) - 1
         if found > self.dim and not all(map(_is_number, parts[1 : -self.dim])):
@@ -138,14 +138,14 @@ class _Reader:
         if found != self.dim:
             raise self._error(
                 number,
-                f"{found} numbers where {self.dim} are expected; correct or remove the line",
+                f"expected {self.dim} numbers, found {found}; correct or remove the line",
             )
         return parts[0], parts[1:]
 
     def _word(self, number: int, raw: bytes) -> str | None:
         try:
             word = raw.decode()
-            wrong = "there is no word before the numbers"
+            wrong = "no word before the numbers"
         except UnicodeDecodeError:
             word, wrong = "", f"the word {raw!r} is not UTF-8"
         if word and word not in self.line_of:
@@ -169,7 +169,9 @@ class _Reader:
         if not np.isfinite(row).all():
             bad = parts[int(np.flatnonzero(~np.isfinite(row))[0])]
             text = bad.decode("utf-8", "replace")
-            raise self._error(number, f"'{text}' is no finite number; correct or remove the line")
+            raise self._error(
+                number, f"'{text}' is not a finite number; correct or remove the line"
+            )
         return row
 
     def _error(self, number: int, text: str) -> PolyglanceError:

@@ -1,4 +1,4 @@
-"""Vectors of a language's words: from a user's files, or trained on sentences and kept."""
+"""Word vectors of a language: from a user's files, or trained on sentences and cached."""
 
 import zipfile
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ from polyglance.text.vectors.read import read_vectors, vector_file
 from polyglance.text.vectors.word_vectors import WordVectors
 
 VERSION = 2
-"""Raised when vectors trained by an earlier version are not to be used any more."""
+"""Increased when vectors cached by earlier versions become invalid."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What vectors are trained on beside the training captions, as text.embedder.corpus says."""
+    """What vectors are trained on besides the training captions (text.embedder.corpus)."""
 
     recipe: Recipe
     dataset: Dataset
@@ -40,20 +40,20 @@ class Corpus:
 
     @property
     def texts(self) -> Path | None:
-        """The file of text-only captions, unless it is not there or trained on anyway."""
+        """The file of text-only captions, unless missing, not wanted, or trained on anyway."""
         trained_on = getattr(self.recipe.sampling, "text_only", False)
         unwanted = self.settings.corpus == "captions" or trained_on
         return None if unwanted else text_only_file(self.dataset)
 
     @property
     def lexicon(self) -> Path | None:
-        """The lexicon, if its synonyms are wanted."""
+        """The lexicon, if its synonyms are used."""
         wanted = self.settings.corpus == "lexicon"
         return universal_lexicon(self.settings, "text.embedder.corpus=lexicon") if wanted else None
 
     @cached_property
     def key(self) -> str:
-        """A digest of the files: their words are only read for vectors that are not kept yet."""
+        """Digest of the files; their content is read only if the vectors are not cached."""
         return content_digest(
             b"\0" if path is None else bytes.fromhex(_digest(path))
             for path in (self.texts, self.lexicon)
@@ -61,7 +61,7 @@ class Corpus:
 
     @cached_property
     def sentences(self) -> dict[str, Sentences]:
-        """By language."""
+        """Sentences by language."""
         found: dict[str, Sentences] = {code: [] for code in self.languages}
         if self.texts is not None:
             found = text_only_sentences(self.dataset, self.languages, self.recipe.text.tokenizer)
@@ -81,12 +81,12 @@ def _digest(path: Path) -> str:
 
 
 def universal_lexicon(settings: UniversalEmbedderRecipe, needed_by: str) -> Path:
-    """The lexicon of text.embedder.lexicon or the environment, which a setting needs."""
+    """The lexicon of text.embedder.lexicon or the environment."""
     return lexicon_path(settings.lexicon, needed_by, "text.embedder.lexicon")
 
 
 def needs_lexicon(recipe: Recipe) -> str | None:
-    """The setting for which training needs a lexicon, if there is one."""
+    """The setting for which training needs a lexicon, if any."""
     settings = recipe.text.embedder
     if not isinstance(settings, UniversalEmbedderRecipe):
         return None
@@ -103,14 +103,14 @@ def language_vectors(
     corpus: Corpus,
     cache: Path | None,
 ) -> WordVectors:
-    """Vectors of those words of a language that have one, in their order.
+    """Vectors of those words of a language that have one, in order.
 
     Args:
         code: the language.
-        words: the words wanted, all of which are in the captions.
+        words: to look up; all are in the captions.
         captions: the words of each training caption.
-        corpus: what vectors are trained on beside the captions.
-        cache: where trained vectors are kept.
+        corpus: what vectors are trained on besides the captions.
+        cache: folder of cached vectors.
     """
     folder = corpus.settings.vectors
     if folder is not None:
@@ -139,7 +139,7 @@ def _trained(
     corpus: Corpus,
     cache: Path | None,
 ) -> np.ndarray:
-    """[n, dim], the same for the same sentences: kept, as training them takes a while."""
+    """Vectors [n, dim] trained on the sentences, or from the cache."""
     dim = corpus.settings.vector_dim
     path = cache_dir(cache) / "vectors" / f"{_key(code, captions, corpus, dim)}.npy"
     kept = load_array(path)
@@ -155,7 +155,7 @@ def _trained(
 
 
 def load_array(path: Path) -> np.ndarray | None:
-    """What `np.save` or `np.savez` wrote; None if it is not there or damaged."""
+    """Load a file of `np.save` or `np.savez`; None if missing or damaged."""
     try:
         return np.load(path, allow_pickle=False) if path.is_file() else None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
@@ -169,9 +169,9 @@ def _key(code: str, captions: Sequence[Sequence[str]], corpus: Corpus, dim: int)
 
 
 def reduce_vectors(matrix: np.ndarray, dim: int) -> np.ndarray:
-    """Vectors [n, d] on their `dim` principal components, float32 [n, dim].
+    """Project vectors [n, d] onto `dim` principal components, float32 [n, dim].
 
-    Of fewer than `dim` words the other components are 0; vectors of that size stay as they are.
+    With fewer than `dim` words the other components are 0; if d ≤ dim, nothing changes.
     """
     if matrix.shape[1] <= dim:
         return matrix

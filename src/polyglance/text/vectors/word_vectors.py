@@ -1,4 +1,4 @@
-"""Word vectors made elsewhere (fastText, word2vec, GloVe): reading, looking up, writing."""
+"""Word vectors in memory, and writing them."""
 
 import gzip
 from collections.abc import Iterable, Sequence
@@ -8,19 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
-from polyglance.core.progress import Bar, shown
+from polyglance.core.progress import Bar, shows_bar
 from polyglance.errors import PolyglanceError
 from polyglance.storage.files import atomic
 
 SHOW_PROGRESS_FROM = 20_000
-"""Words from which reading or writing may take more than two seconds."""
+"""Number of words from which reading or writing may take over two seconds."""
 STRIDE = 1000
-"""Words between two movements of the bar."""
+"""Words between two updates of the progress bar."""
 
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Words, most frequent first as the files have them, and `matrix` [n, d] float32.
+    """Words, in file order (most frequent first), and their vectors `matrix` [n, d] float32.
 
     >>> vectors = WordVectors(["dog", "cat"], np.eye(2, dtype=np.float32))
     >>> vectors.rows(["cat", "cow"]).tolist()
@@ -30,7 +30,7 @@ class WordVectors:
     words: list[str]
     matrix: np.ndarray = field(repr=False)
     skipped: int = 0
-    """Lines of the file that were passed over."""
+    """Lines of the file that were skipped."""
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -49,7 +49,7 @@ class WordVectors:
         return word in self.index
 
     def rows(self, words: Iterable[str]) -> np.ndarray:
-        """Rows of words [n] int64, -1 where there is no vector."""
+        """Rows of words, [n] int64; -1 if there is no vector."""
         return np.array([self.index.get(word, -1) for word in words], np.int64)
 
     def first(self, count: int) -> "WordVectors":
@@ -58,13 +58,13 @@ class WordVectors:
 
 
 def normalise_rows(matrix: np.ndarray) -> np.ndarray:
-    """Rows scaled to length 1; a row of zeros stays."""
+    """Scale rows to unit length; zero rows stay zero."""
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     return matrix / np.where(norms > 0, norms, 1).astype(matrix.dtype)
 
 
 def prepare_vectors(vectors: np.ndarray, mean: np.ndarray | None = None) -> np.ndarray:
-    """Raw vectors [n, d] at length 1; with a mean [d], centred by it and scaled again."""
+    """Normalise raw vectors [n, d]; with a mean [d], subtract it and normalise again."""
     rows = normalise_rows(vectors)
     return rows if mean is None else normalise_rows(rows - mean)
 
@@ -84,16 +84,16 @@ def save_vectors(
     """Write fastText's text format, atomically.
 
     Args:
-        path: the file, gzipped where its name ends in `.gz`.
+        path: the file, gzipped if its name ends in `.gz`.
         words: the n words.
         matrix: [n, D], their vectors.
-        digits: of every number; nine give every float32 back as it was.
-        show_progress: whether a progress bar is shown; by default for many words.
+        digits: significant digits; nine are exact for float32.
+        show_progress: whether to show a progress bar; by default for many words.
     """
     if len(words) != len(matrix):
         raise ValueError(f"{len(words)} words for {len(matrix)} vectors")
     row = " ".join([f"%.{digits}g"] * matrix.shape[1])
-    show = shown(show_progress, len(words), SHOW_PROGRESS_FROM)
+    show = shows_bar(show_progress, len(words), SHOW_PROGRESS_FROM)
     with atomic(path) as raw, Bar("writing vectors", len(words), "words", show) as bar:
         handle = gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw
         handle.write(f"{len(words)} {matrix.shape[1]}\n".encode())

@@ -1,4 +1,4 @@
-"""Learning which latent token each word becomes (Burns et al. 2020, SMALR, §3.1)."""
+"""Learning the latent token of each word (Burns et al. 2020, SMALR, §3.1)."""
 
 from polyglance.training.assignment.assign import assign_tokens, random_tokens
 from polyglance.training.assignment.scores import KeyScores, LayerScores, TokenScores

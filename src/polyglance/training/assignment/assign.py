@@ -1,4 +1,4 @@
-"""Which latent token each word becomes, learned before the training, or drawn at random."""
+"""The latent token of each word: learned before training, or drawn at random."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,22 +13,22 @@ from polyglance.storage.files import atomic, cache_dir
 from polyglance.text.embedders.base import TokenAssignment, TrainingTexts
 from polyglance.text.vectors.trained import load_array
 from polyglance.text.vectors.word_vectors import WordVectors
-from polyglance.training.assignment.learn import learn_scores, settings_of
+from polyglance.training.assignment.learn import settings_of, train_scores
 from polyglance.training.assignment.words import NumberedWords, numbered, word_queries
 
 VERSION = 3
-"""Raised when assignments of an earlier version are not to be used any more."""
+"""Increased when cached assignments of an earlier version must not be used."""
 WORDS_AT_A_TIME = 4096
 
 
 def assign_tokens(
     recipe: Recipe, vectors: Mapping[str, WordVectors], texts: TrainingTexts
 ) -> TokenAssignment:
-    """A token for every word; those that are learned are kept in the cache.
+    """A token for every word; learned assignments are cached.
 
     Args:
-        recipe: with an embedder whose rare words are latent.
-        vectors: of the words of each language.
+        recipe: with an embedder that has latent tokens for rare words.
+        vectors: word vectors of each language.
         texts: the training captions.
     """
     _, latent, _ = settings_of(recipe)
@@ -47,7 +47,7 @@ def assign_tokens(
     )
     if (kept := load_array(path)) is not None:
         return TokenAssignment({code: kept[code] for code in codes}, kept["vectors"])
-    scores = learn_scores(recipe, data, matrices, starts, texts.show_progress)
+    scores = train_scores(recipe, data, matrices, starts, texts.show_progress)
     found = {}
     for number, code in enumerate(codes):
         parts = [scores.best(number, part, 1) for part in matrices[code].split(WORDS_AT_A_TIME)]
@@ -60,11 +60,11 @@ def assign_tokens(
 
 
 def random_tokens(recipe: Recipe, words: Mapping[str, int]) -> TokenAssignment:
-    """Any token for every word, with any vector: what sharing alone would do (a control).
+    """Random tokens with random vectors: the effect of sharing alone (a control).
 
     Args:
-        recipe: with an embedder whose rare words are latent.
-        words: how many of each language.
+        recipe: with an embedder that has latent tokens for rare words.
+        words: number of words of each language.
     """
     embedder, latent, _ = settings_of(recipe)
     generator = np.random.default_rng([recipe.training.seed, 0])

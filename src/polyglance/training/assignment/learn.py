@@ -1,4 +1,4 @@
-"""Learning scores of tokens: captions of one image shall have near averages (SMALR, §3.1)."""
+"""Learning token scores: captions of one image should have similar averages (SMALR, §3.1)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ from polyglance.training.assignment.words import NumberedWords
 from polyglance.training.samplers import TupleBatch, TupleSampler
 
 KEYS_RATE = 0.1
-"""Of the learning rate, for keys and what turns words to them: they begin where they should be."""
+"""Learning rate factor for keys and rotations, which start close to their optimum."""
 
 
 def settings_of(recipe: Recipe) -> tuple[UniversalEmbedderRecipe, LatentRare, TripletsRecipe]:
-    """Of the embedder, of its latent tokens, and of the loss that they are learned with."""
+    """Settings of the embedder, its latent tokens, and the loss they are learned with."""
     embedder, loss = recipe.text.embedder, recipe.loss
     assert isinstance(embedder, UniversalEmbedderRecipe)
     assert isinstance(embedder.rare, LatentRare)
@@ -37,29 +37,29 @@ def settings_of(recipe: Recipe) -> tuple[UniversalEmbedderRecipe, LatentRare, Tr
     return embedder, embedder.rare, loss
 
 
-def learn_scores(
+def train_scores(
     recipe: Recipe,
     data: NumberedWords,
     matrices: Mapping[str, Tensor],
     starts: np.ndarray,
     show_progress: bool | None,
 ) -> TokenScores:
-    """Scores whose best tokens bring captions of one image together.
+    """Scores whose best tokens bring captions of the same image together.
 
     Args:
-        recipe: with an embedder whose rare words are latent.
+        recipe: with an embedder that has latent tokens for rare words.
         data: the training captions.
         matrices: vectors [n, d] of the words of each language, in the order of their numbers.
-        starts: the first number of each language's words, and the one after the last.
-        show_progress: whether to show a bar; None does on a terminal.
+        starts: number of each language's first word, and one past the last.
+        show_progress: None shows a bar in a terminal.
     """
     _, latent, loss = settings_of(recipe)
     rules = latent.assignment
     assert isinstance(rules, LearnedAssignment)
     sampler = TupleSampler(recipe, data)
-    # A generator of its own: the training that follows is the same if this is read from the cache.
+    # A separate generator: training is the same if this is read from the cache.
     generator = torch.Generator().manual_seed(recipe.training.seed)
-    scores = begin_scores(recipe, data, matrices, generator)
+    scores = initial_scores(recipe, data, matrices, generator)
     optimizer = torch.optim.Adam(_groups(scores, rules.lr), lr=rules.lr, fused=True)
     updates = rules.updates or rules.epochs * sampler.updates_per_epoch
     soft, warm = rules.soft * updates, rules.warmup * updates
@@ -78,20 +78,20 @@ def learn_scores(
     return scores
 
 
-def begin_scores(
+def initial_scores(
     recipe: Recipe,
     data: NumberedWords,
     matrices: Mapping[str, Tensor],
     generator: torch.Generator,
 ) -> TokenScores:
-    """Scores before the first update.
+    """Initial scores.
 
     Args:
-        recipe: with an embedder whose rare words are latent.
-        data: the training captions; tokens begin at the words of the language that has most.
-        matrices: vectors [n, d] of the words of each language; scores number languages in this
-            order, whichever of them have captions.
-        generator: of random weights.
+        recipe: with an embedder that has latent tokens for rare words.
+        data: the training captions; tokens start at words of the language with most captions.
+        matrices: vectors [n, d] of the words of each language; this order numbers the languages,
+            whether or not they have captions.
+        generator: for random weights.
     """
     embedder, latent, _ = settings_of(recipe)
     parts, captions = list(matrices.values()), Counter(data.languages)
@@ -100,20 +100,20 @@ def begin_scores(
         dim = parts[0].shape[1]
         return LayerScores(len(parts), dim, tokens, embedder.word_dim, generator)
     counts = [captions[code] for code in matrices]
-    keys = first_keys(parts, counts.index(max(counts)), tokens)
+    keys = initial_keys(parts, counts.index(max(counts)), tokens)
     return KeyScores(len(parts), keys, embedder.word_dim, generator)
 
 
-def first_keys(matrices: Sequence[Tensor], pivot: int, tokens: int) -> Tensor:
-    """Keys [N, d]: words of the pivot, frequent ones first, then what is farthest from them.
+def initial_keys(matrices: Sequence[Tensor], pivot: int, tokens: int) -> Tensor:
+    """Keys [N, d]: words of the pivot, the most frequent first, then the words farthest from them.
 
-    A word of another language then begins at the token of the nearest word of the pivot, its
-    likeliest translation; centres of clusters would mostly be of one language.
+    A word of another language then starts at the token of the nearest word of the pivot, its
+    likeliest translation; cluster centres would mostly belong to one language.
 
     Args:
-        matrices: unit vectors [n, d] of the words of each language, frequent ones first.
-        pivot: number of a language.
-        tokens: N, at most as many as there are words.
+        matrices: unit vectors [n, d] of the words of each language, the most frequent first.
+        pivot: index of a language.
+        tokens: N, at most the number of words.
     """
     own = matrices[pivot][:tokens]
     if len(own) == tokens:
@@ -124,7 +124,7 @@ def first_keys(matrices: Sequence[Tensor], pivot: int, tokens: int) -> Tensor:
 
 
 def _groups(scores: TokenScores, rate: float) -> list[dict[str, object]]:
-    """Parameters with their learning rates."""
+    """Parameter groups with their learning rates."""
     slow = isinstance(scores, KeyScores)
     return [
         {"params": [own], "lr": rate * (KEYS_RATE if slow and name != "vectors" else 1)}
@@ -143,7 +143,7 @@ def _loss(
     generator: torch.Generator,
     soft: bool,
 ) -> Tensor:
-    """Of average token vectors; every distinct word of the batch is scored once."""
+    """Loss of average token vectors; every distinct word of the batch is scored once."""
     captions = batch.distinct(data.ids)
     inside = np.arange(captions.ids.shape[1]) < captions.lengths[:, None]
     words, place = np.unique(captions.ids[inside], return_inverse=True)

@@ -1,4 +1,4 @@
-"""How words score latent tokens, and the vectors of the tokens that they take."""
+"""Scores of latent tokens for words, and the vectors of the tokens."""
 
 from abc import abstractmethod
 
@@ -8,29 +8,29 @@ from torch import Tensor, nn
 from polyglance.models.networks.similarity import l2
 
 TEMPERATURE = 0.1
-"""Of cosines of queries and keys, before a softmax."""
+"""Of the cosine similarities of queries and keys, before the softmax."""
 
 
 class TokenScores(nn.Module):
-    """Scores of tokens for the words of every language, and the tokens' vectors [N, size]."""
+    """Scores of tokens for the words of every language, and the token vectors [N, size]."""
 
     vectors: nn.Parameter
 
     @abstractmethod
     def all_scores(self, language: int, words: Tensor) -> Tensor:
-        """Scores [u, N] of words [u, dim] of a language."""
+        """Scores [u, N] of all tokens for words [u, dim] of a language."""
 
     @abstractmethod
     def scores_of(self, language: int, words: Tensor, tokens: Tensor) -> Tensor:
-        """Scores [u, c] of the tokens [u, c] of each word [u, dim]."""
+        """Scores [u, c] of the given tokens [u, c] for words [u, dim]."""
 
     def best(self, language: int, words: Tensor, count: int) -> Tensor:
         """The best tokens of words, best first: [u, count].
 
         Args:
-            language: number of the language.
+            language: index of the language.
             words: [u, dim], word vectors.
-            count: tokens of each word.
+            count: tokens per word.
         """
         with torch.no_grad():
             scores = self.all_scores(language, words)
@@ -45,18 +45,18 @@ class TokenScores(nn.Module):
         generator: torch.Generator,
         soft: bool = False,
     ) -> Tensor:
-        """Vectors [u, size] of the tokens of words (SMALR, §3.1).
+        """Token vectors [u, size] of words (SMALR, §3.1).
 
-        Soft, a word is the mixture Σ π_a E[a] of its best tokens, π a softmax of their scores.
-        Hard, it is one of them, and the gradient reaches the scores straight through its share:
-        e = E[a] (1 + π_a − |π_a|), where |π_a| is a constant. Only the best have a gradient.
+        Soft, a word is the mixture Σ π_a E[a] of its best tokens, π being the softmax of their
+        scores. Hard, it is one of them, with a straight-through gradient to the scores:
+        e = E[a] (1 + π_a − |π_a|), where |π_a| is a constant. Only the best tokens get a gradient.
 
         Args:
-            language: number of the language.
+            language: index of the language.
             words: [u, dim], word vectors.
-            explore: chance that the token is any of the best instead of the first.
-            count: how many the best are.
-            generator: of the draws.
+            explore: probability of a random one of the best tokens instead of the first.
+            count: number of best tokens.
+            generator: random generator.
             soft: a mixture instead of one token.
         """
         best = self.best(language, words, count)
@@ -71,7 +71,7 @@ class TokenScores(nn.Module):
 
 
 class LayerScores(TokenScores):
-    """A layer of each language from word vectors to scores, as the paper has it."""
+    """A linear layer per language from word vectors to scores, as in the paper."""
 
     def __init__(
         self, languages: int, dim: int, tokens: int, size: int, generator: torch.Generator
@@ -90,10 +90,10 @@ class LayerScores(TokenScores):
 
 
 class KeyScores(TokenScores):
-    """Cosines of a word's query with keys that all languages share.
+    """Cosine similarities of a word's query with keys that all languages share.
 
-    Words are in one space already; a layer of each language, which begins as nothing, may turn
-    them. Tokens' vectors begin as their keys in a random direction, so that near keys have near
+    Words are already in one space; a layer per language, initially the identity, may rotate them.
+    Token vectors start as a random projection of their keys, so that close keys have close
     vectors.
     """
 

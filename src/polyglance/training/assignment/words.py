@@ -1,4 +1,4 @@
-"""Words numbered through all languages, and the vectors that score tokens for them."""
+"""Words numbered across all languages, and the vectors that tokens are scored with."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -15,16 +15,16 @@ from polyglance.text.embedders.base import TrainingTexts
 from polyglance.text.tokenizers.base import tokenize_many
 from polyglance.text.vectors.shared import shared_vectors
 from polyglance.text.vectors.trained import Corpus, load_array
-from polyglance.text.vectors.word_vectors import WordVectors
+from polyglance.text.vectors.word_vectors import WordVectors, normalise_rows
 
 DIM = 300
-"""Dimension of vectors from images."""
+"""Dimension of word vectors from images."""
 VERSION = 1
-"""Raised when vectors that an earlier version kept are not to be used any more."""
+"""Increased when cached vectors of an earlier version must not be used."""
 
 
 class NumberedWords(NamedTuple):
-    """Captions whose words are numbered through all languages from 1; 0 is a caption of none."""
+    """Captions with words numbered across all languages from 1; 0 is a caption without words."""
 
     ids: Ragged
     image: np.ndarray
@@ -33,17 +33,17 @@ class NumberedWords(NamedTuple):
 
     @property
     def grounded(self) -> int:
-        """Captions that have images: all."""
+        """Number of captions with images: all of them."""
         return len(self.image)
 
 
 def numbered(
     vectors: Mapping[str, WordVectors], words: Sequence[Sequence[str]], table: CaptionTable
 ) -> NumberedWords:
-    """Captions as numbers of the words that have vectors, language by language in sorted order.
+    """Captions as numbers of words that have vectors; languages in sorted order.
 
     Args:
-        vectors: of the words of each language.
+        vectors: word vectors of each language.
         words: of each caption.
         table: the captions.
     """
@@ -64,12 +64,12 @@ def word_queries(
     texts: TrainingTexts,
     data: NumberedWords,
 ) -> list[np.ndarray]:
-    """Vectors [n, d] of the words of each language, by which tokens are scored.
+    """Query vectors [n, d] of the words of each language, which score tokens.
 
     Args:
         recipe: of the model.
-        assignment: of its latent tokens: says what the vectors are.
-        vectors: the embedder's own, of each language.
+        assignment: of the latent tokens; defines the kind of vectors.
+        vectors: the embedder's own word vectors of each language.
         texts: the training captions.
         data: the same, numbered.
     """
@@ -77,15 +77,9 @@ def word_queries(
     if not isinstance(assignment, AlignedAssignment):
         return [whitened(vectors[code].matrix) for code in codes]
     if assignment.queries == "vectors":
-        return [unit(vectors[code].matrix) for code in codes]
+        return [normalise_rows(vectors[code].matrix).astype(np.float32) for code in codes]
     cuts = np.cumsum([len(vectors[code]) for code in codes])[:-1]
     return np.split(_from_images(recipe, vectors, texts, data), cuts)
-
-
-def unit(matrix: np.ndarray) -> np.ndarray:
-    """Vectors [n, d] at length 1; those of length 0 stay."""
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return (matrix / np.maximum(lengths, 1e-12)).astype(np.float32)
 
 
 def _from_images(
@@ -94,7 +88,7 @@ def _from_images(
     texts: TrainingTexts,
     data: NumberedWords,
 ) -> np.ndarray:
-    """[w, DIM], from the images, and the text-only tuples, whose captions have a word; kept."""
+    """[w, DIM], from the images and text-only tuples whose captions have a word; cached."""
     codes = sorted(vectors)
     parts = [data]
     corpus = None if texts.dataset is None else Corpus(recipe, texts.dataset, codes)
@@ -118,14 +112,14 @@ def _from_images(
 
 
 def _occurrences(data: NumberedWords) -> tuple[np.ndarray, np.ndarray]:
-    """(word from 0, image) of every occurrence of a known word."""
+    """(word from 0, image) for every occurrence of a known word."""
     image = np.repeat(data.image, data.ids.lengths)
     known = data.ids.flat != data.empty
     return data.ids.flat[known].astype(np.int64) - 1, image[known]
 
 
 def _sizes(parts: Sequence[NumberedWords], words: Mapping[str, int]) -> np.ndarray:
-    """Of every word, how many images and tuples have captions of its language: [w]."""
+    """For every word, the number of images and tuples with captions in its language: [w]."""
     seen: dict[str, set[int]] = {code: set() for code in words}
     for part in parts:
         for image, code in zip(part.image.tolist(), part.languages, strict=True):
@@ -134,11 +128,11 @@ def _sizes(parts: Sequence[NumberedWords], words: Mapping[str, int]) -> np.ndarr
 
 
 def whitened(matrix: np.ndarray) -> np.ndarray:
-    """Vectors [n, d] around 0 with deviation 1 in every direction, float32 [n, d].
+    """Whitened vectors [n, d]: centred, with standard deviation 1 in every direction, float32.
 
-    Otherwise a few strong directions, such as a word's frequency, decide, and most words of a
-    language with little text end at a handful of tokens. Directions with less than 1e-4 of the
-    strongest one's variance are noise and stay weak.
+    Otherwise a few strong directions, such as word frequency, dominate, and most words of a
+    language with little text get the same few tokens. Directions with less than 1e-4 of the
+    largest variance are noise and stay weak.
     """
     centred = matrix.astype(np.float64) - matrix.mean(0, dtype=np.float64)
     values, directions = np.linalg.eigh(centred.T @ centred / len(centred))

@@ -1,6 +1,6 @@
-"""Several processes train one model: PyTorch's DistributedDataParallel, started by torchrun."""
+"""Training one model in several processes: PyTorch's DistributedDataParallel with torchrun."""
 
 from polyglance.training.distributed.share import Share
-from polyglance.training.distributed.team import ALONE, Team
+from polyglance.training.distributed.world import SINGLE, World
 
-__all__ = ["ALONE", "Share", "Team"]
+__all__ = ["SINGLE", "Share", "World"]

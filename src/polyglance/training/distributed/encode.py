@@ -1,6 +1,6 @@
-"""Evaluation shared out: every process encodes some batches, and all get all embeddings.
+"""Distributed evaluation: every process encodes some batches, and all get all embeddings.
 
-The batches are those of one process, so that the embeddings are the same to the last bit.
+The batches are the same as in one process, so that the embeddings are bit-identical.
 """
 
 from collections.abc import Callable
@@ -13,26 +13,26 @@ from torch import distributed
 from polyglance.models import Model
 from polyglance.numerics.sets import Embeddings, VectorSets
 from polyglance.text.embedders import EncodedTexts
-from polyglance.training.distributed.team import Team
+from polyglance.training.distributed.world import World
 from polyglance.vision.extraction.features import Features
 from polyglance.vision.extraction.image_files import ImageFiles
 
 TEXTS, IMAGES, SCORED = 256, 512, 64
-"""What the model encodes at a time, and the images whose sets it scores at a time."""
+"""Batch sizes of encoding, and the number of images whose sets are scored at a time."""
 
 
 def encode_tokens(
-    team: Team, model: Model, tokens: EncodedTexts, language: str | None
+    world: World, model: Model, tokens: EncodedTexts, language: str | None
 ) -> Embeddings:
-    """Embeddings of texts, as `Model.encode_tokens` gives them.
+    """Embeddings of texts, as from `Model.encode_tokens`.
 
     Args:
-        team: the processes.
-        model: what encodes.
+        world: the processes.
+        model: that encodes.
         tokens: n texts, the same on all ranks.
-        language: of all of them.
+        language: of all texts.
     """
-    if team.alone:
+    if world.is_single:
         return model.encode_tokens(tokens, language)
     lengths = tokens.ids.lengths
 
@@ -42,56 +42,58 @@ def encode_tokens(
 
     order = np.argsort(-lengths, kind="stable")
     result = _zeros(model, model.network.text_sizes(lengths))
-    return _filled(team, result, order, TEXTS, encode)
+    return _filled(world, result, order, TEXTS, encode)
 
 
-def encode_images(team: Team, model: Model, features: Features | ImageFiles) -> Embeddings:
-    """Embeddings of images, as `Model.encode_available` gives them.
+def encode_images(world: World, model: Model, features: Features | ImageFiles) -> Embeddings:
+    """Embeddings of images, as from `Model.encode_available`.
 
     Args:
-        team: the processes.
-        model: what encodes.
+        world: the processes.
+        model: that encodes.
         features: of the images, or their files, the same on all ranks.
     """
-    if team.alone:
+    if world.is_single:
         return model.encode_available(features)
     result = _zeros(model, model.network.image_sizes(features.lengths))
     if not isinstance(result, VectorSets):
         result[~features.available] = np.nan
     rows = np.flatnonzero(features.available)
-    return _filled(team, result, rows, IMAGES, lambda some: model.encode_features(features, some))
+    return _filled(world, result, rows, IMAGES, lambda some: model.encode_features(features, some))
 
 
-def similarity(team: Team, model: Model, images: Embeddings, texts: Embeddings) -> np.ndarray:
-    """Scores [n, m], as `Model.similarity` gives them; shared out where they are the work.
+def similarity(world: World, model: Model, images: Embeddings, texts: Embeddings) -> np.ndarray:
+    """Scores [n, m], as from `Model.similarity`; distributed if scoring is expensive.
 
     Args:
-        team: the processes.
-        model: what scores.
+        world: the processes.
+        model: that scores.
         images: n embeddings, the same on all ranks.
         texts: m embeddings, the same on all ranks.
     """
-    if team.alone or not model.attends:
+    if world.is_single or not model.attends:
         return model.similarity(images, texts)
     result, every = np.zeros((len(images), len(texts)), np.float32), np.arange(len(images))
-    found = _filled(team, result, every, SCORED, lambda rows: model.similarity(images[rows], texts))
+    found = _filled(
+        world, result, every, SCORED, lambda rows: model.similarity(images[rows], texts)
+    )
     return cast(np.ndarray, found)
 
 
 def _filled(
-    team: Team,
+    world: World,
     result: Embeddings,
     order: np.ndarray,
     batch: int,
     encode: Callable[[np.ndarray], Embeddings],
 ) -> Embeddings:
-    """Zeros in place of which are the results of all ranks: adding zeros changes nothing."""
+    """Sum of all ranks' results, each zero outside its own rows."""
     starts = range(0, len(order), batch)
-    for start in starts[team.rank :: team.size]:
+    for start in starts[world.rank :: world.size]:
         rows = order[start : start + batch]
         result[rows] = encode(rows)
     values = result.flat if isinstance(result, VectorSets) else result
-    distributed.all_reduce(torch.from_numpy(values), group=team.group)
+    distributed.all_reduce(torch.from_numpy(values), group=world.group)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Joining the other processes that torchrun has started."""
+"""Joining the other processes that torchrun started."""
 
 import os
 import time
@@ -12,42 +12,42 @@ from torch import distributed
 
 from polyglance.errors import PolyglanceError
 from polyglance.numerics.torchrun import launched, local_rank
-from polyglance.training.distributed.team import ALONE, Team
+from polyglance.training.distributed.world import SINGLE, World
 
-LONG = timedelta(days=7)
-"""Others wait so long for a rank that extracts features or trains word vectors; one that dies is
-noticed at once."""
-_JOINED = [ALONE]
+TIMEOUT = timedelta(days=7)
+"""How long the others wait for a rank that extracts features or trains word vectors; a dead
+one is noticed at once."""
+_JOINED = [SINGLE]
 _POLL_SECONDS = 0.05
 
 
 @cache
-def meeting_point() -> distributed.Store:
-    """Where torchrun lets its processes find each other, anew after each restart."""
+def rendezvous_store() -> distributed.Store:
+    """The store where torchrun's processes find each other, new after each restart."""
     store = next(distributed.rendezvous("env://"))[0]
     return distributed.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
 
 
 @contextmanager
-def joined(device: torch.device | None = None) -> Iterator[Team]:
-    """The processes that torchrun has started, or this one alone; within it the same again.
+def joined(device: torch.device | None = None) -> Iterator[World]:
+    """The processes that torchrun started, or this one alone; nested calls return the same.
 
     Args:
-        device: that this process computes on; None is the CPU.
+        device: of this process; None is the CPU.
     """
-    if not launched() or not _JOINED[-1].alone:
+    if not launched() or not _JOINED[-1].is_single:
         yield _JOINED[-1]
         return
-    team = _join(device)
-    _JOINED.append(team)
+    world = _join(device)
+    _JOINED.append(world)
     try:
-        yield team
-        distributed.destroy_process_group()  # waits for others, who may be gone after an error
+        yield world
+        distributed.destroy_process_group()  # waits for others, which may be gone after an error
     finally:
         _JOINED.pop()
 
 
-def _join(device: torch.device | None) -> Team:
+def _join(device: torch.device | None) -> World:
     if not distributed.is_available() or not distributed.is_gloo_available():
         raise PolyglanceError(
             "this build of torch cannot train in several processes; start polyglance without "
@@ -59,22 +59,22 @@ def _join(device: torch.device | None) -> Team:
     _wait_for_all()
     distributed.init_process_group(
         "cpu:gloo,cuda:nccl" if cuda else "gloo",
-        store=meeting_point(),
+        store=rendezvous_store(),
         rank=int(os.environ["RANK"]),
         world_size=int(os.environ["WORLD_SIZE"]),
     )
-    return Team(
+    return World(
         distributed.get_rank(),
         distributed.get_world_size(),
         local_rank(),
-        distributed.new_group(backend="gloo", timeout=LONG),
+        distributed.new_group(backend="gloo", timeout=TIMEOUT),
         distributed.new_group(),
     )
 
 
 def _wait_for_all() -> None:
-    """Until all processes have read their data; unlike torch's own waiting, it can be ended."""
-    store = distributed.PrefixStore("arrived", meeting_point())
+    """Wait until all processes have read their data; unlike torch's barrier, interruptible."""
+    store = distributed.PrefixStore("arrived", rendezvous_store())
     store.add("all", 1)
     while store.add("all", 0) < int(os.environ["WORLD_SIZE"]):
         time.sleep(_POLL_SECONDS)

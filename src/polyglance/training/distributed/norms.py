@@ -1,4 +1,4 @@
-"""Batch norms with the statistics of all processes (torch's own need a GPU)."""
+"""Batch norms with the statistics of all processes (torch's own require a GPU)."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from polyglance.errors import PolyglanceError
 from polyglance.models.networks.consensus import ConceptShares
 from polyglance.numerics.batch_norm import BatchNorm
 from polyglance.text.embedders.characters.weighted_norm import WeightedBatchNorm
-from polyglance.training.distributed.team import Team
+from polyglance.training.distributed.world import World
 from polyglance.vision.image_network import ImageNetwork
 
 
 class _Sum(torch.autograd.Function):
-    """The sum over all ranks; the gradient is the sum of theirs."""
+    """Sum over all ranks; the gradient is the sum of theirs."""
 
     @staticmethod
     def forward(ctx: Any, own: Tensor, group: Any) -> Tensor:
@@ -32,13 +32,13 @@ class _Sum(torch.autograd.Function):
 
 
 class _Synced(_BatchNorm):
-    """Normalises rows [n, D] by their mean and deviation over all ranks."""
+    """Normalises rows [n, D] by their mean and variance over all ranks."""
 
-    team: Team
+    world: World
 
     def by_all(self, rows: Tensor, weights: Tensor) -> Tensor:
-        """[n, D] → [n, D]; a row counts `weights` [n] times."""
-        group = self.team.statistics
+        """[n, D] → [n, D]; each row counts `weights` [n] times."""
+        group = self.world.statistics
         count = weights.sum()
         distributed.all_reduce(count, group=group)
         if count == 1 and isinstance(self, BatchNorm):
@@ -68,7 +68,7 @@ class SyncedBatchNorm(_Synced, BatchNorm):
     """`BatchNorm` over the rows of all ranks."""
 
     def forward(self, vectors: Tensor) -> Tensor:
-        if not self.training or self.team.whole:
+        if not self.training or self.world.replicated:
             return BatchNorm.forward(self, vectors)
         return self.by_all(vectors, vectors.new_ones(len(vectors), dtype=torch.long))
 
@@ -77,7 +77,7 @@ class SyncedWeightedBatchNorm(_Synced, WeightedBatchNorm):
     """`WeightedBatchNorm` over the rows of all ranks."""
 
     def forward(self, input: Tensor, counts: Tensor | None = None) -> Tensor:
-        if not self.training or self.team.whole or counts is None:
+        if not self.training or self.world.replicated or counts is None:
             return WeightedBatchNorm.forward(self, input, counts)
         return self.by_all(input, counts)
 
@@ -88,14 +88,13 @@ _SYNCED: dict[type[nn.Module], type[_Synced]] = {
 }
 
 
-def sync_norms(network: nn.Module, team: Team) -> None:
-    """Let the batch norms of a network, weights and names as they are, count all ranks' rows.
+def sync_norms(network: nn.Module, world: World) -> None:
+    """Make the batch norms of a network use the rows of all ranks; weights and names stay.
 
-    Concepts are the same on every rank, and normalised there; an image network keeps its
-    statistics. A norm that is not trained needs nothing; any other that is not known here is an
-    error.
+    Concepts are the same on every rank and are normalised there; an image network keeps its
+    statistics. Norms that are not trained stay as they are; an unknown trained one is an error.
     """
-    if team.alone:
+    if world.is_single:
         return
     parts = list(network.modules())
     kept: list[nn.Module] = [part.concepts for part in parts if isinstance(part, ConceptShares)]
@@ -106,9 +105,9 @@ def sync_norms(network: nn.Module, team: Team) -> None:
             continue
         kind = _SYNCED.get(type(module))
         if kind is not None:
-            module.__class__, module.team = kind, team  # type: ignore[assignment]
+            module.__class__, module.world = kind, world  # type: ignore[assignment]
         elif any(parameter.requires_grad for parameter in module.parameters()):
             raise PolyglanceError(
                 f"the batch norm {name} ({type(module).__name__}) cannot be trained in several "
-                "processes, since it would see one's rows alone; start polyglance without torchrun"
+                "processes, as each sees only its own rows; start polyglance without torchrun"
             )

@@ -10,47 +10,47 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from polyglance.errors import PolyglanceError
-from polyglance.training.distributed.copies import copy_optimizer, copy_weights
+from polyglance.training.distributed.broadcast import broadcast_optimizer, broadcast_weights
 from polyglance.training.distributed.norms import sync_norms
-from polyglance.training.distributed.team import Team
+from polyglance.training.distributed.world import World
 
 SEEDS = 909
-"""A stream of random numbers beside those of the samplers."""
+"""Stream of random numbers, distinct from those of the samplers."""
 Outcome = Callable[[int, Any], Any]
-"""(number of the update, its batch) → what a step makes of it."""
+"""(number of the update, prepared batch) → outcome of the step."""
 
 _OPTION = "forward_sync_buffers"
 _NEW = _OPTION in inspect.signature(DistributedDataParallel.__init__).parameters
 _BUFFERS: dict[str, Any] = {_OPTION if _NEW else "broadcast_buffers": False}
-"""Buffers change alike on all ranks; newer versions of torch have another name for it."""
+"""Buffers change identically on all ranks; newer versions of torch renamed the option."""
 
 
 class Splitting(Protocol):
-    """What is needed of a step."""
+    """The required part of a step's interface."""
 
     modules: dict[str, nn.Module]
     splits: bool
-    team: Team
+    world: World
 
     def outcome(self, update: int, prepared: Any) -> Any:
-        """The loss of a batch, and what belongs to it."""
+        """The loss of a batch, and related values."""
 
 
 def in_parallel(
     step: Splitting, optimizer: torch.optim.Optimizer, scaler: torch.amp.GradScaler, seed: int
 ) -> Outcome:
-    """A step's outcome, with gradients of all processes where there are several.
+    """The outcome of a step, with gradients of all processes if there are several.
 
-    All begin with the weights and the optimizer's state of rank 0.
+    All start with the weights and the optimizer state of rank 0.
 
     Args:
-        step: makes a loss of a batch.
+        step: computes the loss of a batch.
         optimizer: of its parameters.
         scaler: of gradients.
         seed: of the training.
     """
-    team = step.team
-    if team.alone:
+    world = step.world
+    if world.is_single:
         return step.outcome
     if not step.splits:
         raise PolyglanceError(
@@ -58,22 +58,22 @@ def in_parallel(
             "polyglance without torchrun"
         )
     for module in step.modules.values():
-        sync_norms(module, team)
-    copy_weights(team, step.modules)
-    copy_optimizer(team, optimizer)
-    scaler.load_state_dict(team.agreed(scaler.state_dict()))
+        sync_norms(module, world)
+    broadcast_weights(world, step.modules)
+    broadcast_optimizer(world, optimizer)
+    scaler.load_state_dict(world.broadcast(scaler.state_dict()))
     return ParallelOutcome(step, seed)
 
 
 class ParallelOutcome:
-    """A step's outcome whose gradients are those of all processes.
+    """The outcome of a step, with the gradients of all processes.
 
     Parameters that an update does not use, such as those of another language's tower, have no
-    gradient, as in one process. Which ones are trained may change between updates.
+    gradient, as in a single process. Which ones are trained may change between updates.
     """
 
     def __init__(self, step: Splitting, seed: int) -> None:
-        self.forward, self.team, self.seed = _Forward(step), step.team, seed
+        self.forward, self.world, self.seed = _Forward(step), step.world, seed
         self._trained: list[bool] = []
 
     def __call__(self, update: int, prepared: Any) -> Any:
@@ -83,14 +83,14 @@ class ParallelOutcome:
             self.parallel = DistributedDataParallel(
                 self.forward, find_unused_parameters=True, **_BUFFERS
             )
-        # Ranks drop out different units, and the same ones after a resumption.
-        words = np.random.SeedSequence([self.seed, update, self.team.rank, SEEDS])
+        # Ranks drop different units, reproducibly after a resumption.
+        words = np.random.SeedSequence([self.seed, update, self.world.rank, SEEDS])
         torch.manual_seed(int(words.generate_state(1, np.uint64)[0] >> np.uint64(1)))
         return self.parallel(update, prepared)
 
 
 class _Forward(nn.Module):
-    """A step as a module, whose forward makes the loss."""
+    """A step as a module whose forward pass returns the loss."""
 
     def __init__(self, step: Splitting) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What one process has of a batch, and how all get the whole of what they make of it."""
+"""One process's share of a batch, and gathering the results of all."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,10 +9,10 @@ from torch.nn import functional
 
 
 class Share(NamedTuple):
-    """Rows of a batch: rank r has `sizes[r]` of them, those of a lower rank come first.
+    """Rows of a batch: rank r has `sizes[r]` of them, in the order of ranks.
 
-    Where there is one process, or fewer rows than ranks, `sizes` is empty and every rank has all
-    rows: gradients are averaged over ranks, so what all compute alike counts once.
+    With one process, or fewer rows than ranks, `sizes` is empty and every rank has all rows:
+    gradients are averaged over ranks, so identical computations count once.
     """
 
     rank: int
@@ -31,10 +31,10 @@ class Share(NamedTuple):
         return [self._replace(rank=rank) for rank in range(len(self.sizes))]
 
     def gather(self, own: Any) -> Any:
-        """What all ranks have made of their rows: of a tensor [n, …] one [B, …], with gradients.
+        """The results of all ranks: from a tensor [n, …] one [B, …], with gradients.
 
-        A named tuple of such tensors is gathered one by one; those of sets [n, K, D] may have
-        another K on every rank, and get the largest.
+        Named tuples are gathered field by field; sets [n, K, D] may have a different K on every
+        rank, and are padded to the largest.
         """
         if not self.sizes:
             return own
@@ -43,7 +43,7 @@ class Share(NamedTuple):
         return _Gather.apply(own, self.rank, self.sizes)
 
     def mean(self, own: Tensor) -> Tensor:
-        """The mean over the rows of all, of one over own rows: [] → []."""
+        """Mean over the rows of all ranks, from the mean over own rows: [] → []."""
         if not self.sizes:
             return own
         every = _Gather.apply(own.reshape(1), self.rank, (1,) * len(self.sizes))
@@ -51,12 +51,12 @@ class Share(NamedTuple):
 
 
 def split_rows(count: int, rank: int, size: int) -> Share:
-    """An even share of `count` rows; the first ranks have one more where it does not divide.
+    """An even share of `count` rows; the first ranks have one more if there is a remainder.
 
     Args:
         count: rows of the whole batch.
-        rank: this process.
-        size: how many processes there are.
+        rank: of this process.
+        size: number of processes.
 
     >>> split_rows(7, 1, 3).sizes, split_rows(7, 1, 3).rows
     ((3, 2, 2), slice(3, 5, None))
@@ -68,9 +68,9 @@ def split_rows(count: int, rank: int, size: int) -> Share:
 
 
 class _Gather(torch.autograd.Function):
-    """all_gather of rows. Every rank makes the same loss of them, so the gradient of own rows is
-    at hand: it takes no second exchange. DistributedDataParallel divides the sum of the ranks'
-    gradients by their number, hence the factor."""
+    """all_gather of rows. Every rank computes the same loss from them, so the gradient of its own
+    rows needs no second exchange. DistributedDataParallel divides the sum of the ranks' gradients
+    by their number, hence the factor."""
 
     @staticmethod
     def forward(ctx: Any, own: Tensor, rank: int, sizes: Sequence[int]) -> Tensor:
@@ -87,7 +87,7 @@ class _Gather(torch.autograd.Function):
 
 
 def _widened(own: Tensor) -> Tensor:
-    """Padded to the largest width [n, K, …] of any rank; [n] and [n, D] are of one width."""
+    """Padded to the largest width [n, K, …] of any rank; [n] and [n, D] have only one width."""
     if own.dim() < 3:
         return own
     width = torch.tensor(own.shape[1], device=own.device)

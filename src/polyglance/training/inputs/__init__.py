@@ -1,1 +1,1 @@
-"""What a training reads: captions as ids, features, and what is drawn of them."""
+"""The input of a training: captions as ids, features, and augmentation."""

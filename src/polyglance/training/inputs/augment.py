@@ -1,4 +1,4 @@
-"""Size augmentation: sets and captions of other sizes in training (Chen et al. 2021, VSE∞)."""
+"""Size augmentation: dropping vectors and words in training (Chen et al. 2021, VSE∞)."""
 
 import numpy as np
 import torch
@@ -10,24 +10,24 @@ from polyglance.text.embedders import Embedder, Substitutes, TextBatch
 from polyglance.training.inputs.data import TrainingData
 
 VARYING_FROM = 0.2
-"""The grid's rule leaves an image whole whose r ~ U(0, 1) is not above this."""
+"""With `varying`, nothing is dropped from an image with r ~ U(0, 1) up to this."""
 
 STREAM = 1000
-"""Behind the streams of training/samplers: three for every term of an update."""
+"""Distinct from the streams of training/samplers: three for every term of an update."""
 
 
 def keep_vectors(
     lengths: np.ndarray, recipe: AugmentRecipe, generator: np.random.Generator
 ) -> np.ndarray:
-    """Which vectors of sets stay: [B, K] bool, at least one of each.
+    """Which vectors of sets to keep: [B, K] bool, at least one of each.
 
-    Each goes with the chance `vector_drop`; with `varying` that is scaled by an r ~ U(0, 1) of the
-    image, and 0 for r ≤ 0.2, so that ∫ 0.2 r dr = 9.6 % go on average.
+    Each is dropped with probability `vector_drop`; with `varying` this is scaled by an
+    r ~ U(0, 1) per image, and 0 for r ≤ 0.2, so that ∫ 0.2 r dr = 9.6 % are dropped on average.
 
     Args:
         lengths: [B] ≥ 1, of the sets.
         recipe: of the augmentation.
-        generator: of the draws.
+        generator: random generator.
     """
     inside = np.arange(int(lengths.max())) < lengths[:, None]
     rate = np.full((len(lengths), 1), recipe.vector_drop)
@@ -47,18 +47,18 @@ def change_words(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ids with words masked, replaced and deleted, [B, T'], and their lengths [B].
 
-    A word is selected with the chance `word_drop`; of the selected the share `mask_share` becomes
-    the mask, the share `replace_share` any word, and the rest is deleted, but never a whole
-    caption.
+    A word is selected with probability `word_drop`; of the selected, the share `mask_share` is
+    masked, the share `replace_share` replaced by a random word, and the rest deleted, but never a
+    whole caption.
 
     Args:
         ids: [B, T], of captions.
         lengths: [B] ≥ 1, of the captions.
         recipe: of the augmentation.
         substitutes: the mask, the words that may replace others, and the ends.
-        generator: of the draws.
-        continues: [B, T] bool, ids that share the fate of those before them: pieces of a word are
-            all masked, each replaced, or all deleted.
+        generator: random generator.
+        continues: [B, T] bool, ids that belong to the same word as the one before: subwords of a
+            word are all masked, each replaced, or all deleted.
     """
     inside = np.arange(ids.shape[1]) < lengths[:, None]
     draw = generator.random(ids.shape)
@@ -80,13 +80,13 @@ def change_words(
 
 
 def compact(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """keep [B, K] bool → where the kept come from [B, K'], in order, and how many [B]."""
+    """keep [B, K] bool → indices of the kept ones [B, K'], in order, and their number [B]."""
     kept = keep.sum(1)
     return np.argsort(~keep, axis=1, kind="stable")[:, : kept.max()], kept
 
 
 def _keep(inside: np.ndarray, draw: np.ndarray, rate: np.ndarray | float) -> np.ndarray:
-    """What is drawn at `rate` or above; where nothing is, the highest draw stays."""
+    """Keep what is drawn at `rate` or above; if nothing is, keep the highest draw."""
     draw = np.where(inside, draw, -1.0)
     keep = draw >= rate
     keep[np.arange(len(keep)), draw.argmax(1)] = True
@@ -94,7 +94,7 @@ def _keep(inside: np.ndarray, draw: np.ndarray, rate: np.ndarray | float) -> np.
 
 
 class Augmenter:
-    """The augmentation of a recipe: the same for the same seed, update and part of it."""
+    """The augmentation of a recipe, determined by the seed, the update and the stream."""
 
     def __init__(self, recipe: Recipe, embedder: Embedder, data: TrainingData) -> None:
         self.recipe, self.seed = recipe.augment, recipe.training.seed
@@ -112,28 +112,28 @@ class Augmenter:
 
         Args:
             update: number of the update.
-            stream: part of the update that draws on its own.
-            parts: ([B, K, F], lengths [B]); ([B, F],) is given back as it is.
-            every: lengths of the whole batch, of which `parts` are a share; they are by default.
-            part: which share: draws are those of the whole batch.
+            stream: part of the update with random numbers of its own.
+            parts: ([B, K, F], lengths [B]); ([B, F],) is returned unchanged.
+            every: lengths of the whole batch, if `parts` are a share of it.
+            part: the share; random numbers are drawn for the whole batch.
         """
         if not self.recipe.vector_drop or len(parts) == 1:
             return parts
         vectors, lengths = parts
         whole = lengths.numpy() if every is None else every
         order, kept = self.kept_vectors(update, stream, whole, part, vectors.shape[1])
-        # Rows of a flat index are copied whole: twice as fast as two indices.
+        # Copying rows by a flat index is twice as fast as by two indices.
         rows = order + torch.arange(len(order)).unsqueeze(1) * vectors.shape[1]
         return vectors.flatten(0, 1).index_select(0, rows.flatten()).unflatten(0, rows.shape), kept
 
     def kept_vectors(
         self, update: int, stream: int, lengths: np.ndarray, part: slice, longest: int
     ) -> tuple[Tensor, Tensor]:
-        """Which vectors of sets stay: places [b, K'], in order, and how many [b].
+        """Which vectors of sets to keep: indices [b, K'], in order, and their number [b].
 
         Args:
             update: number of the update.
-            stream: part of the update that draws on its own.
+            stream: part of the update with random numbers of its own.
             lengths: [B] ≥ 1, of the sets of the whole batch.
             part: b of them.
             longest: of these.
@@ -152,9 +152,9 @@ class Augmenter:
 
         Args:
             update: number of the update.
-            stream: part of the update that draws on its own.
+            stream: part of the update with random numbers of its own.
             rows: [B], the captions.
-            language: whose words replace others.
+            language: of the replacements.
         """
         ids, lengths = self.data.ids.pad(rows)
         if self.recipe.word_drop:

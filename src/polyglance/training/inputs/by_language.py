@@ -1,13 +1,13 @@
-"""Texts of images, tuples or things, by the languages of each."""
+"""Texts of images, tuples or things, grouped by language."""
 
 import numpy as np
 
 
 class ByLanguage:
-    """Rows of texts, grouped by what they belong to and by language.
+    """Rows of texts, grouped by owner and language.
 
-    Owner number i has the groups `first[i] : first[i] + count[i]`, a group a language;
-    group g has the texts `rows[start[g] : start[g] + size[g]]`, in language `language[g]`.
+    Owner number i has the groups `first[i] : first[i] + count[i]`, one per language; group g has
+    the texts `rows[start[g] : start[g] + size[g]]`, in language `language[g]`.
 
     >>> found = ByLanguage(np.arange(4), np.array([7, 5, 7, 7]), ["de", "de", "en", "de"])
     >>> found.owners.tolist(), found.count.tolist(), found.language.tolist(), found.size.tolist()
@@ -15,7 +15,7 @@ class ByLanguage:
     """
 
     def __init__(self, rows: np.ndarray, owner: np.ndarray, languages: list[str]) -> None:
-        """Texts `rows` [n], the number of each one's owner [n] and its language [n]."""
+        """Texts `rows` [n], and the owner [n] and language [n] of each."""
         codes, number = np.unique(np.array(languages, dtype=str), return_inverse=True)
         order = np.lexsort((number, owner))
         self.rows = rows[order]
@@ -33,12 +33,12 @@ class ByLanguage:
         return len(self.owners)
 
     def texts(self, groups: np.ndarray, draw: np.ndarray, step: np.ndarray | int = 0) -> np.ndarray:
-        """A text of each group, a row [n].
+        """One text of each group, a row [n].
 
         Args:
-            groups: [n], numbers of groups.
-            draw: [n], from 0 to 1, which of the texts.
-            step: how many texts further, from the first again behind the last.
+            groups: [n], indices of groups.
+            draw: [n], from 0 to 1, selects the text.
+            step: how many texts further, cyclically.
         """
         size = self.size[groups]
         place = np.floor(draw * size).astype(np.int64) + step
@@ -47,12 +47,12 @@ class ByLanguage:
     def several(self, owners: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
         """Texts [n, count] of owners [n], in distinct languages.
 
-        Where an owner has fewer languages they come again, with other texts as far as there are.
+        If an owner has fewer languages they repeat, with different texts as far as possible.
 
         Args:
-            owners: numbers of owners.
-            count: texts of each.
-            generator: of the draws.
+            owners: indices of owners.
+            count: texts per owner.
+            generator: random generator.
         """
         have = self.count[owners]
         keys = generator.random((len(owners), int(have.max(initial=1))))

@@ -1,4 +1,4 @@
-"""The start of class vectors: a class is where the text tower puts its English names."""
+"""Initial class vectors: the text tower's embeddings of the classes' English names."""
 
 from pathlib import Path
 
@@ -14,15 +14,15 @@ from polyglance.vision.classifier import classifier_of
 
 LANGUAGE = "en"
 CENTRED = 0.7
-"""Share of the mean that is taken off: names lie in a narrow cone, and classes should differ."""
+"""Share of the mean to subtract: names lie in a narrow cone, but classes should differ."""
 
 
-def start_classes(model: Model, cache: Path | None = None) -> None:
-    """Give a fresh model's image tower its classifier and, if it asks, the vectors of names.
+def initialise_classes(model: Model, cache: Path | None = None) -> None:
+    """Give a new model's image tower its classifier and, if configured, the vectors of names.
 
     Args:
-        model: any; without class vectors there is nothing to do.
-        cache: of backbones.
+        model: any; nothing is done without class vectors.
+        cache: folder for backbones.
     """
     mixture = model.network.image.classes
     if mixture is None:
@@ -40,14 +40,14 @@ def start_classes(model: Model, cache: Path | None = None) -> None:
         ]
         if not any(own):
             raise PolyglanceError(
-                f"{path}: has no English names of ImageNet's classes; image.head.start=names "
+                f"{path}: has no English names for ImageNet's classes; image.head.start=names "
                 "needs a lexicon on WordNet 3.0's synsets"
             )
         mixture.start(torch.from_numpy(class_vectors(model, own)))
 
 
 def _narrowest(naming: NamingRecipe | None, classes: int) -> dict[int, list[str]]:
-    """Class → the English names of the concept with the fewest classes that it belongs to."""
+    """Class → English names of its most specific concept, the one with the fewest classes."""
     if naming is None:
         return {}
     concepts = read_concepts(Path(naming.concepts).expanduser(), classes)
@@ -57,12 +57,12 @@ def _narrowest(naming: NamingRecipe | None, classes: int) -> dict[int, list[str]
 
 
 def class_vectors(model: Model, names: list[list[str]]) -> np.ndarray:
-    """Vectors [C, D] of classes: the mean direction of each one's names, centred.
+    """Class vectors [C, D]: the mean direction of each class's names, centred.
 
-    A class without a name is put where all names are on average.
+    A class without a name gets the mean over all names.
 
     Args:
-        model: whose text tower reads the names.
+        model: whose text tower encodes the names.
         names: of each class, in English.
     """
     texts = [name for own in names for name in own]

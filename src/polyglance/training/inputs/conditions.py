@@ -1,4 +1,4 @@
-"""Data conditions as recipe fields: which of a split's captions a run trains on."""
+"""Data conditions of a recipe: which captions of a split a run trains on."""
 
 import numpy as np
 
@@ -10,19 +10,19 @@ from polyglance.recipes.schema import DataRecipe
 def select_captions(
     table: CaptionTable, recipe: DataRecipe, seed: int, own_images: bool = False
 ) -> np.ndarray:
-    """Rows of a table [m], ascending, that the recipe's conditions keep.
+    """Rows of a table [m], ascending, that satisfy the recipe's conditions.
 
     Args:
         table: the captions.
         recipe: of the data.
-        seed: of the draws.
-        own_images: the compat switch `halves`: every language draws its images on its own, so that
-            neither overlap nor disjointness holds (a fault of Kádár et al. 2018's code).
+        seed: of the random selection.
+        own_images: the compat switch `halves`: every language selects its images independently, so
+            that neither overlap nor disjointness holds (a bug in Kádár et al. 2018's code).
     """
     language = np.array(table.languages)
     keep = _of_kinds(table, language, recipe)
     if recipe.languages is not None:
-        # The table also has the languages of `complete`, which need not be trained on.
+        # The table also has the languages of `complete`, which may not be trained on.
         keep &= np.isin(language, recipe.languages)
     if recipe.complete is not None:
         keep &= np.isin(table.image, _complete(table, language, keep, recipe.complete))
@@ -56,7 +56,7 @@ def _complete(
 ) -> np.ndarray:
     """Images with a caption in every wanted language.
 
-    A language that is trained on counts with its kept kinds only, another with any kind.
+    For a language that is trained on, only the kept kinds count; for another, any kind.
     """
     trained = set(language[keep].tolist())
     images = np.unique(table.image)
@@ -86,9 +86,9 @@ def _assign(
 
 
 def _count(wanted: int | float | None, available: int, parts: int) -> int:
-    """Images of each part; more than there are is an error.
+    """Images per part; more than available is an error.
 
-    Parts whose shares add up to 1 or less always fit: rounding up does not make them too large.
+    Parts whose shares sum to at most 1 always fit: rounding up does not make them too large.
     """
     if wanted is None:
         return available // parts
@@ -97,8 +97,8 @@ def _count(wanted: int | float | None, available: int, parts: int) -> int:
         count = min(count, available // parts)
     if count * parts > available or not count:
         raise PolyglanceError(
-            f"data.images={wanted}: {parts} part{'s' * (parts > 1)} of {count} images cannot "
-            f"come from {available}"
+            f"data.images={wanted}: cannot take {parts} part{'s' * (parts > 1)} of {count} images "
+            f"from {available}"
         )
     return count
 
@@ -110,7 +110,7 @@ def _some_captions(
     count: int,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """At most `count` random captions of each image and language."""
+    """At most `count` random captions per image and language."""
     rows = generator.permutation(rows)
     order = np.lexsort((language[rows], table.image[rows]))  # stable: random within a group
     rows = rows[order]

@@ -1,4 +1,4 @@
-"""What a training begins with: a model, captions as ids, features of their images."""
+"""The start of a training: a model, captions as ids, and features of their images."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ import torch
 
 from polyglance.core.progress import Bar
 from polyglance.data.dataset import CaptionTable, Dataset
-from polyglance.data.more import with_more
+from polyglance.data.extra_captions import with_extra_captions
 from polyglance.data.text_only import text_only_captions
 from polyglance.errors import PolyglanceError
 from polyglance.models.model import Model
@@ -21,20 +21,24 @@ from polyglance.recipes.schema.recipe import IN_PIECES
 from polyglance.text.embedders import TrainingTexts, build_embedder, embedders
 from polyglance.text.embedders.base import AssignTokens
 from polyglance.text.embedders.encoded import Unseen
-from polyglance.text.tokenizers import KeptTokens, read_words
-from polyglance.training.inputs.beside import Beside, build_beside, open_beside
-from polyglance.training.inputs.classes import start_classes
+from polyglance.text.tokenizers import TokenCache, read_words
+from polyglance.training.inputs.classes import initialise_classes
 from polyglance.training.inputs.conditions import select_captions
-from polyglance.training.inputs.tuple_texts import TupleTexts, learn_languages, read_tuple_texts
+from polyglance.training.inputs.second_dataset import (
+    SecondDataset,
+    build_second_dataset,
+    open_second_dataset,
+)
+from polyglance.training.inputs.tuple_texts import TupleTexts, add_tuple_languages, read_tuple_texts
 from polyglance.vision.extraction.extract import check_images, load_features
 from polyglance.vision.extraction.features import Features
 from polyglance.vision.extraction.image_files import ImageFiles, check_files
 from polyglance.vision.image_network import ImageNetwork
 
 STATISTICS_FROM = 20_000
-"""Images that are enough for the mean and deviation of features."""
+"""Number of images for estimating the mean and standard deviation of features."""
 STATISTICS_SEEN = 1000
-"""The same where the network in the tower has to see them first."""
+"""The same if the network in the tower has to compute the features first."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,9 @@ class TrainingData:
     """Captions [n] as ids, and `image` [n], the row of each one's image in `features`.
 
     The first `grounded` captions have images; the others are text-only tuples, whose `image`
-    numbers go on behind those of the images. `continues` says which ids go on with the word
-    before, where words are read in pieces; `empty` is the id of captions without known words.
-    `texts` are tuples that are read when they are drawn; `beside` is a second dataset.
+    numbers continue after those of the images. `continues` marks ids that continue the previous
+    word, if words are split into subwords; `empty` is the id of captions without known words.
+    `texts` are tuples that are read when drawn; `second_dataset` has named things.
     """
 
     ids: Ragged
@@ -56,25 +60,25 @@ class TrainingData:
     unseen: Unseen | None = None
     empty: int | None = None
     texts: TupleTexts | None = None
-    beside: Beside | None = None
+    second_dataset: SecondDataset | None = None
 
     def __len__(self) -> int:
         return len(self.image)
 
     @property
     def lengths(self) -> np.ndarray:
-        """Of the captions, in ids: [n]."""
+        """Lengths of the captions, in ids: [n]."""
         return self.ids.lengths
 
 
 @dataclass(frozen=True)
-class Start:
-    """A model before its training.
+class InitialModel:
+    """A model before training.
 
     Args:
         model: the model.
         fresh: whether its weights are random; image features are then standardised by the data.
-        trains: the languages whose parameters are trained, the others being frozen; None is all.
+        trains: languages whose parameters are trained, the others being frozen; None is all.
     """
 
     model: Model
@@ -82,11 +86,11 @@ class Start:
     trains: Sequence[str] | None = None
 
 
-StartModel = Callable[[Recipe, TrainingTexts, int], Start]
+CreateModel = Callable[[Recipe, TrainingTexts, int], InitialModel]
 """(recipe, captions, dimension of an image feature) → the model to train."""
 
 
-def fresh_model(recipe: Recipe, texts: TrainingTexts, feature_dim: int) -> Start:
+def fresh_model(recipe: Recipe, texts: TrainingTexts, feature_dim: int) -> InitialModel:
     """A model with random weights.
 
     Args:
@@ -96,37 +100,37 @@ def fresh_model(recipe: Recipe, texts: TrainingTexts, feature_dim: int) -> Start
     """
     embedder = build_embedder(recipe, texts)
     languages = sorted(set(texts.captions.languages)) or list(recipe.data.languages or ())
-    return Start(Model(recipe, embedder, feature_dim, languages))
+    return InitialModel(Model(recipe, embedder, feature_dim, languages))
 
 
 def prepare(
     recipe: Recipe,
     dataset: Dataset,
-    start: StartModel,
+    start: CreateModel,
     assign_tokens: AssignTokens | None = None,
     cache: Path | None = None,
     show_progress: bool | None = None,
     device: Device = CPU,
-) -> tuple[Start, TrainingData]:
-    """The model to train, and the training split ready to train it on.
+) -> tuple[InitialModel, TrainingData]:
+    """The model to train, and the prepared training split.
 
     Args:
         recipe: the system.
         dataset: with the recipe's training split.
-        start: how the model comes about.
-        assign_tokens: how latent tokens are learned, for the embedders that have them.
-        cache: where features, tokens and word vectors are kept.
-        show_progress: None shows bars on a terminal where it takes long.
-        device: where the model is brought.
+        start: creates the initial model.
+        assign_tokens: learns latent tokens, for embedders that have them.
+        cache: folder for features, tokens and word vectors.
+        show_progress: None shows bars in a terminal if it takes long.
+        device: of the model.
     """
     embedders.get(recipe.text.embedder.kind).check(recipe)
-    part = with_more(dataset, recipe.data.more, recipe.data.train_split).split(
+    part = with_extra_captions(dataset, recipe.data.more, recipe.data.train_split).split(
         recipe.data.train_split
     )
-    beside = open_beside(recipe, cache)
+    second = open_second_dataset(recipe, cache)
     features = training_images(recipe, part, cache, show_progress, device)
     table, grounded = _captions(recipe, part, features)
-    # A vocabulary has words of the captions' languages; pieces of words are of any.
+    # A vocabulary has only words of the captions' languages; subwords cover any language.
     readable = None if recipe.text.embedder.kind in IN_PIECES else set(table.languages)
     tuples = read_tuple_texts(recipe, dataset, readable)
     if tuples is None and getattr(recipe.sampling, "text_only", False):
@@ -135,9 +139,9 @@ def prepare(
     if tuples is not None and readable is not None:
         table = table.join(tuples.table(len(part)))
     if show_progress is not False:
-        tell_problems(features, part)
+        report_problems(features, part)
     texts, words = read_words(
-        recipe.text, table.texts, table.languages, show_progress, KeptTokens(cache)
+        recipe.text, table.texts, table.languages, show_progress, TokenCache(cache)
     )
     _check_words(words, table, part)
     built_from = TrainingTexts(table, words, dataset, cache, show_progress, assign_tokens)
@@ -149,8 +153,8 @@ def prepare(
         rows = np.unique(table.image[:grounded])
         started.model.network.image.standardise(*_statistics(started.model, features, rows))
     if started.fresh:
-        start_classes(started.model, cache)
-        learn_languages(started.model, tuples)
+        initialise_classes(started.model, cache)
+        add_tuple_languages(started.model, tuples)
     started.model.to(device)
     embedder = started.model.embedder
     texts, words = texts[:captions], words[:captions]
@@ -167,7 +171,7 @@ def prepare(
         unseen,
         embedder.empty,
         tuples,
-        build_beside(started.model, beside, readable, cache, show_progress),
+        build_second_dataset(started.model, second, readable, cache, show_progress),
     )
     return started, data
 
@@ -179,20 +183,20 @@ def training_images(
     show_progress: bool | None = None,
     device: Device = CPU,
 ) -> Features | ImageFiles:
-    """Features of the training images, or their files where the tower sees them itself.
+    """Features of the training images, or their files if the tower has an image network.
 
     Args:
         recipe: the system.
         part: the training split.
-        cache: where features are kept.
-        show_progress: None shows bars on a terminal where it takes long.
-        device: where features are computed.
+        cache: folder for features.
+        show_progress: None shows bars in a terminal if it takes long.
+        device: to compute features on.
     """
     feature = recipe.image.feature
     if recipe.image.backbone is None:
         return load_features(part, feature, cache, show_progress=show_progress, device=device)
     check_images(part, feature)
-    with torch.device("meta"):  # which takes neither memory nor random numbers
+    with torch.device("meta"):  # uses neither memory nor random numbers
         network = ImageNetwork(recipe.image, recipe.image.backbone)
     paths = part.paths()
     return network.files(feature, paths, check_files(paths, show_progress), cache)
@@ -201,9 +205,9 @@ def training_images(
 def _captions(
     recipe: Recipe, part: Dataset, features: Features | ImageFiles
 ) -> tuple[CaptionTable, int]:
-    """Captions to train on, and how many, from the first, are ranked against images.
+    """Captions to train on, and how many of the first ones have images.
 
-    Conditions come first, then only captions of readable images are kept.
+    Conditions apply first, then captions of unreadable images are dropped.
     """
     if recipe.data.images == 0:
         return part.captions([]).take(np.empty(0, np.int64)), 0
@@ -223,19 +227,19 @@ def _captions(
 
 
 def _readable(table: CaptionTable, features: Features | ImageFiles, part: Dataset) -> CaptionTable:
-    """Captions whose image has features; none at all is an error."""
+    """Captions whose image has features; having none is an error."""
     if not len(table):
         raise PolyglanceError(
-            f"{part.label}: the training split has no captions of the languages and kinds asked "
-            "for; 'polyglance data info' shows what there is"
+            f"{part.label}: the training split has no captions in the requested languages and "
+            "kinds; 'polyglance data info' lists what is available"
         )
     keep = np.flatnonzero(features.available[table.image])
     if not len(keep):
         path, reason = features.problems[0]
         if isinstance(features, Features) and features.name.startswith("imported/"):
             raise PolyglanceError(
-                f"{features.store.folder}: holds none of the {len(part)} of the training split "
-                f"(the first is '{path.name}'); import their features"
+                f"{features.store.folder}: has features for none of the {len(part)} of the "
+                f"training split (the first is '{path.name}'); import their features"
             )
         raise PolyglanceError(
             f"{part.label}: none of the {len(part)} training images can be read "
@@ -244,8 +248,8 @@ def _readable(table: CaptionTable, features: Features | ImageFiles, part: Datase
     return table.take(keep)
 
 
-def tell_problems(features: Features | ImageFiles, part: Dataset) -> None:
-    """Say on stderr which images are left out, and why."""
+def report_problems(features: Features | ImageFiles, part: Dataset) -> None:
+    """Print to stderr which images are left out, and why."""
     if features.problems and features.name.startswith("imported/"):
         print(
             f"note: {len(features.problems)} of {len(part)} have no '{features.name}' and are left "
@@ -269,15 +273,15 @@ def _check_words(words: list[list[str]], table: CaptionTable, part: Dataset) -> 
             if index < len(part):
                 where = part.where(part.images[index], table.texts[row])
             raise PolyglanceError(
-                f"{where}: captions.{table.languages[row]}.{table.kinds[row]} holds "
-                f"{table.texts[row]!r}, which has no words; remove it"
+                f"{where}: captions.{table.languages[row]}.{table.kinds[row]} has "
+                f"{table.texts[row]!r}, which contains no words; remove it"
             )
 
 
 def _statistics(
     model: Model, features: Features | ImageFiles, rows: np.ndarray
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mean and deviation [F] of the features of images `rows`."""
+    """Mean and standard deviation [F] of the features of images `rows`."""
     enough = STATISTICS_SEEN if isinstance(features, ImageFiles) else STATISTICS_FROM
     rows = rows[:: max(1, len(rows) // enough)]
     total, squares = torch.zeros(2, features.dim, dtype=torch.double).unbind()

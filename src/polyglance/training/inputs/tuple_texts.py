@@ -1,4 +1,4 @@
-"""Tuples of texts without images, in any number of files: read as ids only when they are drawn."""
+"""Text-only tuples, in any number of files; converted to ids only when drawn."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
-from polyglance.data.held_out import held_out_texts, without_texts
+from polyglance.data.leakage import held_out_texts, without_texts
 from polyglance.data.text_only import needed_text_only_file, read_tuples
 from polyglance.models import Model
 from polyglance.recipes.schema import ImageSampling, Recipe
@@ -18,9 +18,9 @@ from polyglance.text.tokenizers.base import has_word
 
 @dataclass(frozen=True)
 class TupleTexts:
-    """Texts of tuples; `files` says which of them are of which file.
+    """Texts of tuples; `files` has the range of each file.
 
-    They stay texts: ids of a million would take more memory, and minutes before the first update.
+    They are kept as strings: ids of a million texts would take more memory, and minutes to make.
     """
 
     texts: list[str]
@@ -32,13 +32,13 @@ class TupleTexts:
         return len(self.texts)
 
     def read(self, rows: np.ndarray, embedder: Embedder) -> EncodedTexts:
-        """The texts `rows` [n] as a model reads them."""
+        """The texts `rows` [n] as ids."""
         codes = [self.languages[row] for row in rows]
         texts = [self.texts[row] for row in rows]
         return embedder.encode(*read_words(embedder.recipe.text, texts, codes, False), codes)
 
     def table(self, first: int) -> CaptionTable:
-        """As captions of images from number `first` on, for a vocabulary."""
+        """As captions of images numbered from `first`, for a vocabulary."""
         return CaptionTable(
             self.texts, self.tuple_of + first, self.languages, ["text-only"] * len(self)
         )
@@ -49,13 +49,13 @@ def read_tuple_texts(
 ) -> TupleTexts | None:
     """The texts that `sampling.text_only` and `text_files` name; None without any.
 
-    Texts without a word are left out, and tuples with a caption of an image of another split,
-    word for word: what a model is evaluated on is not trained on, not even as a text.
+    Texts without words are left out, and so are tuples that contain, word for word, a caption of
+    another split, so that no evaluation text is trained on.
 
     Args:
-        recipe: of any sampling; others than `images` have none of these.
+        recipe: with any sampling; only `images` has such texts.
         dataset: whose folder may have text-only captions.
-        readable: languages to take; None is all.
+        readable: languages to keep; None is all.
     """
     sampling = recipe.sampling
     if not isinstance(sampling, ImageSampling) or not sampling.reads_texts:
@@ -83,7 +83,7 @@ def _tables(
         first = int(found.image.max(initial=first - 1)) + 1
 
 
-def learn_languages(model: Model, texts: TupleTexts | None) -> None:
-    """A model is trained on the languages of texts without images, too."""
+def add_tuple_languages(model: Model, texts: TupleTexts | None) -> None:
+    """Add the languages of text-only tuples to the model's."""
     if texts is not None:
         model.languages = sorted({*model.languages, *texts.languages})

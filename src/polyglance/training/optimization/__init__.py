@@ -1,1 +1,1 @@
-"""Learning rates, and the steps that they scale."""
+"""Learning rates and optimizers."""

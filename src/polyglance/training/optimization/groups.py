@@ -1,4 +1,4 @@
-"""Learning rates of their own for parts of a network."""
+"""Separate learning rates for parts of a network."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from polyglance.models import Model
 
 
 def check_multipliers(network: nn.Module, multipliers: Mapping[str, float]) -> None:
-    """A multiplier of a part that the network does not have is an error."""
+    """Raise if a multiplier's prefix matches no parameter of the network."""
     names = [name for name, _ in network.named_parameters()]
     for prefix in multipliers:
         if not any(_begins(name, prefix) for name in names):
@@ -22,7 +22,7 @@ def check_multipliers(network: nn.Module, multipliers: Mapping[str, float]) -> N
 
 
 def all_multipliers(model: Model) -> dict[str, float]:
-    """The recipe's multipliers, and those of an image network in the tower behind them."""
+    """The recipe's multipliers, followed by those of an image network in the tower."""
     network = model.network.image.backbone
     own = {} if network is None else network.multipliers
     own = {f"image.backbone.{part}".rstrip("."): value for part, value in own.items()}
@@ -32,10 +32,10 @@ def all_multipliers(model: Model) -> dict[str, float]:
 def parameter_groups(
     modules: Mapping[str, nn.Module], multipliers: Mapping[str, float]
 ) -> list[dict[str, Any]]:
-    """Groups for an optimizer, each with its `multiplier` of the rate.
+    """Parameter groups for an optimizer, each with its learning rate `multiplier`.
 
-    Keys of `multipliers` are beginnings of parameter names of `modules["model"]`, whole parts
-    between dots; the longest that fits a name counts. What none fits has 1 and comes first.
+    Keys of `multipliers` are prefixes of parameter names of `modules["model"]`, ending at a dot;
+    the longest match counts. Parameters without a match have the multiplier 1 and come first.
     """
     groups: dict[str, list[nn.Parameter]] = {"": []}
     for key, module in modules.items():
@@ -55,7 +55,7 @@ def _begins(name: str, prefix: str) -> bool:
 
 
 def _prefixes(names: Iterable[str]) -> list[str]:
-    """All parts of a network that have parameters, such as image, image.head, …
+    """All prefixes of parameter names: image, image.head, …
 
     >>> _prefixes(["image.head.weight"])
     ['image', 'image.head', 'image.head.weight']

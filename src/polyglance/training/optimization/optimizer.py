@@ -1,4 +1,4 @@
-"""Adam for all parameters of a training; of tables with sparse gradients, rows that were read."""
+"""Adam for all parameters; for tables with sparse gradients, only the rows that were used."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,21 +10,21 @@ from polyglance.recipes.schema import TrainingRecipe
 
 
 def build_optimizer(groups: list[dict[str, Any]], recipe: TrainingRecipe) -> "LazyAdam | LazyAdamW":
-    """The optimizer of a recipe for groups of parameters."""
+    """The recipe's optimizer for groups of parameters."""
     kind = LazyAdamW if recipe.optimizer == "adamw" else LazyAdam
     made = kind(groups, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
-    # A gradient scaler then unscales before the step, sparse gradients too.
+    # Makes the gradient scaler unscale before the step, including sparse gradients.
     made._step_supports_amp_scaling = False
     return made
 
 
 class _Lazy(torch.optim.Optimizer):
-    """Steps of Adam in which a sparse gradient changes its own rows and their moments alone.
+    """Adam steps in which a sparse gradient changes only its own rows and their moments.
 
-    As torch's SparseAdam, with which other parameters could not share an optimizer. A dense step
-    over a table of 131,072 rows costs more than all the rest of an update that reads few of them.
-    Rows are not decayed. Several processes make dense gradients of sparse ones: of a parameter that
-    is `lazy` the rows count that have any.
+    Like torch's SparseAdam, which cannot share an optimizer with other parameters. A dense step
+    over a table of 131,072 rows costs more than the rest of an update that uses few of them. Rows
+    have no weight decay. With several processes, sparse gradients become dense: for a `lazy`
+    parameter the rows with a non-zero gradient count.
     """
 
     def step(self, closure: Any = None) -> Any:
@@ -69,7 +69,7 @@ def _is_lazy(parameter: nn.Parameter) -> bool:
 
 
 def _rows(grad: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows [n] that a gradient changes, and the gradients of each."""
+    """Rows [n] that a gradient changes, and their gradients."""
     if grad.is_sparse:
         grad = grad.coalesce()
         return grad.indices()[0], grad.values()
@@ -78,15 +78,15 @@ def _rows(grad: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class LazyAdam(_Lazy, torch.optim.Adam):
-    """Adam, of rows where gradients are sparse."""
+    """Adam, applied by rows if gradients are sparse."""
 
 
 class LazyAdamW(_Lazy, torch.optim.AdamW):
-    """AdamW, of rows where gradients are sparse."""
+    """AdamW, applied by rows if gradients are sparse."""
 
 
 def clip_gradients(parameters: Sequence[nn.Parameter], largest: float) -> None:
-    """Scale gradients so that the norm of all of them is `largest` at most."""
+    """Scale all gradients together so that their norm is at most `largest`."""
     sparse = [p for p in parameters if p.grad is not None and p.grad.is_sparse]
     if not sparse:
         torch.nn.utils.clip_grad_norm_(parameters, largest)

@@ -1,17 +1,17 @@
-"""Learning rates over a run."""
+"""Learning rate schedules and the length of a run."""
 
 import math
 
 from polyglance.recipes.schema import CosineSchedule, StepSchedule, TrainingRecipe
 
 ENOUGH_UPDATES, FEWEST_EPOCHS = 700, 3
-"""With `training.epochs=auto`, the least of both: docs/recipes.md says where they come from."""
+"""With `training.epochs=auto`, the minimum of both; docs/recipes.md explains the values."""
 EVALUATIONS = 20
-"""With `training.epochs=auto`, so many at most where epochs are short."""
+"""With `training.epochs=auto` and short epochs, the maximum."""
 
 
 def epochs_of(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
-    """Passes over the captions; with `auto`, as many as give a small dataset enough updates.
+    """Number of epochs; with `auto`, enough to give a small dataset sufficient updates.
 
     >>> sized = TrainingRecipe(epochs="auto")
     >>> [epochs_of(sized, updates) for updates in (1, 16, 118, 705)]
@@ -23,15 +23,15 @@ def epochs_of(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
 
 
 def total_updates(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
-    """Updates of a run that no lack of progress stops."""
+    """Updates of a run without early stopping."""
     return recipe.updates or epochs_of(recipe, updates_per_epoch) * updates_per_epoch
 
 
 def evaluation_interval(recipe: TrainingRecipe, updates_per_epoch: int) -> int:
     """Updates between two evaluations.
 
-    With `training.epochs=auto` short epochs are put together: patience counts evaluations, and
-    ten of them must not pass before the model can have learned anything.
+    With `training.epochs=auto` short epochs are combined: patience counts evaluations, and must
+    not run out before the model can have learned anything.
 
     >>> sized = TrainingRecipe(epochs="auto")
     >>> [evaluation_interval(sized, updates) for updates in (1, 16, 118)]

@@ -1,4 +1,4 @@
-"""How batches are put together."""
+"""How batches are assembled."""
 
 from polyglance.training.samplers.base import Sampler, Term, samplers
 from polyglance.training.samplers.batches import UnionSampler

@@ -1,4 +1,4 @@
-"""Samplers: what every update of a run is made of, the same for the same seed from any start."""
+"""Samplers: the batches of a run, determined by the seed and the number of the update."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -22,13 +22,13 @@ class Term:
 
 
 class Sampler(ABC):
-    """An endless sequence of batches. An epoch is as many as all captions with images fill."""
+    """An endless sequence of batches; an epoch has as many as all captions with images fill."""
 
     updates_per_epoch: int
 
     @abstractmethod
     def batches(self, start: int) -> Iterator[Any]:
-        """Batches from update number `start` on, each as its `Step` takes it."""
+        """Batches from update number `start` on, in the form that the `Step` expects."""
 
 
 samplers: Registry[Callable[[Recipe, TrainingData], Sampler]] = Registry("sampler")

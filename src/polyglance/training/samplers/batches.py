@@ -1,4 +1,4 @@
-"""Batches of rows of similar length, and the sampler that needs no more: of all captions."""
+"""Batches of rows of similar length, and the sampler of all captions."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -21,15 +21,15 @@ def bucketed_batches(
     """Shuffled batches of rows of similar length, every row exactly once.
 
     Rows are shuffled, cut into mega-batches of `buckets` batches, sorted by length inside each
-    (ties stay shuffled), cut into batches, and the batches shuffled: little padding, and yet a
+    (ties stay shuffled), cut into batches, and the batches shuffled: little padding, but a row
     row meets different rows in every epoch.
 
     Args:
         lengths: [n], of the rows.
-        batch_size: rows of a batch.
-        rng: what shuffles.
+        batch_size: rows per batch.
+        rng: random generator.
         buckets: batches sorted together; 1 is plain shuffling.
-        drop_last: leave out an incomplete last batch.
+        drop_last: drop an incomplete last batch.
     """
     if batch_size < 1 or buckets < 1:
         raise PolyglanceError(f"batch_size {batch_size} and buckets {buckets} must be at least 1")
@@ -46,12 +46,12 @@ def bucketed_batches(
 
 
 class BatchOrder:
-    """Batches of rows, or of pairs of rows; every pass is a new shuffle of its own seed."""
+    """Batches of rows, or of pairs of rows; every pass is shuffled with a seed of its own."""
 
     def __init__(
         self, rows: np.ndarray, lengths: np.ndarray, recipe: TrainingRecipe, stream: int
     ) -> None:
-        """Rows [n] or [n, 2] with lengths [n]; `stream` tells the passes of samplers apart."""
+        """Rows [n] or [n, 2] with lengths [n]; `stream` separates the passes of samplers."""
         self.rows, self.lengths = rows, lengths
         self.recipe, self.stream = recipe, stream
         self._pass = (-1, [np.empty(0, np.int64)])
@@ -63,7 +63,7 @@ class BatchOrder:
             )
 
     def batch(self, number: int, index: int) -> np.ndarray:
-        """Rows of batch `index` of pass `number`: [B], or [B, 2] where rows are pairs."""
+        """Rows of batch `index` in pass `number`: [B], or [B, 2] if rows are pairs."""
         if self._pass[0] != number:
             self._pass = (number, self._batches(number))
         return self.rows[self._pass[1][index]]

@@ -1,4 +1,4 @@
-"""Batches of images with captions in several of their languages, texts and named things beside."""
+"""Batches of images with captions in several languages, plus text pairs and named things."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from polyglance.training.samplers.base import Sampler, samplers
 from polyglance.training.samplers.batches import BatchOrder
 from polyglance.training.samplers.text_pairs import TextPairs
 
-ORDER, DRAWS, TEXTS, BESIDE = 701, 702, 703, 704
-"""Streams of random numbers beside those of the other samplers."""
+ORDER, DRAWS, TEXTS, THINGS = 701, 702, 703, 704
+"""Streams of random numbers, distinct from those of the other samplers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageBatch:
-    """Images [B] of the features, and captions [B, k] of each.
+    """Images [B], rows of the features, and captions [B, k] of each.
 
-    `texts` [P, 2] are pairs without images; of the dataset beside it are `things` [N], images, and
-    `names` [N], a text of each.
+    `texts` [P, 2] are pairs without images; `things` [N] are images of the second dataset, and
+    `names` [N] a text of each.
     """
 
     images: np.ndarray
@@ -34,7 +34,7 @@ class ImageBatch:
 
 @samplers.register("images")
 class ImageSampler(Sampler):
-    """Every image once in an epoch, each time with captions of other languages."""
+    """Every image once per epoch, each time with captions in other languages."""
 
     def __init__(self, recipe: Recipe, data: TrainingData) -> None:
         assert isinstance(recipe.sampling, ImageSampling)
@@ -45,7 +45,7 @@ class ImageSampler(Sampler):
         self.order = BatchOrder(images, np.zeros(len(images)), recipe.training, ORDER)
         self.updates_per_epoch = self.order.batches_per_pass
         self.pairs = TextPairs(self.settings, data.texts)
-        self.beside = data.beside
+        self.second_dataset = data.second_dataset
 
     def batches(self, start: int) -> Iterator[ImageBatch]:
         for update in count(start):
@@ -54,8 +54,8 @@ class ImageSampler(Sampler):
             captions = self.captions.several(chosen, self.settings.captions, generator)
             texts = self.pairs.draw(self._generator(update, TEXTS))
             things = names = np.empty(0, np.int64)
-            if self.beside is not None:
-                things, names = self.beside.draw(self._generator(update, BESIDE))
+            if self.second_dataset is not None:
+                things, names = self.second_dataset.draw(self._generator(update, THINGS))
             yield ImageBatch(self.captions.owners[chosen], captions, texts, things, names)
 
     def _generator(self, update: int, stream: int) -> np.random.Generator:

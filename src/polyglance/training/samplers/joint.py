@@ -10,8 +10,8 @@ from polyglance.recipes.schema import JointSampling, Recipe
 from polyglance.training.inputs.data import TrainingData
 from polyglance.training.samplers.base import Sampler, Term, samplers
 from polyglance.training.samplers.batches import BatchOrder
+from polyglance.training.samplers.captions_by_image import CaptionsByImage, updates_over_captions
 from polyglance.training.samplers.grounded import check_grounded
-from polyglance.training.samplers.runs import CaptionRuns, updates_over_captions
 
 ORDER, DRAWS = 303, 404
 """Streams of random numbers."""
@@ -19,10 +19,10 @@ ORDER, DRAWS = 303, 404
 
 @samplers.register("joint")
 class JointSampler(Sampler):
-    """A batch of images, one random caption in each language.
+    """A batch of images, with one random caption in each language.
 
-    Losses of all grounded languages against the images are summed (Pivot); `c2c_weight` weighs
-    those of all pairs of languages that have a grounded one (Parallel).
+    The losses of all grounded languages against the images are summed (Pivot); `c2c_weight` is
+    the weight of all language pairs that include a grounded one (Parallel).
     """
 
     def __init__(self, recipe: Recipe, data: TrainingData) -> None:
@@ -40,7 +40,9 @@ class JointSampler(Sampler):
             raise PolyglanceError(
                 f"sampling.kind=joint: no image has captions in {', '.join(self.codes)}"
             )
-        self.runs = {code: CaptionRuns(rows, image, images) for code, rows in by_language.items()}
+        self.runs = {
+            code: CaptionsByImage(rows, image, images) for code, rows in by_language.items()
+        }
         nothing = np.zeros(len(images))
         self.order = BatchOrder(np.arange(len(images)), nothing, recipe.training, ORDER)
         self.updates_per_epoch = self.order.batches_per_pass

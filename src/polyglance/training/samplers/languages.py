@@ -1,4 +1,4 @@
-"""Batches of one language, drawn at random (Kádár et al. 2018, Figure 2)."""
+"""Batches in one language at a time, drawn at random (Kádár et al. 2018, Figure 2)."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -14,12 +14,12 @@ from polyglance.training.samplers.grounded import check_grounded, grounded_rows
 from polyglance.training.samplers.pairs import caption_pairs
 
 CHOICES, PAIRS = 202, 500
-"""Streams of random numbers: of what an update ranks, and of the orders of pairs."""
+"""Streams of random numbers: for the task of an update, and for the orders of pairs."""
 
 
 @samplers.register("languages")
 class LanguageSampler(Sampler):
-    """Draw a task; for captions against images draw a language, each with its own order."""
+    """Draws a task; for captions against images also a language, each with its own order."""
 
     def __init__(self, recipe: Recipe, data: TrainingData) -> None:
         assert isinstance(recipe.sampling, LanguageSampling)
@@ -57,7 +57,7 @@ class LanguageSampler(Sampler):
         return self.recipe.compat.reshuffle_all and chosen < len(self.orders)
 
     def _pair_orders(self, data: TrainingData) -> list[BatchOrder]:
-        """Orders of caption pairs: one over all, or one per pair of languages with own towers."""
+        """Orders of caption pairs: one for all, or one per language pair if towers are separate."""
         pairs, codes = caption_pairs(data.image, data.languages), np.array(data.languages)
         if self.settings.grounded is not None:
             pairs = pairs[np.isin(codes, self.settings.grounded)[pairs].any(1)]

@@ -1,4 +1,4 @@
-"""Pairs of texts in two languages, of tuples without images."""
+"""Pairs of texts in two languages, from text-only tuples."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ PIVOT = "en"
 
 
 class TextPairs:
-    """Two texts of each of some tuples, as many tuples from every file."""
+    """Two texts from each of some tuples, with as many tuples from every file."""
 
     def __init__(self, settings: ImageSampling, texts: TupleTexts | None) -> None:
         self.settings = settings
@@ -23,7 +23,7 @@ class TextPairs:
         ]
 
     def draw(self, generator: np.random.Generator) -> np.ndarray:
-        """Rows [P, 2] of `texts` that say the same in two languages."""
+        """Rows [P, 2] of `texts` with the same meaning in two languages."""
         drawn = [
             tuples.draw(share, self.settings.text_pivot, generator)
             for tuples, share in zip(self.files, self.shares, strict=True)
@@ -32,7 +32,7 @@ class TextPairs:
 
 
 class _Tuples:
-    """The tuples of a file that have two languages at least."""
+    """The tuples of a file with at least two languages."""
 
     def __init__(self, texts: TupleTexts, part: slice) -> None:
         rows = np.arange(len(texts))[part]
@@ -40,7 +40,7 @@ class _Tuples:
         self.several = np.flatnonzero(self.texts.count > 1)
         if not len(self.several):
             raise PolyglanceError(
-                "a file of texts without images has no tuple in two languages that are read; "
+                "a file of text-only tuples has no tuple with two languages that the model reads; "
                 "leave it out of sampling.text_files, or set sampling.text_only=false"
             )
         groups = np.flatnonzero(self.texts.language == PIVOT)
@@ -49,12 +49,12 @@ class _Tuples:
         self.pivot[owner] = groups - self.texts.first[owner]
 
     def draw(self, count: int, chance: float, generator: np.random.Generator) -> np.ndarray:
-        """Rows [n, 2]; n is `count`, or all tuples if they are fewer.
+        """Rows [n, 2]; n is `count`, or the number of tuples if smaller.
 
         Args:
             count: tuples.
-            chance: of English as the first of the two, where a tuple has it.
-            generator: of the draws.
+            chance: probability of English as the first of the two, if a tuple has it.
+            generator: random generator.
         """
         count = min(count, len(self.several))
         chosen = self.several[generator.choice(len(self.several), count, replace=False)]

@@ -1,4 +1,4 @@
-"""Batches of images with captions in every language that they have (Kim et al. 2020, MULE)."""
+"""Batches of images with captions in all languages that they have (Kim et al. 2020, MULE)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from polyglance.recipes.schema import Recipe, TupleSampling
 from polyglance.training.distributed import Share
 from polyglance.training.samplers.base import Sampler, samplers
 from polyglance.training.samplers.batches import BatchOrder
-from polyglance.training.samplers.runs import CaptionRuns, updates_over_captions
+from polyglance.training.samplers.captions_by_image import CaptionsByImage, updates_over_captions
 
 ORDER, DRAWS = 606, 607
-"""Streams of random numbers beside those of the other samplers."""
+"""Streams of random numbers, distinct from those of the other samplers."""
 
 
 class DistinctCaptions(NamedTuple):
     """Distinct captions of a batch: `rows` [n] of the data, ids [n, T], lengths [n].
 
-    `places` [L, B, k] say which of them stands where; n is none.
+    `places` [L, B, k] has the index of the caption at each position; n if there is none.
     """
 
     rows: np.ndarray
@@ -44,10 +44,11 @@ class DistinctCaptions(NamedTuple):
 
 
 class SharedCaptions(NamedTuple):
-    """Of distinct captions those that a process embeds.
+    """The distinct captions that one process embeds.
 
-    `own` [m] says which, `order` [n] which come when all ranks' are laid end to end, `places`
-    [L, b, k] where its own stand in its images; m is none. `part` is its share of the captions.
+    `own` [m] are their indices, `order` [n] the indices of all ranks' captions concatenated,
+    `places` [L, b, k] the positions in own images, m if there is none. `part` is the share of the
+    captions.
     """
 
     own: np.ndarray
@@ -57,7 +58,7 @@ class SharedCaptions(NamedTuple):
 
 
 class CaptionIds(Protocol):
-    """What a sampler of tuples needs of captions: ids, images and languages, of each."""
+    """Caption data that a tuple sampler needs: ids, images and languages."""
 
     @property
     def ids(self) -> Ragged: ...
@@ -67,12 +68,12 @@ class CaptionIds(Protocol):
     def languages(self) -> list[str]: ...
     @property
     def grounded(self) -> int:
-        """Captions, from the first, that have images."""
+        """Number of captions, from the first, that have images."""
         ...
 
     @property
     def empty(self) -> int | None:
-        """The id of captions without any known word."""
+        """The id of captions without known words."""
         ...
 
 
@@ -80,7 +81,7 @@ class CaptionIds(Protocol):
 class TupleBatch:
     """Images [B], rows of the features, and captions [L, B, k] of each in every language.
 
-    Captions are rows of the training data, −1 where an image has none in a language.
+    Captions are rows of the training data, −1 if an image has none in a language.
     """
 
     images: np.ndarray
@@ -88,11 +89,11 @@ class TupleBatch:
 
     @property
     def has(self) -> np.ndarray:
-        """Which images have a language, [L, B] bool."""
+        """Whether an image has a language, [L, B] bool."""
         return self.captions[:, :, 0] >= 0
 
     def distinct(self, ids: Ragged) -> DistinctCaptions:
-        """The captions, once each, also where one was drawn twice."""
+        """The distinct captions; one drawn twice occurs once."""
         there = self.captions >= 0
         rows, found = np.unique(self.captions[there], return_inverse=True)
         places = np.full(self.captions.shape, len(rows))
@@ -102,10 +103,10 @@ class TupleBatch:
 
 @samplers.register("tuples")
 class TupleSampler(Sampler):
-    """Batches of images; a pass has every one of them once, an epoch is one or several passes.
+    """Batches of images; a pass has each image once, an epoch is one or several passes.
 
-    For each language k captions are drawn, without replacement where an image has k. Captions
-    without any known word are left out.
+    For each language k captions are drawn, without replacement if an image has k. Captions without
+    known words are left out.
     """
 
     def __init__(self, recipe: Recipe, data: CaptionIds) -> None:
@@ -121,7 +122,7 @@ class TupleSampler(Sampler):
             raise PolyglanceError("no caption has a known word; lower text.embedder.min_count")
         self.images = np.unique(image[rows])
         self.runs = [
-            CaptionRuns(rows[codes[rows] == code], image, self.images) for code in self.codes
+            CaptionsByImage(rows[codes[rows] == code], image, self.images) for code in self.codes
         ]
         nothing = np.zeros(len(self.images))
         self.order = BatchOrder(np.arange(len(self.images)), nothing, recipe.training, ORDER)
@@ -138,7 +139,7 @@ class TupleSampler(Sampler):
             yield TupleBatch(self.images[chosen], np.stack(captions))
 
     def _draw(
-        self, run: CaptionRuns, chosen: np.ndarray, generator: np.random.Generator
+        self, run: CaptionsByImage, chosen: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
         """Captions [B, k] of the images `chosen` [B] in a language."""
         if not len(run.rows):

@@ -1,4 +1,4 @@
-"""How batches become losses, one step for each way of sampling."""
+"""From batches to losses, one step per kind of sampling."""
 
 from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.images import ImagesStep

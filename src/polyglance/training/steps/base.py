@@ -1,19 +1,21 @@
-"""How a batch becomes a loss: the part of training that differs between families of systems."""
+"""Steps: from a batch to its loss, the part of training that differs between systems."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
 from polyglance.core.registry import Registry
 from polyglance.models import Model
-from polyglance.training.distributed import ALONE, Share, Team
+from polyglance.numerics.precision import autocast
+from polyglance.training.distributed import SINGLE, Share, World
 from polyglance.training.inputs.data import TrainingData
 
 
 class StepOutcome(NamedTuple):
-    """A loss, what it would be of a collapsed model, and the deviation of the scores."""
+    """A loss, its value for a collapsed model, and the standard deviation of the scores."""
 
     loss: Tensor
     collapsed: float
@@ -21,43 +23,48 @@ class StepOutcome(NamedTuple):
 
 
 class Step(ABC):
-    """Losses of a sampler's batches; `modules` are saved and trained.
+    """Computes the losses of a sampler's batches; `modules` are saved and trained.
 
-    A step that `splits` makes its loss of a whole batch of which each process embeds a share.
+    A step that `splits` computes its loss on a whole batch, of which each process embeds a share.
     """
 
     unit: str
+    model: Model
     modules: dict[str, nn.Module]
     splits = False
-    team: Team = ALONE
+    world: World = SINGLE
     decodes: bool = False
-    """Whether `prepare` decodes images, which threads then do ahead."""
+    """Whether `prepare` decodes images, which is done ahead in threads."""
 
     def prepare(self, update: int, batch: Any) -> Any:
-        """What `outcome` takes, made of what the sampler gives for update number `update`.
+        """The input of `outcome` for the sampler's batch of update number `update`.
 
-        It reads features and draws augmentations, by `update` alone: any thread may do it, in any
-        order. Tensors in tuples, lists and dicts are brought to the model's device.
+        It reads features and draws augmentations depending on `update` only, so any thread may
+        call it, in any order. Tensors in tuples, lists and dicts are moved to the model's device.
         """
         return batch
 
     def thaw(self, update: int) -> None:  # noqa: B027  (most steps freeze nothing)
-        """Called before the outcome of update number `update`: what is frozen may change here."""
+        """Called before `outcome` of update number `update`, to freeze or unfreeze parameters."""
 
     @abstractmethod
     def outcome(self, update: int, prepared: Any) -> StepOutcome:
-        """The loss of what `prepare` gives for update number `update`."""
+        """The loss for the result of `prepare` for update number `update`."""
 
     @abstractmethod
     def size(self, batch: Any) -> int:
-        """How many `unit` a batch has."""
+        """Size of a batch, in `unit`s."""
 
-    def begin(self, part: Share) -> None:
-        """Say which rows are embedded next: batch norms count those of all processes."""
-        self.team.whole = not part.sizes
+    def autocast(self) -> AbstractContextManager[Any]:
+        """Context for computing the towers in the recipe's precision; losses are in float32."""
+        return autocast(self.model.recipe.training.precision, self.model.device)
+
+    def declare_share(self, part: Share) -> None:
+        """Declare which rows are embedded next: batch norms use those of all processes."""
+        self.world.replicated = not part.sizes
 
     def evaluable(self, update: int) -> bool:
-        """Whether the model means anything after `update` updates."""
+        """Whether evaluating the model after `update` updates makes sense."""
         return True
 
 

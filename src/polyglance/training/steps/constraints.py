@@ -1,4 +1,4 @@
-"""What learns beside the network, or holds it, in training on tuples (MULE, SMALR)."""
+"""Adversary, masked-word predictors and anchors for training on tuples (MULE, SMALR)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,16 +13,16 @@ from polyglance.text.embedders import WordLayer
 
 
 class Texts(NamedTuple):
-    """Embeddings [L, B, k, D] and averages of words [L, B, k, W]; 0 where there is none."""
+    """Embeddings [L, B, k, D] and average word vectors [L, B, k, W]; 0 if there is none."""
 
     embeddings: Tensor
     averages: Tensor
 
 
 class Anchors(nn.Module):
-    """½‖W − W₀‖² of every language's own word vectors: they stay near the first, W₀.
+    """½‖W − W₀‖² of every language's own word vectors, to keep them close to the initial W₀.
 
-    The authors' code takes those of the epoch before instead: `refresh`.
+    The authors' code uses those of the previous epoch instead: `refresh`.
     """
 
     def __init__(self, layers: Sequence[WordLayer]) -> None:
@@ -32,7 +32,7 @@ class Anchors(nn.Module):
             self.register_buffer(f"table_{number}", table.detach().clone())
 
     def refresh(self) -> None:
-        """Hold to the vectors as they are now."""
+        """Set the anchors to the current vectors."""
         for held, table in zip(self.buffers(), self._tables(), strict=True):
             held.copy_(table.detach())
 
@@ -46,9 +46,9 @@ class Anchors(nn.Module):
 
 
 class Constraints(nn.Module):
-    """The adversary, the predictors of masked words and the anchors of a recipe, where it has any.
+    """The adversary, masked-word predictors and anchors that a recipe has.
 
-    Texts of one language have neither adversary nor predictors.
+    With one language there is neither adversary nor predictor.
     """
 
     def __init__(self, recipe: Recipe, layers: Sequence[WordLayer], languages: int) -> None:
@@ -66,12 +66,12 @@ class Constraints(nn.Module):
         self.anchors = Anchors(layers) if anchored else None
 
     def masked_loss(self, whole: Texts, masked: Texts, has: Tensor, rules: TupleSampling) -> Tensor:
-        """Sum of the predictors' losses on embeddings and on averages.
+        """Sum of the predictors' losses on embeddings and averages.
 
         Args:
             whole: captions of L languages and B images.
             masked: the same with masked words.
-            has: [L, B] bool, which images have a language.
+            has: [L, B] bool, whether an image has a language.
             rules: whether whole captions get a gradient, and how pairs are reduced.
         """
         losses = [

@@ -1,16 +1,14 @@
-"""Updates of images with several captions each; texts and named things beside them."""
+"""Updates on images with several captions each, plus text pairs and named things."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from polyglance.models import Model
-from polyglance.numerics.precision import autocast
 from polyglance.objectives import build_objective
 from polyglance.objectives.objective import Objective
 from polyglance.recipes.schema import ImageSampling
@@ -24,11 +22,11 @@ from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.naming import Names, build_naming
 
 THINGS = 1
-"""Crops of things are drawn apart from those of captioned images."""
+"""Crops of things have random numbers of their own."""
 
 
 class Parts(NamedTuple):
-    """The rows that this process embeds: of images, of pairs of texts, and of things."""
+    """The rows that this process embeds: of images, text pairs and things."""
 
     images: Share
     texts: Share
@@ -36,17 +34,17 @@ class Parts(NamedTuple):
 
 
 class ReadImages(NamedTuple):
-    """What this process has of an update.
+    """This process's part of an update.
 
     Args:
-        parts: its rows; what follows are B, P and N of them.
-        images: features of B images.
+        parts: its rows: B images, P text pairs and N things.
+        images: features of the B images.
         captions: B · k texts, column by column.
-        texts: P texts, then P others that say the same; None without any.
-        things: features of N images of the dataset beside.
+        texts: P texts, then P others with the same meaning; None without any.
+        things: features of N images of the second dataset.
         names: N texts, or None.
         concepts: names of classes, or None.
-        pixels: of the images, where the network in the tower sees them.
+        pixels: of the images, if the network in the tower sees them.
         thing_pixels: of the things, likewise.
     """
 
@@ -62,7 +60,7 @@ class ReadImages(NamedTuple):
 
 
 class _Match(NamedTuple):
-    """A loss of an update: rows [n] and columns [n] of embeddings that belong together."""
+    """One loss of an update: rows [n] and columns [n] of matching embeddings."""
 
     rows: Tensor
     columns: Tensor
@@ -72,7 +70,7 @@ class _Match(NamedTuple):
 
 @steps.register("images")
 class ImagesStep(Step):
-    """Mean of the losses of images with each column of captions, and what comes beside.
+    """Mean loss of images with each column of captions, plus the additional losses.
 
     Images are embedded once, and all columns of captions together.
     """
@@ -89,8 +87,8 @@ class ImagesStep(Step):
         per_epoch = sampler.updates_per_epoch
         self.images = step_images(model, data.features, self.augmenter, per_epoch)
         self.decodes = self.images.decodes
-        if data.beside is not None:
-            self.things = step_images(model, data.beside.features, None, per_epoch, THINGS)
+        if data.second_dataset is not None:
+            self.things = step_images(model, data.second_dataset.features, None, per_epoch, THINGS)
         self.modules = {"model": model.network, "objective": self.objective}
         self.captions_objective = self.objective.for_captions()
         if self.captions_objective is not self.objective:
@@ -104,21 +102,21 @@ class ImagesStep(Step):
         self.images.thaw(update)
 
     def prepare(self, update: int, batch: ImageBatch) -> ReadImages:
-        data, team = self.data, self.team
+        data, world = self.data, self.world
         counts = len(batch.images), len(batch.texts), len(batch.things)
-        parts = Parts(*(team.share(count) for count in counts))
+        parts = Parts(*(world.share(count) for count in counts))
         own = parts.images.rows
-        pixels = self.images.look(update, batch.images[own])
+        pixels = self.images.load_pixels(update, batch.images[own])
         texts = names = thing_pixels = None
         things: tuple[Tensor, ...] = ()
         if data.texts is not None:
             pairs = batch.texts[parts.texts.rows].T.ravel()
             texts = _batch(data.texts.read(pairs, self.model.embedder))
-        if data.beside is not None:
+        if data.second_dataset is not None:
             rows = parts.things.rows
-            thing_pixels = self.things.look(update, batch.things[rows])
+            thing_pixels = self.things.load_pixels(update, batch.things[rows])
             things = self.things.read(update, 0, batch.things, rows, thing_pixels)
-            names = _batch(data.beside.texts, batch.names[rows])
+            names = _batch(data.second_dataset.texts, batch.names[rows])
         return ReadImages(
             parts,
             self.images.read(update, 0, batch.images, own, pixels),
@@ -126,13 +124,13 @@ class ImagesStep(Step):
             texts,
             things,
             names,
-            None if self.naming is None else self.naming.read(update, team),
+            None if self.naming is None else self.naming.read(update, world),
             pixels,
             thing_pixels,
         )
 
     def _captions(self, update: int, batch: ImageBatch, own: slice) -> tuple[TextBatch, str]:
-        """Captions of this process's images, column by column; augmented as those of all are."""
+        """Captions of this process's images, column by column, augmented as in the whole batch."""
         rows = batch.captions.T.ravel()
         language = self.data.languages[rows[0]]
         ids, lengths, unseen = self.augmenter.captions(update, 1, rows, language)
@@ -142,9 +140,9 @@ class ImagesStep(Step):
 
     def outcome(self, update: int, prepared: ReadImages) -> StepOutcome:
         warming_up = update < self.warmup
-        with self._half():
-            seen = self.images.see(prepared.pixels)
-        found = list(self._matches(prepared, seen))
+        with self.autocast():
+            outputs = self.images.run_network(prepared.pixels)
+        found = list(self._matches(prepared, outputs))
         if not warming_up:
             for used in {id(match.objective): match.objective for match in found}.values():
                 used.advance()
@@ -157,21 +155,21 @@ class ImagesStep(Step):
             if not number:
                 deviation = float(scores.detach().std(correction=0))
         if self.naming is not None and prepared.concepts is not None:
-            self.begin(prepared.concepts.part)
+            self.declare_share(prepared.concepts.part)
             loss, equal = self.naming.loss(prepared.concepts, self.objective, warming_up)
             losses.append(loss)
             collapsed += equal
-        if (forgotten := self.images.forgotten(prepared.pixels, seen)) is not None:
-            losses.append(prepared.parts.images.mean(forgotten))
+        if (retention := self.images.retention_loss(prepared.pixels, outputs)) is not None:
+            losses.append(prepared.parts.images.mean(retention))
             collapsed += float(losses[-1].detach())
         return StepOutcome(torch.stack(losses).sum(), collapsed, deviation)
 
-    def _matches(self, read: ReadImages, seen: tuple[Tensor, ...]) -> Iterator[_Match]:
-        """What is matched with what; images with captions first."""
+    def _matches(self, read: ReadImages, outputs: tuple[Tensor, ...]) -> Iterator[_Match]:
+        """All matches of an update; images with captions come first."""
         rules, network, parts = self.rules, self.model.network, read.parts
-        self.begin(parts.images)
-        with self._half():
-            images = network.embed_images(*_wide(self.images.features(read.images, seen)))
+        self.declare_share(parts.images)
+        with self.autocast():
+            images = network.embed_images(*self.images.features(read.images, outputs))
             captions = network.embed_text(*read.captions).chunk(rules.captions)
         images = parts.images.gather(images)
         columns = [parts.images.gather(column) for column in captions]
@@ -181,28 +179,19 @@ class ImagesStep(Step):
         for one, other in pairs:
             yield _Match(one, other, self.captions_objective, rules.c2c_weight / len(pairs))
         if read.texts is not None:
-            self.begin(parts.texts)
-            with self._half():
+            self.declare_share(parts.texts)
+            with self.autocast():
                 both = network.embed_text(read.texts).chunk(2)
             one, other = (parts.texts.gather(side) for side in both)
             yield _Match(one, other, self.captions_objective, rules.text_weight)
-        if read.names is not None and self.data.beside is not None:
-            self.begin(parts.things)
-            with self._half():
-                seen = self.things.see(read.thing_pixels)
-                things = network.embed_images(*_wide(self.things.features(read.things, seen)))
+        if read.names is not None and self.data.second_dataset is not None:
+            self.declare_share(parts.things)
+            with self.autocast():
+                outputs = self.things.run_network(read.thing_pixels)
+                things = network.embed_images(*self.things.features(read.things, outputs))
                 names = network.embed_text(read.names)
             things, names = (parts.things.gather(side) for side in (things, names))
-            yield _Match(things, names, self.objective, self.data.beside.recipe.weight)
-
-    def _half(self) -> AbstractContextManager[Any]:
-        """Where the towers compute in the recipe's precision; losses never do."""
-        return autocast(self.model.recipe.training.precision, self.model.device)
-
-
-def _wide(images: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Features in float32, with lengths where they are sets."""
-    return images[0].float(), *images[1:]
+            yield _Match(things, names, self.objective, self.data.second_dataset.recipe.weight)
 
 
 def _batch(texts: EncodedTexts, rows: np.ndarray | None = None) -> TextBatch:

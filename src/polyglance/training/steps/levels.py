@@ -1,4 +1,4 @@
-"""The loss of consensus-aware embeddings: every level is matched, and concepts agree (CVSE)."""
+"""The loss of consensus-aware embeddings (CVSE): matching at every level, and agreement."""
 
 from torch import Tensor
 from torch.nn import functional
@@ -9,7 +9,7 @@ from polyglance.recipes.schema import ConsensusRecipe
 
 
 def agreement(images: Tensor, texts: Tensor) -> Tensor:
-    """KL(texts ‖ images) of concepts' shares [B, C], summed over the batch."""
+    """KL(texts ‖ images) of concept shares [B, C], summed over the batch."""
     return functional.kl_div(images.clamp(min=1e-12).log(), texts, reduction="sum")
 
 
@@ -21,13 +21,13 @@ def match_levels(
     warming_up: bool,
     recipe: ConsensusRecipe,
 ) -> tuple[Tensor, Tensor, float]:
-    """The loss, the fused scores [B, B], and what the loss of a collapsed model would be.
+    """The loss, the fused scores [B, B], and the loss of a collapsed model.
 
     Args:
         images: of a batch.
         texts: of their captions.
         image: [B], the image of each pair.
-        objective: of a score matrix.
+        objective: on a score matrix.
         warming_up: whether all negatives count.
         recipe: the weights of the levels.
     """

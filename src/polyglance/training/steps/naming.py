@@ -1,4 +1,4 @@
-"""Names of classes and their hypernyms beside captions: a loss on class vectors, without images."""
+"""Names of classes and hypernyms: a loss on class vectors without images, besides captions."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,17 +16,17 @@ from polyglance.objectives.objective import Objective
 from polyglance.recipes.schema import NamingRecipe
 from polyglance.text.concepts import Concept, read_concepts
 from polyglance.text.embedders import EncodedTexts, TextBatch
-from polyglance.training.distributed import ALONE, Share, Team
+from polyglance.training.distributed import SINGLE, Share, World
 from polyglance.vision.mixture import ClassMixture
 
 _STREAM = 0x6E616D65
-"""Keeps the draws apart from those of other parts of a training with the same seed."""
+"""Stream of random numbers, distinct from those of other parts of a training."""
 
 
 class Names(NamedTuple):
-    """Shares of classes [B, classes] in an update's concepts, and a name of each.
+    """Shares of classes [B, classes] in an update's concepts, and a name for each.
 
-    Of the names each process embeds its `part`.
+    Each process embeds its `part` of the names.
     """
 
     shares: Tensor
@@ -36,33 +36,33 @@ class Names(NamedTuple):
 
 @dataclass(frozen=True)
 class Naming:
-    """A concept is the mean of its class vectors, and should be near each of its names.
+    """A concept is the mean of its class vectors, and should be close to each of its names.
 
-    Concepts that share a class, such as a dog and a terrier, are no negatives of each other.
+    Concepts that share a class, such as dog and terrier, are not negatives of each other.
     """
 
     model: Model
     mixture: ClassMixture
     recipe: NamingRecipe
     texts: EncodedTexts
-    rows: list[list[np.ndarray]]  # by concept and language, the rows of its names in `texts`
+    rows: list[list[np.ndarray]]  # rows of names in `texts`, by concept and language
     shares: Tensor  # [concepts, classes], rows that sum to 1
 
-    def read(self, update: int, team: Team = ALONE) -> Names:
-        """The concepts and names of an update, the same after a resumption."""
+    def read(self, update: int, world: World = SINGLE) -> Names:
+        """The concepts and names of an update, reproducible after a resumption."""
         concepts, names = self.draw(update)
         ids, lengths = (torch.from_numpy(part) for part in self.texts.ids.pad(names))
-        part = team.share(len(names))
+        part = world.share(len(names))
         texts = TextBatch(ids[part.rows], lengths[part.rows], self.texts.unseen)
         return Names(self.shares[concepts], texts, part)
 
     def loss(self, names: Names, objective: Objective, warming_up: bool) -> tuple[Tensor, float]:
-        """The weighted loss of an update's concepts, and what it is of a collapsed model.
+        """The weighted loss of an update's concepts, and that of a collapsed model.
 
         Args:
-            names: as `read` gives them.
-            objective: that of images and captions.
-            warming_up: as the objective takes it.
+            names: from `read`.
+            objective: the same as for images and captions.
+            warming_up: passed to the objective.
         """
         model, chosen = self.model, names.shares
         images = l2(chosen @ self.mixture.vectors)
@@ -75,7 +75,7 @@ class Naming:
         return weight * objective.loss(scores, overlap, warming_up), collapsed
 
     def draw(self, update: int) -> tuple[np.ndarray, np.ndarray]:
-        """Concepts [B] of an update, and for each the row of a name: of any language alike."""
+        """Concepts [B] of an update, and the row of a name for each; languages equally likely."""
         seed = self.model.recipe.training.seed
         generator = np.random.default_rng([seed, _STREAM, update])
         size = min(self.recipe.batch, len(self.rows))
@@ -89,7 +89,7 @@ class Naming:
 
 
 def build_naming(model: Model) -> Naming | None:
-    """What the recipe's `naming` asks for; None without it."""
+    """The loss that the recipe's `naming` section defines; None without it."""
     recipe, mixture = model.recipe.naming, model.network.image.classes
     if recipe is None or mixture is None:
         return None
@@ -112,7 +112,7 @@ def build_naming(model: Model) -> Naming | None:
 
 
 def _spoken(concepts: list[Concept], languages: list[str] | None, path: Path) -> list[Concept]:
-    """Concepts with the names of some languages; those without such a name are left out."""
+    """Concepts with the names of some languages; those without any are left out."""
     if languages is None:
         return concepts
     found = [
@@ -121,5 +121,5 @@ def _spoken(concepts: list[Concept], languages: list[str] | None, path: Path) ->
     ]
     found = [concept for concept in found if concept.names]
     if len(found) < 2:
-        raise PolyglanceError(f"{path}: names no two concepts in {', '.join(languages)}")
+        raise PolyglanceError(f"{path}: has no two concepts with names in {', '.join(languages)}")
     return found

@@ -1,15 +1,13 @@
-"""Updates of tuples: matching, neighbourhoods, an adversary, masked words (MULE, SMALR)."""
+"""Updates on tuples: matching, neighbourhoods, an adversary, masked words (MULE, SMALR)."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from polyglance.models import Model, TwoTower
-from polyglance.numerics.precision import autocast
 from polyglance.objectives.masked import hide_words
 from polyglance.objectives.neighbourhood import across_languages, same_language
 from polyglance.objectives.triplets import match_images
@@ -26,12 +24,12 @@ from polyglance.training.steps.base import Step, StepOutcome, steps
 from polyglance.training.steps.constraints import Constraints, Texts
 
 MASKS = 608
-"""A stream of random numbers beside those of the samplers."""
+"""Stream of random numbers, distinct from those of the samplers."""
 
 
 @steps.register("tuples")
 class TuplesStep(Step):
-    """The loss of a batch of images with captions in every language."""
+    """The loss of a batch of images with captions in all languages."""
 
     unit = "images"
     splits = True
@@ -41,8 +39,7 @@ class TuplesStep(Step):
         assert isinstance(network, TwoTower)
         assert isinstance(recipe.sampling, TupleSampling)
         assert isinstance(recipe.loss, TripletsRecipe)
-        self.network, self.data, self.recipe = network, data, recipe
-        self.device = model.device
+        self.model, self.network, self.data, self.recipe = model, network, data, recipe
         self.rules, self.loss = recipe.sampling, recipe.loss
         self.per_epoch = sampler.updates_per_epoch
         self.updates = total_updates(recipe.training, self.per_epoch)
@@ -56,7 +53,7 @@ class TuplesStep(Step):
         self.decodes = self.images.decodes
         layers = network.text.word_layers()
         self.words = [layer for layer in layers if isinstance(layer, WordLayer)]
-        # There must be two languages to align, and layers of theirs to learn.
+        # Aligning needs two languages, with layers of their own to learn.
         aligns = len(sampler.codes) > 1 and any(layer.own_tables() for layer in self.words)
         first = max(self.rules.pretrain_epochs * self.per_epoch, self.rules.pretrain_updates)
         self.pretraining = first if aligns else 0
@@ -73,7 +70,7 @@ class TuplesStep(Step):
         self.images.thaw(update)
 
     def prepare(self, update: int, batch: TupleBatch) -> "ReadTuples":
-        found, part = batch.distinct(self.data.ids), self.team.share(len(batch.images))
+        found, part = batch.distinct(self.data.ids), self.world.share(len(batch.images))
         shared = found.share(part)
         arrays = found.ids[shared.own], found.lengths[shared.own], self.language[found.rows]
         ids, lengths, languages = (torch.from_numpy(array) for array in arrays)
@@ -83,7 +80,7 @@ class TuplesStep(Step):
         read = ReadTuples(batch.captions.size, has, part, shared.part, places, captions, languages)
         if update < self.pretraining:
             return read
-        pixels = self.images.look(update, batch.images[part.rows])
+        pixels = self.images.load_pixels(update, batch.images[part.rows])
         parts = self.images.read(update, 0, batch.images, part.rows, pixels)
         read = read._replace(images=parts, pixels=pixels)
         if not masks_words(self.rules):
@@ -93,35 +90,34 @@ class TuplesStep(Step):
         return self._hide(torch.from_numpy(hidden[shared.own]), read)
 
     def _hide(self, masks: Tensor, read: "ReadTuples") -> "ReadTuples":
-        """With the same captions, of which some words are masked: `masks` [n, T] bool."""
+        """The batch with the same captions masked: `masks` [n, T] bool."""
         ids, lengths, unseen = read.captions
         replaced = torch.where(masks, self.mask[read.own_languages].unsqueeze(1), ids)
         counted = valid(ids, lengths) & ~masks
         return read._replace(masked=TextBatch(replaced, lengths, unseen), counted=counted)
 
     def outcome(self, update: int, prepared: "ReadTuples") -> StepOutcome:
-        self._hold(update)
+        self._freeze_words(update)
         has, loss = prepared.has, self.loss
-        self.begin(prepared.part)
+        self.declare_share(prepared.part)
         if update < self.warmup:
             loss = loss.model_copy(update={"top": prepared.drawn})
         texts, averages = self._embed(prepared, prepared.captions)
         if update < self.pretraining:
             return StepOutcome(across_languages(texts.averages, has, loss), 0.0, np.inf)
-        with self._half():
-            seen = self.images.see(prepared.pixels)
-            vectors, *sizes = self.images.features(prepared.images, seen)
-            images = self.network.embed_images(vectors.float(), *sizes)
+        with self.autocast():
+            outputs = self.images.run_network(prepared.pixels)
+            images = self.network.embed_images(*self.images.features(prepared.images, outputs))
         images = prepared.part.gather(images)
         matching, cosines = match_images(texts.embeddings, images, has, loss)
-        rest = [*self._neighbours(texts, has, loss), *self._held(update, averages, prepared)]
+        rest = [*self._neighbours(texts, has, loss), *self._constraints(update, averages, prepared)]
         if prepared.masked is not None:
             masked, _ = self._embed(prepared, prepared.masked, prepared.counted)
-            rest += self._modelled(texts, masked, has)
+            rest += self._masked_losses(texts, masked, has)
             if self.rules.masked_matching:
                 rest.append(match_images(masked.embeddings, images, has, loss)[0])
         added = torch.stack(rest).sum() if rest else matching.new_zeros(())
-        # Where all scores are alike, every hinge is the margin.
+        # If all scores are equal, every hinge is the margin.
         hinges = loss.margin * (loss.caption_weight + loss.image_weight)
         collapsed = float(added.detach()) + hinges
         return StepOutcome(matching + added, collapsed, float(cosines.detach().std(correction=0)))
@@ -129,24 +125,21 @@ class TuplesStep(Step):
     def _embed(
         self, read: "ReadTuples", captions: TextBatch, counted: Tensor | None = None
     ) -> tuple[Texts, Tensor]:
-        """Distinct captions in their places, and averages [m, W] of the words of one's own.
+        """Distinct captions in their positions, and average word vectors [m, W] of own captions.
 
         Args:
             read: the batch.
             captions: its own, or those with masked words.
-            counted: [m, T] bool, the words that averages are over; all by default.
+            counted: [m, T] bool, the words to average; all by default.
         """
-        with self._half():
+        with self.autocast():
             embeddings, averages = self.network.embed_with_averages(
                 captions, read.own_languages, counted
             )
-        return Texts(_lay(embeddings, read), _lay(averages, read)), averages
+        return Texts(_by_position(embeddings, read), _by_position(averages, read)), averages
 
-    def _half(self) -> AbstractContextManager[Any]:
-        """Where the towers compute in the recipe's precision; losses never do."""
-        return autocast(self.recipe.training.precision, self.device)
-
-    def _hold(self, update: int) -> None:
+    def _freeze_words(self, update: int) -> None:
+        """Freeze word vectors while aligning languages, and renew the anchors."""
         for layer in self.words:
             layer.freeze(update < self.pretraining)
         refresh = self.recipe.compat.anchor and update % self.per_epoch == 0
@@ -162,8 +155,8 @@ class TuplesStep(Step):
         if rules.cross_words_weight and len(has) > 1:
             yield rules.cross_words_weight * across_languages(texts.averages, has, loss)
 
-    def _held(self, update: int, averages: Tensor, read: "ReadTuples") -> Iterator[Tensor]:
-        """The adversary and the anchors."""
+    def _constraints(self, update: int, averages: Tensor, read: "ReadTuples") -> Iterator[Tensor]:
+        """Losses of the adversary and the anchors."""
         if self.parts.classifier is not None:
             yield self.parts.classifier.loss(
                 read.captions_part.gather(averages),
@@ -175,7 +168,7 @@ class TuplesStep(Step):
         if self.parts.anchors is not None:
             yield self.rules.anchor_weight * self.parts.anchors()
 
-    def _modelled(self, whole: Texts, masked: Texts, has: Tensor) -> list[Tensor]:
+    def _masked_losses(self, whole: Texts, masked: Texts, has: Tensor) -> list[Tensor]:
         if not self.parts.predictors:
             return []
         loss = self.parts.masked_loss(whole, masked, has, self.rules)
@@ -183,35 +176,35 @@ class TuplesStep(Step):
 
 
 class ReadTuples(NamedTuple):
-    """What an update is made of: `drawn` captions, of which n are distinct.
+    """The input of an update: `drawn` captions, of which n are distinct.
 
     This process embeds a part of the images and the m captions of these.
     """
 
     drawn: int
     has: Tensor
-    """[L, B] bool, which images have a language."""
+    """[L, B] bool, whether an image has a language."""
     part: Share
     captions_part: Share
     places: Tensor
-    """[L, b, k], where its own captions stand in its own images; m is nowhere."""
+    """[L, b, k], positions of own captions in own images; m if there is none."""
     captions: TextBatch
-    """Its own, [m, T]."""
+    """Own captions, [m, T]."""
     languages: Tensor
-    """[n], the number of each one's language, rank by rank."""
+    """[n], index of each caption's language, rank by rank."""
     images: tuple[Tensor, ...] = ()
     masked: TextBatch | None = None
-    """The captions with masked words, which averages leave out: they are over `counted` [m, T]."""
+    """The captions with masked words; averages are over the unmasked ones, `counted` [m, T]."""
     counted: Tensor | None = None
     pixels: Pixels | None = None
 
     @property
     def own_languages(self) -> Tensor:
-        """[m], of its own captions."""
+        """[m], languages of own captions."""
         return self.languages[self.captions_part.rows]
 
 
-def _lay(vectors: Tensor, read: ReadTuples) -> Tensor:
-    """Vectors [m, D] in the places of all → [L, B, k, D], 0 where there is none."""
+def _by_position(vectors: Tensor, read: ReadTuples) -> Tensor:
+    """Vectors [m, D] in the positions of all captions → [L, B, k, D], 0 if there is none."""
     own = torch.cat([vectors, vectors.new_zeros(1, vectors.shape[1])])[read.places]
     return read.part.gather(own.transpose(0, 1)).transpose(0, 1) if read.part.sizes else own

@@ -1,4 +1,4 @@
-"""Extraction: images through a backbone into feature stores, resumable at any point."""
+"""Extraction: features of images, computed by a backbone into stores; resumable at any point."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ from polyglance.vision.networks.backbones import (
 from polyglance.vision.networks.preprocess import Preprocessing
 
 PIPELINE = 1
-"""Raised whenever decoding or preprocessing changes, so that old vectors are not mixed in."""
+"""Increased whenever decoding or preprocessing changes, so that old features are not used."""
 
 Stores = dict[str, FeatureStore]
 """form ("global", "grid", "gridN") → store"""
@@ -46,17 +46,17 @@ def extract(
     skip_unreadable: bool = True,
     device: Device = CPU,
 ) -> Features:
-    """Features of images, computed where the cache lacks them.
+    """Features of images, computed if the cache lacks them.
 
     Args:
         paths: the n image files.
         feature: EXTRACTOR/FORM.
         cache: folder of the feature stores; the XDG cache by default.
-        batch_size: images of one pass through the network.
-        show_progress: whether a progress bar is shown; by default where a terminal is.
-        skip_unreadable: whether unreadable images are listed in `Features.problems`; else the
-            first is raised.
-        device: where the network computes: auto, cpu, cuda, cuda:N or mps.
+        batch_size: images per forward pass.
+        show_progress: None shows a progress bar in a terminal.
+        skip_unreadable: list unreadable images in `Features.problems`; otherwise the first one
+            raises an error.
+        device: auto, cpu, cuda, cuda:N or mps.
     """
     rest = batch_size, show_progress, skip_unreadable, device
     return extract_many(paths, [feature], cache, *rest)[0]
@@ -71,16 +71,16 @@ def extract_many(
     skip_unreadable: bool = True,
     device: Device = CPU,
 ) -> list[Features]:
-    """Several features of the same images, with one pass for each extractor.
+    """Several features of the same images, with one pass per extractor.
 
     Args:
         paths: the n image files.
-        features: the features wanted, each EXTRACTOR/FORM.
-        cache: as in `extract`, like all that follow.
-        batch_size: images of one pass through the network.
-        show_progress: whether a progress bar is shown.
-        skip_unreadable: whether unreadable images are listed; else the first is raised.
-        device: where the networks compute.
+        features: the features, each EXTRACTOR/FORM.
+        cache: this and the following as in `extract`.
+        batch_size: images per forward pass.
+        show_progress: None shows a progress bar in a terminal.
+        skip_unreadable: list unreadable images; otherwise the first one raises an error.
+        device: to compute on.
     """
     if batch_size < 1:
         raise PolyglanceError(f"batch size {batch_size}: must be at least 1")
@@ -112,7 +112,7 @@ def extract_many(
 def _passes(
     features: Sequence[str], cache: Path, device: Device
 ) -> list[tuple[Backbone, dict[str, str]]]:
-    """Networks to run, each with the features it gives and their forms in its stores."""
+    """Networks to run, each with its features and their forms in its stores."""
     opened: dict[str, Backbone] = {}
     found: dict[str, tuple[Backbone, dict[str, str]]] = {}
     for name in features:
@@ -135,26 +135,26 @@ def load_features(
     show_progress: bool | None = None,
     device: Device = CPU,
 ) -> Features:
-    """Features of a dataset's images, in their order.
+    """Features of a dataset's images, in order.
 
     Args:
         dataset: the dataset.
-        feature: `imported/NAME`, or EXTRACTOR/FORM to be computed where the cache lacks them.
+        feature: `imported/NAME`, or EXTRACTOR/FORM to be computed if the cache lacks it.
         cache: folder of the feature stores; the XDG cache by default.
-        batch_size: images of one pass through the network.
-        show_progress: whether a progress bar is shown; by default where a terminal is.
-        device: where a network computes: auto, cpu, cuda, cuda:N or mps.
+        batch_size: images per forward pass.
+        show_progress: None shows a progress bar in a terminal.
+        device: auto, cpu, cuda, cuda:N or mps.
     """
     if not feature.startswith("imported/"):
         check_images(dataset, feature)
         return extract(dataset.paths(), feature, cache, batch_size, show_progress, device=device)
     name = feature.removeprefix("imported/")
     if dataset.root is None:
-        raise PolyglanceError(f"{dataset.name}: '{feature}' needs a dataset folder to be in")
+        raise PolyglanceError(f"{dataset.name}: '{feature}' exists only in a dataset folder")
     folder = dataset.root / "features"
     names = [found.removeprefix("imported/") for found in imported_names(dataset)]
-    if name not in names:  # which "../other" is not, though a store may be there
-        hint = nearest(name, names) if names else " (there are none)"
+    if name not in names:  # also rejects "../other", where a store may exist
+        hint = nearest(name, names) if names else " (it has none)"
         raise PolyglanceError(f"{folder}: no imported features '{name}'{hint}")
     store = FeatureStore.open(folder / name)
     store.check(entry.image for entry in dataset.images)
@@ -164,7 +164,7 @@ def load_features(
 
 
 def imported_names(dataset: Dataset) -> list[str]:
-    """The features that a dataset folder holds, as `imported/NAME`."""
+    """The features in a dataset folder, as `imported/NAME`."""
     if dataset.root is None:
         return []
     folders = (path.parent.name for path in (dataset.root / "features").glob(f"*/{META}"))
@@ -172,11 +172,11 @@ def imported_names(dataset: Dataset) -> list[str]:
 
 
 def check_images(dataset: Dataset, feature: str) -> None:
-    """A dataset that has features instead of images is an error: nothing can be computed."""
+    """Raise if a dataset has features instead of images, from which nothing can be computed."""
     names = imported_names(dataset)
     if names and not dataset.image_folder.is_dir():
         raise PolyglanceError(
-            f"{dataset.label}: has no images to compute '{feature}' from; it holds "
+            f"{dataset.label}: has no images to compute '{feature}' from; it has "
             f"{', '.join(names)}: train on that with --set image.feature={names[0]}, or use a "
             "model that takes it"
         )
@@ -198,7 +198,7 @@ class _Run:
         self.unreadable: dict[str, str] = {}
 
     def fill(self, images: dict[str | None, Path], forms: list[str]) -> int:
-        """Compute what any of `forms` lacks or has damaged; the number of images computed."""
+        """Compute features that a form lacks or has damaged; the number of images computed."""
         for store in self.stores.values():
             store.forget(store.damaged(key for key in images if key is not None))
         todo = [
@@ -226,7 +226,7 @@ class _Run:
         return done
 
     def _write(self, batch: list[tuple[str, Path, np.ndarray]]) -> int:
-        """Encode a batch and put its vectors on disk."""
+        """Encode a batch and write its features to disk."""
         if not batch:
             return 0
         encoded = self.backbone(np.stack([pixels for _, _, pixels in batch]))
@@ -263,7 +263,7 @@ def shape_as(encoded: BackboneOutput, form: str) -> np.ndarray:
 
 
 def _open_stores(backbone: Backbone, forms: list[str], cache: Path) -> Stores:
-    """Stores of the forms asked for, and of the global one, which any pass gives for free."""
+    """Stores of the requested forms and of the global one, which every pass computes anyway."""
     identity = f"{backbone.identity}-p{PIPELINE}"
     pooled, cell = backbone.dims()
     stores = {}
@@ -280,7 +280,7 @@ def _open_stores(backbone: Backbone, forms: list[str], cache: Path) -> Stores:
 def _content_keys(
     paths: Sequence[Path], show: bool | None
 ) -> tuple[list[str | None], dict[Path, str]]:
-    """Content keys (None for an unreadable file) and the reasons."""
+    """Content keys (None for an unreadable file), and the reasons by path."""
     problems: dict[Path, str] = {}
     keys: list[str | None] = []
     with ThreadPoolExecutor(workers()) as pool, Bar("reading", len(paths), "img", show) as bar:
@@ -302,13 +302,14 @@ def _key_or_problem(path: Path) -> str | ImageProblem:
 def _decode(
     todo: list[tuple[str, Path]], how: Preprocessing, batch_size: int
 ) -> Iterator[tuple[str, Path, np.ndarray | ImageProblem]]:
-    """Decoded images in order; threads work at most two batches ahead of the network."""
-    read = ahead((path for _, path in todo), lambda path: _pixels(path, how), 2 * batch_size)
+    """Decoded images in order; threads work up to two batches ahead of the network."""
+    read = ahead((path for _, path in todo), lambda path: read_pixels(path, how), 2 * batch_size)
     for (key, path), pixels in zip(todo, read, strict=True):
         yield key, path, pixels
 
 
-def _pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
+def read_pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
+    """A network's input for an image file, or the file's problem."""
     try:
         with reading(path, how.short_side) as image:
             return how.apply(image)
@@ -321,7 +322,7 @@ def open_backbone(name: str, cache: Path) -> Backbone:
 
     Names are the registered ones, `timm:NAME[@weights file]`, `torchvision:NAME[@weights file]`,
     `transformers:FOLDER`, and `onnx:base@DIGEST` or `onnx:FILE@DIGEST` for the network of an
-    exported model. Converted networks are kept below `cache`.
+    exported model. Converted networks are cached in `cache`.
     """
     family, colon, rest = name.partition(":")
     if not colon:
@@ -336,7 +337,7 @@ def open_backbone(name: str, cache: Path) -> Backbone:
 
 
 def _placed(backbone: Backbone, device: Device) -> Backbone:
-    """The network on a device; without torch there is none but the CPU."""
+    """The network on a device; without torch only the CPU is available."""
     if str(device) == CPU or (device == AUTO and find_spec("torch") is None):
         return backbone
     chosen = choose_device(device)

@@ -1,4 +1,4 @@
-"""Features of a list of images: where each one's vectors are, and how to gather them."""
+"""Features of a list of images: where the vectors are, and how to gather them."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ from polyglance.vision.extraction.store import FeatureStore, Form
 
 @dataclass(frozen=True)
 class Features:
-    """Features of n images in the order they were asked for.
+    """Features of n images, in order.
 
-    `keys[i]` is image i's key in `store`, or None where `problems` says why it has none.
+    `keys[i]` is image i's key in `store`, or None if `problems` has the reason why there is none.
     """
 
     name: str
@@ -64,11 +64,11 @@ class Features:
         return find(indices, dtype)
 
     def sample(self, row: int) -> np.ndarray:
-        """What tells an image's features from others, for a digest."""
+        """A value that identifies an image's features, for a digest."""
         return np.asarray(self.gather(np.array([row]))[0])
 
     def gather_global(self, indices: np.ndarray, dtype: DTypeLike = np.float32) -> np.ndarray:
-        """Vectors of the images at `indices` [n], [n, dim]."""
+        """Vectors [n, dim] of the images at `indices` [n]."""
         start, _ = self._select(indices)
         vectors = self.store.vectors[start].astype(dtype, copy=False)
         self.store.was_read(len(start))
@@ -77,7 +77,7 @@ class Features:
     def gather_set(
         self, indices: np.ndarray, dtype: DTypeLike = np.float32
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sets of the images at `indices` [n]: ([n, k_max, dim] padded with 0, [n])."""
+        """Sets of the images at `indices` [n]: ([n, k_max, dim] padded with 0, lengths [n])."""
         start, count = self._select(indices)
         position = np.arange(count.max(initial=0))  # [k_max]
         inside = position < count[:, None]  # [n, k_max]
@@ -93,14 +93,14 @@ class Features:
         if (start < 0).any():
             index = int(np.asarray(indices)[start < 0][0])
             raise PolyglanceError(
-                f"{self.name}: image {index} has no features; leave out images that "
-                "Features.problems names"
+                f"{self.name}: image {index} has no features; leave out the images listed in "
+                "Features.problems"
             )
         return start, count
 
 
 def parse_feature(name: str) -> tuple[str, str]:
-    """(extractor, form) of `EXTRACTOR/FORM`; the form is global, grid, gridN, tencrop or tencropN.
+    """Split `EXTRACTOR/FORM`; the form is global, grid, gridN, tencrop or tencropN.
 
     >>> parse_feature("efficientnet-lite2/grid3")
     ('efficientnet-lite2', 'grid3')

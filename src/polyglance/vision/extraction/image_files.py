@@ -1,4 +1,4 @@
-"""Images that a network in the tower sees: decoded ahead of it, cropped at random in training."""
+"""Image files for a network in the tower: decoded ahead of it, with random crops in training."""
 
 import os
 from collections import deque
@@ -20,23 +20,23 @@ from polyglance.vision.extraction.store import Form
 from polyglance.vision.networks.preprocess import Preprocessing
 
 SMALL = 32
-"""Pixels of a side at which a file is decoded to see whether it can be."""
+"""Side length in pixels at which a file is decoded to check it."""
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """n image files in the order they were asked for, in the place of their `Features`.
+    """n image files, which take the place of `Features`.
 
     Args:
-        name: the feature that the network in the tower makes of them.
+        name: of the feature that the network in the tower computes from them.
         paths: of the files.
-        how: what the network wants to see of them.
+        how: preprocessing of the network.
         dim: dimension of a vector.
-        vectors: of an image; None where it is one.
+        vectors: number of vectors per image; None for a global feature.
         problems: files that cannot be decoded, and why.
-        cache: where what frozen stages make of views is kept.
+        cache: folder for the output of frozen stages on fixed views.
     """
 
     name: str
@@ -73,14 +73,14 @@ class ImageFiles:
         return np.where(self.available, self.vectors or 1, 0).astype(np.int64)
 
     def sample(self, row: int) -> str:
-        """What tells an image from others, for a digest."""
+        """A value that identifies the image, for a digest."""
         return content_key(self.paths[row])
 
     def batches(self, rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
-        """What the network sees of the images at `rows`, as `look`, [size, …] at a time."""
+        """The network's input for the images at `rows`, [size, …] at a time."""
         seen: list[np.ndarray] = []
         paths = [self.paths[row] for row in rows]
-        for pixels in ahead(paths, lambda path: look(path, self.how), 2 * size):
+        for pixels in ahead(paths, lambda path: load_eval_pixels(path, self.how), 2 * size):
             seen.append(pixels)
             if len(seen) == size:
                 yield np.stack(seen)
@@ -89,25 +89,25 @@ class ImageFiles:
             yield np.stack(seen)
 
 
-def look(path: Path, how: Preprocessing) -> np.ndarray:
-    """What a network sees of an image in evaluation, uint8 [V, S, S, 3]; of one part [S, S, 3]."""
+def load_eval_pixels(path: Path, how: Preprocessing) -> np.ndarray:
+    """The network's input in evaluation, uint8 [V, S, S, 3], or [S, S, 3] for a single part."""
     with reading(path, how.short_side) as image:
         found = np.stack([np.asarray(part, np.uint8) for part in how.parts(image)])
     return found[0] if how.seen == 1 else found
 
 
-def glance(
+def load_training_crop(
     path: Path, how: Preprocessing, settings: BackboneRecipe, rng: np.random.Generator
 ) -> np.ndarray:
-    """What a network sees of an image in training, uint8 [S, S, 3]: a crop, perhaps mirrored.
+    """The network's input in training, uint8 [S, S, 3]: a random crop, perhaps mirrored.
 
-    With `squash` the crop has the same share of both sides (VSE∞'s code), else it is a square.
+    With `squash` the crop takes the same share of both sides (VSE∞'s code), else it is square.
 
     Args:
         path: the file.
-        how: what the network wants.
+        how: preprocessing of the network.
         settings: of the crops.
-        rng: of the draws.
+        rng: random generator.
     """
     with reading(path, round(how.size / settings.smallest_crop)) as image:
         box = crop_box(image.size, settings, rng)
@@ -127,7 +127,7 @@ def crop_box(
     Args:
         size: width and height of the image.
         settings: of the crops.
-        rng: of the draws.
+        rng: random generator.
     """
     share = rng.uniform(settings.smallest_crop, 1.0)
     width, height = size if settings.squash else (min(size), min(size))
@@ -144,8 +144,8 @@ def check_files(
 
     Args:
         paths: the files.
-        show_progress: None shows a bar on a terminal where it takes long.
-        skip_unreadable: whether they are listed; else the first is raised.
+        show_progress: None shows a bar in a terminal if it takes long.
+        skip_unreadable: list them; otherwise the first one raises an error.
     """
     found: list[tuple[Path, str]] = []
     files = list(dict.fromkeys(paths))
@@ -168,12 +168,12 @@ def _problem(path: Path) -> ImageProblem | None:
 
 
 def ahead(items: Iterable[T], work: Callable[[T], R], most: int) -> Iterator[R]:
-    """What `work` makes of items, in order; threads work on at most `most` beforehand.
+    """Results of `work` on items, in order; threads work on at most `most` items ahead.
 
     Args:
-        items: what is worked on.
-        work: done in threads.
-        most: results that wait.
+        items: to work on.
+        work: the function.
+        most: largest number of results that wait.
     """
     pool = ThreadPoolExecutor(workers())
     waiting: deque[Future[R]] = deque()
@@ -189,5 +189,5 @@ def ahead(items: Iterable[T], work: Callable[[T], R], most: int) -> Iterator[R]:
 
 
 def workers() -> int:
-    """Threads that decode images."""
+    """Number of threads that decode images."""
     return min(8, max(2, os.cpu_count() or 2))

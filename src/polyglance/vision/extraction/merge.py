@@ -1,4 +1,4 @@
-"""Imported features of datasets that are merged, under the names of the merged images."""
+"""Merges the imported features of datasets, under the names of the merged images."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -13,12 +13,12 @@ from polyglance.vision.extraction.store import FeatureStore
 def merged_features(
     datasets: Sequence[Dataset], renamed: Sequence[Mapping[str, str]], kept: Collection[str]
 ) -> tuple[list[ImportedFeatures], list[str]]:
-    """Features that any of the datasets holds, and notes; of an image the first dataset's count.
+    """Features of the merged dataset, and notes; the first dataset that has an image wins.
 
     Args:
         datasets: those merged.
-        renamed: for each of them, what its images are called now.
-        kept: the images that are left.
+        renamed: for each dataset, the new names of its images.
+        kept: the remaining images.
     """
     parts: dict[str, list[tuple[FeatureStore, Mapping[str, str]]]] = {}
     notes = []
@@ -29,7 +29,7 @@ def merged_features(
             store = FeatureStore.open(dataset.root / "features" / name)
             own = parts.setdefault(name, [])
             if own and (own[0][0].dim, own[0][0].form) != (store.dim, store.form):
-                notes.append(f"{feature} of {dataset.name} has another form and was left out")
+                notes.append(f"{feature} of {dataset.name} has a different form and was left out")
                 continue
             own.append((store, names))
     kept = set(kept)
@@ -42,7 +42,7 @@ def _joined(
     def items() -> Iterator[tuple[str, np.ndarray]]:
         seen: set[str] = set()
         for store, names in parts:
-            for key in store.keys():  # noqa: SIM118  (a store is no mapping)
+            for key in store.keys():  # noqa: SIM118  (a store is not a mapping)
                 image = names.get(key)
                 if image in kept and image not in seen:
                     seen.add(str(image))

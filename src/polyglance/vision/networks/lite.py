@@ -1,4 +1,4 @@
-"""EfficientNet-Lite, converted to ONNX once because onnxruntime is 2–3 times as fast on CPUs."""
+"""EfficientNet-Lite, converted to ONNX once: onnxruntime is 2–3 times as fast on CPUs."""
 
 import contextlib
 import importlib
@@ -24,17 +24,17 @@ TOLERANCE = 1e-3
 """Largest difference between the converted network and the original on random input."""
 
 ALIKE = 0.995
-"""Least cosine of a network in 8 bits with itself in float32; 0.999 on a CPU with VNNI."""
+"""Least cosine similarity of a network in 8 bits to itself in float32; 0.999 with VNNI."""
 
 AT_A_TIME = 2
-"""Images of one run: what the first layers make of more does not fit a core's cache."""
+"""Images per run: the activations of more would not fit a core's cache."""
 
 Network = Callable[[np.ndarray], np.ndarray]
 """float32 [b, 3, size, size] → grid [b, dim, side, side]"""
 
 
 class LiteBackbone:
-    """EfficientNet-Lite; the network is loaded when the first batch comes."""
+    """EfficientNet-Lite; the network is loaded with the first batch."""
 
     def __init__(self, lite: Lite, cache: Path, engine: str = "auto") -> None:
         self.lite, self.cache, self.engine = lite, cache, engine
@@ -48,7 +48,7 @@ class LiteBackbone:
         return self.lite.dim, self.lite.dim
 
     def at_size(self, size: int) -> "LiteBackbone":
-        """In torch: what is converted to ONNX takes one size."""
+        """In torch: the ONNX conversion takes one size only."""
         if self.lite.int8:
             raise PolyglanceError(
                 f"{self.lite.name} takes images of {self.preprocessing.size} pixels only; use "
@@ -60,14 +60,14 @@ class LiteBackbone:
         return found
 
     def to(self, device: Device) -> "LiteBackbone":
-        """In torch off the CPU, where onnxruntime is not the faster one; int8 stays on the CPU."""
+        """In torch except on the CPU, where onnxruntime is faster; int8 stays on the CPU."""
         place = choose_device(device)
         if place.type != CPU and not self.lite.int8:
             self.device, self.engine, self._network = place, "torch", None
         return self
 
     def classifier(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights [1000, dim] and bias [1000] of the last layer, which the grid comes before."""
+        """Weights [1000, dim] and bias [1000] of the last layer, which takes the pooled vector."""
         last = pretrained(self.lite)._fc
         return last.weight.detach().numpy(), last.bias.detach().numpy()
 
@@ -79,7 +79,7 @@ class LiteBackbone:
         return BackboneOutput(grid.mean((2, 3)), grid.transpose(0, 2, 3, 1))
 
     def _load(self) -> Network:
-        if self.lite.int8:  # torch would give other vectors, and these have a store of their own
+        if self.lite.int8:  # torch would give different vectors, for a different store
             return self._converted()[1]
         if self.engine == "torch" or not _importable("onnxruntime"):
             return eager(grid_module(self.lite), self.device)
@@ -93,7 +93,7 @@ class LiteBackbone:
         return self._converted()[0]
 
     def _converted(self) -> tuple[bytes, Network]:
-        """The network as ONNX, from the cache or converted now, and running."""
+        """The network as ONNX, from the cache or newly converted, and its session."""
         path = self.cache / "backbones" / f"{self.identity}.onnx"
         if path.is_file():
             with contextlib.suppress(Exception):  # a damaged file is converted again
@@ -105,7 +105,7 @@ class LiteBackbone:
         return model, converted
 
     def _exported(self) -> tuple[bytes, Network]:
-        """Torch's network as ONNX, compared with it."""
+        """Torch's network exported to ONNX and checked against the original."""
         module = grid_module(self.lite)
         model = export(module, self.preprocessing.size)
         converted = session(model)
@@ -113,7 +113,7 @@ class LiteBackbone:
         return model, converted
 
     def _quantised(self) -> tuple[bytes, Network]:
-        """The ONNX network of float32 in 8 bits."""
+        """The ONNX network quantised from float32 to 8 bits."""
         try:
             exact = LiteBackbone(backbones.get(self.lite.exact), self.cache).to_onnx()
             model = quantise(exact, known_ranges(self.lite.exact))
@@ -127,7 +127,7 @@ class LiteBackbone:
 
 
 def eager(module: Any, device: Device = CPU) -> Network:
-    """A torch module as it is, on a device."""
+    """A torch module run eagerly on a device."""
     import torch
 
     module = module.to(device)
@@ -141,7 +141,7 @@ def eager(module: Any, device: Device = CPU) -> Network:
 
 def export(module: Any, size: int) -> bytes:
     """A torch module as ONNX, for any batch size."""
-    import onnx  # noqa: F401  (torch's own error without it is no ImportError)
+    import onnx  # noqa: F401  (torch would not raise an ImportError)
     import torch
 
     batch = {0: "batch"}
@@ -161,13 +161,13 @@ def export(module: Any, size: int) -> bytes:
 
 
 def check_equal(name: str, converted: Network, original: Network, size: int) -> None:
-    """Refuse a conversion that differs by more than TOLERANCE on random input.
+    """Raise if a conversion differs by more than TOLERANCE on random input.
 
     Args:
-        name: of the network, for the error.
+        name: of the network, for the error message.
         converted: takes float32 [b, 3, size, size].
         original: takes the same.
-        size: pixels of a side.
+        size: side length in pixels.
     """
     pixels = np.random.default_rng(0).normal(size=(3, 3, size, size)).astype(np.float32)
     difference = np.abs(converted(pixels) - original(pixels)).max()
@@ -179,13 +179,13 @@ def check_equal(name: str, converted: Network, original: Network, size: int) -> 
 
 
 def check_sums(lite: Lite, model: bytes) -> None:
-    """Refuse 8 bits where the CPU's sums of products overflow.
+    """Raise if this CPU's 8-bit sums of products overflow.
 
-    The graph is compared with itself computed in float32, on random input: they agree to the
-    rounding of activations.
+    The graph is compared with itself computed in float32, on random input; the two must agree up
+    to the rounding of activations.
 
     Args:
-        lite: the network, for the error.
+        lite: the network, for the error message.
         model: its graph in 8 bits.
     """
     size = lite.preprocessing.size
@@ -194,17 +194,17 @@ def check_sums(lite: Lite, model: bytes) -> None:
     cosine = float(fused @ plain / np.linalg.norm(fused) / np.linalg.norm(plain))
     if not cosine > ALIKE:
         raise PolyglanceError(
-            f"{lite.name}: this CPU computes it inexactly (cosine {cosine:.3f} with what it should "
-            f"be), as those without VNNI do; use {lite.exact}"
+            f"{lite.name}: this CPU computes it inexactly (cosine {cosine:.3f} to the exact "
+            f"result), like others without VNNI; use {lite.exact}"
         )
 
 
 def session(model: bytes, fuse: bool = True) -> Network:
-    """An ONNX network under onnxruntime, on as many threads as OMP_NUM_THREADS allows.
+    """An ONNX network in an onnxruntime session, with OMP_NUM_THREADS threads.
 
     Args:
         model: the graph.
-        fuse: whether onnxruntime may compute it in another way than the graph says.
+        fuse: whether onnxruntime may optimise the graph.
     """
     import onnxruntime
 
@@ -213,7 +213,7 @@ def session(model: bytes, fuse: bool = True) -> Network:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS") or 0)
     options.log_severity_level = 3
-    # Threads that wait by turning round and round take the cores that images are decoded on.
+    # Spinning threads would take the cores from the decoding of images.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     running = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
@@ -225,7 +225,7 @@ def session(model: bytes, fuse: bool = True) -> Network:
 
 
 def pretrained(lite: Lite) -> Any:
-    """The whole network with its weights, as its package has it."""
+    """The whole network with its weights, from its package."""
     try:
         from efficientnet_lite_pytorch import EfficientNet
 
@@ -233,13 +233,13 @@ def pretrained(lite: Lite) -> Any:
     except ImportError as error:
         raise PolyglanceError(_remedy(lite, str(error))) from None
     path = getattr(weights, f"EfficientnetLite{lite.number}ModelFile").get_model_file_path()
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints that it has loaded
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints a message
         return EfficientNet.from_pretrained(lite.exact, weights_path=path)
 
 
 def grid_module(lite: Lite) -> Any:
-    """A torch module in evaluation mode whose forward pass gives the grid."""
-    network = pretrained(lite)  # which says what to install where torch is missing
+    """A torch module in evaluation mode that returns the grid."""
+    network = pretrained(lite)  # raises a helpful error without torch
     import torch
 
     class Grid(torch.nn.Module):
@@ -250,7 +250,7 @@ def grid_module(lite: Lite) -> Any:
         def forward(self, pixels: Any) -> Any:
             return self.network.extract_features(pixels)
 
-    # The exporter puts back the mode of the outermost module, so that one is set as well.
+    # The exporter restores the mode of the outermost module, so this one is set as well.
     return Grid().eval()
 
 

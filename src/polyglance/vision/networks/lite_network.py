@@ -1,4 +1,4 @@
-"""EfficientNet-Lite as a torch module that is trained: its batch norm stays as it came.
+"""EfficientNet-Lite as a trainable torch module; its batch norms stay frozen.
 
 Tan and Le 2019, EfficientNet; the Lite variants have neither squeeze-and-excitation nor swish.
 """
@@ -24,16 +24,16 @@ BLOCKS = (
     (5, 2, 6, 192, 4),
     (3, 1, 6, 320, 1),
 )
-"""Of Lite0; the others are wider and deeper."""
+"""Blocks of Lite0; the others are wider and deeper."""
 SCALES = ((1.0, 1.0), (1.0, 1.1), (1.1, 1.2), (1.2, 1.4), (1.4, 1.8))
-"""Width and depth of Lite0 to Lite4."""
+"""Width and depth factors of Lite0 to Lite4."""
 
 
 class Convolution(nn.Module):
-    """A convolution, batch norm with frozen statistics, and ReLU6 where `active`.
+    """A convolution, batch norm with frozen statistics, and ReLU6 if `active`.
 
-    The norm is folded into the kernel whenever it runs, which saves a pass over the activations;
-    the kernel is trained as it came.
+    The norm is folded into the kernel at every run, which saves a pass over the activations; the
+    unfolded kernel is what is trained.
     """
 
     mean: Tensor
@@ -61,12 +61,12 @@ class Convolution(nn.Module):
             self.register_buffer(name, torch.full((outputs,), value))
 
     def folded(self) -> tuple[Tensor, Tensor]:
-        """The kernel with its norm, and the bias [outputs] that comes of it."""
+        """The kernel with its norm folded in, and the resulting bias [outputs]."""
         scale = self.gain / (self.variance + EPSILON).sqrt()
         return self.weight * scale.view(-1, 1, 1, 1), self.shift - self.mean * scale
 
     def fold(self) -> None:
-        """Take the norm into the kernel for good, as a copy to be exported does."""
+        """Fold the norm into the kernel permanently, for export."""
         with torch.no_grad():
             weight, self.bias = self.folded()
             self.weight.copy_(weight)
@@ -78,23 +78,27 @@ class Convolution(nn.Module):
             return self._pixelwise(images, weight.flatten(1), bias)
         padding = self.kernel // 2
         if self.stride > 1:
-            images, padding = functional.pad(images, self._around(images)), 0
+            # Without an explicit value, onnxruntime does not merge the padding into the
+            # convolution, and changes the memory layout back and forth around it.
+            images, padding = functional.pad(images, self._around(images), value=0.0), 0
         return self._activate(
             functional.conv2d(images, weight, bias, self.stride, padding, groups=self.groups)
         )
 
     def _pixelwise(self, images: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """A product of matrices: torch's convolution of one pixel is slow to train on a CPU."""
+        """As a matrix product: torch's 1×1 convolution is slow to train on a CPU."""
         batch, channels, height, width = images.shape
         pixels = images.permute(0, 2, 3, 1).reshape(-1, channels)
         found = self._activate(linear(pixels, weight, bias))
         return found.view(batch, height, width, -1).permute(0, 3, 1, 2)
 
     def _activate(self, found: Tensor) -> Tensor:
-        return functional.relu6(found, inplace=True) if self.active else found
+        # In place would copy the input first if a gradient is needed.
+        inplace = not torch.is_grad_enabled()
+        return functional.relu6(found, inplace=inplace) if self.active else found
 
     def _around(self, images: Tensor) -> list[int]:
-        """What is put left, right, above and below, as TensorFlow's SAME has it."""
+        """Padding left, right, above and below, like TensorFlow's SAME."""
         sizes = [int(size) for size in (images.shape[3], images.shape[2])]
         needed = [
             max((math.ceil(n / self.stride) - 1) * self.stride + self.kernel - n, 0) for n in sizes
@@ -103,7 +107,7 @@ class Convolution(nn.Module):
 
 
 class Block(nn.Module):
-    """An inverted residual: wider, by channel, narrower again."""
+    """An inverted residual block: expansion, depthwise convolution, projection."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int, expansion: int) -> None:
         super().__init__()
@@ -138,19 +142,19 @@ def lite_stages(number: int) -> list[nn.Module]:
 
 
 def _rounded(channels: float) -> int:
-    """The nearest multiple of eight that is not below nine tenths."""
+    """The nearest multiple of eight that is at least nine tenths of `channels`."""
     found = max(8, int(channels + 4) // 8 * 8)
     return found + 8 if found < 0.9 * channels else found
 
 
 def convolutions(stages: list[nn.Module]) -> Iterator[Convolution]:
-    """In the order in which images go through them."""
+    """All convolutions, in the order of the forward pass."""
     for stage in stages:
         yield from (part for part in stage.modules() if isinstance(part, Convolution))
 
 
 def copy_pretrained(network: nn.Module, stages: list[nn.Module]) -> None:
-    """Give stages the weights of `efficientnet_lite_pytorch`'s network, whose they are."""
+    """Copy the weights of `efficientnet_lite_pytorch`'s network into the stages."""
     kernels = [part for part in network.modules() if isinstance(part, nn.Conv2d)]
     norms = [part for part in network.modules() if isinstance(part, nn.BatchNorm2d)]
     with torch.no_grad():

@@ -1,6 +1,6 @@
 """The image network of an exported model as a backbone: `onnx:base@DIGEST`, `onnx:FILE@DIGEST`.
 
-A model that was trained with its image network is trained on with that network frozen, and
+A model that was trained with its image network is fine-tuned with that network frozen, and
 exported again with the same file.
 """
 
@@ -22,7 +22,7 @@ DIGITS = 12
 
 
 class OnnxBackbone:
-    """A network under onnxruntime; how it wants its images stands in the JSON file beside it."""
+    """A network run by onnxruntime; the JSON file beside it has its preprocessing."""
 
     def __init__(self, path: Path, digest: str) -> None:
         self.path = path
@@ -31,27 +31,27 @@ class OnnxBackbone:
         self._network: Network | None = None
 
     def dims(self) -> tuple[int, int]:
-        """Found by one pass over an empty image."""
+        """Determined by one pass over an empty image."""
         pooled, grid = self(np.zeros((1, *self.preprocessing.shape), np.float32))
         return pooled.shape[1], 0 if grid is None else grid.shape[3]
 
     def at_size(self, size: int) -> "OnnxBackbone":
-        """This one: the graph takes one size, and says so when it sees another."""
+        """Return self: the graph takes one size, and raises an error for any other."""
         return self
 
     def to(self, device: Device) -> "OnnxBackbone":
-        """This one: it runs on the CPU."""
+        """Return self: it runs on the CPU."""
         return self
 
     def classifier(self) -> None:
-        """None: the graph ends before it."""
+        """None: the graph does not include it."""
 
     def to_onnx(self) -> bytes:
-        """The file."""
+        """The content of the ONNX file."""
         return self.path.read_bytes()
 
     def __call__(self, pixels: np.ndarray) -> BackboneOutput:
-        """Encode float32 [b, 3, size, size], or [b, V, 3, size, size] whose mean counts."""
+        """Encode float32 [b, 3, size, size], or [b, V, 3, size, size], averaging over V."""
         if self._network is None:
             self._network = session(self.to_onnx())
         grid = self._network(pixels.reshape(-1, *pixels.shape[-3:]))  # [b·V, F, side, side]
@@ -62,14 +62,14 @@ class OnnxBackbone:
 
 
 def open_onnx(rest: str) -> OnnxBackbone:
-    """The network of `base@DIGEST` or `FILE@DIGEST`; one with another digest is an error."""
+    """The network `base@DIGEST` or `FILE@DIGEST`; a different digest is an error."""
     name, _, digest = rest.rpartition("@")
     path = shipped_folder() / FILE if name == BASE else Path(name).expanduser()
     if not has_file(path):
-        raise PolyglanceError(f"onnx:{rest}: there is no file {path}; put the exported model back")
+        raise PolyglanceError(f"onnx:{rest}: no such file {path}; put the exported model back")
     if not digest or file_digest(path)[: len(digest)] != digest:
         raise PolyglanceError(
-            f"onnx:{rest}: {path} is another network than the one that the model was trained with; "
+            f"onnx:{rest}: {path} is not the network that the model was trained with; "
             "install the version of polyglance that it came from, or train again with --from"
         )
     return OnnxBackbone(path, digest)
@@ -79,14 +79,14 @@ FAMILIES.register(FAMILY)(open_onnx)
 
 
 def network_name(folder: Path) -> str:
-    """The extractor of the network of the exported model in a folder."""
+    """The extractor name for the network of the exported model in a folder."""
     path = folder / FILE
     place = BASE if folder.absolute() == shipped_folder().absolute() else str(path.absolute())
     return f"{FAMILY}:{place}@{file_digest(path)[:DIGITS]}"
 
 
 def read_preprocessing(path: Path) -> Preprocessing:
-    """How an exported network wants its images; a file that does not say it is an error."""
+    """The preprocessing of an exported network; a file without it is an error."""
     given = read_json(path)
     try:
         kind = CentreAndWhole if given.pop("whole") else Preprocessing
@@ -94,5 +94,5 @@ def read_preprocessing(path: Path) -> Preprocessing:
         return kind(mean=mean, std=std, **given)  # type: ignore[arg-type]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PolyglanceError(
-            f"{path}: does not say how images are prepared ({error}); export the model again"
+            f"{path}: cannot read the preprocessing ({error}); export the model again"
         ) from None

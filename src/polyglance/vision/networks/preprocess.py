@@ -1,4 +1,4 @@
-"""From an RGB image to the input a network expects."""
+"""Preprocessing: from an RGB image to a network's input."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -7,12 +7,12 @@ import numpy as np
 from PIL import Image
 
 MAX_ASPECT = 8
-"""Beyond it the long side is cut before resizing; only the centre is used in any case."""
+"""Largest aspect ratio: the rest is cut off before resizing, as only the centre is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preprocessing:
-    """How a network wants its input.
+    """The preprocessing that a network expects.
 
     The short side becomes round(size / crop) and the centre size × size is cut out; with
     `squash` the whole image is resized to size × size instead. Pixels become
@@ -27,38 +27,38 @@ class Preprocessing:
     squash: bool = False
 
     seen: ClassVar[int] = 1
-    """Parts of an image that the network sees; its features are the mean of theirs."""
+    """Parts of an image that the network sees; their features are averaged."""
     whole: ClassVar[bool] = False
-    """Whether one of several parts is the whole image."""
+    """Whether one of the parts is the whole image."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the network's input of an image: [3, size, size], or [seen, 3, size, size]."""
+        """Shape of the network's input for an image: [3, size, size], or [seen, 3, size, size]."""
         one = (3, self.size, self.size)
         return one if self.seen == 1 else (self.seen, *one)
 
     @property
     def short_side(self) -> int:
-        """Pixels of an image's short side before anything is cut out."""
+        """Short side of an image in pixels before cropping."""
         return round(self.size / self.crop)
 
     def parts(self, image: Image.Image) -> list[Image.Image]:
-        """What the network sees of an RGB image, each size × size."""
+        """The parts of an RGB image that the network sees, each size × size."""
         if self.squash:
             return [squashed(image, self)]
         return [_centre(resize_short_side(image, self), self.size, self.size)]
 
     def apply(self, image: Image.Image) -> np.ndarray:
-        """The network's input of an RGB image, float32 of `shape`."""
+        """The network's input for an RGB image, float32 of `shape`."""
         found = np.stack([to_pixels(part, self) for part in self.parts(image)])
         return found.reshape(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
 class CentreAndWhole(Preprocessing):
-    """The centre of an image, and beside it the whole image squashed to size × size.
+    """The centre of an image, and the whole image squashed to size × size.
 
-    The centre keeps proportions and details, the whole what lies at the ends.
+    The centre keeps proportions and details; the whole image includes the edges.
     """
 
     seen: ClassVar[int] = 2
@@ -70,7 +70,7 @@ class CentreAndWhole(Preprocessing):
 
 
 def squashed(image: Image.Image, how: Preprocessing) -> Image.Image:
-    """The whole image, size × size, without its proportions."""
+    """The whole image resized to size × size, ignoring its proportions."""
     return image.resize((how.size, how.size), Image.Resampling[how.interpolation.upper()])
 
 
@@ -78,7 +78,7 @@ def to_pixels(image: Image.Image, how: Preprocessing) -> np.ndarray:
     """Standardised pixels of an RGB image, float32 [3, height, width]."""
     seen = np.asarray(image)
     pixels = np.empty((3, *seen.shape[:2]), np.float32)
-    # A channel at a time: three times as fast as all of them, whose numbers lie apart.
+    # Channel by channel: three times as fast as all at once, whose values are not contiguous.
     for channel, mean, std in zip(range(3), how.mean, how.std, strict=True):
         np.subtract(seen[:, :, channel], np.float32(mean), out=pixels[channel])
         pixels[channel] /= np.float32(std)
@@ -86,7 +86,7 @@ def to_pixels(image: Image.Image, how: Preprocessing) -> np.ndarray:
 
 
 def resize_short_side(image: Image.Image, how: Preprocessing) -> Image.Image:
-    """The image with its short side as `how` wants it, what is too long cut off."""
+    """The image resized to the short side that `how` expects, its long side cropped."""
     short = min(image.size)
     width, height = (min(side, MAX_ASPECT * short) for side in image.size)
     image = _centre(image, width, height)

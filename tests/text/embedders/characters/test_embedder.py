@@ -158,7 +158,7 @@ def test_towers_of_each_language_have_alphabets_of_their_own() -> None:
     alone = Form("blau", FIRST | LAST)
     for row, code in zip(found.unseen.columns["characters"], ("en", "de"), strict=True):
         np.testing.assert_array_equal(row, embedder.tables[code].spell([alone])[0])
-    with pytest.raises(PolyglanceError, match="say which language"):
+    with pytest.raises(PolyglanceError, match="state the language"):
         encode(embedder, ["blau"], None)
 
 
@@ -193,14 +193,14 @@ def test_what_is_unknown_and_what_may_become_of_words() -> None:
 
 def test_a_word_has_a_vector_for_each_place() -> None:
     embedder = build(recipe_of())
-    assert embedder.places == 4
+    assert embedder.positions == 4
     forms = []
-    for sentence, place in embedder.in_places("zebra"):
+    for sentence, place in embedder.in_positions("zebra"):
         found = encode(embedder, [" ".join(sentence)])
         forms.append(found.unseen.columns["characters"][found.ids.flat[place] - FIRST_UNSEEN])
     expected = embedder.tables[""].spell([Form("zebra", place) for place in range(4)])
     np.testing.assert_array_equal(forms, expected)
-    assert build(recipe_of("text.embedder.ends=false")).places == 1
+    assert build(recipe_of("text.embedder.ends=false")).positions == 1
 
 
 def spelt(number: int) -> str:

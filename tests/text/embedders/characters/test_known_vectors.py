@@ -33,7 +33,7 @@ def test_saved_words_have_zeros_that_weights_replace(file: Path, tmp_path: Path)
 
 
 def test_mistakes_are_told(file: Path, tmp_path: Path) -> None:
-    with pytest.raises(PolyglanceError, match=r"none\.vec: no such file; give pretrained word"):
+    with pytest.raises(PolyglanceError, match=r"none\.vec: no such file; set pretrained word"):
         vectors_of(str(tmp_path / "none.vec"), {"dog"})
     with pytest.raises(PolyglanceError, match="has a vector for none of the 2 words"):
         vectors_of(str(file), {"chat", "chien"})

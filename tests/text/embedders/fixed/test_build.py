@@ -97,5 +97,5 @@ def test_mistakes_are_told(folder: Path) -> None:
         VectorSource(settings(folder, word_dim=3)).words("en")
     with pytest.raises(PolyglanceError, match=r"has neither fr\.bin nor fr\.vec"):
         VectorSource(settings(folder)).words("fr")
-    with pytest.raises(PolyglanceError, match="no vectors of 'en': give them with --vectors"):
+    with pytest.raises(PolyglanceError, match="no vectors of 'en': set them with --vectors"):
         VectorSource(settings(None)).words("en")

@@ -149,7 +149,7 @@ def test_damaged_words(embedder: VectorsEmbedder, tmp_path: Path) -> None:
     value = json.loads((tmp_path / "words.json").read_text())
     value["languages"]["en"]["words"].pop()
     (tmp_path / "words.json").write_text(json.dumps(value))
-    with pytest.raises(PolyglanceError, match="2 words and 3 vectors of 'en'"):
+    with pytest.raises(PolyglanceError, match="2 words but 3 vectors of 'en'"):
         load_embedder(embedder.recipe, tmp_path)
     (tmp_path / "words.safetensors").write_bytes(b"no")
     with pytest.raises(PolyglanceError, match="copy the whole folder again"):

@@ -23,7 +23,7 @@ def make() -> TranslatedWords:
 
 def test_only_translated_languages_are_translated() -> None:
     layer = make()
-    layer.begin("de", TURN)
+    layer.initialise("de", TURN)
     found = layer(torch.arange(6)).detach()
     expected = torch.from_numpy(MATRIX).clone()
     expected[4:] = expected[4:] @ TURN.t()
@@ -38,7 +38,7 @@ def test_only_translated_languages_are_translated() -> None:
 
 def test_words_of_a_call_belong_to_a_language_too() -> None:
     layer = make()
-    layer.begin("de", TURN)
+    layer.initialise("de", TURN)
     rows = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
     unseen = Unseen({"vectors": rows, "owners": np.array([1, 0])})
     ids = torch.tensor([0, 1, 4, FIRST_UNSEEN, FIRST_UNSEEN + 1])
@@ -52,10 +52,10 @@ def test_words_of_a_call_belong_to_a_language_too() -> None:
 
 def test_the_authors_bias_stays() -> None:
     layer = make()
-    layer.begin("de", torch.eye(3), bias=True)
+    layer.initialise("de", torch.eye(3), bias=True)
     bias = layer.translators["language_de"].bias
     assert 0 < bias.abs().max() <= 1 / np.sqrt(3)
-    layer.begin("de", torch.eye(3))
+    layer.initialise("de", torch.eye(3))
     assert not bias.any()
 
 
@@ -65,5 +65,5 @@ def test_copies_are_their_own(copied) -> None:
     before = layer(torch.arange(6)).detach()
     other = copied(layer)
     torch.testing.assert_close(other(torch.arange(6)).detach(), before, rtol=0, atol=0)
-    other.begin("de", TURN)
+    other.initialise("de", TURN)
     torch.testing.assert_close(layer(torch.arange(6)).detach(), before, rtol=0, atol=0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyglance.text.embedders.subwords.capitals import uncapped
+from polyglance.text.embedders.subwords.capitals import lower_capitals
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from polyglance.text.embedders.subwords.capitals import uncapped
     ],
 )
 def test_shouted_and_titled_texts(text: str, expected: str) -> None:
-    assert uncapped(text) == expected
+    assert lower_capitals(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_shouted_and_titled_texts(text: str, expected: str) -> None:
     ],
 )
 def test_texts_whose_capitals_say_something_stay(text: str) -> None:
-    assert uncapped(text) == text
+    assert lower_capitals(text) == text

@@ -63,11 +63,11 @@ def test_what_is_known() -> None:
 
 
 def test_a_cut_vocabulary_keeps_marks_characters_the_probable_and_what_texts_use() -> None:
-    assert set(SMALL.cut(0).named()) == {"▁", "a", "b", "▁a"}
-    assert set(SMALL.cut(3).named()) == {"▁", "a", "b", "▁a", "ba"}
-    assert set(SMALL.cut(0, ["bab x", "a"]).named()) == {"▁", "a", "b", "▁a", "ba"}
-    assert SMALL.cut(99).named() == SMALL.named()
-    cut = SMALL.cut(0)
+    assert set(SMALL.pruned(0).named()) == {"▁", "a", "b", "▁a"}
+    assert set(SMALL.pruned(3).named()) == {"▁", "a", "b", "▁a", "ba"}
+    assert set(SMALL.pruned(0, ["bab x", "a"]).named()) == {"▁", "a", "b", "▁a", "ba"}
+    assert SMALL.pruned(99).named() == SMALL.named()
+    cut = SMALL.pruned(0)
     assert {piece: SMALL.named()[piece] for piece in cut.named()} == cut.named()
     assert cut.encode("ba", 100) == [START, 3, 3 + 2, 3 + 1, END]
     assert cut.encode("x", 100) == SMALL.encode("x", 100)
@@ -75,11 +75,11 @@ def test_a_cut_vocabulary_keeps_marks_characters_the_probable_and_what_texts_use
 
 
 def test_a_file_reads_as_what_was_written(tmp_path: Path) -> None:
-    SMALL.cut(3).save(tmp_path / "pieces.safetensors")
+    SMALL.pruned(3).save(tmp_path / "pieces.safetensors")
     found = Pieces.open(tmp_path / "pieces.safetensors")
     for text in ("ab bab", "xaxb", "b"):
-        assert found.encode(text, 100) == SMALL.cut(3).encode(text, 100)
-    assert found.named() == SMALL.cut(3).named()
+        assert found.encode(text, 100) == SMALL.pruned(3).encode(text, 100)
+    assert found.named() == SMALL.pruned(3).named()
 
 
 def test_many_pieces_are_found_by_their_slots() -> None:
@@ -112,7 +112,7 @@ def test_damaged_fields_are_refused(change: dict[str, np.ndarray]) -> None:
 
 def test_a_damaged_map_is_named() -> None:
     fields = {**SMALL.fields, "map": np.array([1 << 30], np.uint32)}
-    with pytest.raises(PolyglanceError, match="file: its map of characters is damaged"):
+    with pytest.raises(PolyglanceError, match="file: its character map is damaged"):
         Pieces(fields, "file").encode("ab", 100)
 
 

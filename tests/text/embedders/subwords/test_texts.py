@@ -82,8 +82,8 @@ def test_a_model_is_trained_with_the_pieces_that_it_keeps(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"pieces": False, "kept_pieces": 5}, "set pieces to true"),
-        ({"pieces": True, "piece_texts": ["a.txt"]}, "set kept_pieces"),
+        ({"pieces": False, "kept_pieces": 5}, "needs pieces=true"),
+        ({"pieces": True, "piece_texts": ["a.txt"]}, "needs kept_pieces"),
     ],
 )
 def test_settings_that_do_not_go_together(changes: dict[str, object], message: str) -> None:

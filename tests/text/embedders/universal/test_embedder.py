@@ -42,7 +42,7 @@ def test_unknown_words_are_dropped(embedder: UniversalEmbedder) -> None:
 
 
 def test_the_language_must_be_told_unless_there_is_one(embedder: UniversalEmbedder) -> None:
-    with pytest.raises(PolyglanceError, match="say which language"):
+    with pytest.raises(PolyglanceError, match="state the language"):
         ids_of(embedder, ["rot"], None)
     alone = UniversalEmbedder(recipe_of(), {"de": TABLES["de"]}, Layout(1, {"de": 2}))
     assert ids_of(alone, ["rot"], None) == [[3]]
@@ -81,9 +81,9 @@ def test_saved_words(embedder: UniversalEmbedder, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"latent": -1}, "'latent' and 'own' must be numbers"),
-        ({"own": {"de": "2"}}, "'latent' and 'own' must be numbers"),
-        ({"tables": {}}, "'tables' must hold words by language"),
+        ({"latent": -1}, "'latent' and 'own' must be token counts"),
+        ({"own": {"de": "2"}}, "'latent' and 'own' must be token counts"),
+        ({"tables": {}}, "'tables' must have words by language"),
         ({"tables": {"de": {"words": [1], "tokens": [1]}}}, "de: field 'words'"),
         ({"tables": {"de": {"words": ["a"], "tokens": [5]}}}, "de: field 'tokens'"),
         ({"tables": {"de": {"words": ["a"], "tokens": []}}}, "de: field 'tokens'"),
@@ -103,5 +103,5 @@ def test_the_compact_form_reads_the_same(embedder: UniversalEmbedder) -> None:
     assert isinstance(small.layer(), StoredWords)
     assert small.recipe.text.embedder.stored
     assert not embedder.recipe.text.embedder.stored
-    with pytest.raises(PolyglanceError, match="compact already"):
+    with pytest.raises(PolyglanceError, match="already compact"):
         small.compact()

@@ -62,7 +62,7 @@ def test_vectors_to_start_from() -> None:
     layer = make()
     own = {code: np.random.rand(n, 4).astype(np.float32) for code, n in LAYOUT.own.items()}
     latent = np.random.rand(2, 5).astype(np.float32)
-    layer.begin(own, latent)
+    layer.initialise(own, latent)
     for code, table in zip(LAYOUT.own, layer.own_tables(), strict=True):
         np.testing.assert_array_equal(table.detach().numpy(), own[code])
     np.testing.assert_array_equal(layer.latent.detach().numpy(), latent)

@@ -1,4 +1,4 @@
-"""Characters as numbers, for any script. Build from training captions only."""
+"""Ids of characters, for any script. Build alphabets from training captions only."""
 
 import unicodedata
 from collections import Counter
@@ -14,14 +14,14 @@ from polyglance.text.embedders.vocabulary import count, restore
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<start>", "<end>")
 LAVSE = " " + ascii_letters + digits + ".,'-()\"?;!:&#$`%>/_=+[\\@]" + "äüßöÜÖÄ´é"
-"""The symbols of the authors' char.json; with the specials 101 (Wehrmann et al. 2019's code)."""
+"""The symbols of the authors' char.json, 101 with the specials (Wehrmann et al. 2019's code)."""
 
 
 class Alphabet:
     """Ids of characters: `<pad>` 0, `<unk>` 1, `<start>` 2, `<end>` 3, then the symbols in order.
 
-    A symbol is a code point of NFC text: é is one however it was typed, a Devanagari vowel sign is
-    its own, an emoji of several code points is several symbols.
+    A symbol is a code point of NFC text: é is one symbol however it was typed, a Devanagari vowel
+    sign is a separate one, and an emoji of several code points is several.
 
     >>> Alphabet("ab").ids(np.array([ord("b"), ord("ж")])).tolist()
     [5, 1]
@@ -36,7 +36,7 @@ class Alphabet:
                 )
         if len(set(self.symbols)) != len(self.symbols):
             twice = next(symbol for symbol, n in Counter(self.symbols).items() if n > 1)
-            raise PolyglanceError(f"the alphabet holds the symbol {twice!r} twice")
+            raise PolyglanceError(f"the alphabet has the symbol {twice!r} twice")
         codes = np.array([ord(symbol) for symbol in self.symbols], np.uint32)
         order = np.argsort(codes)
         self._codes, self._ids = codes[order], (order + len(SPECIALS)).astype(np.int32)
@@ -45,7 +45,7 @@ class Alphabet:
     def build(
         cls, tokens_by_language: Mapping[str, Iterable[Sequence[str]]], min_count: int = 4
     ) -> "Alphabet":
-        """Characters seen at least `min_count` times over all languages, by falling count."""
+        """Characters seen at least `min_count` times over all languages, by decreasing count."""
         counts: Counter[str] = Counter()
         for tokens in tokens_by_language.values():
             for word, times in count(tokens).items():
@@ -63,8 +63,8 @@ class Alphabet:
     def lavse(cls) -> "Alphabet":
         """The authors' 101 symbols: English, German, romanised Japanese.
 
-        Their ids follow the order of appearance in their files, which is random to a model; ours
-        are in the order of `LAVSE`.
+        Ids are in the order of `LAVSE`, not of first appearance as in the authors' files, which
+        makes no difference to a model.
         """
         return cls(LAVSE)
 
@@ -77,7 +77,7 @@ class Alphabet:
     __hash__ = None  # type: ignore[assignment]
 
     def ids(self, codes: np.ndarray) -> np.ndarray:
-        """Ids of code points [n] → [n] int32; `<unk>` for what the alphabet does not have."""
+        """Ids of code points [n] → [n] int32; `<unk>` if not in the alphabet."""
         if not len(self._codes):
             return np.full(len(codes), UNKNOWN, np.int32)
         place = np.searchsorted(self._codes, codes).clip(max=len(self._codes) - 1)
@@ -93,7 +93,7 @@ class Alphabet:
 
     @classmethod
     def from_json(cls, value: Any, where: str = "alphabet") -> "Alphabet":
-        """The inverse of `to_json`; `where` names the file in the error."""
+        """The inverse of `to_json`; `where` is the file, for errors."""
         return restore(cls, value, ("symbols", "characters"), SPECIALS, where)
 
 

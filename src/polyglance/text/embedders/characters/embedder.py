@@ -43,10 +43,10 @@ FILE = "alphabet.json"
 
 @register
 class CharacterEmbedder(Embedder):
-    """Words by their characters: none is unknown but those of characters never seen.
+    """Word vectors from characters; only words without any known character are unknown.
 
-    `tables` has the alphabet of all languages under "", or one of each, and the forms that were
-    trained on; `vectors` are pretrained ones beside those from characters.
+    `tables` has the alphabet and the forms trained on, under "" for all languages or per language;
+    `vectors` are pretrained ones, used in addition to those from characters.
     """
 
     variants = (LiweEmbedderRecipe, CharGruEmbedderRecipe)
@@ -77,7 +77,7 @@ class CharacterEmbedder(Embedder):
     def blank(cls, recipe: Recipe, words: int) -> "CharacterEmbedder":
         settings = recipe.text.embedder
         assert isinstance(settings, CharacterEmbedderRecipe)
-        # From a block of letters without combining marks.
+        # A block without combining marks.
         alphabet = Alphabet(chr(0x4E00 + i) for i in range(words - len(CHARACTERS)))
         vectors = None
         if settings.vectors is not None:
@@ -129,7 +129,7 @@ class CharacterEmbedder(Embedder):
         return CharGRU(alphabet, *sizes, padded)
 
     def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
-        """Ids of the words' forms; those never trained on travel with the call."""
+        """Ids of the words' forms; forms not trained on are passed along with the call."""
         unseen: dict[tuple[int, Form], int] = {}
         longest, ends = self.recipe.text.max_length, self.settings.ends
         numbers = {id(table): number for number, table in enumerate(self.tables.values())}
@@ -173,11 +173,11 @@ class CharacterEmbedder(Embedder):
         return read, tuple(word for word in read if not reads(word))
 
     @property
-    def places(self) -> int:
+    def positions(self) -> int:
         return (FIRST | LAST) + 1 if self.settings.ends else 1
 
-    def in_places(self, word: str) -> list[tuple[list[str], int]]:
-        """Inside a caption, first, last, and as the only word."""
+    def in_positions(self, word: str) -> list[tuple[list[str], int]]:
+        """Inside a caption, as the first, last, and only word."""
         if not self.settings.ends:
             return [([word], 0)]
         return [([word] * 3, 1), ([word] * 2, 0), ([word] * 2, 1), ([word], 0)]
@@ -190,6 +190,6 @@ def _table(recipe: Recipe, words: Mapping[str, Sequence[Sequence[str]]]) -> Form
     alphabet = Alphabet.build(words, settings.min_count) if data else Alphabet.lavse()
     longest, ends = recipe.text.max_length, settings.ends
     captions = (forms_of(one[:longest], ends) for own in words.values() for one in own)
-    # Outer words first, as version 0.1.0 numbered them: sums over a batch round as they did.
+    # Outer words first, as in version 0.1.0, so that sums over a batch round the same.
     forms = (form for own in captions for form in (*own[:1], *own[-1:], *own[1:-1]))
     return FormTable(alphabet, settings.word_length, forms)

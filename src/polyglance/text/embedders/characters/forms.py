@@ -1,4 +1,4 @@
-"""Forms of words: a word, and where in its caption it stands; their characters."""
+"""Forms of words (a word and its position in the caption) and their characters."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,14 +10,14 @@ from polyglance.text.embedders.characters.alphabet import Alphabet, code_points,
 from polyglance.text.embedders.vocabulary import END, SPECIALS, START, UNKNOWN
 
 FIRST, LAST = 1, 2
-"""Places: inside a caption is 0, the only word of one is FIRST | LAST."""
+"""Positions in a caption; 0 is inside, FIRST | LAST the only word."""
 
 
 class Form(NamedTuple):
-    """A word in a place of a caption.
+    """A word and its position in a caption.
 
-    With ends, `<start>` is the first character of a caption's first word and `<end>` the last of
-    its last (Wehrmann et al. 2019's code), so "dog" and "dog" at the end are two forms.
+    With ends, `<start>` is the first character of the first word and `<end>` the last character of
+    the last one (Wehrmann et al. 2019's code), so "dog" inside and at the end are two forms.
     """
 
     word: str
@@ -49,8 +49,8 @@ def character_ids(
     """The words' characters, padded with 0 and cut at `length`: [U, length] int32.
 
     Args:
-        starts, ends: [U] bool, words that begin with `<start>`, or close with `<end>`; both count
-            as characters, and `<end>` is cut with the rest of a long word, as in the authors' code.
+        starts, ends: [U] bool, words that begin with `<start>` or end with `<end>`; both count as
+            characters, and `<end>` is cut off from long words, as in the authors' code.
 
     >>> character_ids(["ab", "b?"], Alphabet("ab"), 3).tolist()
     [[4, 5, 0], [5, 1, 0]]
@@ -72,7 +72,7 @@ def character_ids(
 
 
 class FormTable:
-    """Forms that have an id: `<pad>`, `<start>`, `<end>`, `<unk>`, then those given, in order.
+    """Forms with an id: `<pad>`, `<start>`, `<end>`, `<unk>`, then `forms`, in order.
 
     >>> table = FormTable(Alphabet("adgo"), 5, [Form("a", FIRST), Form("dog", LAST)])
     >>> table.ids[Form("dog", LAST)]

@@ -1,4 +1,4 @@
-"""Pretrained vectors of a model's words: the vectors are weights, the words a file."""
+"""Pretrained vectors of a model's words; the vectors are saved as weights, the words as a file."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -16,13 +16,13 @@ FILE = "vectors.json"
 
 
 def vectors_of(path: str, words: Collection[str]) -> "WordVectors":
-    """Vectors of those of `words` that the file has; none of them is an error."""
+    """Vectors of those of `words` that are in the file; an error if there are none."""
     from polyglance.text.vectors.read import read_vectors
 
     file = Path(path).expanduser()
     if not has_file(file):
         raise PolyglanceError(
-            f"{file}: no such file; give pretrained word vectors (GloVe, or fastText's .vec) with "
+            f"{file}: no such file; set pretrained word vectors (GloVe, or fastText's .vec) with "
             "--set text.embedder.vectors=FILE"
         )
     found = read_vectors(file, only=words, lenient=True)
@@ -40,7 +40,7 @@ def save_words(vectors: "WordVectors", folder: Path) -> None:
 
 
 def load_words(folder: Path) -> "WordVectors | None":
-    """The words of vectors.json, if there are any, with zeros that the weights replace."""
+    """The words of vectors.json, if it exists, with zeros to be replaced by the weights."""
     if not has_file(folder / FILE):
         return None
     value: Any = read_json(folder / FILE)

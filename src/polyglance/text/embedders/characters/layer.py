@@ -1,4 +1,4 @@
-"""The layer over characters: word vectors by id, kept while the weights stay the same."""
+"""The character layer: word vectors by id, cached while the weights are unchanged."""
 
 from collections.abc import Sequence
 
@@ -13,16 +13,15 @@ from polyglance.text.embedders.layer import UnseenWords, WordLayer, split_unseen
 from polyglance.text.vectors.word_vectors import WordVectors
 
 CACHED_WORDS = 50_000
-"""60 MB of 300-dimensional vectors."""
+"""60 MB for vectors of dimension 300."""
 
 
 class CharacterLayer(WordLayer):
-    """Ids of forms → vectors from their characters, with pretrained ones beside if there are any.
+    """Ids of forms → vectors from their characters, concatenated with pretrained ones if any.
 
-    In training every distinct word of a batch is embedded once. Without gradients a word is
-    embedded when it is first met, and then looked up; new weights and another mode empty that
-    cache. A fused optimizer changes weights without a trace, so after a pass with gradients
-    nothing is kept until the mode changes.
+    In training, every distinct word of a batch is embedded once. Without gradients, words are
+    cached; new weights or a change of mode clear the cache. As a fused optimizer does not update
+    version counters, nothing is cached after a pass with gradients until the mode changes.
     """
 
     forms: Tensor
@@ -36,7 +35,7 @@ class CharacterLayer(WordLayer):
         vectors: WordVectors | None = None,
         rows: np.ndarray | None = None,
     ) -> None:
-        """`forms` [n, L] are the known forms' characters, `rows` [n] their pretrained vectors."""
+        """`forms` [n, L] has the known forms' characters, `rows` [n] their rows in `vectors`."""
         super().__init__(network.dim + (0 if vectors is None else vectors.dim))
         self.embedder = network
         self.cache: LRU[Tensor] = LRU(CACHED_WORDS)
@@ -46,7 +45,7 @@ class CharacterLayer(WordLayer):
         self.pretrained = vectors is not None
         if vectors is not None and rows is not None:
             known = torch.from_numpy(vectors.matrix)
-            # Row 0 is of words without a pretrained vector.
+            # Row 0 is for words without a pretrained vector.
             self.register_buffer("table", torch.cat([known.new_zeros(1, vectors.dim), known]))
             self.register_buffer("rows", torch.from_numpy(rows + 1), persistent=False)
 
@@ -61,7 +60,7 @@ class CharacterLayer(WordLayer):
         return SpelledWords(self.embedder, self.table if self.pretrained else None)
 
     def train(self, mode: bool = True) -> "CharacterLayer":
-        """As every module's."""
+        """Set the mode; clears the cache if it changes."""
         if mode != self.training:
             self.cache.clear()
             self._moving = False
@@ -70,7 +69,7 @@ class CharacterLayer(WordLayer):
     def forward(
         self, ids: Tensor, counts: Tensor | None = None, unseen: Unseen | None = None
     ) -> Tensor:
-        """Distinct ids [U], which occur counts [U] times → [U, dim]."""
+        """Distinct ids [U] with counts [U] → [U, dim]."""
         known, new = split_unseen(ids, unseen)
         characters = _filled(self.forms[known], new, ids, unseen, "characters")
         vectors = self._embed(characters, counts)
@@ -93,7 +92,7 @@ class CharacterLayer(WordLayer):
         def compute(keys: list[bytes]) -> Sequence[Tensor]:
             places = {key: row for row, key in enumerate(words)}
             chosen = torch.tensor([places[key] for key in keys], device=characters.device)
-            # Copies, or one word would keep a whole batch in memory.
+            # Copies, since a view would keep the whole batch in memory.
             return [vector.clone() for vector in self.embedder(characters[chosen])]
 
         words = [row.tobytes() for row in characters.cpu().numpy()]
@@ -102,7 +101,7 @@ class CharacterLayer(WordLayer):
 
 
 class SpelledWords(UnseenWords):
-    """Characters [n, L], and rows [n] of pretrained vectors (−1: none) if there are any."""
+    """Characters [n, L], and rows [n] of pretrained vectors (−1 for none), if any."""
 
     def __init__(self, network: CharacterNetwork, table: Tensor | None) -> None:
         super().__init__()
@@ -134,7 +133,7 @@ def _filled(
     column: str,
     shift: int = 0,
 ) -> Tensor:
-    """Values [U, …] of known ids with those of the unseen in their places."""
+    """Values [U, …] of known ids, with those of unseen words filled in."""
     if new is None or unseen is None:
         return values
     own = torch.from_numpy(unseen.columns[column]).to(values) + shift

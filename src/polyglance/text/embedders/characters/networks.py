@@ -14,15 +14,15 @@ from polyglance.text.embedders.characters.alphabet import PAD
 from polyglance.text.embedders.characters.weighted_norm import WeightedBatchNorm
 
 SMALL, LARGE = 24, 120
-"""Dimensions of a character in S-LIWE (the authors' LIWE) and L-LIWE (SMALR)."""
+"""Dimension of a character in S-LIWE (the authors' LIWE) and L-LIWE (SMALR)."""
 
 
 class CharacterNetwork(nn.Module):
     """Characters [U, ≤ word_length] of distinct words → vectors [U, dim].
 
-    Padding is no character: it has no vector, and a word of nothing but padding does not count
-    in any statistic. With `pad_statistics` it is read like a letter and counted like a word, as
-    in the authors' code.
+    Padding has no vector, and words of padding only are excluded from statistics. With
+    `pad_statistics`, padding counts as a letter and such words are included, as in the authors'
+    code.
     """
 
     def __init__(
@@ -34,15 +34,15 @@ class CharacterNetwork(nn.Module):
         self.characters = nn.Embedding(alphabet, char_dim, padding_idx=padding)
 
     def forward(self, characters: Tensor, counts: Tensor | None = None) -> Tensor:
-        """`counts` [U] is how often each word occurs in the batch; once if None."""
+        """`counts` [U] are the occurrences of each word in the batch; None for once."""
         raise TypeError("a character network defines forward()")
 
     def paper_size(self) -> int:
-        """Parameters of the layers, as the paper's table counts them."""
+        """Number of parameters, as counted in the paper's table."""
         raise TypeError("a character network defines paper_size()")
 
     def state(self) -> list[Tensor]:
-        """All that a word's vector depends on; several times as fast as `parameters()`."""
+        """Parameters and buffers; several times as fast as `parameters()`."""
         parts = [(*m._parameters.values(), *m._buffers.values()) for m in self._parts()]
         return [tensor for part in parts for tensor in part if tensor is not None]
 
@@ -52,9 +52,11 @@ class CharacterNetwork(nn.Module):
         return self._modules_of_state
 
     def read(self, characters: Tensor) -> Tensor:
-        """`characters` as wide as they need to be: the longest word, or the full word length."""
+        """Trim `characters` to the longest word, or pad them to the full word length."""
         characters = characters[:, : self.word_length]
-        if torch.jit.is_tracing():  # which knows no lengths, and is given all of the word length
+        if (
+            torch.jit.is_tracing()
+        ):  # a trace cannot depend on lengths, and gets the full word length
             return characters
         if self.pad_statistics:
             return F.pad(characters, (0, self.word_length - characters.shape[1]))
@@ -72,7 +74,7 @@ class _Layer(nn.Module):
         self.norm = WeightedBatchNorm(outputs)
 
     def forward(self, vectors: Tensor, counts: Tensor | None) -> Tensor:
-        """vectors [U, ≤ inputs] → [U, outputs]; inputs that are left out are zeros."""
+        """vectors [U, ≤ inputs] → [U, outputs]; missing inputs count as zeros."""
         weight = self.linear.weight[:, : vectors.shape[1]]
         return F.leaky_relu(self.norm(linear(vectors, weight, self.linear.bias), counts), 0.1)
 
@@ -80,9 +82,8 @@ class _Layer(nn.Module):
 class Liwe(CharacterNetwork):
     """Concatenated characters through three weight-normalised layers with batch norm.
 
-    `layers` are the paper's (f1, f2); the layer to `dim` comes after them. With `counts`,
-    embedding each distinct word once has the loss and the gradients of embedding every
-    occurrence.
+    `layers` are the paper's (f1, f2), followed by the layer to `dim`. With `counts`, embedding each
+    distinct word once gives the same loss and gradients as embedding every occurrence.
 
     >>> Liwe(alphabet=101, layers=(128, 256)).paper_size()
     189440
@@ -105,7 +106,7 @@ class Liwe(CharacterNetwork):
         """characters [U, ≤ word_length], counts [U] → [U, dim]."""
         characters = self.read(characters)
         if not self.pad_statistics:
-            # A row of padding is no word.
+            # A row of padding is not a word.
             real = (characters[:, 0] != PAD).to(torch.int64)
             counts = real if counts is None else counts * real
         vectors = self.characters(characters).flatten(1)  # [U, width · char_dim]
@@ -114,12 +115,12 @@ class Liwe(CharacterNetwork):
         return vectors
 
     def paper_size(self) -> int:
-        """Weights of the layers: no characters, biases or norms."""
+        """Weights of the layers, without characters, biases and norms."""
         return sum(inputs * outputs for inputs, outputs in pairwise(self.sizes))
 
 
 class CharGRU(CharacterNetwork):
-    """A GRU over the characters, maximum over time.
+    """A GRU over the characters, with max pooling over time.
 
     >>> CharGRU(alphabet=101).paper_size()
     293400
@@ -137,7 +138,7 @@ class CharGRU(CharacterNetwork):
         self.gru = PackedGRU(char_dim, dim)
 
     def forward(self, characters: Tensor, counts: Tensor | None = None) -> Tensor:
-        """characters [U, ≤ word_length] → [U, dim]; the counts make no difference."""
+        """characters [U, ≤ word_length] → [U, dim]; the counts are ignored."""
         characters = self.read(characters)
         if self.pad_statistics:
             lengths = torch.full_like(characters[:, 0], characters.shape[1], dtype=torch.int64)
@@ -154,5 +155,5 @@ class CharGRU(CharacterNetwork):
         return flat.view(*characters.shape, -1).amax(1)
 
     def paper_size(self) -> int:
-        """Weights and biases of the GRU; no characters."""
+        """Weights and biases of the GRU, without characters."""
         return sum(part.numel() for part in self.gru.parameters())

@@ -1,18 +1,18 @@
-"""Batch normalisation of rows that stand for several."""
+"""Batch normalisation of rows with counts."""
 
 import torch
 from torch import Tensor, nn
 
-from polyglance.numerics.precision import full_precision, wide
+from polyglance.numerics.precision import full_precision, to_float32
 
 MOMENTUM = 0.1
 """torch's default."""
 
 
 class WeightedBatchNorm(nn.BatchNorm1d):
-    """`BatchNorm1d` whose rows occur `counts` times: the statistics of the repeated rows.
+    """`BatchNorm1d` with the statistics of rows repeated `counts` times.
 
-    A row with count 0 is normalised and does not count.
+    A row with count 0 is normalised but excluded from the statistics.
 
     >>> norm = WeightedBatchNorm(1)
     >>> norm(torch.tensor([[0.0], [3.0]]), torch.tensor([2, 1])).mul(10).round().flatten().tolist()
@@ -26,7 +26,7 @@ class WeightedBatchNorm(nn.BatchNorm1d):
         """input [U, features], counts [U] → [U, features]."""
         if counts is None or not self.training:
             return super().forward(input)
-        input = wide(input)
+        input = to_float32(input)
         total = counts.sum().clamp(min=1)
         share = (counts / total).to(input.dtype)  # [U]
         with full_precision(input.device):

@@ -1,4 +1,4 @@
-"""Fixed word vectors of a recipe's languages: from files, or made from captions."""
+"""Fixed word vectors of a recipe's languages, from files or trained on captions."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -23,15 +23,15 @@ from polyglance.text.vectors.word_vectors import (
 )
 
 VERSION = 1
-"""Raised when vectors made from captions change."""
+"""Increased when cached vectors trained on captions become invalid."""
 
 
 @dataclass(frozen=True)
 class LanguageWords:
-    """The words of a language that a model knows, with vectors [n, D] of length 1.
+    """A language's known words, with unit vectors [n, D].
 
-    With `subwords`, fastText's .bin in `file`, any other word has a vector, too. `mean` [D] is
-    what vectors were centred by. `translated` says whether the language has a translator.
+    With `subwords`, the fastText model in `file`, any other word has a vector, too. `mean` [D] was
+    subtracted from the vectors. `translated` is whether the language has a translator.
     """
 
     words: list[str]
@@ -47,10 +47,10 @@ class VectorSource:
     """Where the fixed vectors of languages come from.
 
     Args:
-        settings: of the recipe's embedder; without a folder, vectors are made from captions.
-        tokenizer: how captions are cut into words.
-        dataset: whose captions; of training images and text-only ones.
-        cache: where vectors that were made are kept.
+        settings: of the recipe's embedder; without a folder, vectors are trained on captions.
+        tokenizer: name of the tokenizer.
+        dataset: source of the captions, of training images and text-only ones.
+        cache: folder of cached vectors.
     """
 
     settings: VectorsEmbedderRecipe
@@ -62,12 +62,12 @@ class VectorSource:
     def of(
         cls, recipe: TextRecipe, dataset: Dataset | None, cache: Path | None = None
     ) -> "VectorSource":
-        """The source of a recipe of fixed vectors.
+        """The source for a recipe with fixed vectors.
 
         Args:
             recipe: of the text, with an embedder of fixed vectors.
-            dataset: whose captions, where vectors are made from captions.
-            cache: where vectors that were made are kept.
+            dataset: source of captions to train vectors on.
+            cache: folder of cached vectors.
         """
         assert isinstance(recipe.embedder, VectorsEmbedderRecipe)
         return cls(recipe.embedder, recipe.tokenizer, dataset, cache)
@@ -75,18 +75,18 @@ class VectorSource:
     def words(
         self, language: str, words: Collection[str] = (), translated: bool = False
     ) -> LanguageWords:
-        """A language's most frequent words with vectors, and those of `words` beside.
+        """A language's most frequent words and `words`, with vectors.
 
         Args:
-            language: whose words.
-            words: also these, of the training captions.
-            translated: whether the language gets a translator.
+            language: of the words.
+            words: to include as well, from the training captions.
+            translated: whether the language has a translator.
         """
         settings, path = self.settings, self._file(language)
         found, subwords = _read(path, words, settings.known)
         if found.dim != settings.word_dim:
             raise PolyglanceError(
-                f"{path}: has vectors of dimension {found.dim}, and text.embedder.word_dim is "
+                f"{path}: has vectors of dimension {found.dim}, but text.embedder.word_dim is "
                 f"{settings.word_dim}; set text.embedder.word_dim={found.dim}"
             )
         frequent = normalise_rows(found.matrix[: settings.known])
@@ -100,11 +100,11 @@ class VectorSource:
             folder = Path(self.settings.vectors).expanduser()
             return vector_file(folder, language, "text.embedder.vectors")
         if self.dataset is None:
-            raise PolyglanceError(f"no vectors of '{language}': give them with --vectors")
-        return self._made(self.dataset, language)
+            raise PolyglanceError(f"no vectors of '{language}': set them with --vectors")
+        return self._trained(self.dataset, language)
 
-    def _made(self, dataset: Dataset, language: str) -> Path:
-        """The file of vectors made from captions, made now unless the cache has it."""
+    def _trained(self, dataset: Dataset, language: str) -> Path:
+        """The file of vectors trained on captions, from the cache or trained now."""
         how, dim = self.settings.trained, self.settings.word_dim
         about = [VERSION, how, dim, self.tokenizer, language]
         key = json_digest({"about": about, "data": dataset_fingerprint(dataset)})[:24]
@@ -128,7 +128,7 @@ class VectorSource:
 def _read(
     path: Path, words: Collection[str], known: int
 ) -> tuple[WordVectors, SubwordVectors | None]:
-    """The `known` first words of a file, and all of `words` that it has a vector for."""
+    """The first `known` words of a file, and all of `words` that have a vector."""
     if path.suffix == ".bin":
         model = SubwordVectors.open(path)
         every = list(dict.fromkeys([*model.words[:known], *words]))

@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 FILE, VECTORS, SUBWORDS = "words.json", "words.safetensors", "subwords"
 NOTHING = 0
-"""The id of a text without any known word; its vector is 0."""
+"""The id of a text without known words; its vector is 0."""
 CACHED_WORDS = 50_000
-"""Unseen words whose vectors are kept between texts."""
+"""Unseen words whose vectors are cached."""
 
 
 @register
 class VectorsEmbedder(Embedder):
-    """Words of each language → ids of one numbering; words without a vector are dropped.
+    """Words of all languages → ids; words without a vector are dropped.
 
-    Ids are those of the known words, language after language from 1 on; words that get their
-    vector from n-grams travel with the call.
+    Known words are numbered from 1, language by language; words whose vector comes from n-grams are
+    passed along with the call.
     """
 
     variants = (VectorsEmbedderRecipe,)
@@ -70,7 +70,7 @@ class VectorsEmbedder(Embedder):
         captions = texts.by_language()
         languages = list(captions) or list(recipe.data.languages or ())
         if not languages:
-            raise PolyglanceError("data.images=0 needs data.languages: which are to be read")
+            raise PolyglanceError("data.images=0 needs data.languages: set the languages to read")
         source = VectorSource.of(recipe.text, texts.dataset, texts.cache)
         return cls(
             recipe,
@@ -85,7 +85,7 @@ class VectorsEmbedder(Embedder):
 
     @classmethod
     def load(cls, recipe: Recipe, folder: Path) -> "VectorsEmbedder":
-        """Read what `save` wrote; without its .bin a language has the known words alone."""
+        """Load from a model's folder; without a .bin file, a language has only known words."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
@@ -98,7 +98,7 @@ class VectorsEmbedder(Embedder):
             for code, one in value["languages"].items():
                 matrix, words = tensors[f"{code}.matrix"], list(one["words"])
                 if len(matrix) != len(words):
-                    raise ValueError(f"{len(words)} words and {len(matrix)} vectors of '{code}'")
+                    raise ValueError(f"{len(words)} words but {len(matrix)} vectors of '{code}'")
                 mean, subwords = tensors.get(f"{code}.mean"), _subwords(one["file"], folder)
                 file, translated = one["file"], bool(one["translated"])
                 languages[code] = LanguageWords(words, matrix, mean, subwords, file, translated)
@@ -109,7 +109,7 @@ class VectorsEmbedder(Embedder):
         return cls(recipe, languages)
 
     def save(self, folder: Path) -> None:
-        """Write words.json and words.safetensors; with `copy_subwords` also the .bin files."""
+        """Write words.json and words.safetensors and, with `copy_subwords`, the .bin files."""
         from safetensors.numpy import save
 
         tensors, described = {}, {}
@@ -146,9 +146,9 @@ class VectorsEmbedder(Embedder):
         return TranslatedWords(matrix, owners, translated)
 
     def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
-        """Ids of the words that have a vector; of a text without any, `NOTHING`.
+        """Ids of the words with a vector, or `NOTHING` if there are none.
 
-        A text without a language is read in the one that knows most of its words.
+        A text of unknown language is read in the one that knows most of its words.
         """
         codes = [self._language(found, code) for found, code in zip(words, languages, strict=True)]
         unseen: dict[tuple[str, str], int] = {}
@@ -178,7 +178,7 @@ class VectorsEmbedder(Embedder):
         return Unseen({"vectors": vectors, "owners": owners})
 
     def _compose(self, words: list[tuple[str, str]]) -> list[np.ndarray]:
-        """Vectors from n-grams, of words by language."""
+        """Vectors from n-grams of (language, word) pairs."""
         found: dict[tuple[str, str], np.ndarray] = {}
         for code, part in self.languages.items():
             mine = [word for own, word in words if own == code]
@@ -188,13 +188,13 @@ class VectorsEmbedder(Embedder):
         return [found[word] for word in words]
 
     def substitutes(self, language: str | None) -> Substitutes:
-        """Nothing in the place of a masked word, and any known word of the language."""
+        """`NOTHING` as the mask, and any known word of the language."""
         known = by_language(self.languages, language).words
         first = self._ids[str(language)][known[0]]
         return Substitutes(NOTHING, np.arange(first, first + len(known)), np.empty(0, np.int64))
 
     def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
-        """The words, and those of them that have no vector."""
+        """The words, and those without a vector."""
         code = self._language(words, language)
         if self.languages[code].subwords is not None:
             return tuple(words), ()
@@ -204,7 +204,7 @@ class VectorsEmbedder(Embedder):
         return by_language(self.languages, language).words
 
     def pivot_languages(self, languages: Sequence[str]) -> list[str]:
-        """Those whose vectors the encoder was trained on, without a translator."""
+        """The languages without a translator, on whose vectors the encoder was trained."""
         return [code for code, part in self.languages.items() if not part.translated]
 
 
@@ -214,7 +214,7 @@ def distinct(captions: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _copied(part: LanguageWords, code: str, folder: Path) -> str | None:
-    """A language's .bin in the model's folder."""
+    """Copy a language's .bin file into the model's folder."""
     if part.file is None or part.subwords is None:
         return part.file
     place, source = Path(SUBWORDS) / f"{code}.bin", Path(part.file).expanduser()
@@ -230,7 +230,7 @@ def _subwords(file: str | None, folder: Path) -> SubwordVectors | None:
     if not trusted() and not is_inside(Path(file).expanduser(), folder):
         warnings.warn(
             f"{folder / FILE}: words outside the vocabulary have no vectors, because '{file}' is "
-            f"outside the model's folder and not read; {REMEDY}",
+            f"outside the model's folder and was not read; {REMEDY}",
             OutsideWarning,
             stacklevel=2,
         )

@@ -1,4 +1,4 @@
-"""The layer over fixed word vectors: a linear translator for each language that has one."""
+"""The layer for fixed word vectors, with a linear translator per translated language."""
 
 from collections.abc import Mapping
 
@@ -12,16 +12,16 @@ from polyglance.text.embedders.layer import UnseenWords, WordLayer, module_name,
 
 
 class TranslatedWords(WordLayer):
-    """Ids → vectors, those of a translated language through its translator (Liu et al. 2019).
+    """Ids → vectors, mapped by the translator of a translated language (Liu et al. 2019).
 
-    The vectors are not trained and saved by the embedder; translators start at random (T1).
+    The vectors are not trained, and saved by the embedder; translators start at random (T1).
     """
 
     table: Tensor
     owners: Tensor
 
     def __init__(self, matrix: np.ndarray, owners: np.ndarray, languages: Mapping[str, bool]):
-        """Vectors [n, dim] of languages number `owners` [n]; which of them are translated."""
+        """Vectors [n, dim], the language index of each, and whether languages are translated."""
         super().__init__(matrix.shape[1])
         self.register_buffer("table", torch.from_numpy(matrix), persistent=False)
         self.register_buffer("owners", torch.from_numpy(owners), persistent=False)
@@ -59,13 +59,13 @@ class TranslatedWords(WordLayer):
                 vectors = torch.where(mine.unsqueeze(1), translator(vectors), vectors)
         return vectors
 
-    def begin(self, code: str, matrix: Tensor, bias: bool = False) -> None:
-        """Start a language's translator from a matrix.
+    def initialise(self, code: str, matrix: Tensor, bias: bool = False) -> None:
+        """Initialise a language's translator with a matrix.
 
         Args:
             code: the language.
-            matrix: [D, D], the translator's first weight.
-            bias: whether the bias stays as drawn (T2) instead of 0.
+            matrix: [D, D], the initial weight.
+            bias: whether the bias stays random (T2) instead of 0.
         """
         translator = self.translators[module_name(code)]
         assert isinstance(translator, nn.Linear)
@@ -76,7 +76,7 @@ class TranslatedWords(WordLayer):
 
 
 class ComposedWords(UnseenWords):
-    """Vectors from n-grams [n, dim] of languages number `owners` [n], translated where need be."""
+    """Vectors from n-grams [n, dim] and language indices [n], translated if necessary."""
 
     def __init__(self, layer: TranslatedWords) -> None:
         super().__init__()

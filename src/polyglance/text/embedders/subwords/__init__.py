@@ -1,1 +1,1 @@
-"""Parts of words, of any language: pieces of a vocabulary, and hashes."""
+"""Subwords of any language: SentencePiece's pieces, and hashes."""

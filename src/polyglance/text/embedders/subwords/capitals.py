@@ -1,23 +1,23 @@
-"""Texts typed in capital letters, or with a capital in every word, as if they were not."""
+"""Lower-cases texts that are in capitals or title case."""
 
 import regex
 
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 LONGEST_ACRONYM = 4
 TITLE = 3
-"""Words that a text must have: two capitalised ones are often a name."""
+"""Fewest words of a title; two capitalised words are often a name."""
 
 
-def uncapped(text: str) -> str:
-    """The text in small letters if its capitals say nothing, else as it is.
+def lower_capitals(text: str) -> str:
+    """Lower-case the text if its capitals carry no information.
 
-    Pieces of words are told apart by case, and hardly any sentence that they were learned from is
-    written in capitals. A single short word in capitals may be an acronym and stays.
+    Pieces are case-sensitive, and were learned from hardly any sentences in capitals. A single
+    short word in capitals may be an acronym and is unchanged.
 
-    >>> uncapped("ZWEI HUNDE IM SCHNEE"), uncapped("Two Dogs In The Snow"), uncapped("BMW")
-    ('zwei hunde im schnee', 'two dogs in the snow', 'BMW')
-    >>> uncapped("Zwei Hunde im Schnee"), uncapped("Angela Merkel"), uncapped("雪 A")
-    ('Zwei Hunde im Schnee', 'Angela Merkel', '雪 A')
+    >>> [lower_capitals(text) for text in ("ZWEI HUNDE IM SCHNEE", "Two Dogs In The Snow", "BMW")]
+    ['zwei hunde im schnee', 'two dogs in the snow', 'BMW']
+    >>> [lower_capitals(text) for text in ("Zwei Hunde im Schnee", "Angela Merkel", "雪 A")]
+    ['Zwei Hunde im Schnee', 'Angela Merkel', '雪 A']
     """
     words = [word for word in _WORD.findall(text) if word.lower() != word.upper()]
     if not words:

@@ -1,4 +1,4 @@
-"""The map of characters of a SentencePiece vocabulary: NFKC and a little more."""
+"""The character map of a SentencePiece vocabulary: NFKC and a few more rules."""
 
 import re
 
@@ -8,11 +8,11 @@ _SPACES = re.compile(" +")
 
 
 class CharacterMap:
-    """Replaces every longest sequence of bytes that the map has.
+    """Replaces the longest matching byte sequences.
 
     Args:
         units: [u] uint32, a double array (darts-clone) of byte sequences.
-        replacements: what stands for them, each with a zero behind it.
+        replacements: zero-terminated replacements.
     """
 
     def __init__(self, units: np.ndarray, replacements: bytes) -> None:
@@ -31,7 +31,7 @@ class CharacterMap:
         return _SPACES.sub(" ", b"".join(parts).decode("utf-8", "replace"))
 
     def _match(self, data: bytes, place: int) -> tuple[int, bytes]:
-        """Length of the longest sequence at `place` that the map has, and its replacement."""
+        """Length of the longest matching sequence at `place`, and its replacement."""
         units = self._units
         if not len(units):
             return 0, b""
@@ -54,5 +54,5 @@ def _offset(unit: int) -> int:
 
 
 def _width(byte: int) -> int:
-    """Bytes of the character that begins with this one."""
+    """Length in bytes of a character, from its first byte."""
     return 1 + (byte >= 0xC0) + (byte >= 0xE0) + (byte >= 0xF0)

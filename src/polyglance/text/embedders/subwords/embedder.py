@@ -1,4 +1,4 @@
-"""Subwords of any language: a sentence encoder's pieces, then hashed words and n-grams."""
+"""Subwords of any language: a sentence encoder's pieces, and hashed words and n-grams."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from polyglance.text.embedders.base import (
     register,
 )
 from polyglance.text.embedders.encoded import EncodedTexts
-from polyglance.text.embedders.subwords.capitals import uncapped
+from polyglance.text.embedders.subwords.capitals import lower_capitals
 from polyglance.text.embedders.subwords.hashing import hash_words
 from polyglance.text.embedders.subwords.package import PACKAGE, ROWS, read_vocabulary
 from polyglance.text.embedders.subwords.pieces import Pieces
@@ -37,15 +37,15 @@ FILE, OLD_FILE = "pieces.safetensors", "pieces.model"
 
 @register
 class SubwordEmbedder(Embedder):
-    """Texts as written → ids of pieces, below `first`, and of hashed subwords from there on.
+    """Texts as written → ids of pieces (below `first`) and of hashed subwords (from `first`).
 
-    `text.max_length` is the number of pieces at most, and that of words whose subwords are read.
+    `text.max_length` limits both the pieces and the words whose subwords are read.
     """
 
     variants = (SubwordsEmbedderRecipe,)
 
     def __init__(self, recipe: Recipe, pieces: Pieces | None, fresh: bool = False) -> None:
-        """`fresh` is one whose model begins with the sentence encoder's own weights."""
+        """`fresh` if the model starts from the sentence encoder's pretrained weights."""
         super().__init__(recipe)
         assert isinstance(recipe.text.embedder, SubwordsEmbedderRecipe)
         self.settings = recipe.text.embedder
@@ -56,7 +56,7 @@ class SubwordEmbedder(Embedder):
     def check(cls, recipe: Recipe) -> None:
         settings = recipe.text.embedder
         if recipe.transfer is not None:
-            return  # the source brings its pieces
+            return  # the source model has its pieces
         if isinstance(settings, SubwordsEmbedderRecipe) and settings.pieces:
             from polyglance.text.embedders.subwords.texts import piece_texts
 
@@ -74,7 +74,7 @@ class SubwordEmbedder(Embedder):
         if settings.kept_pieces is not None:
             from polyglance.text.embedders.subwords.texts import training_texts
 
-            pieces = pieces.cut(settings.kept_pieces, training_texts(recipe, texts))
+            pieces = pieces.pruned(settings.kept_pieces, training_texts(recipe, texts))
         return cls(recipe, pieces, fresh=True)
 
     @classmethod
@@ -88,7 +88,7 @@ class SubwordEmbedder(Embedder):
             pieces = Pieces.open(path)
         if int(pieces.ids[-1]) >= ROWS:
             number = int(pieces.ids[-1])
-            raise PolyglanceError(f"{path}: has a piece {number}, and the encoder only {ROWS}")
+            raise PolyglanceError(f"{path}: has piece {number}, but the encoder has only {ROWS}")
         return cls(recipe, pieces)
 
     @classmethod
@@ -96,15 +96,15 @@ class SubwordEmbedder(Embedder):
         return cls(recipe, None)
 
     def save(self, folder: Path) -> None:
-        """Write the vocabulary of pieces, if there are any; the recipe says the rest."""
+        """Write the vocabulary of pieces, if any; the rest is in the recipe."""
         if self.pieces is not None:
             self.pieces.save(folder / FILE)
 
-    def cut_pieces(self, most: int, texts: Iterable[str]) -> "SubwordEmbedder":
-        """The same with a vocabulary cut by `Pieces.cut`; one without pieces is an error."""
+    def prune_pieces(self, most: int, texts: Iterable[str]) -> "SubwordEmbedder":
+        """An embedder with the vocabulary reduced by `Pieces.pruned`; an error without pieces."""
         if self.pieces is None:
-            raise PolyglanceError("this model reads no pieces, so none can be left out")
-        return SubwordEmbedder(self.recipe, self.pieces.cut(most, texts))
+            raise PolyglanceError("this model has no pieces to remove")
+        return SubwordEmbedder(self.recipe, self.pieces.pruned(most, texts))
 
     @property
     def towers(self) -> list[str]:
@@ -117,13 +117,13 @@ class SubwordEmbedder(Embedder):
         return HashedTable(self.settings.buckets + mask, self.settings.word_dim)
 
     def split(self, texts: Texts, languages: Languages) -> tuple[Texts, Words]:
-        """Words are what spaces part: nothing is read by words, so no segmenter is needed."""
+        """Split at spaces; no segmenter is needed, as words themselves are not read."""
         if self.recipe.text.romanise:
             return super().split(texts, languages)
         return texts, [text.split() if has_word(text) else [] for text in texts]
 
     def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
-        """Ids of the texts; `continues` is known where there are no pieces before."""
+        """Ids of the texts, with `continues` if there are no pieces."""
         longest = self.recipe.text.max_length
         hashed = [self._hashed(text) for text in texts]
         if self.pieces is None:
@@ -131,7 +131,10 @@ class SubwordEmbedder(Embedder):
             ids = Ragged.join([list(chain.from_iterable(one)) for one in hashed])
             return EncodedTexts(ids, np.array(marks, bool))
         both = [
-            [*self.pieces.encode(uncapped(text), longest), *(self.first + n for n in chain(*one))]
+            [
+                *self.pieces.encode(lower_capitals(text), longest),
+                *(self.first + n for n in chain(*one)),
+            ]
             for text, one in zip(texts, hashed, strict=True)
         ]
         return EncodedTexts(Ragged.join(both))
@@ -144,27 +147,27 @@ class SubwordEmbedder(Embedder):
         return hash_words(text, settings.buckets, settings.ngram, self.recipe.text.max_length)
 
     def substitutes(self, language: str | None) -> Substitutes:
-        """The row behind the buckets, and any bucket."""
+        """The row after the buckets, and any bucket."""
         buckets = self.first + np.arange(self.settings.buckets)
         return Substitutes(self.first + self.settings.buckets, buckets, np.empty(0, np.int64))
 
     def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
-        """All words, and, where none are hashed, those without a known piece."""
+        """All words, and, without hashing, those without a known piece."""
         read = tuple(words)
         if self.settings.buckets or self.pieces is None:
             return read, ()
         return read, tuple(word for word in read if not self.pieces.knows(word))
 
     def common_words(self, languages: Sequence[str]) -> dict[str, float]:
-        """Pieces that are whole words, of all languages; none where there are no pieces."""
+        """Pieces that are whole words, of all languages."""
         return {} if self.pieces is None else self.pieces.whole_words()
 
     def log_probability(self, word: str) -> float:
-        """Of a word cut into pieces; there is none where there are no pieces."""
+        """Log-probability of a word from its pieces; minus infinity without pieces."""
         return -math.inf if self.pieces is None else self.pieces.log_probability(word)
 
     def add_words(self, language: str, words: Sequence[str], pivot: str) -> Embedder:
         raise PolyglanceError(
-            "a model of subwords reads words of every language, so none needs to be added; to "
-            "read one better, train on captions of it: polyglance train --from MODEL --data …"
+            "a model with subwords reads every language, so none needs to be added; to improve "
+            "one, train on captions in it: polyglance train --from MODEL --data …"
         )

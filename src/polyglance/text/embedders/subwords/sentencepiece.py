@@ -1,4 +1,4 @@
-"""SentencePiece's files of unigram vocabularies, read without the package (Kudo 2018)."""
+"""Reads SentencePiece's unigram vocabularies without the package (Kudo 2018)."""
 
 import struct
 from collections.abc import Iterator
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from polyglance.errors import PolyglanceError
 
 NORMAL, USER = 1, 4
-"""Types of pieces that texts are cut into; the others are marks."""
+"""Types of pieces that occur in texts; the others are control symbols."""
 
 Message = Iterator[tuple[int, bytes | int]]
 
 
 @dataclass(frozen=True)
 class Model:
-    """Pieces [n] by id, empty where it is a mark; their scores; the map of characters.
+    """Pieces [n] by id, empty for control symbols; their scores; the character map.
 
-    `units` are a double array (darts-clone) of byte sequences, little-endian numbers of 32 bits,
-    whose values are places in `replacements`, where what stands for a sequence ends with a zero.
+    `units` is a double array (darts-clone, little-endian uint32) of byte sequences, whose values
+    are offsets in `replacements`, which are zero-terminated.
     """
 
     pieces: list[bytes]
@@ -27,7 +27,7 @@ class Model:
 
 
 def read_model(data: bytes, where: str) -> Model:
-    """The vocabulary in the bytes of a file such as sp.model; `where` is the file, for errors."""
+    """Parse a file such as sp.model; `where` is the file, for errors."""
     try:
         return _read(data)
     except (IndexError, ValueError, struct.error):
@@ -62,7 +62,7 @@ def _piece(value: bytes) -> tuple[bytes, float]:
 
 
 def _fields(data: bytes) -> Message:
-    """Numbers and values of the fields of a message of protocol buffers."""
+    """Field numbers and values of a protocol buffer message."""
     place = 0
     while place < len(data):
         tag, place = _varint(data, place)

@@ -1,4 +1,4 @@
-"""Texts whose pieces a cut vocabulary keeps."""
+"""Texts whose pieces a reduced vocabulary keeps."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from polyglance.text.lexicon import lemma_words
 
 
 def training_texts(recipe: Recipe, texts: TrainingTexts) -> Iterator[str]:
-    """All that a training reads: captions, names of concepts, and the files that it names."""
+    """All texts of a training: captions, names of concepts, and the files of `piece_texts`."""
     yield from texts.captions.texts
     if recipe.naming is not None and isinstance(recipe.image.head, ClassesHead):
         path = Path(recipe.naming.concepts).expanduser()
@@ -25,11 +25,11 @@ def training_texts(recipe: Recipe, texts: TrainingTexts) -> Iterator[str]:
 
 
 def piece_texts(path: Path, split: str | None = None) -> Iterator[str]:
-    """The texts of a file: captions of `.jsonl`, lemmas of `.tsv`, else lines; `.gz` or not.
+    """The texts of a file: captions of `.jsonl`, lemmas of `.tsv`, otherwise lines.
 
     Args:
-        path: the file.
-        split: the only one whose captions are read, where lines name a split; None is all.
+        path: the file, optionally gzipped.
+        split: read only captions of this split, if lines have one; None for all.
     """
     kind = Path(path.name.removesuffix(".gz")).suffix
     if kind == ".jsonl":

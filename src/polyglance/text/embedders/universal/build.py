@@ -1,4 +1,4 @@
-"""The tokens of a recipe: which words have vectors of their own, and what becomes of the others."""
+"""Builds the tokens of a recipe: which words have their own vectors, and what the others share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from polyglance.core.progress import track
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import DictionaryRare, LatentRare, Recipe, UniversalEmbedderRecipe
 from polyglance.text.embedders.base import TokenAssignment, TrainingTexts
-from polyglance.text.embedders.universal.layout import FirstVectors, Layout
+from polyglance.text.embedders.universal.layout import InitialVectors, Layout
 from polyglance.text.embedders.vocabulary import SPECIALS, Vocabulary, count
 from polyglance.text.lexicon import Lexicon
 from polyglance.text.vectors.trained import (
@@ -25,24 +25,24 @@ Tables = dict[str, dict[str, int]]
 
 @dataclass(frozen=True)
 class UniversalLanguage:
-    """The words of a language, most frequent first, with vectors; which keep theirs [n] bool."""
+    """A language's words, most frequent first, with vectors, and which of them keep these [n]."""
 
     vectors: WordVectors
     own: np.ndarray
 
     def words(self, own: bool) -> list[str]:
-        """Those with a vector of their own, or the others."""
+        """The words with their own vector, or the others."""
         pairs = zip(self.vectors.words, self.own, strict=True)
         return [word for word, mine in pairs if mine == own]
 
 
-def build_tokens(recipe: Recipe, texts: TrainingTexts) -> tuple[Tables, Layout, FirstVectors]:
-    """word → token by language, the tokens' numbering, and the vectors they start from."""
+def build_tokens(recipe: Recipe, texts: TrainingTexts) -> tuple[Tables, Layout, InitialVectors]:
+    """word → token by language, the tokens' layout, and their initial vectors."""
     settings = recipe.text.embedder
     assert isinstance(settings, UniversalEmbedderRecipe)
     if settings.stored:
         raise PolyglanceError(
-            "text.embedder.stored is for models that 'polyglance compact' wrote; train without it"
+            "text.embedder.stored is for models written by 'polyglance compact'; train without it"
         )
     captions = texts.by_language()
     codes = track(sorted(captions), "word vectors", len(captions), "languages", texts.show_progress)
@@ -51,7 +51,7 @@ def build_tokens(recipe: Recipe, texts: TrainingTexts) -> tuple[Tables, Layout, 
     words = {code: _words(corpus, code, captions[code], texts) for code in codes}
     if isinstance(settings.rare, LatentRare) and not all(own.own.all() for own in words.values()):
         if texts.assign_tokens is None:
-            raise ValueError("latent tokens are learned: give assign_tokens")
+            raise ValueError("latent tokens are learned: pass assign_tokens")
         vectors = {code: own.vectors for code, own in words.items()}
         return _with_latent(recipe, words, texts.assign_tokens(recipe, vectors, texts))
     layout, first = _own(settings, words)
@@ -69,8 +69,8 @@ def _words(
     vectors = language_vectors(code, known, captions, corpus, texts.cache)
     if vectors.dim < settings.own_dim:
         raise PolyglanceError(
-            f"text.embedder.own_dim is {settings.own_dim}, and the vectors of '{code}' have "
-            f"dimension {vectors.dim}; lower it, or give larger vectors"
+            f"text.embedder.own_dim is {settings.own_dim}, but the vectors of '{code}' have "
+            f"dimension {vectors.dim}; lower it, or use larger vectors"
         )
     counts = count(captions)
     own = np.array([counts[word] >= settings.frequent_count for word in vectors.words], bool)
@@ -83,18 +83,18 @@ def _words(
 
 def _own(
     settings: UniversalEmbedderRecipe, words: Mapping[str, UniversalLanguage], latent: int = 0
-) -> tuple[Layout, FirstVectors]:
-    """The numbering of own words behind `latent` tokens, and their vectors, reduced where asked."""
+) -> tuple[Layout, InitialVectors]:
+    """The layout of own words after `latent` tokens, and their vectors, reduced if necessary."""
     layout = Layout(latent, {code: int(own.own.sum()) for code, own in words.items()})
     dim = settings.own_dim
     reduced = {code: reduce_vectors(own.vectors.matrix, dim) for code, own in words.items()}
-    return layout, FirstVectors({code: reduced[code][own.own] for code, own in words.items()})
+    return layout, InitialVectors({code: reduced[code][own.own] for code, own in words.items()})
 
 
 def _with_latent(
     recipe: Recipe, words: Mapping[str, UniversalLanguage], found: TokenAssignment
-) -> tuple[Tables, Layout, FirstVectors]:
-    """Rare words become their tokens; tokens without any word are deleted."""
+) -> tuple[Tables, Layout, InitialVectors]:
+    """Map rare words to their tokens; unused tokens are removed."""
     settings = recipe.text.embedder
     assert isinstance(settings, UniversalEmbedderRecipe)
     rare = {code: found.tokens[code][~own.own] for code, own in words.items()}
@@ -104,7 +104,7 @@ def _with_latent(
     for code, own in words.items():
         tokens = 1 + np.searchsorted(used, rare[code])
         tables[code] |= dict(zip(own.words(own=False), tokens.tolist(), strict=True))
-    return tables, layout, FirstVectors(first.own, found.vectors[used])
+    return tables, layout, InitialVectors(first.own, found.vectors[used])
 
 
 def _own_tokens(words: UniversalLanguage, layout: Layout, code: str) -> dict[str, int]:
@@ -117,10 +117,10 @@ def _translate(
     words: Mapping[str, UniversalLanguage],
     tables: Tables,
 ) -> None:
-    """Rare words become the pivot's; those without a known translation are dropped."""
+    """Map rare words to words of the pivot; those without a known translation are dropped."""
     if pivot not in words:
         raise PolyglanceError(
-            f"text.embedder.rare.pivot: '{pivot}' is not among the languages trained on, "
+            f"text.embedder.rare.pivot: '{pivot}' is not among the training languages, "
             f"{', '.join(words)}"
         )
     for code, own in words.items():

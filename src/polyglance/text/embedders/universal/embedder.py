@@ -1,4 +1,4 @@
-"""Words of every language as tokens of one numbering (Kim et al. 2020, MULE; SMALR)."""
+"""Words of all languages as tokens with one numbering (Kim et al. 2020, MULE; SMALR)."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from polyglance.text.embedders.base import (
 )
 from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.embedders.universal.build import build_tokens
-from polyglance.text.embedders.universal.layout import NOTHING, FirstVectors, Layout
+from polyglance.text.embedders.universal.layout import NOTHING, InitialVectors, Layout
 from polyglance.text.embedders.universal.sharing import token_sharing
 from polyglance.text.lexicon import Lexicon
 from polyglance.text.vectors.trained import universal_lexicon
@@ -37,10 +37,10 @@ FILE = "vocabulary.json"
 
 @register
 class UniversalEmbedder(Embedder):
-    """Words of every language → tokens; unknown words are dropped.
+    """Words of all languages → tokens; unknown words are dropped.
 
-    Several words may be one token: latent ones, or a word of the language that rare words are
-    translated to. `first` is known while training only.
+    Several words may share a token: a latent one, or the pivot's word that rare words are
+    translated to. `first` is available only in training.
     """
 
     variants = (UniversalEmbedderRecipe,)
@@ -51,7 +51,7 @@ class UniversalEmbedder(Embedder):
         recipe: Recipe,
         tables: Mapping[str, Mapping[str, int]],
         layout: Layout,
-        first: FirstVectors | None = None,
+        first: InitialVectors | None = None,
     ) -> None:
         super().__init__(recipe)
         assert isinstance(recipe.text.embedder, UniversalEmbedderRecipe)
@@ -77,9 +77,9 @@ class UniversalEmbedder(Embedder):
         fields = value if isinstance(value, dict) else {}
         latent, own, tables = (fields.get(name) for name in ("latent", "own", "tables"))
         if not isinstance(own, dict) or not _counts([latent, *own.values()]):
-            raise PolyglanceError(f"{where}: fields 'latent' and 'own' must be numbers of tokens")
+            raise PolyglanceError(f"{where}: fields 'latent' and 'own' must be token counts")
         if not isinstance(tables, dict) or not tables:
-            raise PolyglanceError(f"{where}: field 'tables' must hold words by language")
+            raise PolyglanceError(f"{where}: field 'tables' must have words by language")
         layout = Layout(int(latent or 0), own)
         read = {code: _table(one, layout, f"{where}, {code}") for code, one in tables.items()}
         return cls(recipe, read, layout)
@@ -97,7 +97,7 @@ class UniversalEmbedder(Embedder):
         return [""] if self.recipe.text.towers == "shared" else list(self.tables)
 
     def layers(self) -> "Iterator[tuple[str, WordLayer]]":
-        """The layers of all towers, all made before the first tower."""
+        """The layers of all towers, all created before the first tower."""
         yield from [(tower, self.layer(tower)) for tower in self.towers]
 
     def layer(self, tower: str = "") -> "WordLayer":
@@ -109,11 +109,11 @@ class UniversalEmbedder(Embedder):
             return StoredWords(start, end - start, settings.word_dim)
         if tower and not layout.own[tower]:
             raise PolyglanceError(
-                f"text.towers=per-language shares no words, and '{tower}' has none of its own"
+                f"text.towers=per-language shares no words, but '{tower}' has none of its own"
             )
         words = UniversalWords(layout, settings.own_dim, settings.word_dim, self._masks, tower)
         if self.first is not None:
-            words.begin(self.first.own, self.first.latent)
+            words.initialise(self.first.own, self.first.latent)
         if self.recipe.compat.padded_average:
             if not all(layout.own.values()):
                 raise PolyglanceError(
@@ -128,13 +128,13 @@ class UniversalEmbedder(Embedder):
         return masks_words(self.recipe.sampling) or self.recipe.augment.word_drop > 0
 
     def _table(self, language: str | None) -> Mapping[str, int]:
-        """word → token of a language, which may be left out where there is one only."""
+        """word → token of a language, which may be None if there is only one."""
         if language is None and len(self.tables) == 1:
             return next(iter(self.tables.values()))
         return by_language(self.tables, language)
 
     def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
-        """Tokens of the known words; of a text without any, `NOTHING`."""
+        """Tokens of the known words, or `NOTHING` if there are none."""
         parts = []
         for found, language in zip(words, languages, strict=True):
             table = self._table(language)
@@ -148,7 +148,7 @@ class UniversalEmbedder(Embedder):
         return Substitutes(self.layout.total, words, np.empty(0, np.int64))
 
     def unknown(self, words: Sequence[str], language: str | None) -> ReadWords:
-        """The words, and those of them that are dropped."""
+        """The words, and those that are dropped."""
         table = self._table(language)
         return tuple(words), tuple(word for word in words if word not in table)
 
@@ -158,13 +158,13 @@ class UniversalEmbedder(Embedder):
     def token_sharing(self) -> dict[str, float]:
         lexicon = None
         if self.layout.latent:
-            with contextlib.suppress(PolyglanceError):  # pairs are counted where there is one
+            with contextlib.suppress(PolyglanceError):  # pairs are counted only with a lexicon
                 lexicon = Lexicon.open(universal_lexicon(self.settings, "token sharing"))
         return token_sharing(self.tables, self.layout.latent, lexicon)
 
     def compact(self) -> "UniversalEmbedder":
         if self.settings.stored:
-            raise PolyglanceError("the model is compact already")
+            raise PolyglanceError("the model is already compact")
         text = self.recipe.text
         stored = text.model_copy(
             update={"embedder": self.settings.model_copy(update={"stored": True})}

@@ -1,4 +1,4 @@
-"""Words of every language in one space: own vectors and a language's layer, or latent tokens."""
+"""Words of all languages in one space: own vectors with a layer per language, or latent tokens."""
 
 from collections.abc import Mapping
 
@@ -15,9 +15,9 @@ from polyglance.text.embedders.universal.layout import Layout
 class UniversalWords(WordLayer):
     """Tokens → the universal space (Kim et al. 2020, §3.1; Burns et al. 2020, §3.1).
 
-    A language's own tokens have rows of a table, which its linear layer projects; latent tokens
-    are rows of one table that all languages share; the mask, if there is one, is a vector. With
-    `only`, the tokens are those of one language.
+    A language's own tokens are rows of its table, projected by its linear layer; latent tokens are
+    rows of a table that all languages share; the mask, if any, is a vector. With `only`, there are
+    only the tokens of one language.
     """
 
     edges: Tensor
@@ -52,8 +52,8 @@ class UniversalWords(WordLayer):
             if weight is not None:
                 nn.init.uniform_(weight, -0.1, 0.1)
 
-    def begin(self, own: Mapping[str, np.ndarray], latent: np.ndarray | None) -> None:
-        """Start from these vectors: own [n, own_dim] by language, latent [m, dim]."""
+    def initialise(self, own: Mapping[str, np.ndarray], latent: np.ndarray | None) -> None:
+        """Initialise with these vectors: own [n, own_dim] by language, latent [m, dim]."""
         with torch.no_grad():
             for code, table in zip(self.ranges, self.own_tables(), strict=True):
                 table.copy_(torch.from_numpy(own[code]))
@@ -67,7 +67,8 @@ class UniversalWords(WordLayer):
         self.frozen = frozen
 
     def add_padding(self, length: int) -> None:
-        """A trained row for padding up to `length` in every language, as the authors average."""
+        """Add a trained padding row per language, so that averages are over `length` words, as in
+        the authors' code."""
         tables = self.own_tables()
         self.padding = nn.Parameter(torch.zeros(len(tables), tables[0].shape[1]))
         self.padded_length = length
@@ -106,7 +107,7 @@ class UniversalWords(WordLayer):
 
 
 class StoredWords(WordLayer):
-    """The universal vectors themselves: `tokens` from number `first` on, and `NOTHING`."""
+    """Stored universal vectors of `tokens` tokens from `first` on, and of `NOTHING`."""
 
     table: Tensor
 
@@ -124,7 +125,7 @@ class StoredWords(WordLayer):
         return torch.cat([torch.zeros(1, dtype=torch.int64), own])
 
     def store(self, words: WordLayer) -> None:
-        """Take the vectors that another layer computes."""
+        """Store the vectors of another layer."""
         ids = torch.arange(self.first, self.first + len(self.table) - 1)
         with torch.no_grad():
             self.table[1:] = words(ids)

@@ -1,4 +1,4 @@
-"""How far languages share latent tokens: without it they are only a small table (SMALR, §3.1)."""
+"""Statistics of how languages share latent tokens (SMALR, §3.1)."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -10,16 +10,16 @@ Tokens = Mapping[str, Mapping[str, int]]
 
 
 def token_sharing(tables: Tokens, latent: int, lexicon: Lexicon | None = None) -> dict[str, float]:
-    """What a run reports of its latent tokens; empty where there are none.
+    """Statistics of latent tokens, for reports; empty if there are none.
 
-    `used` tokens; the percentage of them `shared` by several languages; and, with a lexicon, the
-    percentage of its `pairs` of words of two languages, both latent, that have one token, and
-    their number, `lexicon_pairs`.
+    The number of `used` tokens; the percentage of them `shared` by several languages; and, with a
+    lexicon, the percentage of `pairs` of latent words with a common synset that share a token, and
+    the number of such pairs, `lexicon_pairs`.
 
     Args:
         tables: word → token of every language.
-        latent: latent tokens are those from 1 to this.
-        lexicon: for pairs of words.
+        latent: number of latent tokens, which are numbered from 1.
+        lexicon: source of word pairs.
 
     >>> token_sharing({"de": {"hund": 1, "rot": 2}, "en": {"dog": 1, "red": 3}}, 3)
     {'used': 3, 'shared': 33.333}
@@ -34,16 +34,16 @@ def token_sharing(tables: Tokens, latent: int, lexicon: Lexicon | None = None) -
             users.setdefault(token, set()).add(code)
     if not users:
         return {}
-    several = sum(len(codes) > 1 for codes in users.values())
-    found: dict[str, float] = {"used": len(users), "shared": round(100 * several / len(users), 3)}
-    same = [] if lexicon is None else list(_pairs_on_one(own, lexicon))
+    shared = sum(len(codes) > 1 for codes in users.values())
+    found: dict[str, float] = {"used": len(users), "shared": round(100 * shared / len(users), 3)}
+    same = [] if lexicon is None else list(_pairs_share_token(own, lexicon))
     if same:
         found |= {"pairs": round(100 * sum(same) / len(same), 3), "lexicon_pairs": len(same)}
     return found
 
 
-def _pairs_on_one(own: Tokens, lexicon: Lexicon) -> Iterator[bool]:
-    """Of every pair of words that share a synset, whether they share a token."""
+def _pairs_share_token(own: Tokens, lexicon: Lexicon) -> Iterator[bool]:
+    """For every pair of words that share a synset, whether they share a token."""
     words: dict[str, dict[str, list[str]]] = {}
     for code, table in own.items():
         words[code] = {}
@@ -61,7 +61,7 @@ def _pairs_on_one(own: Tokens, lexicon: Lexicon) -> Iterator[bool]:
 
 
 def sharing_text(found: Mapping[str, float]) -> str:
-    """The same as a sentence.
+    """The statistics as a sentence.
 
     >>> sharing_text({"used": 3, "shared": 33.333, "pairs": 50.0, "lexicon_pairs": 2})
     'latent tokens: 3 used, 33.3 % by several languages; 50.0 % of 2 lexicon pairs share one'

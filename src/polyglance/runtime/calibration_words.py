@@ -1,0 +1,109 @@
+"""Queries for calibration from a dataset's captions: single words, and nonsense."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import regex
+
+from polyglance.data.dataset import CaptionTable
+from polyglance.text.tokenizers import get_tokenizer
+
+WORDS, UNKNOWN, STRANGE = 2000, 1100, 900
+"""Largest numbers of words of captions, words in no caption, and texts of such words."""
+SHARED = 3
+"""Captions of an image that must have a word for it to match the image; both, if two."""
+AGREEMENT = 3.5
+"""How much more often than by chance two captions of an image share a content word; function
+words such as articles and prepositions stay below."""
+MADE_UP = 0.3
+"""Share of unknown words that are made up."""
+_LETTERS = regex.compile(r"[\p{L}\p{M}]{2,}")
+
+
+@dataclass(frozen=True)
+class CalibrationWords:
+    """Words, and which images [N, W] have them in any or in several captions; single words in no
+    caption; and texts of several such words."""
+
+    words: list[str]
+    has: np.ndarray
+    shares: np.ndarray
+    unknown: list[str]
+    nonsense: list[str]
+
+
+def calibration_words(
+    table: CaptionTable, images: int, vocabulary: Sequence[str], seed: int = 0
+) -> CalibrationWords:
+    """Words of captions, and words in no caption, from a vocabulary or made up.
+
+    Args:
+        table: all captions.
+        images: number of images.
+        vocabulary: words that a model knows; may be empty.
+        seed: of the random selection.
+    """
+    chance, tokenizer = Random(seed), get_tokenizer()
+    counts: dict[tuple[str, str], Counter[int]] = {}
+    captions: dict[str, Counter[int]] = {}
+    for text, image, language in zip(table.texts, table.image, table.languages, strict=True):
+        captions.setdefault(language, Counter())[int(image)] += 1
+        for word in set(tokenizer.tokenize(text, language)):
+            if _LETTERS.fullmatch(word) or (len(word) == 1 and not word.isascii()):
+                counts.setdefault((language, word), Counter())[int(image)] += 1
+    said = sorted({word for _, word in counts})
+    chosen = sorted(key for key, own in counts.items() if _is_content(own, captions[key[0]]))
+    chosen = chance.sample(chosen, min(WORDS, len(chosen)))
+    has, shares = (np.zeros((images, len(chosen)), bool) for _ in range(2))
+    for column, key in enumerate(chosen):
+        of_language = captions[key[0]]
+        for image, times in counts[key].items():
+            has[image, column] = True
+            shares[image, column] = _is_shared(times, of_language[image])
+    draw = _absent(said, vocabulary, chance)
+    return CalibrationWords(
+        [word for _, word in chosen],
+        has,
+        shares,
+        [draw() for _ in range(UNKNOWN)],
+        [" ".join(draw() for _ in range(chance.randint(2, 6))) for _ in range(STRANGE)],
+    )
+
+
+def agreement(own: Counter[int], captions: Counter[int]) -> float:
+    """How much more often than by chance two captions of an image share a word.
+
+    Args:
+        own: image → its captions with the word.
+        captions: image → its captions.
+    """
+    pairs = sum(n * (n - 1) for n in captions.values())
+    share = own.total() / captions.total()
+    both = sum(times * (times - 1) for times in own.values())
+    return both / pairs / share**2 if pairs else 0.0
+
+
+def _is_shared(times: int, captions: int) -> bool:
+    return captions > 1 and times >= min(SHARED, captions)
+
+
+def _is_content(own: Counter[int], captions: Counter[int]) -> bool:
+    shared = any(_is_shared(times, captions[image]) for image, times in own.items())
+    return shared and agreement(own, captions) >= AGREEMENT
+
+
+def _absent(said: list[str], vocabulary: Sequence[str], chance: Random) -> Callable[[], str]:
+    """Draws words in no caption: known ones, or combined halves of captions' words."""
+    known, long = set(said), [word for word in said if len(word) > 3] or said
+    others = [word for word in vocabulary if _LETTERS.fullmatch(word) and word.lower() not in known]
+
+    def draw() -> str:
+        if others and chance.random() >= MADE_UP:
+            return chance.choice(others)
+        first, second = chance.choice(long), chance.choice(long)
+        return first[: (len(first) + 1) // 2] + second[len(second) // 2 :]
+
+    return draw
