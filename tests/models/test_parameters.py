@@ -38,8 +38,9 @@ COUNTS = {
     "pca": 9_449_248,
     "scan-i2t": 12_458_688,
     "scan-t2i": 12_458_688,
-    # Those of sentence-nce, 1,000 class vectors, and the kernels of the network's last stage.
-    "polyglance-base": 35_624_448 + 1_000 * 512 + 3_616_304,
+    # Those of sentence-nce, 1,000 class vectors, and the kernels of the network's last stage
+    # without the depthwise ones (six blocks).
+    "polyglance-base": 35_624_448 + 1_000 * 512 + 3_616_304 - (25 * (720 + 4 * 1_248) + 9 * 1_248),
     # The image's layer, buckets with theirs, the sentence's, and the encoder's dense ones.
     "sentence-nce": 655_872 + 131_072 * 256 + 131_584 + 262_656 + 1_019_904,
     "smalr": 8_350_352,
