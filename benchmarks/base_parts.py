@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from polyglance import load, load_dataset, load_recipe, train
+from polyglance import Model, load_dataset, load_recipe, train
+from polyglance.data import Dataset
 from polyglance.evaluation import evaluate
 from polyglance.evaluation.names import evaluate_names
 
@@ -57,19 +58,33 @@ PARTS: dict[str, dict[str, Any]] = {
 }
 
 
-def measure(part: str, seed: int, updates: int) -> dict[str, Any]:
-    """Train without a part and evaluate on val."""
+def train_frozen(
+    dataset: Dataset, seed: int, updates: int, changes: dict[str, Any] | None = None
+) -> Model:
+    """Train polyglance-base with a frozen image network.
+
+    Args:
+        dataset: flickr8k-ml, or a part of it.
+        seed: of the training.
+        updates: after which it ends.
+        changes: fields of the recipe and their values.
+    """
     changes = {
         "image.backbone": None,
         "training.updates": updates,
         "training.evaluate_every": updates,
         "training.seed": seed,
-        **PARTS[part],
+        **(changes or {}),
     }
-    dataset = load_dataset("flickr8k-ml")
     with tempfile.TemporaryDirectory() as folder:
         train(load_recipe("polyglance-base", changes), dataset, Path(folder, "run"))
-        model = load(Path(folder, "run"))
+        return Model.load(Path(folder, "run"))
+
+
+def measure(part: str, seed: int, updates: int) -> dict[str, Any]:
+    """Train without a part and evaluate on val."""
+    dataset = load_dataset("flickr8k-ml")
+    model = train_frozen(dataset, seed, updates, PARTS[part])
     found = evaluate(model, dataset, "val", show_progress=False)
     names = evaluate_names(model, load_dataset("emoji"), languages=NAMED, show_progress=False)
     return {
