@@ -16,7 +16,7 @@ import numpy as np
 
 from polyglance.data import load_dataset
 from polyglance.gallery import Gallery
-from polyglance.library.media.exif import Facts
+from polyglance.library.media.exif import FileMetadata
 from polyglance.numerics.similarity import normalise
 from polyglance.runtime import open_model
 from polyglance.serve import Collection
@@ -50,7 +50,7 @@ def main() -> None:
     ids = [f"{number:032x}" for number in range(given.pictures)]
     collection = Collection(model, Gallery(paths, vectors, [], content=ids, unit=True), ["/none"])
     collection.__dict__["_facts"] = FactTable.of([], given.pictures)
-    collection.__dict__["_head"] = lambda place: Facts(0, 0)
+    collection.__dict__["_head"] = lambda place: FileMetadata(0, 0)
     served, scorer = Served(collection, Engine(model)), collection.scorer
     before, start = memory(), time.process_time()
     scorer.prepare()

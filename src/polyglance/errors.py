@@ -35,7 +35,7 @@ def needed_by(what: str, extra: str = "train") -> Iterator[None]:
 
 
 class NoWords(PolyglanceError):
-    """A text without any word; `index` is its place among the texts given."""
+    """A text without any word; `index` is its position among the texts."""
 
     def __init__(self, text: str, index: int) -> None:
         super().__init__(f"the text {text!r} has no words to look for")
@@ -51,7 +51,7 @@ class ImageProblem(PolyglanceError):
 
 
 class PolyglanceWarning(UserWarning):
-    """What a caller should know and that does not stop the work, such as unreadable images."""
+    """A problem that does not stop the work, such as unreadable images."""
 
 
 class OutsideWarning(PolyglanceWarning):
@@ -59,11 +59,11 @@ class OutsideWarning(PolyglanceWarning):
 
 
 class IndexWarning(PolyglanceWarning):
-    """What a search should say while it indexes: that it waits, or that nothing can be kept."""
+    """A search is waiting for another process to index, or cannot store its index."""
 
 
 class UnknownWordsWarning(PolyglanceWarning):
-    """Words that mean nothing to a model: embeddings of texts that have no other say nothing."""
+    """Words that the model does not know; texts without other words have no useful embedding."""
 
 
 class UnknownLanguageWarning(PolyglanceWarning):

@@ -23,7 +23,7 @@ def record(number: int, **changes: object) -> Record:
         "taken": None if number % 3 else datetime(2020, 1, 1) + timedelta(days=number),
         "captions": (Caption("de", "ein Bild"), Caption("", "?")) if number % 5 == 0 else (),
         "tags": tuple(tags),
-        "looks": 2**64 - 1 - number,
+        "perceptual_hash": 2**64 - 1 - number,
         "latitude": 1.5 if number % 2 else None,
     }
     return Record(**(fields | changes))  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from polyglance.data import CaptionedImage, Dataset
 from polyglance.evaluation import Outcome, Ranks, Report
 from polyglance.evaluation.reports.report import LanguageResult
 from polyglance.storage.files import write_json
-from polyglance.studies.plan import Facts, Plan, Run
+from polyglance.studies.plan import DataFacts, Plan, Run
 from polyglance.studies.running.execute import Options
 from polyglance.studies.running.store import RunOutcome
 
@@ -26,11 +26,13 @@ def dataset(photos: int = 200, languages: tuple[str, ...] = LANGUAGES) -> Datase
     return Dataset(rows, Path("images"), "planted")
 
 
-def facts(photos: int = 200, languages: tuple[str, ...] = LANGUAGES) -> Facts:
-    return Facts.of(dataset(photos, languages), SPLIT)
+def facts(photos: int = 200, languages: tuple[str, ...] = LANGUAGES) -> DataFacts:
+    return DataFacts.of(dataset(photos, languages), SPLIT)
 
 
-def plant(plan: Plan, known: Facts, options: Options, quality: Callable[[Run, str], float]) -> None:
+def plant(
+    plan: Plan, known: DataFacts, options: Options, quality: Callable[[Run, str], float]
+) -> None:
     """Finish every run with ranks of which a share `quality` (run, language) is 0, the rest 20."""
     names = [photo.image for photo in known.dataset.images]
     shared = np.random.default_rng(0).random(len(names))

@@ -41,7 +41,7 @@ def test_the_rest_of_the_network_makes_the_same_of_a_kept_view(pictures, tmp_pat
     kept.keep([first])
     rows, chosen = np.array([0, 1, 2, 2]), np.array([0, 1, 1, 0])
     parts = found.shaped(found.grid(kept.read(first, rows, chosen), first))
-    how, seen = kept.files.how, []
+    how, seen = kept.files.preprocessing, []
     for row, view in zip(rows, chosen, strict=True):
         rng = np.random.default_rng([7, view, views.STREAM, int(row)])
         cropped = load_training_crop(pictures[row], how, found.settings, rng)
@@ -57,7 +57,7 @@ def test_the_first_views_are_those_of_evaluation(pictures, tmp_path):
     kept.keep([5])
     rows = np.array([1, 1])
     parts = found.shaped(found.grid(kept.read(5, rows, np.array([0, 1])), 5))[0]
-    (mean,) = found(torch.from_numpy(load_eval_pixels(pictures[1], kept.files.how)[None]))
+    (mean,) = found(torch.from_numpy(load_eval_pixels(pictures[1], kept.files.preprocessing)[None]))
     torch.testing.assert_close(parts.mean(0), mean[0], rtol=2e-2, atol=2e-2)
     assert not torch.allclose(parts[0], parts[1], atol=1e-3)
 

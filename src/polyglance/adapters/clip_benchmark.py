@@ -16,10 +16,10 @@ from polyglance.errors import PolyglanceError
 from polyglance.runtime import ExportedModel
 
 
-class Texts(list[str]):
+class TextList(list[str]):
     """Texts in place of CLIP_benchmark's tokens: the model tokenizes them itself, on the CPU."""
 
-    def to(self, device: Any) -> "Texts":
+    def to(self, device: Any) -> "TextList":
         """Return self: texts stay on the CPU."""
         return self
 
@@ -59,7 +59,7 @@ def load_polyglance(
     pretrained: str | None = None,
     cache_dir: str | None = None,
     device: Any = "cpu",
-) -> tuple[ClipModel, Any, type[Texts]]:
+) -> tuple[ClipModel, Any, type[TextList]]:
     """(model, transform, tokenizer) of an exported model.
 
     Args:
@@ -75,9 +75,9 @@ def load_polyglance(
         raise PolyglanceError(
             f"{model_name}: export it first ('polyglance export MODEL --onnx OUT')"
         )
-    how = model.images.preprocessing
+    preprocessing = model.images.preprocessing
 
     def transform(image: Any) -> Any:
-        return torch.from_numpy(how.apply(image.convert("RGB")))
+        return torch.from_numpy(preprocessing.apply(image.convert("RGB")))
 
-    return ClipModel(model), transform, Texts
+    return ClipModel(model), transform, TextList

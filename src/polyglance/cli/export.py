@@ -52,7 +52,7 @@ def export_command(
     table_bits: Annotated[
         TableBits | None,
         typer.Option(
-            help="Bits per number in a sentence encoder's tables (default: as --precision)."
+            help="Bits per value in a sentence encoder's tables (default: as --precision)."
         ),
     ] = None,
     pieces: Annotated[

@@ -19,7 +19,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.numerics.devices import choose_device
 
 if TYPE_CHECKING:
-    from polyglance.studies.plan import Facts, Plan
+    from polyglance.studies.plan import DataFacts, Plan
     from polyglance.studies.running.execute import Options
     from polyglance.studies.running.forecast import Forecast
 
@@ -56,7 +56,7 @@ def study_command(
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Retry failed runs.")] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only print what would run, and how long it takes.")
+        bool, typer.Option("--plan", help="Only print the runs and their estimated duration.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print --plan as JSON.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
@@ -67,7 +67,9 @@ def study_command(
     cache: Annotated[Path | None, typer.Option(help="Cache folder for features and runs.")] = None,
     pack: Annotated[
         Path | None,
-        typer.Option(help="File for all finished runs, without weights; renewed if it is there."),
+        typer.Option(
+            help="Write all finished runs to this file, without weights, or add them to it."
+        ),
     ] = None,
     packs: Annotated[
         list[Path] | None,
@@ -75,7 +77,7 @@ def study_command(
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(min=0, help="Start no run that would end later than that, by estimate."),
+        typer.Option(min=0, help="Start no run that is estimated to end after this time limit."),
     ] = None,
     lexicon: Annotated[
         Path | None,
@@ -106,7 +108,7 @@ def study_command(
     from polyglance.studies import load_study, make_plan
     from polyglance.studies.experiments import experiments
     from polyglance.studies.keys.digests import Digests
-    from polyglance.studies.plan import Facts, pick_profile
+    from polyglance.studies.plan import DataFacts, pick_profile
     from polyglance.studies.running.execute import Options, default_runs
 
     study = load_study(name)
@@ -125,7 +127,7 @@ def study_command(
             known["lexicon"] = Digests(cache).of_lexicon(lexicon)
         study = study.model_copy(update={"overrides": {**study.overrides, **known}})
     elif data is not None:
-        facts = Facts.of(load_dataset(data, cache), study.evaluation.split, lexicon, cache)
+        facts = DataFacts.of(load_dataset(data, cache), study.evaluation.split, lexicon, cache)
     changes = parse_overrides(overrides or [])
     planned = make_plan(study, profile, facts, seeds, changes, rows, lenient=plan)
     kept = runs or default_runs(cache)
@@ -143,7 +145,7 @@ def study_command(
         _run(name, planned, facts, options, out, overrides or [], pack)
 
 
-def _migrate(runs: Path, facts: "Facts") -> None:
+def _migrate(runs: Path, facts: "DataFacts") -> None:
     from polyglance.studies.running.migrate import migrate_runs
 
     if done := migrate_runs(runs, facts):
@@ -154,7 +156,7 @@ def _migrate(runs: Path, facts: "Facts") -> None:
 def _run(
     name: str,
     plan: "Plan",
-    facts: "Facts | None",
+    facts: "DataFacts | None",
     options: "Options",
     out: Path | None,
     overrides: list[str],
@@ -189,7 +191,7 @@ def _run(
 def _report(
     name: str,
     plan: "Plan",
-    facts: "Facts | None",
+    facts: "DataFacts | None",
     options: "Options",
     out: Path,
     overrides: list[str],
@@ -279,7 +281,7 @@ def _list_studies(pattern: str | None) -> None:
 
 
 def _print_plan(
-    plan: "Plan", facts: "Facts | None", options: "Options", as_json: bool = False
+    plan: "Plan", facts: "DataFacts | None", options: "Options", as_json: bool = False
 ) -> None:
     """Print rows with their training and what is missing, then runs with their state."""
     import json

@@ -10,7 +10,7 @@ import typer
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
-    from polyglance.studies.plan import Facts, Plan
+    from polyglance.studies.plan import DataFacts, Plan
     from polyglance.studies.running.execute import Options
 
 
@@ -18,7 +18,7 @@ def import_packs(
     named: Sequence[Path],
     pack: Path | None,
     plan: "Plan",
-    facts: "Facts | None",
+    facts: "DataFacts | None",
     options: "Options",
 ) -> None:
     """Import the plan's runs from packs.
@@ -63,7 +63,9 @@ def _files(named: Sequence[Path]) -> list[Path]:
     return found
 
 
-def write_pack_file(pack: Path, plan: "Plan", facts: "Facts | None", options: "Options") -> None:
+def write_pack_file(
+    pack: Path, plan: "Plan", facts: "DataFacts | None", options: "Options"
+) -> None:
     """Write the plan's finished runs.
 
     Args:

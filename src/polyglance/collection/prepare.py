@@ -12,7 +12,7 @@ import numpy as np
 from polyglance.collection.items import Item
 from polyglance.data.images.read import content_key
 from polyglance.errors import ImageProblem
-from polyglance.library.media.reading import Preparing, read_pictures
+from polyglance.library.media.reading import Preparing, read_media
 from polyglance.library.record import Record, make_id
 from polyglance.storage.folders import is_remote
 
@@ -29,17 +29,17 @@ class Prepared(NamedTuple):
     reason: str = ""
 
 
-def prepare(item: Item, how: Preparing, first: int, thumbnails: bool) -> Prepared:
+def prepare(item: Item, preprocessing: Preparing, first: int, thumbnails: bool) -> Prepared:
     """Fetch and decode an image; any error is a problem of this image only.
 
     Args:
         item: the image.
-        how: the model's preprocessing.
+        preprocessing: the model's preprocessing.
         first: added to its index for an id that is unique in the collection.
         thumbnails: whether to make one.
     """
     try:
-        return _prepare(item, how, first, thumbnails)
+        return _prepare(item, preprocessing, first, thumbnails)
     except ImageProblem as problem:
         return Prepared(item, None, b"", None, problem.reason)
     except Exception as error:  # one image must not stop the work
@@ -47,28 +47,28 @@ def prepare(item: Item, how: Preparing, first: int, thumbnails: bool) -> Prepare
         return Prepared(item, None, b"", None, reason[:500])
 
 
-def _prepare(item: Item, how: Preparing, first: int, thumbnails: bool) -> Prepared:
+def _prepare(item: Item, preprocessing: Preparing, first: int, thumbnails: bool) -> Prepared:
     source, stamp = item.fetch()
     with tempfile.TemporaryDirectory(prefix="polyglance-") as folder:
         path = source if isinstance(source, Path) else _written(source, Path(folder))
         content = content_key(path)
-        picture = read_pictures(path, how, thumbnails)[0]
-    facts = picture.facts
+        image = read_media(path, preprocessing, thumbnails)[0]
+    metadata = image.metadata
     record = Record(
         make_id(content, first + item.number),
         content,
         item.path,
         stamp,
-        facts.width,
-        facts.height,
-        facts.taken,
-        facts.latitude,
-        facts.longitude,
-        (*item.captions, *facts.captions),
-        facts.tags,
-        picture.looks,
+        metadata.width,
+        metadata.height,
+        metadata.taken,
+        metadata.latitude,
+        metadata.longitude,
+        (*item.captions, *metadata.captions),
+        metadata.tags,
+        image.perceptual_hash,
     )
-    return Prepared(item, record, picture.thumbnail, picture.pixels)
+    return Prepared(item, record, image.thumbnail, image.pixels)
 
 
 def _written(data: bytes, folder: Path) -> Path:

@@ -60,8 +60,8 @@ def embed_collection(
         engine: "processes" (local) or "ray".
         workers: number of processes; by default one per core (of the cluster, with Ray).
         kind: format of the shards: "parquet" or "lance".
-        rows: largest number of images per shard: what a kill may cost.
-        column: for Parquet files: the one with the images, as bytes or locations; "" looks for one.
+        rows: largest number of images per shard; a killed process loses unfinished shards.
+        column: of Parquet files, with the images as bytes or locations; "" means it is detected.
         thumbnails: store small copies of the images in the shards.
         show_progress: None shows a bar in a terminal, lines elsewhere.
     """

@@ -90,12 +90,12 @@ class Work:
         careful: bool,
     ) -> tuple[int, int]:
         """Embed the images of a shard and write it; problems first, as a shard means all done."""
-        how, thumbnails = self.model.images.preprocessing, self.mark.thumbnails
+        preprocessing, thumbnails = self.model.images.preprocessing, self.mark.thumbnails
 
         def work(item: Item) -> Prepared:
             if item.number in crashed:
                 return Prepared(item, None, b"", None, CRASHED)
-            return prepare(item, how, part.number * NUMBERS, thumbnails)
+            return prepare(item, preprocessing, part.number * NUMBERS, thumbnails)
 
         threads = threads_for(part.kind, part.place)
         found = _one_by_one(group, work, notify) if careful else ahead(group, work, threads)

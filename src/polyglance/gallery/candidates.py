@@ -1,4 +1,4 @@
-"""Which images need an exact score, if approximate ones are known with their largest error."""
+"""Selects images that need exact scores, given approximate scores and bounds of their errors."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ _TIE = 10.0**-DIGITS
 
 @dataclass(frozen=True)
 class Page:
-    """The part of a ranking that is asked for: exact scores elsewhere would change nothing."""
+    """The requested part of a ranking; only images that can be on it need exact scores."""
 
     rows: np.ndarray
     """Images that are ranked."""

@@ -31,7 +31,7 @@ DRAWINGS = (
     "meaningful until you train it on photos"
 )
 CLOSEST = 3
-"""Images that a result keeps if none matches: a threshold is wrong now and then."""
+"""Number of closest images in a result without matches, since the threshold can be wrong."""
 
 
 def search(

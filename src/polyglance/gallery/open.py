@@ -73,9 +73,9 @@ def check_place(place: Path) -> None:
         return
     if place.suffix.lower() in EXTENSIONS or _is_image(place):
         raise PolyglanceError(
-            f"{place}: is an image, and what is searched is a folder, such as '{place.parent}'; "
-            f"find images like it with 'polyglance search FOLDER --like {place}', or captions for "
-            f"it with 'polyglance search {place} --captions FILE'"
+            f"{place}: is an image, not a folder to search; search '{place.parent}', "
+            f"find similar images with 'polyglance search FOLDER --like {place}', or find captions "
+            f"for it with 'polyglance search {place} --captions FILE'"
         )
 
 

@@ -43,7 +43,7 @@ class Record:
     longitude: float | None = None
     captions: tuple[Caption, ...] = ()
     tags: tuple[str, ...] = ()
-    looks: int = 0
+    perceptual_hash: int = 0
     """Perceptual hash, 64 bits."""
     second: float | None = None
     """For a frame, its position in the video."""

@@ -1,6 +1,6 @@
-"""Approximate products of many vectors with one, in 8 bits, and how wrong they can be.
+"""Approximate products of many vectors with one, in 8 bits, with bounds of their errors.
 
-A product of many vectors with one waits for memory: 8 bits are read in a quarter of the time of 32.
+Such a product is limited by memory bandwidth: reading 8 bits takes a quarter of the time of 32.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ class QuantisedProducts:
     """Products of unit vectors [N, D] with a vector [D]: `QuantisedProducts(vectors)(vector)`.
 
     A stored vector is integers from -127 to 127 and a scale. The other is the sum of two such
-    vectors, the second for what the first leaves over, so that it adds hardly any error. Its
+    vectors, the second for the remainder of the first, so that it adds hardly any error. Its
     integers have 7 bits: with 8, sums overflow on processors without VNNI.
 
     >>> products, errors = QuantisedProducts(np.eye(2, dtype=np.float32))(np.array([0.6, 0.8]))
@@ -58,7 +58,7 @@ class QuantisedProducts:
 
 
 def _quantised(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Integers [N, D] and scales [N] of vectors, and the lengths [N] of what they leave over."""
+    """Integers [N, D] and scales [N] of vectors, and the lengths [N] of the remainders."""
     scales = np.maximum(np.abs(vectors).max(1), _SMALLEST).astype(np.float32) / LEVELS
     integers = np.round(vectors / scales[:, None]).astype(np.int8)
     rest = vectors - integers * scales[:, None]

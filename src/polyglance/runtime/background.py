@@ -23,7 +23,7 @@ from polyglance.runtime.fit_probability import (
     ALARM,
     LACKING,
     NONSENSE,
-    Texts,
+    QueryTexts,
     Trials,
     Words,
     best_of_gallery,
@@ -226,7 +226,7 @@ def _with_chance(
     # Captions of the same image are in the same half.
     half = generator.integers(0, 2, len(vectors))
     half[: len(chosen)] = generator.permutation(np.arange(len(rows)) % 2)[right]
-    all_texts = Texts(vectors, kinds, half, nearness(vectors, normalise(background.texts)))
+    all_texts = QueryTexts(vectors, kinds, half, nearness(vectors, normalise(background.texts)))
     standard_scores = background.standard_scores(
         images[rows], np.concatenate(list(parts.values()))
     )[0]

@@ -24,7 +24,7 @@ UNRECORDED = "not recorded; add them with `polyglance card --licence`"
 
 
 @dataclass(frozen=True)
-class Facts:
+class ModelFacts:
     """What is known about a model without running it."""
 
     folder: Path
@@ -75,7 +75,7 @@ def model_card(
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _of_export(folder: Path) -> Facts:
+def _of_export(folder: Path) -> ModelFacts:
     manifest = read_manifest(folder)
     recipe = check_recipe(manifest.recipe, str(folder))
     size = sum((folder / name).stat().st_size for name in manifest.files)
@@ -98,10 +98,10 @@ def _of_export(folder: Path) -> Facts:
         limits.append(f"It has no image network: {manifest.without_backbone}.")
     unknown = "Not recorded in the export; see the card of the run it was made from."
     known = manifest.trained_on or unknown
-    return Facts(folder, recipe, manifest.languages, rows, manifest.drawings, limits, known)
+    return ModelFacts(folder, recipe, manifest.languages, rows, manifest.drawings, limits, known)
 
 
-def _of_run(folder: Path) -> Facts:
+def _of_run(folder: Path) -> ModelFacts:
     path = folder / RUN
     if not has_file(path):
         raise PolyglanceError(f"{folder}: neither a run nor an exported model, it has no {RUN}")
@@ -121,7 +121,7 @@ def _of_run(folder: Path) -> Facts:
         rows["parameters"] = ", ".join(f"{part} {count:,}" for part, count in counts.items())
     drawings = config.get("drawings") is True or str(config.get("data")).startswith("generated")
     limits = _limits(recipe, languages, drawings)
-    return Facts(folder, recipe, languages, rows, drawings, limits, origin(config))
+    return ModelFacts(folder, recipe, languages, rows, drawings, limits, origin(config))
 
 
 def _common(recipe: Recipe, dim: int, similarity: str) -> dict[str, str]:
@@ -133,7 +133,7 @@ def _common(recipe: Recipe, dim: int, similarity: str) -> dict[str, str]:
     }
 
 
-def _summary(facts: Facts) -> list[str]:
+def _summary(facts: ModelFacts) -> list[str]:
     lines = [facts.recipe.summary] if facts.recipe.summary else []
     use = (
         "Finds images by sentences and sentences by images: both are embedded in one joint "
@@ -147,7 +147,7 @@ def _table(rows: Mapping[str, str]) -> list[str]:
     return ["| | |", "| --- | --- |", *(f"| {key} | {value} |" for key, value in rows.items())]
 
 
-def _data(facts: Facts, licences: Sequence[str]) -> list[str]:
+def _data(facts: ModelFacts, licences: Sequence[str]) -> list[str]:
     return [facts.data, "", *(f"- {one}" for one in licences or [f"Licences: {UNRECORDED}."])]
 
 
@@ -226,7 +226,7 @@ def _validation(folder: Path) -> str:
     return f"mR on the validation split, by which the weights were selected: {scores}."
 
 
-def _reproduce(facts: Facts) -> list[str]:
+def _reproduce(facts: ModelFacts) -> list[str]:
     recipe, changes = facts.recipe, _changes(facts.recipe)
     if changes is not None:
         options = " ".join(f"--set {shlex.quote(one)}" for one in changes)

@@ -46,7 +46,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Texts:
+class QueryTexts:
     """All query texts: embeddings [Q, D], kinds, halves, nearness to the background."""
 
     vectors: np.ndarray
@@ -119,7 +119,9 @@ def best_of_gallery(
     return found
 
 
-def fit_match_probability(texts: Texts, trials: Trials) -> tuple[MatchProbability, float, float]:
+def fit_match_probability(
+    texts: QueryTexts, trials: Trials
+) -> tuple[MatchProbability, float, float]:
     """Fit probabilities; shares of captions accepted and rejected correctly, by cross-validation.
 
     Args:
@@ -148,7 +150,7 @@ def fit_match_probability(texts: Texts, trials: Trials) -> tuple[MatchProbabilit
     return made, kept, refused
 
 
-def _probes(texts: Texts, half: int) -> np.ndarray:
+def _probes(texts: QueryTexts, half: int) -> np.ndarray:
     """[D + 1, 2]: words against captions; captions and words against the rest."""
     own = texts.half == half
     seen = own & texts.of("caption", "word")
@@ -168,7 +170,7 @@ def _ridge(vectors: np.ndarray, positive: np.ndarray, penalty: float) -> np.ndar
 
 
 def _coefficients(
-    texts: Texts, trials: Trials, like: np.ndarray, chosen: np.ndarray
+    texts: QueryTexts, trials: Trials, like: np.ndarray, chosen: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients of being known (nearness, both probes, 1) and matching (score, probe, 1)."""
     design = np.concatenate([texts.near[:, None], like], 1)[chosen]
@@ -181,13 +183,13 @@ def _coefficients(
     return known, regress(features, own.fits, own.weight, offset)
 
 
-def given_known(texts: Texts, like: np.ndarray, known: np.ndarray) -> np.ndarray:
+def given_known(texts: QueryTexts, like: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Log-odds [Q] that a text is known."""
     return np.asarray(texts.near * known[0] + like @ known[1:3] + known[3])
 
 
 def _log_odds(
-    trials: Trials, texts: Texts, like: np.ndarray, known: np.ndarray, fit: np.ndarray
+    trials: Trials, texts: QueryTexts, like: np.ndarray, known: np.ndarray, fit: np.ndarray
 ) -> np.ndarray:
     offset = -np.logaddexp(0, -given_known(texts, like, known)[trials.text])
     return np.asarray(fit[0] * trials.score + fit[1] * like[trials.text, 0] + fit[2] + offset)

@@ -47,16 +47,16 @@ def heat_map(model: "ExportedModel", image: Image.Image, vector: np.ndarray) -> 
     return _joined(found.reshape(cells.shape[:3]), squares)
 
 
-def _squares(image: Image.Image, how: Preprocessing) -> _Squares:
-    side, method = how.size, Image.Resampling[how.interpolation.upper()]
+def _squares(image: Image.Image, preprocessing: Preprocessing) -> _Squares:
+    side, method = preprocessing.size, Image.Resampling[preprocessing.interpolation.upper()]
     landscape = image.width >= image.height
-    aspect = 1.0 if how.squash else min(MAX_ASPECT, max(image.size) / min(image.size))
+    aspect = 1.0 if preprocessing.squash else min(MAX_ASPECT, max(image.size) / min(image.size))
     long = round(side * aspect)
     scaled = image.resize((long, side) if landscape else (side, long), method)
     count = 1 + int(np.ceil(OVERLAP * (long - side) / side))
     starts = np.linspace(0, long - side, count).round().astype(int)
     boxes = [(at, 0, at + side, side) if landscape else (0, at, side, at + side) for at in starts]
-    pixels = np.stack([to_pixels(scaled.crop(box), how) for box in boxes])
+    pixels = np.stack([to_pixels(scaled.crop(box), preprocessing) for box in boxes])
     return _Squares(pixels, starts / side, long / side, landscape)
 
 

@@ -1,4 +1,4 @@
-"""The manifest of an exported model: its files, verified whenever one is read."""
+"""The manifest of an exported model: its files, which are verified on reading."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +16,7 @@ BACKGROUND = "background.npz"
 FORMAT = 1
 Precision = Literal["fp32", "fp16", "int8"]
 _LABELS = {"version", "recipe_name", "drawings", "without_backbone", "trained_on"}
-"""Fields that say something about a model and leave its embeddings as they are."""
+"""Fields that describe a model and do not affect its embeddings."""
 
 
 class _Part(BaseModel):
@@ -95,7 +95,7 @@ class Manifest(_Part):
     former: list[str] = Field([], description="ids of exports with the same embeddings, last first")
 
     @property
-    def sees(self) -> bool:
+    def trained_backbone(self) -> bool:
         """Whether the image network was trained in the tower: then features are never stored."""
         return (self.recipe.get("image") or {}).get("backbone") is not None
 

@@ -41,7 +41,7 @@ def make_app(
     service = served if isinstance(served, Service) else Service(served)
     app = FastAPI(
         title="Polyglance",
-        summary="Pictures found by sentences in any language, and by pictures.",
+        summary="Search images with sentences in any language, and with other images.",
         version=__version__,
         docs_url=None,  # both pages load scripts from other hosts
         redoc_url=None,

@@ -1,4 +1,4 @@
-"""Error answers, all in one form."""
+"""Error responses in one format."""
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -11,7 +11,7 @@ from polyglance.serve.encoding.batching import Closed
 from polyglance.serve.problems import Problem
 from polyglance.serve.routes.bodies import content_type
 
-_KNOWN = {404: "there is nothing at this address", 405: "this address takes other methods"}
+_KNOWN = {404: "there is nothing at this address", 405: "this address does not support this method"}
 
 
 def add_errors(app: FastAPI) -> None:
@@ -27,7 +27,7 @@ def add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def fault(_: Request, error: Exception) -> JSONResponse:
-        return problem_answer(FAULT)  # and the guard logs it
+        return problem_answer(FAULT)  # the guard logs it
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

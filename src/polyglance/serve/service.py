@@ -5,7 +5,7 @@ import threading
 from polyglance.runtime import ExportedModel
 from polyglance.serve.access.metrics import Metrics
 from polyglance.serve.encoding.decoding import PROCESSES
-from polyglance.serve.encoding.engine import PICTURES, Engine, Served
+from polyglance.serve.encoding.engine import IMAGES, Engine, Served
 from polyglance.serve.encoding.lanes import Lane
 from polyglance.serve.images.collection import Collection
 
@@ -21,11 +21,11 @@ class Service:
         self.metrics = Metrics()
         self._now = Served(collection, self._engine(collection.model))
         self._warm = threading.Event()
-        self.pictures = Lane(PROCESSES + PICTURES, WAITING)
+        self.images = Lane(PROCESSES + IMAGES, WAITING)
         """For requests with an image: some are decoded while others are encoded together."""
         self.batches = Lane(1, BATCHES)
         """For requests with many images, one at a time."""
-        self.metrics.pictures.set_function(lambda: len(self._now.collection))
+        self.metrics.images.set_function(lambda: len(self._now.collection))
 
     @property
     def now(self) -> Served:
@@ -55,7 +55,7 @@ class Service:
 
     def close(self) -> None:
         """Stop threads and processes."""
-        self.pictures.close()
+        self.images.close()
         self.batches.close()
         self._now.engine.close()
 

@@ -18,11 +18,11 @@ _HIT: JsonDict = {
 
 
 class Hit(BaseModel):
-    """A picture found."""
+    """An image found."""
 
     id: str
     score: float = Field(
-        description="if the model has a background: the probability that the picture matches, "
+        description="if the model has a background: the probability that the image matches, "
         "or, for older exports, standard deviations above the mean; else the similarity; "
         "for a combined query the standard score"
     )
@@ -35,7 +35,7 @@ class Hit(BaseModel):
 
 
 class Found(BaseModel):
-    """A page of pictures, best first."""
+    """A page of images, best first."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -54,22 +54,22 @@ class Found(BaseModel):
     cursor: str | None = Field(None, description="for the next page; null on the last one")
     enough: bool | None = Field(
         None,
-        description="whether any picture matches; null if the model has no threshold",
+        description="whether any image matches; null if the model has no threshold",
     )
-    message: str | None = Field(None, description="set if no picture matches")
+    message: str | None = Field(None, description="set if no image matches")
     notes: list[str] = Field(description="such as words that the model does not know")
     pictures: int = Field(description="how many were searched, after filtering")
 
 
 class Caption(BaseModel):
-    """A text about a picture."""
+    """A text about an image."""
 
     language: str = Field(description='"" if unknown', examples=["de"])
     text: str = Field(examples=["Zwei Hunde im Schnee"])
 
 
-class PictureInfo(BaseModel):
-    """Details of a picture."""
+class ImageInfo(BaseModel):
+    """Details of an image."""
 
     id: str
     paths: list[str] = Field(description="names of all files with this content")
@@ -84,14 +84,14 @@ class PictureInfo(BaseModel):
 
 
 class Count(BaseModel):
-    """A value to filter by, and the number of pictures that have it."""
+    """A value to filter by, and the number of images that have it."""
 
     name: str = Field(examples=["2024/beach"])
     pictures: int
 
 
 class Dates(BaseModel):
-    """The first and the last day, and the number of pictures with a date."""
+    """The first and the last day, and the number of images with a date."""
 
     from_: str = Field(alias="from", examples=["2019-03-02"])
     to: str = Field(examples=["2024-05-31"])
@@ -99,22 +99,22 @@ class Dates(BaseModel):
 
 
 class Facets(BaseModel):
-    """What pictures can be filtered by."""
+    """What images can be filtered by."""
 
     pictures: int
     folders: list[Count] = Field(
-        description="by name; each includes what is below it, and pictures outside of any "
+        description="by name; each includes what is below it, and images outside of any "
         "folder are in none"
     )
-    tags: list[Count] = Field(description="most pictures first")
+    tags: list[Count] = Field(description="most images first")
     caption_languages: list[Count]
-    dates: Dates | None = Field(description="null if no picture has a date")
+    dates: Dates | None = Field(description="null if no image has a date")
     years: list[Count]
     more: bool = Field(description="whether the smallest folders or tags were left out")
 
 
 class CaptionRequest(BaseModel):
-    """A picture, by its id or as a file, and the captions to compare it with."""
+    """An image, by its id or as a file, and the captions to compare it with."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -137,7 +137,7 @@ class CaptionHit(BaseModel):
     text: str
     score: float = Field(description="as in a search")
     fits: bool | None = Field(
-        description="whether the picture matches; null if the model has no threshold"
+        description="whether the image matches; null if the model has no threshold"
     )
 
 
@@ -149,7 +149,7 @@ class Captions(BaseModel):
 
 
 class Heat(BaseModel):
-    """Which part of a picture matched: the whole picture in cells."""
+    """Which part of an image matched: the whole image in cells."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -159,8 +159,8 @@ class Heat(BaseModel):
     rows: int
     columns: int
     cells: list[list[float]] = Field(
-        description="row by row: 1 is the part of this picture that matches best, 0 the worst; "
-        "not comparable between pictures"
+        description="row by row: 1 is the part of this image that matches best, 0 the worst; "
+        "not comparable between images"
     )
 
 
@@ -186,7 +186,7 @@ class Readiness(BaseModel):
 class Fault(BaseModel):
     """The error."""
 
-    message: str = Field(examples=["there is no picture with this id"])
+    message: str = Field(examples=["there is no image with this id"])
 
 
 class ErrorAnswer(BaseModel):
@@ -196,7 +196,7 @@ class ErrorAnswer(BaseModel):
 
 
 class EmbeddingRequest(BaseModel):
-    """As in OpenAI's API; for pictures each input is a file in Base64."""
+    """As in OpenAI's API; for images each input is a file in Base64."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"input": ["a dog in the snow", "ein Hund im Schnee"]}]}
@@ -223,7 +223,7 @@ class Embedding(BaseModel):
 
 
 class Usage(BaseModel):
-    """Number of words read; 0 for pictures."""
+    """Number of words read; 0 for images."""
 
     prompt_tokens: int
     total_tokens: int

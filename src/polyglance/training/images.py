@@ -150,7 +150,9 @@ class NetworkImages(StepImages):
     def _training_crop(self, update: int, row: int) -> np.ndarray:
         """An image's crop in this update, independent of the thread that decodes it."""
         rng = np.random.default_rng([self.seed, update, self.stream, int(row)])
-        return load_training_crop(self.files.paths[row], self.files.how, self.network.settings, rng)
+        return load_training_crop(
+            self.files.paths[row], self.files.preprocessing, self.network.settings, rng
+        )
 
 
 class CachedViewImages(NetworkImages):

@@ -18,8 +18,8 @@ from polyglance.transfer.translator import translate_model
 from polyglance.transfer.tune import tuned_model
 from polyglance.transfer.words import add_languages
 
-Bring = Callable[[Recipe, Model, Sequence[str], TrainingTexts], Model]
-transfers: Registry[Bring] = Registry("transfer")
+TransferModel = Callable[[Recipe, Model, Sequence[str], TrainingTexts], Model]
+transfers: Registry[TransferModel] = Registry("transfer")
 """How a model is extended, by the kind of its embedder; by default words are added."""
 transfers.register("vectors")(translate_model)
 
@@ -57,8 +57,8 @@ def extend_source(
             if code in source.languages:
                 raise PolyglanceError(f"{folder}: the model already has '{code}'")
     kind = recipe.text.embedder.kind
-    bring = transfers.get(kind) if kind in transfers else add_languages
-    model = bring(recipe, source, languages, texts)
+    transfer = transfers.get(kind) if kind in transfers else add_languages
+    model = transfer(recipe, source, languages, texts)
     model.drawings = source.drawings
     if not recipe.transfer.keep:
         return InitialModel(model, fresh=False)

@@ -218,8 +218,8 @@ def resolved(recipe: Recipe) -> Recipe:
     name, _ = parse_feature(recipe.image.feature) if settings is not None else ("", "")
     if settings is None or ":" not in name:
         return recipe
-    how = preprocessing_of(settings, name)
-    found = {field: getattr(how, PUBLISHED.get(field, field)) for field in FIELDS}
+    preprocessing = preprocessing_of(settings, name)
+    found = {field: getattr(preprocessing, PUBLISHED.get(field, field)) for field in FIELDS}
     image = recipe.image.model_copy(update={"backbone": settings.model_copy(update=found)})
     return recipe.model_copy(update={"image": image})
 

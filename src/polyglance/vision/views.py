@@ -67,10 +67,17 @@ class Views:
         stages = list(self.network.stages)[:first]
         weights = [value.cpu().numpy() for stage in stages for value in stage.state_dict().values()]
         crops = self.network.settings.model_dump(include={"smallest_crop", "flip", "squash"})
-        how = {"size": self.files.how.size, "views": self.count, "seed": self.seed, **crops}
+        fields = {
+            "size": self.files.preprocessing.size,
+            "views": self.count,
+            "seed": self.seed,
+            **crops,
+        }
         keys = [key or "" for key in self.files.keys]
         form = self.network.form if first == len(self.network.stages) else "grid"
-        name = content_digest([*weights, json_digest(how), repr(self.files.how), form, *keys])
+        name = content_digest(
+            [*weights, json_digest(fields), repr(self.files.preprocessing), form, *keys]
+        )
         return cache_dir(self.files.cache) / "views" / f"{name[:32]}.npy"
 
     def _compute(self, paths: dict[int, Path], show_progress: bool | None) -> None:
@@ -108,7 +115,7 @@ class Views:
         try:
             if self.network.pixel_mean.device.type != CPU:
                 raise ImportError
-            running = session(export(prefix, self.files.how.size))
+            running = session(export(prefix, self.files.preprocessing.size))
         except ImportError:  # onnxruntime or onnx is not installed
             return torch.no_grad()(prefix)
         return lambda pixels: torch.from_numpy(running(pixels.numpy()))
@@ -123,12 +130,12 @@ class Views:
                 start, seen = start + len(seen), []
 
     def _view(self, row: int, view: int) -> np.ndarray:
-        path, how = self.files.paths[row], self.files.how
-        if view < how.seen:
-            seen = load_eval_pixels(path, how)
-            return seen if how.seen == 1 else seen[view]
+        path, preprocessing = self.files.paths[row], self.files.preprocessing
+        if view < preprocessing.part_count:
+            seen = load_eval_pixels(path, preprocessing)
+            return seen if preprocessing.part_count == 1 else seen[view]
         rng = np.random.default_rng([self.seed, view, STREAM, int(row)])
-        return load_training_crop(path, how, self.network.settings, rng)
+        return load_training_crop(path, preprocessing, self.network.settings, rng)
 
 
 def _open(path: Path, shape: tuple[int, ...]) -> np.memmap:

@@ -12,8 +12,8 @@ from PIL import Image
 
 from polyglance.errors import ImageProblem
 from polyglance.library import Caption, sync
-from polyglance.library.media.exif import read_facts
-from polyglance.library.media.reading import read_pictures
+from polyglance.library.media.exif import read_metadata
+from polyglance.library.media.reading import read_media
 from polyglance.library.media.thumbnails import Thumbnails, content_type, make_thumbnail
 from tests.library.fakes import FakeModel, library_of, picture, save
 
@@ -34,8 +34,8 @@ def tagged(path: Path) -> Path:
 
 
 def test_facts(tmp_path: Path) -> None:
-    (found,) = read_pictures(tagged(tmp_path / "a.jpg"), HOW)
-    facts = found.facts
+    (found,) = read_media(tagged(tmp_path / "a.jpg"), HOW)
+    facts = found.metadata
     assert (facts.width, facts.height) == (300, 400)
     assert facts.taken == datetime(2021, 7, 15, 18, 30, 5)
     assert (facts.latitude, facts.longitude) == pytest.approx((-33.858333, 151.21))
@@ -52,7 +52,7 @@ def test_damaged_facts_are_left_out(date: str) -> None:
     exif.get_ifd(0x8769)[36867] = date
     exif.get_ifd(0x8825)[2] = (1.0, 2.0, float("nan"))
     exif[0x010E] = "OLYMPUS DIGITAL CAMERA"
-    facts = read_facts(image)
+    facts = read_metadata(image)
     assert (facts.taken, facts.latitude, facts.captions) == (None, None, ())
 
 
@@ -87,8 +87,8 @@ def test_heic(tmp_path: Path) -> None:
     heif = pytest.importorskip("pillow_heif")
     path = tmp_path / "a.heic"
     heif.from_pillow(picture(1, (200, 100))).save(path, quality=90)
-    (found,) = read_pictures(path, HOW)
-    assert (found.facts.width, found.facts.height) == (200, 100)
+    (found,) = read_media(path, HOW)
+    assert (found.metadata.width, found.metadata.height) == (200, 100)
     expected = HOW.apply(picture(1, (200, 100)))
     assert np.abs(found.pixels - expected).mean() < 0.2
 
@@ -133,13 +133,13 @@ def dng(path: Path, width: int = 64, height: int = 48) -> Path:
 
 def test_raw(tmp_path: Path) -> None:
     pytest.importorskip("rawpy")
-    (found,) = read_pictures(dng(tmp_path / "a.dng"), HOW)
-    assert (found.facts.width, found.facts.height) == (64, 48)
+    (found,) = read_media(dng(tmp_path / "a.dng"), HOW)
+    assert (found.metadata.width, found.metadata.height) == (64, 48)
     columns = found.pixels.mean((0, 1))
     assert (np.diff(columns) > 0).all(), "from dark to bright"
     (tmp_path / "bad.nef").write_bytes(b"no raw")
     with pytest.raises(ImageProblem, match="unreadable RAW file"):
-        read_pictures(tmp_path / "bad.nef", HOW)
+        read_media(tmp_path / "bad.nef", HOW)
 
 
 def film(path: Path, seconds: int = 25) -> Path:
@@ -158,14 +158,14 @@ def film(path: Path, seconds: int = 25) -> Path:
 
 
 def test_videos_by_their_frames(tmp_path: Path) -> None:
-    found = read_pictures(film(tmp_path / "a.mp4"), HOW)
+    found = read_media(film(tmp_path / "a.mp4"), HOW)
     assert [one.second for one in found] == [0.0, 10.0, 20.0]
-    assert [one.facts.width for one in found] == [64] * 3
+    assert [one.metadata.width for one in found] == [64] * 3
     red = [bool(one.pixels[0].mean() > one.pixels[2].mean()) for one in found]
     assert red == [True, False, False]
     (tmp_path / "bad.mp4").write_bytes(b"no film")
     with pytest.raises(ImageProblem, match="unreadable video"):
-        read_pictures(tmp_path / "bad.mp4", HOW)
+        read_media(tmp_path / "bad.mp4", HOW)
 
 
 def test_no_playlist_is_opened_as_a_video(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_no_playlist_is_opened_as_a_video(tmp_path: Path) -> None:
     (tmp_path / "b.mp4").write_text(f"ffconcat version 1.0\nfile '{other.name}'\n")
     for name in ("a.mp4", "b.mp4"):
         with pytest.raises(ImageProblem):
-            read_pictures(tmp_path / name, HOW)
+            read_media(tmp_path / name, HOW)
 
 
 def test_a_video_in_a_library(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from polyglance.library import sync
-from polyglance.library.media.looks import differing_bits, looks
-from polyglance.library.tasks.duplicates import BITS, _pairs_by_looks, find_duplicates
+from polyglance.library.media.perceptual_hash import differing_bits, perceptual_hash
+from polyglance.library.tasks.duplicates import BITS, _pairs_by_hash, find_duplicates
 from tests.library.fakes import library_of, save
 
 pytest.importorskip("lancedb")
@@ -21,13 +21,18 @@ def smooth(number: int, size: tuple[int, int] = (400, 300)) -> Image.Image:
     return Image.fromarray(patches).resize(size, Image.Resampling.BICUBIC)
 
 
-def test_looks_of_what_is_the_same_picture() -> None:
+def test_copies_of_an_image_have_nearly_the_same_hash() -> None:
     first = smooth(1)
     small = first.resize((120, 90))
     brighter = first.point(lambda value: min(255, value + 12))
     others = [small, brighter]
-    assert [bin(looks(first) ^ looks(other)).count("1") <= BITS for other in others] == [True] * 2
-    distances = [bin(looks(smooth(a)) ^ looks(smooth(a + 1))).count("1") for a in range(20)]
+    assert [
+        bin(perceptual_hash(first) ^ perceptual_hash(other)).count("1") <= BITS for other in others
+    ] == [True] * 2
+    distances = [
+        bin(perceptual_hash(smooth(a)) ^ perceptual_hash(smooth(a + 1))).count("1")
+        for a in range(20)
+    ]
     assert min(distances) > 20
 
 
@@ -47,7 +52,7 @@ def test_pairs_are_those_of_brute_force(monkeypatch: pytest.MonkeyPatch) -> None
         for b in range(a + 1, 60)
         if bin(hashes[a] ^ hashes[b]).count("1") <= 2
     ]
-    assert sorted(_pairs_by_looks(hashes, 2, False)) == expected
+    assert sorted(_pairs_by_hash(hashes, 2, False)) == expected
     assert expected
 
 

@@ -43,7 +43,7 @@ def test_a_place_is_given_back_after_an_error() -> None:
 def test_a_full_line_turns_pictures_away_and_no_sentence(collection: Collection) -> None:
     service = Service(collection)
     client = TestClient(make_app(service), base_url="http://localhost")
-    service.pictures._requests = service.batches._requests = 10**6
+    service.images._requests = service.batches._requests = 10**6
     png = {"content-type": "image/png"}
     for answer in (
         client.post("/v1/search", content=b"none", headers=png),

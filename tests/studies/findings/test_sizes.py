@@ -14,7 +14,7 @@ from polyglance.studies import Study, load_study, make_plan
 from polyglance.studies.findings.results import Results, collect
 from polyglance.studies.findings.sizes import Sizes
 from polyglance.studies.format.needs import Need
-from polyglance.studies.plan import Facts, Line, Plan, Run
+from polyglance.studies.plan import DataFacts, Line, Plan, Run
 from polyglance.studies.report import make_document, write_report
 from polyglance.studies.running.execute import Options
 from polyglance.studies.running.store import RunFolder
@@ -51,7 +51,7 @@ STUDY = {
 }
 
 
-def planted(folder: Path, value: dict, seeds: int = 2) -> tuple[Plan, Facts, Options]:
+def planted(folder: Path, value: dict, seeds: int = 2) -> tuple[Plan, DataFacts, Options]:
     known, options = facts(60, ("de", "en")), Options("planted", folder / "runs")
     plan = make_plan(Study.model_validate(value), facts=known, seeds=seeds)
     plant(plan, known, options, lambda run, _: QUALITY[name(run)])

@@ -14,7 +14,7 @@ from polyglance.studies.format.measured import make_trial, trial_key
 from polyglance.studies.keys.digests import Digests
 from polyglance.studies.keys.fingerprint import run_key, unrevised_key
 from polyglance.studies.keys.inputs import MISSING, run_inputs
-from polyglance.studies.plan import Facts, Plan
+from polyglance.studies.plan import DataFacts, Plan
 from polyglance.studies.running.migrate import migrate_runs
 from polyglance.studies.running.store import RunFolder, RunOutcome
 from tests.studies.planted import SPLIT, dataset, facts
@@ -202,7 +202,7 @@ STUDY = Study.model_validate(
 
 
 def planned(folder: Path) -> Plan:
-    known = Facts.of(dataset(20), SPLIT, folder / "lexicon.tsv", folder / "cache")
+    known = DataFacts.of(dataset(20), SPLIT, folder / "lexicon.tsv", folder / "cache")
     return make_plan(STUDY, facts=known)
 
 
@@ -230,7 +230,7 @@ def old_run(folder: Path, key: str, recipe: Recipe, fingerprint: str) -> RunFold
 def test_a_finished_run_is_found_again_unless_its_file_has_changed_since(
     touched: bool, found: int, folder: Path
 ) -> None:
-    known = Facts.of(dataset(20), SPLIT, folder / "lexicon.tsv", folder / "cache")
+    known = DataFacts.of(dataset(20), SPLIT, folder / "lexicon.tsv", folder / "cache")
     run = list(make_plan(STUDY, facts=known).runs.values())[1]
     assert run.recipe is not None
     source = old_run(folder, str(run.source), load_recipe("vse0"), known.fingerprint)

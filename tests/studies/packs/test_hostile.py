@@ -12,7 +12,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.storage.digest import json_digest
 from polyglance.studies import Study, make_plan
 from polyglance.studies.packs import archive, import_runs, write_pack
-from polyglance.studies.plan import Facts, Plan
+from polyglance.studies.plan import DataFacts, Plan
 from polyglance.studies.running.execute import Options
 from tests.studies.planted import facts, plant
 
@@ -27,17 +27,17 @@ Members = dict[str, bytes]
 
 
 @pytest.fixture(scope="module")
-def known() -> Facts:
+def known() -> DataFacts:
     return facts(30)
 
 
 @pytest.fixture(scope="module")
-def plan(known: Facts) -> Plan:
+def plan(known: DataFacts) -> Plan:
     return make_plan(Study.model_validate(STUDY), "standard", known)
 
 
 @pytest.fixture
-def pack(plan: Plan, known: Facts, tmp_path: Path) -> Path:
+def pack(plan: Plan, known: DataFacts, tmp_path: Path) -> Path:
     options = Options("data", tmp_path / "there")
     plant(plan, known, options, lambda run, language: 0.5)
     assert write_pack(tmp_path / "a.zip", plan, known, options) == 2
@@ -55,7 +55,7 @@ def write(path: Path, members: Members, how: int = zipfile.ZIP_DEFLATED) -> None
             file.writestr(name, content)
 
 
-def refused(path: Path, plan: Plan, known: Facts, why: str) -> None:
+def refused(path: Path, plan: Plan, known: DataFacts, why: str) -> None:
     runs = path.parent / "here"
     with pytest.raises(PolyglanceError, match=why) as error:
         import_runs([path], plan, known, Options("data", runs))
@@ -130,7 +130,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_a_forged_pack_is_refused(name: str, pack: Path, plan: Plan, known: Facts) -> None:
+def test_a_forged_pack_is_refused(name: str, pack: Path, plan: Plan, known: DataFacts) -> None:
     change, why = FORGED[name]
     members = read(pack)
     change(members)
@@ -139,13 +139,13 @@ def test_a_forged_pack_is_refused(name: str, pack: Path, plan: Plan, known: Fact
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
-def test_half_a_file_is_refused(share: float, pack: Path, plan: Plan, known: Facts) -> None:
+def test_half_a_file_is_refused(share: float, pack: Path, plan: Plan, known: DataFacts) -> None:
     content = pack.read_bytes()
     pack.write_bytes(content[: int(share * len(content))])
     refused(pack, plan, known, "a damaged pack of runs")
 
 
-def test_a_flipped_bit_is_noticed(pack: Path, plan: Plan, known: Facts) -> None:
+def test_a_flipped_bit_is_noticed(pack: Path, plan: Plan, known: DataFacts) -> None:
     content = bytearray(pack.read_bytes())
     with zipfile.ZipFile(pack) as file:
         run = next(one for one in file.infolist() if one.filename.startswith("runs/"))
@@ -155,7 +155,7 @@ def test_a_flipped_bit_is_noticed(pack: Path, plan: Plan, known: Facts) -> None:
 
 
 def test_a_member_that_is_there_twice_or_packed_otherwise_is_refused(
-    pack: Path, plan: Plan, known: Facts
+    pack: Path, plan: Plan, known: DataFacts
 ) -> None:
     members = read(pack)
     write(pack, members, zipfile.ZIP_LZMA)
@@ -167,7 +167,7 @@ def test_a_member_that_is_there_twice_or_packed_otherwise_is_refused(
 
 
 def test_bombs_are_refused_before_they_are_unpacked(
-    pack: Path, plan: Plan, known: Facts, monkeypatch: pytest.MonkeyPatch
+    pack: Path, plan: Plan, known: DataFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     members = read(pack)
     write(pack, {**members, "parts/" + "0" * 24 + ".u4": bytes(archive.MAX_MEMBER + 1)})
@@ -178,14 +178,14 @@ def test_bombs_are_refused_before_they_are_unpacked(
     refused(pack, plan, known, "more than 500,000 members or 0 GiB")
 
 
-def test_what_is_no_file_is_told(plan: Plan, known: Facts, tmp_path: Path) -> None:
+def test_what_is_no_file_is_told(plan: Plan, known: DataFacts, tmp_path: Path) -> None:
     refused(tmp_path / "none.zip", plan, known, "no such pack of runs")
     (tmp_path / "text.zip").write_text("PK?")
     refused(tmp_path / "text.zip", plan, known, "not a zip file")
 
 
 def test_one_bad_file_leaves_the_good_one_alone(
-    pack: Path, plan: Plan, known: Facts, tmp_path: Path
+    pack: Path, plan: Plan, known: DataFacts, tmp_path: Path
 ) -> None:
     (tmp_path / "b.zip").write_bytes(b"")
     with pytest.raises(PolyglanceError, match=r"b\.zip: a damaged pack"):

@@ -11,7 +11,7 @@ from polyglance.storage.files import write_json
 from polyglance.studies import Study, make_plan
 from polyglance.studies.packs import import_runs, write_pack
 from polyglance.studies.packs.content import Pack
-from polyglance.studies.plan import Facts, Plan
+from polyglance.studies.plan import DataFacts, Plan
 from polyglance.studies.running.execute import Options, estimate, pending, retrained_runs
 from polyglance.studies.running.machine import cpu_model
 from polyglance.studies.running.store import MISTAKE, RunOutcome
@@ -20,11 +20,11 @@ from tests.studies.planted import facts, plant
 
 
 @pytest.fixture(scope="module")
-def known() -> Facts:
+def known() -> DataFacts:
     return facts(30)
 
 
-def made(known: Facts, columns: list | None = None, seeds: int = 2) -> Plan:
+def made(known: DataFacts, columns: list | None = None, seeds: int = 2) -> Plan:
     value = {**STUDY, "columns": columns or STUDY["columns"]}
     return make_plan(Study.model_validate(value), "standard", known, seeds)
 
@@ -33,14 +33,14 @@ BOTH = [{"language": "en"}, {"language": "de"}]
 
 
 @pytest.fixture
-def pack(known: Facts, tmp_path: Path) -> Path:
+def pack(known: DataFacts, tmp_path: Path) -> Path:
     options, plan = Options("data", tmp_path / "there"), made(known)
     plant(plan, known, options, lambda run, language: 0.5)
     write_pack(tmp_path / "a.zip", plan, known, options)
     return tmp_path / "a.zip"
 
 
-def test_a_run_is_taken_in_byte_for_byte(known: Facts, pack: Path, tmp_path: Path) -> None:
+def test_a_run_is_taken_in_byte_for_byte(known: DataFacts, pack: Path, tmp_path: Path) -> None:
     plan, options = made(known), Options("data", tmp_path / "here")
     (taken,) = import_runs([pack], plan, known, options)
     assert taken.summary == f"{pack}: 2 finished runs imported"
@@ -53,7 +53,7 @@ def test_a_run_is_taken_in_byte_for_byte(known: Facts, pack: Path, tmp_path: Pat
     assert again.summary == f"{pack}: no run imported; it has 2 that already exist"
 
 
-def test_a_pack_is_the_same_for_the_same_runs(known: Facts, pack: Path, tmp_path: Path) -> None:
+def test_a_pack_is_the_same_for_the_same_runs(known: DataFacts, pack: Path, tmp_path: Path) -> None:
     plan, options = made(known), Options("elsewhere", tmp_path / "here")
     import_runs([pack], plan, known, options)
     write_pack(tmp_path / "b.zip", plan, known, options)
@@ -68,7 +68,7 @@ def runs_of(path: Path) -> list:
         return [pack.read(key) for key in pack.keys]
 
 
-def test_other_data_and_other_runs_are_told(known: Facts, pack: Path, tmp_path: Path) -> None:
+def test_other_data_and_other_runs_are_told(known: DataFacts, pack: Path, tmp_path: Path) -> None:
     options, other = Options("data", tmp_path / "here"), facts(31)
     (taken,) = import_runs([pack], made(other), other, options)
     assert taken.summary == f"{pack}: no run imported; it has 2 on other data"
@@ -77,7 +77,7 @@ def test_other_data_and_other_runs_are_told(known: Facts, pack: Path, tmp_path: 
 
 
 def test_a_pack_keeps_runs_that_the_study_does_not_have(
-    known: Facts, pack: Path, tmp_path: Path
+    known: DataFacts, pack: Path, tmp_path: Path
 ) -> None:
     before = {run.key for run in runs_of(pack)}
     other, options = facts(31), Options("data", tmp_path / "other")
@@ -87,7 +87,7 @@ def test_a_pack_keeps_runs_that_the_study_does_not_have(
     assert {run.key for run in runs_of(pack)} == before | set(plan.runs)
 
 
-def test_what_is_here_wins(known: Facts, pack: Path, tmp_path: Path) -> None:
+def test_what_is_here_wins(known: DataFacts, pack: Path, tmp_path: Path) -> None:
     plan, options = made(known), Options("data", tmp_path / "here")
     own, failed = plan.runs.values()
     plant(plan, known, options, lambda run, language: 0.9)
@@ -102,7 +102,7 @@ def test_what_is_here_wins(known: Facts, pack: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_that_lacks_a_result_is_run_again_unless_another_pack_has_it(
-    known: Facts, pack: Path, tmp_path: Path
+    known: DataFacts, pack: Path, tmp_path: Path
 ) -> None:
     more, options = made(known, BOTH), Options("data", tmp_path / "here")
     import_runs([pack], more, known, options)
@@ -119,7 +119,7 @@ def test_a_run_that_lacks_a_result_is_run_again_unless_another_pack_has_it(
 
 
 def test_a_training_under_way_is_only_replaced_by_a_run_with_all_results(
-    known: Facts, pack: Path, tmp_path: Path
+    known: DataFacts, pack: Path, tmp_path: Path
 ) -> None:
     more, options = made(known, BOTH), Options("data", tmp_path / "here")
     for run in more.runs.values():
@@ -132,7 +132,7 @@ def test_a_training_under_way_is_only_replaced_by_a_run_with_all_results(
     assert not any(options.folder(run).model.exists() for run in more.runs.values())
 
 
-def test_a_run_at_work_is_left_alone(known: Facts, pack: Path, tmp_path: Path) -> None:
+def test_a_run_at_work_is_left_alone(known: DataFacts, pack: Path, tmp_path: Path) -> None:
     plan, options = made(known), Options("data", tmp_path / "here")
     busy, other = plan.runs.values()
     with options.folder(busy).locked():
@@ -141,7 +141,7 @@ def test_a_run_at_work_is_left_alone(known: Facts, pack: Path, tmp_path: Path) -
     assert not options.folder(busy).done
 
 
-def test_times_of_this_processor_count_first(known: Facts, tmp_path: Path) -> None:
+def test_times_of_this_processor_count_first(known: DataFacts, tmp_path: Path) -> None:
     plan, options = made(known), Options("data", tmp_path)
     first, second = plan.runs.values()
     options.folder(first).finish(RunOutcome(100.0, machine="another"))

@@ -13,7 +13,7 @@ from polyglance.recipes.schema import TrainingRecipe
 from polyglance.studies import Study, load_study, make_plan
 from polyglance.studies.format.needs import Need
 from polyglance.studies.keys.fingerprint import group_key, run_key
-from polyglance.studies.plan import Facts, count_runs
+from polyglance.studies.plan import DataFacts, count_runs
 from tests.conftest import write_toy
 from tests.studies.planted import dataset, facts
 
@@ -190,7 +190,7 @@ def test_columns_follow_the_data() -> None:
 def test_kinds_come_from_column_row_and_study() -> None:
     columns = [{"language": "en"}, {"name": "own", "language": "en", "kinds": ["independent"]}]
     row = {**ROW, "evaluation": {"kinds": ["translation"]}}
-    plan = make_plan(study(row, columns=columns), facts=Facts.of(dataset(5), "test"), seeds=1)
+    plan = make_plan(study(row, columns=columns), facts=DataFacts.of(dataset(5), "test"), seeds=1)
     (run,) = plan.runs.values()
     assert run.needs == {Need(("translation",), "en"), Need(("independent",), "en")}
 

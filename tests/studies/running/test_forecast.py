@@ -11,7 +11,7 @@ from polyglance.cli import app
 from polyglance.data import load_dataset
 from polyglance.models.parameters import count_parameters
 from polyglance.studies import Study, load_study, make_plan, study_names
-from polyglance.studies.plan import Facts
+from polyglance.studies.plan import DataFacts
 from polyglance.studies.running.execute import Options
 from polyglance.studies.running.forecast import Forecast, forecasts, size_gaps
 from polyglance.studies.running.store import RunOutcome
@@ -53,14 +53,14 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rows(toy: Path, profile: str, runs: Path) -> dict[tuple[str, str | None], Forecast]:
-    facts = Facts.of(load_dataset(str(toy)), "test")
+    facts = DataFacts.of(load_dataset(str(toy)), "test")
     plan = make_plan(Study.model_validate(STUDY), profile, facts, lenient=True)
     return {(one.row, one.each): one for one in forecasts(plan, facts, Options("toy", runs))}
 
 
 def test_rows_say_what_they_train_on(toy: Path, tmp_path: Path) -> None:
     found = rows(toy, "standard", tmp_path / "runs")
-    facts = Facts.of(load_dataset(str(toy)), "test")
+    facts = DataFacts.of(load_dataset(str(toy)), "test")
     train = facts.dataset.split("train")
     english = found["alone", "en"]
     assert (english.images, english.captions) == (len(train), {"en": 2 * len(train)})
@@ -86,7 +86,7 @@ def test_rows_say_what_is_missing_also_those_that_cannot_be_run(toy: Path, tmp_p
 
 
 def test_a_finished_run_tells_the_time(toy: Path, tmp_path: Path) -> None:
-    facts, runs = Facts.of(load_dataset(str(toy)), "test"), tmp_path / "runs"
+    facts, runs = DataFacts.of(load_dataset(str(toy)), "test"), tmp_path / "runs"
     plan = make_plan(Study.model_validate(STUDY), facts=facts, lenient=True)
     options = Options("toy", runs)
     first = next(run for run in plan.runs.values() if run.labels == ["alone, en, seed 0"])
@@ -98,7 +98,7 @@ def test_a_finished_run_tells_the_time(toy: Path, tmp_path: Path) -> None:
 
 
 def test_a_profile_has_the_papers_folds_and_sizes(toy: Path) -> None:
-    facts, study = Facts.of(load_dataset(str(toy)), "test"), Study.model_validate(STUDY)
+    facts, study = DataFacts.of(load_dataset(str(toy)), "test"), Study.model_validate(STUDY)
     paper, standard = (
         make_plan(study, name, facts, lenient=True) for name in ("paper", "standard")
     )

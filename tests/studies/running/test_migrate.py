@@ -15,7 +15,7 @@ from polyglance.cli import app
 from polyglance.data import load_dataset
 from polyglance.studies import load_study, make_plan
 from polyglance.studies.keys.revisions import revisions
-from polyglance.studies.plan import Facts
+from polyglance.studies.plan import DataFacts
 from polyglance.studies.running.migrate import migrate_runs
 
 HERE = Path(__file__).parents[2] / "v0_1_0"
@@ -30,15 +30,15 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def facts() -> Facts:
-    return Facts.of(load_dataset(str(DATA)), "test")
+def facts() -> DataFacts:
+    return DataFacts.of(load_dataset(str(DATA)), "test")
 
 
 def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def planned(facts: Facts) -> set[str]:
+def planned(facts: DataFacts) -> set[str]:
     return set(make_plan(load_study(str(STUDY)), facts=facts).runs)
 
 
@@ -51,7 +51,7 @@ def dependent(folder: Path) -> Path:
     )
 
 
-def test_runs_get_the_keys_that_are_planned_today(runs: Path, facts: Facts) -> None:
+def test_runs_get_the_keys_that_are_planned_today(runs: Path, facts: DataFacts) -> None:
     assert migrate_runs(runs, facts) == 3
     assert len(names(runs) & planned(facts)) == 3
     assert names(runs) - planned(facts) == {REVISED}
@@ -60,7 +60,7 @@ def test_runs_get_the_keys_that_are_planned_today(runs: Path, facts: Facts) -> N
     assert names(runs) == found
 
 
-def test_a_run_that_a_change_of_the_package_made_wrong_is_run_again(facts: Facts) -> None:
+def test_a_run_that_a_change_of_the_package_made_wrong_is_run_again(facts: DataFacts) -> None:
     plan = make_plan(load_study(str(STUDY)), facts=facts)
     wrong = [run for run in plan.runs.values() if run.recipe and revisions(run.recipe)]
     assert [run.label for run in wrong] == ["smalr, seed 0"]
@@ -85,7 +85,7 @@ def test_the_command_trains_nothing_again(runs: Path, tmp_path: Path) -> None:
     assert again.output.count("cached") == 3
 
 
-def test_a_run_names_its_source_by_the_new_key(runs: Path, facts: Facts) -> None:
+def test_a_run_names_its_source_by_the_new_key(runs: Path, facts: DataFacts) -> None:
     migrate_runs(runs, facts)
     folder = dependent(runs)
     for path in (folder / "run.json", folder / "model" / "model.json"):
@@ -94,7 +94,9 @@ def test_a_run_names_its_source_by_the_new_key(runs: Path, facts: Facts) -> None
     assert Model.load(folder / "model").languages == ["de"]
 
 
-def test_an_interrupted_migration_is_completed(runs: Path, facts: Facts, tmp_path: Path) -> None:
+def test_an_interrupted_migration_is_completed(
+    runs: Path, facts: DataFacts, tmp_path: Path
+) -> None:
     late = tmp_path / "late"
     folder = dependent(runs)
     shutil.move(folder, late)
@@ -107,7 +109,7 @@ def test_an_interrupted_migration_is_completed(runs: Path, facts: Facts, tmp_pat
     assert names(runs) - {REVISED} < planned(facts)
 
 
-def test_a_run_without_its_source_stays(runs: Path, facts: Facts) -> None:
+def test_a_run_without_its_source_stays(runs: Path, facts: DataFacts) -> None:
     folder = dependent(runs)
     source = json.loads((folder / "run.json").read_text())["recipe"]["transfer"]["source"]
     shutil.rmtree(runs / source.removeprefix("run:"))
@@ -115,7 +117,7 @@ def test_a_run_without_its_source_stays(runs: Path, facts: Facts) -> None:
     assert folder.is_dir()
 
 
-def test_a_run_that_was_out_of_date_stays(runs: Path, facts: Facts) -> None:
+def test_a_run_that_was_out_of_date_stays(runs: Path, facts: DataFacts) -> None:
     folder = dependent(runs)
     folder.rename(runs / "000000000000000000000000")
     assert migrate_runs(runs, facts) == 2
@@ -128,5 +130,5 @@ def test_runs_on_other_features_stay(runs: Path, tmp_path: Path) -> None:
     vectors = data / "features" / "toy" / "vectors.f16"
     vectors.write_bytes(vectors.read_bytes()[::-1])
     before = names(runs)
-    assert migrate_runs(runs, Facts.of(load_dataset(str(data)), "test")) == 0
+    assert migrate_runs(runs, DataFacts.of(load_dataset(str(data)), "test")) == 0
     assert names(runs) == before

@@ -12,7 +12,7 @@ from polyglance.data import load_dataset
 from polyglance.errors import PolyglanceError
 from polyglance.studies import Study, load_study, make_plan
 from polyglance.studies.format.check import check_references
-from polyglance.studies.plan import RUN, Facts
+from polyglance.studies.plan import RUN, DataFacts
 from polyglance.studies.running.execute import _stages
 from polyglance.studies.running.store import CRASH, RunFolder
 from polyglance.studies.running.worker import Task, perform
@@ -58,7 +58,7 @@ def plan(data: Path, value: dict = VALUE, overrides: dict | None = None):
     study = Study.model_validate(value)
     check_references(study, "here")
     return make_plan(
-        study, "standard", Facts.of(load_dataset(str(data)), "test"), 2, overrides or {}
+        study, "standard", DataFacts.of(load_dataset(str(data)), "test"), 2, overrides or {}
     )
 
 
@@ -126,7 +126,7 @@ def test_studies_can_be_planned_on_data_with_their_languages(name: str, profile:
     from tests.studies.planted import dataset
 
     languages = ("ar", "cs", "de", "en", "es", "fr", "hi", "pt", "uk", "zh")
-    known = Facts.of(dataset(20, languages), "test")
+    known = DataFacts.of(dataset(20, languages), "test")
     study = load_study(name)
     own = {"text.embedder.vectors": None}  # not fastText's, which are not here
     made = make_plan(study, profile, known, overrides=own if profile == "paper" else {})

@@ -6,7 +6,7 @@ import pytest
 
 from polyglance.data import load_dataset
 from polyglance.studies import Study, make_plan
-from polyglance.studies.plan import Facts, Plan
+from polyglance.studies.plan import DataFacts, Plan
 from polyglance.studies.running.execute import Options, _stages, pending, retrained_runs
 from polyglance.studies.running.store import CRASH, WEIGHTS, RunOutcome
 from polyglance.studies.running.worker import perform
@@ -41,7 +41,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def curves(data: Path) -> Plan:
-    known = Facts.of(load_dataset(str(data)), "test")
+    known = DataFacts.of(load_dataset(str(data)), "test")
     return make_plan(Study.model_validate(VALUE), "standard", known, 1)
 
 

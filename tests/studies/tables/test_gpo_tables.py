@@ -13,7 +13,7 @@ from polyglance.data import load_dataset
 from polyglance.evaluation import Ensemble, evaluate, load_report
 from polyglance.models import Model
 from polyglance.studies import load_study, make_plan
-from polyglance.studies.plan import Facts
+from polyglance.studies.plan import DataFacts
 from polyglance.studies.running.store import RunFolder
 from polyglance.vision.extraction.store import FeatureStore
 from tests.conftest import write_toy
@@ -73,7 +73,7 @@ def test_coco_has_five_folds_and_all_images() -> None:
 
 
 def test_what_is_not_there_is_said(data: Path, tmp_path: Path) -> None:
-    facts = Facts.of(load_dataset(data), "test")
+    facts = DataFacts.of(load_dataset(data), "test")
     plan = make_plan(load_study("gpo-coco"), "quick", facts)
     assert "no features imported/wsl-grid" in plan.unavailable["wsl"]
     assert "text.encoder.pretrained=FOLDER" in plan.unavailable["bert-region"]
@@ -85,7 +85,7 @@ def test_what_is_not_there_is_said(data: Path, tmp_path: Path) -> None:
 
 
 def test_an_ensemble_of_a_row_with_itself_pairs_its_seeds(data: Path) -> None:
-    facts = Facts.of(load_dataset(data), "test")
+    facts = DataFacts.of(load_dataset(data), "test")
     plan = make_plan(load_study("gpo-coco"), "quick", facts, seeds=3)
     line = {line.row.name: line for line in plan.lines}
     runs = [source["en"] for source in line["vsrn"].sources]

@@ -1,4 +1,4 @@
-"""Locks, so that one process at a time indexes a folder; others wait and find the work done."""
+"""Locks, so that one process at a time indexes a folder; others wait and use its results."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -8,9 +8,10 @@ from typing import IO
 
 @contextlib.contextmanager
 def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[bool]:
-    """Hold a lock that the system frees when the process dies; whether others held it before.
+    """Hold a lock, which the system releases if the process dies; yields whether it had to wait.
 
-    On systems without such locks nobody waits: work is then done twice, but nothing is lost.
+    Where the system or file system has no such locks, processes do not wait: work is done twice,
+    but nothing is lost.
 
     Args:
         path: of the lock; the file stays.

@@ -123,8 +123,8 @@ def open_index(cache: Path, *model: str) -> Iterator[Index]:
 
     Args:
         cache: the folder for derived data.
-        model: the model's ids: two models never share an index. One that is there under a former
-            id goes on to be used, as its embeddings are the same.
+        model: the model's id and its former ids, under which its embeddings are the same: an
+            existing index with one of them is used. Different models never share an index.
     """
     paths = [cache / FOLDER / f"{one[:32]}.sqlite" for one in model]
     path = next((one for one in paths if one.is_file()), paths[0])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polyglance.runtime import ExportedModel
 
 CHUNK = 64
-"""Images looked up, read and stored together: what a kill may cost."""
+"""Images looked up, read and stored together; a killed process loses at most this many."""
 KEEP_SECONDS = 2.0
 Found = dict[bytes, tuple[Path, Stamp]]
 """Key of an image in the index → its path as the user wrote it, and the file's stamp."""

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from polyglance.errors import ImageProblem, PolyglanceError
-from polyglance.library.media.reading import Picture, Preparing, read_many
+from polyglance.library.media.reading import DecodedImage, Preparing, read_many
 
 BATCH = 8
 """Images per forward pass."""
@@ -52,7 +52,7 @@ class Embedded(NamedTuple):
     """A file's images with their embeddings [n, D], or its problem."""
 
     path: Path
-    pictures: list[Picture]
+    images: list[DecodedImage]
     vectors: np.ndarray
     problem: ImageProblem | None = None
 
@@ -74,7 +74,7 @@ def embed_files(model: Encoder, paths: Iterable[Path]) -> Iterator[Embedded]:
         model: encodes.
         paths: of the files.
     """
-    batch: list[tuple[Path, list[Picture] | ImageProblem]] = []
+    batch: list[tuple[Path, list[DecodedImage] | ImageProblem]] = []
     count = 0
     for path, found in read_many(paths, model.images.preprocessing):
         batch.append((path, found))
@@ -86,7 +86,7 @@ def embed_files(model: Encoder, paths: Iterable[Path]) -> Iterator[Embedded]:
 
 
 def _embed(
-    model: Encoder, batch: list[tuple[Path, list[Picture] | ImageProblem]]
+    model: Encoder, batch: list[tuple[Path, list[DecodedImage] | ImageProblem]]
 ) -> Iterator[Embedded]:
     pixels = [p.pixels for _, found in batch if isinstance(found, list) for p in found]
     vectors: list[np.ndarray | None] = []

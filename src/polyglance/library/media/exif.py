@@ -23,7 +23,7 @@ MAX_TAGS, MAX_TAG, MAX_CAPTION = 100, 100, 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FileMetadata:
     """Metadata of an image file; missing or damaged values are left out."""
 
     width: int
@@ -35,7 +35,7 @@ class Facts:
     tags: tuple[str, ...] = ()
 
 
-def read_facts(image: Image.Image) -> Facts:
+def read_metadata(image: Image.Image) -> FileMetadata:
     """Metadata of an open image that has not been resized."""
     exif = _exif(image)
     width, height = image.size
@@ -46,7 +46,7 @@ def read_facts(image: Image.Image) -> Facts:
     texts = [exif.get(_DESCRIPTION), *_listed(iptc.get(_IPTC_CAPTION))]
     words = [*_windows_keywords(exif.get(_KEYWORDS)), *_listed(iptc.get(_IPTC_KEYWORDS))]
     captions = [text for text in _clean(texts, MAX_CAPTION) if text.lower() not in _NO_CAPTIONS]
-    return Facts(
+    return FileMetadata(
         width,
         height,
         _taken(_part(exif, _EXIF)),

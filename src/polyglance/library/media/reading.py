@@ -12,9 +12,9 @@ from PIL import Image
 
 from polyglance.data.images.read import open_image, reading
 from polyglance.errors import ImageProblem
-from polyglance.library.media.exif import Facts, read_facts
+from polyglance.library.media.exif import FileMetadata, read_metadata
 from polyglance.library.media.kinds import Frame, kind_of
-from polyglance.library.media.looks import looks
+from polyglance.library.media.perceptual_hash import perceptual_hash
 from polyglance.library.media.raw import read_raw
 from polyglance.library.media.thumbnails import SIDE, make_thumbnail
 from polyglance.library.media.video import read_video
@@ -38,32 +38,32 @@ class Preparing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class DecodedImage:
     """What is stored about an image, except its path; and the model's input."""
 
-    facts: Facts
+    metadata: FileMetadata
     thumbnail: bytes
-    looks: int
+    perceptual_hash: int
     second: float | None
     pixels: np.ndarray
 
 
-def read_pictures(path: Path, how: Preparing, thumbnails: bool = True) -> list[Picture]:
+def read_media(path: Path, preprocessing: Preparing, thumbnails: bool = True) -> list[DecodedImage]:
     """The picture of an image file, or those of a video; `ImageProblem` if there is none.
 
     Args:
         path: of the file.
-        how: the model's preprocessing.
+        preprocessing: the model's preprocessing.
         thumbnails: whether to make them; otherwise they are empty.
     """
     kind = kind_of(path.name)
     if kind == "image":
-        with reading(path, max(how.short_side, SIDE // 2)) as image:
+        with reading(path, max(preprocessing.short_side, SIDE // 2)) as image:
             frame = Frame(image, *image.size)
-            return [_picture(frame, _facts(path, image.size), how, thumbnails)]
-    frames = (read_raw if kind == "raw" else read_video)(path, how.short_side)
+            return [_decoded(frame, _metadata(path, image.size), preprocessing, thumbnails)]
+    frames = (read_raw if kind == "raw" else read_video)(path, preprocessing.short_side)
     found = [
-        _picture(frame, _facts(path, (frame.width, frame.height)), how, thumbnails)
+        _decoded(frame, _metadata(path, (frame.width, frame.height)), preprocessing, thumbnails)
         for frame in frames
     ]
     if not found:
@@ -71,41 +71,45 @@ def read_pictures(path: Path, how: Preparing, thumbnails: bool = True) -> list[P
     return found
 
 
-def _picture(frame: Frame, facts: Facts, how: Preparing, thumbnails: bool) -> Picture:
+def _decoded(
+    frame: Frame, metadata: FileMetadata, preprocessing: Preparing, thumbnails: bool
+) -> DecodedImage:
     image = frame.image
     small = make_thumbnail(image) if thumbnails else b""
-    return Picture(facts, small, looks(image), frame.second, how.apply(image))
+    return DecodedImage(
+        metadata, small, perceptual_hash(image), frame.second, preprocessing.apply(image)
+    )
 
 
-def _facts(path: Path, size: tuple[int, int]) -> Facts:
+def _metadata(path: Path, size: tuple[int, int]) -> FileMetadata:
     """Metadata of a readable file; only `size` if it has none."""
     kind = kind_of(path.name)
     try:
         with path.open("rb") as handle:
             if kind == "image":
-                return read_facts(open_image(path, handle))
+                return read_metadata(open_image(path, handle))
             if kind == "raw":  # most are TIFF, whose first image is a preview
                 with Image.open(handle, formats=["TIFF"]) as image:
-                    return replace(read_facts(image), width=size[0], height=size[1])
+                    return replace(read_metadata(image), width=size[0], height=size[1])
     except Exception:  # only metadata is lost
         pass
-    return Facts(*size)
+    return FileMetadata(*size)
 
 
 def read_many(
-    paths: Iterable[Path], how: Preparing
-) -> Iterator[tuple[Path, list[Picture] | ImageProblem]]:
-    """`read_pictures` of files in order, computed ahead in threads.
+    paths: Iterable[Path], preprocessing: Preparing
+) -> Iterator[tuple[Path, list[DecodedImage] | ImageProblem]]:
+    """`read_media` of files in order, computed ahead in threads.
 
     Args:
         paths: of the files.
-        how: the model's preprocessing.
+        preprocessing: the model's preprocessing.
     """
-    waiting: deque[tuple[Path, Future[list[Picture] | ImageProblem]]] = deque()
+    waiting: deque[tuple[Path, Future[list[DecodedImage] | ImageProblem]]] = deque()
     with ThreadPoolExecutor(THREADS) as pool:
         try:
             for path in paths:
-                waiting.append((path, pool.submit(_read, path, how)))
+                waiting.append((path, pool.submit(_read, path, preprocessing)))
                 if len(waiting) >= AHEAD:
                     first, future = waiting.popleft()
                     yield first, future.result()
@@ -117,8 +121,8 @@ def read_many(
                 future.cancel()
 
 
-def _read(path: Path, how: Preparing) -> list[Picture] | ImageProblem:
+def _read(path: Path, preprocessing: Preparing) -> list[DecodedImage] | ImageProblem:
     try:
-        return read_pictures(path, how)
+        return read_media(path, preprocessing)
     except ImageProblem as problem:
         return problem

@@ -70,7 +70,7 @@ def _row(record: Record) -> dict[str, Any]:
         "captions": [caption._asdict() for caption in record.captions],
         "languages": list(record.languages),
         "tags": list(record.tags),
-        "looks": record.looks,
+        "looks": record.perceptual_hash,
         "second": record.second,
     }
 
@@ -90,7 +90,7 @@ def to_records(table: pa.Table) -> Iterator[Record]:
             longitude=row["longitude"],
             captions=tuple(Caption(**caption) for caption in row["captions"] or ()),
             tags=tuple(row["tags"] or ()),
-            looks=row["looks"],
+            perceptual_hash=row["looks"],
             second=row["second"],
         )
 

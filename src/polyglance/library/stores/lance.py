@@ -72,7 +72,7 @@ class LanceStore:
             import lancedb
         if not has_file(folder / MARK):
             raise PolyglanceError(
-                f"{folder}: there is no store; make a library with 'polyglance library create'"
+                f"{folder}: no such store; create a library with 'polyglance library create'"
             )
         mark = read_json(folder / MARK)
         self.folder, self.exact_below = folder, exact_below
@@ -88,20 +88,20 @@ class LanceStore:
         """Create an empty store.
 
         Args:
-            folder: where; it must not hold a store yet.
-            model: the id of the model whose embeddings it will have.
+            folder: of the store; it must not contain one yet.
+            model: the id of the model of its embeddings.
             dim: their dimension.
-            exact_below: images that are compared one and all.
+            exact_below: number of images below which all embeddings are compared.
         """
         with needed_by("a library", "library"):
             import lancedb
 
             from polyglance.library.stores.columns import schema
         if has_file(folder / MARK):
-            raise PolyglanceError(f"{folder}: there is a store already")
+            raise PolyglanceError(f"{folder}: a store already exists; choose another folder")
         folder.mkdir(parents=True, exist_ok=True)
         database: Any = lancedb.connect(str(folder))
-        database.drop_table(TABLE, ignore_missing=True)  # of one that was killed just here
+        database.drop_table(TABLE, ignore_missing=True)  # left by a process killed here
         database.create_table(TABLE, schema=schema(dim))
         write_json(folder / MARK, {"kind": "lance", "model": model, "dim": dim})
         return cls(folder, exact_below)

@@ -46,7 +46,7 @@ def to_row(record: Record) -> dict[str, Any]:
                 "latitude": record.latitude,
                 "longitude": record.longitude,
                 "captions": record.captions,
-                "looks": record.looks,
+                "looks": record.perceptual_hash,
                 "second": record.second,
             }
         ),
@@ -76,7 +76,7 @@ def to_record(row: Mapping[str, Any]) -> Record:
         longitude=more["longitude"],
         captions=tuple(Caption(*caption) for caption in more["captions"]),
         tags=tuple(row[LISTS]["tags"]),
-        looks=more["looks"],
+        perceptual_hash=more["looks"],
         second=more["second"],
     )
 

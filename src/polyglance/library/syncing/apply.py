@@ -11,7 +11,7 @@ import numpy as np
 
 from polyglance.library.library import Library
 from polyglance.library.media.embedding import Embedded, embed_files
-from polyglance.library.media.reading import Picture
+from polyglance.library.media.reading import DecodedImage
 from polyglance.library.record import Caption, Record, Stamp, make_id
 from polyglance.library.stores.protocol import Known
 from polyglance.library.syncing.changes import Copies, Rows
@@ -20,7 +20,7 @@ from polyglance.library.syncing.scan import stamp_of
 TOGETHER = 1000
 """Rows updated at a time."""
 COMMIT_ROWS, COMMIT_SECONDS = 512, 5.0
-"""Seconds between writes of new images: what a kill may cost."""
+"""Seconds between writes of new images; a killed process loses at most this much work."""
 
 
 class File(NamedTuple):
@@ -126,13 +126,13 @@ class Embedding:
             return 0
         for file in group:
             number, captions = self.numbers.take(file.content), self.captions().get(file.path, ())
-            for picture in embedded.pictures:
-                record = _record(file, make_id(file.content, number, picture.second), picture)
+            for image in embedded.images:
+                record = _record(file, make_id(file.content, number, image.second), image)
                 record = replace(record, captions=(*captions, *record.captions))
                 self._records.append(record)
-                self._thumbnails[record.thumbnail] = picture.thumbnail
+                self._thumbnails[record.thumbnail] = image.thumbnail
             self._vectors.append(embedded.vectors)
-        own = self._records[-len(embedded.pictures) :]
+        own = self._records[-len(embedded.images) :]
         self.made[file.content] = [Known(r.id, r.path, r.content, r.stamp) for r in own]
         return len(group)
 
@@ -149,22 +149,22 @@ class Embedding:
         self._last = time.monotonic()
 
 
-def _record(file: File, name: str, picture: Picture) -> Record:
-    facts = picture.facts
+def _record(file: File, name: str, image: DecodedImage) -> Record:
+    metadata = image.metadata
     return Record(
         name,
         file.content,
         file.path,
         file.stamp,
-        facts.width,
-        facts.height,
-        facts.taken,
-        facts.latitude,
-        facts.longitude,
-        facts.captions,
-        facts.tags,
-        picture.looks,
-        picture.second,
+        metadata.width,
+        metadata.height,
+        metadata.taken,
+        metadata.latitude,
+        metadata.longitude,
+        metadata.captions,
+        metadata.tags,
+        image.perceptual_hash,
+        image.second,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyglance.core.progress import Bar
 from polyglance.library.library import Library
-from polyglance.library.media.looks import differing_bits
+from polyglance.library.media.perceptual_hash import differing_bits
 from polyglance.library.record import Record
 
 SIMILARITY, BITS = 0.95, 10
@@ -69,7 +69,7 @@ def find_duplicates(
 def _near(
     library: Library, images: Sequence[Record], similarity: float, bits: int, show: bool | None
 ) -> Iterator[Duplicates]:
-    pairs = list(_pairs_by_looks([record.looks for record in images], bits, show))
+    pairs = list(_pairs_by_hash([record.perceptual_hash for record in images], bits, show))
     rows = sorted({row for pair in pairs for row in pair})
     vectors = library.store.vectors([images[row].id for row in rows])
     place = {row: number for number, row in enumerate(rows)}
@@ -80,7 +80,7 @@ def _near(
         yield Duplicates(False, tuple(images[row] for row in group), round(least, 4))
 
 
-def _pairs_by_looks(hashes: list[int], bits: int, show: bool | None) -> Iterator[tuple[int, int]]:
+def _pairs_by_hash(hashes: list[int], bits: int, show: bool | None) -> Iterator[tuple[int, int]]:
     """Pairs (i, j) with i < j whose hashes differ in few bits, by brute force."""
     values = np.array(hashes, np.uint64)
     with Bar("duplicates", len(values), "img", show if len(values) > 10_000 else False) as bar:

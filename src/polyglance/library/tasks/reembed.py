@@ -24,7 +24,7 @@ from polyglance.library.syncing.apply import is_as_stamped
 from polyglance.library.syncing.sync import SyncReport
 
 CHUNK = 64
-"""Files embedded and written together: what a kill may cost."""
+"""Files embedded and written together; a killed process loses at most this many."""
 
 
 def reembed(library: Library, model: Any = None, show_progress: bool | None = None) -> SyncReport:
@@ -90,7 +90,7 @@ def _embed(store: Store, model: Any, part: Sequence[list[Record]], report: SyncR
             report.unreadable.append((source.path, embedded.problem.reason))
             report.fresh += 1
             continue
-        place = {picture.second: row for row, picture in enumerate(embedded.pictures)}
+        place = {image.second: row for row, image in enumerate(embedded.images)}
         kept = [row for row in rows if row.second in place]
         records += kept
         vectors.append(embedded.vectors[[place[row.second] for row in kept]])

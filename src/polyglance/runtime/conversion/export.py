@@ -247,9 +247,9 @@ class _Writer:
             handle.write(store_as(model, self.precision))
 
 
-def _preparation(how: Preprocessing) -> Preparation:
-    values = {field.name: getattr(how, field.name) for field in fields(Preprocessing)}
-    return Preparation(**values, whole=how.whole)
+def _preparation(preprocessing: Preprocessing) -> Preparation:
+    values = {field.name: getattr(preprocessing, field.name) for field in fields(Preprocessing)}
+    return Preparation(**values, whole=preprocessing.whole)
 
 
 def _with_whole(model: Model, prepared: Preparation | None) -> Preparation:

@@ -75,7 +75,7 @@ def restored_recipe(folder: Path, manifest: Manifest) -> Recipe:
     """
     recipe = check_recipe(manifest.recipe, str(folder / FILE))
     prepared = manifest.preparation
-    if prepared is None or not (manifest.sees or prepared.whole):
+    if prepared is None or not (manifest.trained_backbone or prepared.whole):
         return recipe
     form = parse_feature(recipe.image.feature)[1]
     changed = {"backbone": None, "feature": f"{network_name(folder)}/{form}"}

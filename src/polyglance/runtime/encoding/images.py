@@ -44,7 +44,7 @@ class ImageSide:
             raise PolyglanceError(
                 f"this model takes {kept} features ({self.manifest.feature}), not {form} ones"
             )
-        if not self.manifest.sees:
+        if not self.manifest.trained_backbone:
             values = values.astype(np.float16).astype(np.float32)
         return self.graphs[form](
             features=values, lengths=np.zeros(0) if lengths is None else np.asarray(lengths)
@@ -66,12 +66,12 @@ class ImageSide:
 
     def embed_files(self, paths: Sequence[Path]) -> Iterator[np.ndarray | ImageProblem]:
         """The embedding [D] of each image file, or its problem, in order."""
-        how = self.preprocessing
+        preprocessing = self.preprocessing
         with ThreadPoolExecutor(READERS) as pool:
             for start in range(0, len(paths), BATCH):
                 part = paths[start : start + BATCH]
                 yield from self._batch(
-                    list(pool.map(lambda path: read_pixels(path, how), part)), part
+                    list(pool.map(lambda path: read_pixels(path, preprocessing), part)), part
                 )
 
     @property

@@ -24,36 +24,36 @@ class Metrics:
         PlatformCollector(registry=self.registry)
         self._requests = Counter(
             "polyglance_requests",
-            "Answers by route, method and status.",
+            "Responses by route, method and status.",
             ("route", "method", "status"),
             registry=self.registry,
         )
         self._seconds = Histogram(
             "polyglance_request_seconds",
-            "From a request's first byte to its answer's last.",
+            "Seconds from the first byte of a request to the last byte of its response.",
             ("route",),
             buckets=_SECONDS,
             registry=self.registry,
         )
         self._batches = Histogram(
             "polyglance_batch_size",
-            "Texts or pictures that were encoded together.",
+            "Number of texts or images encoded together.",
             ("kind",),
             buckets=_BATCH,
             registry=self.registry,
         )
         self.under_way = Gauge(
-            "polyglance_requests_under_way", "Requests without an answer.", registry=self.registry
+            "polyglance_requests_under_way", "Requests being processed.", registry=self.registry
         )
-        self.pictures = Gauge(
-            "polyglance_pictures", "Pictures that are searched.", registry=self.registry
+        self.images = Gauge(
+            "polyglance_pictures", "Number of images searched.", registry=self.registry
         )
         self.reloads = Counter(
-            "polyglance_reloads", "Times that changed pictures were read.", registry=self.registry
+            "polyglance_reloads", "Reloads of changed images.", registry=self.registry
         )
         self.failed_reloads = Counter(
             "polyglance_failed_reloads",
-            "Times that changed pictures could not be read.",
+            "Reloads of changed images that failed.",
             registry=self.registry,
         )
 

@@ -21,7 +21,7 @@ def best_captions(served: Served, request: CaptionRequest) -> Captions:
     model, language = served.collection.model, request.language
     if language is not None and language not in model.languages:
         raise Problem(422, f"the model knows {', '.join(model.languages)}, not '{language}'")
-    image = _picture(served, request)
+    image = _image_vector(served, request)
     texts = list(dict.fromkeys(checked(text, LONGEST) for text in request.captions))
     read = model.embedder.read(texts, language)
     known = [
@@ -52,15 +52,15 @@ def best_captions(served: Served, request: CaptionRequest) -> Captions:
     )
 
 
-def _picture(served: Served, request: CaptionRequest) -> np.ndarray:
+def _image_vector(served: Served, request: CaptionRequest) -> np.ndarray:
     """The embedding [D] of the request's image."""
     if (request.id is None) == (request.image is None):
-        raise Problem(422, "pass one picture: either 'id', or 'image' with a file in Base64")
+        raise Problem(422, "pass one image: either 'id', or 'image' with a file in Base64")
     if request.image is not None:
-        return served.engine.picture(from_base64(request.image))
+        return served.engine.image(from_base64(request.image))
     place = served.collection.place(str(request.id))
     if place is None:
-        raise Problem(404, "there is no picture with this id")
+        raise Problem(404, "there is no image with this id")
     return served.collection.vector(place)
 
 

@@ -14,7 +14,7 @@ from polyglance.serve.shapes import Embedding, EmbeddingRequest, Embeddings, Usa
 
 LONGEST = 8000
 """Largest number of characters of a text."""
-PICTURES = 32
+MAX_IMAGES = 32
 """Largest numbers per request."""
 _NAME = "polyglance"
 
@@ -35,13 +35,13 @@ def embed_texts(engine: Engine, request: EmbeddingRequest) -> Embeddings:
     return _answer(model, request, found, sum(len(words) for words, _ in read))
 
 
-def embed_pictures(engine: Engine, request: EmbeddingRequest) -> Embeddings:
+def embed_images(engine: Engine, request: EmbeddingRequest) -> Embeddings:
     """Embeddings of a request's images."""
     model = engine.model
     _check(model, request)
-    if len(request.inputs) > PICTURES:
-        raise Problem(422, f"a request may have at most {PICTURES} pictures")
-    found = engine.pictures([from_base64(text) for text in request.inputs])
+    if len(request.inputs) > MAX_IMAGES:
+        raise Problem(422, f"a request may have at most {MAX_IMAGES} images")
+    found = engine.images([from_base64(text) for text in request.inputs])
     return _answer(model, request, found, 0)
 
 

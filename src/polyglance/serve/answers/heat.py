@@ -20,7 +20,7 @@ _one_at_a_time = threading.Lock()
 """Heat maps computed at a time: they are expensive, and must not delay searches."""
 
 
-def picture_heat(
+def image_heat(
     collection: Collection, place: int, text: str, like: str | None, language: str | None
 ) -> Heat:
     """The heat map of an image for a query; for a combined query, the mean over its parts.
@@ -43,7 +43,7 @@ def picture_heat(
         ):
             found = np.mean([heat_map(model, image, vector) for vector in vectors], axis=0)
     except ImageProblem:
-        raise Problem(404, "the file of this picture is gone or cannot be read") from None
+        raise Problem(404, "the file of this image is gone or cannot be read") from None
     low, high = float(found.min()), float(found.max())
     scaled = (found - low) / max(high - low, 1e-9)
     rows, columns = scaled.shape
@@ -65,7 +65,7 @@ def _vectors(
     if like is not None:
         other = collection.place(like)
         if other is None:
-            raise Problem(404, "there is no picture with the id that 'like' names")
+            raise Problem(404, "there is no image with the id that 'like' names")
         found.append(collection.vector(other))
     if not found:
         raise Problem(422, "there is nothing to search for; pass a sentence in 'q', or 'like'")

@@ -4,26 +4,26 @@ import os
 
 import numpy as np
 
-from polyglance.library.media.exif import Facts
+from polyglance.library.media.exif import FileMetadata
 from polyglance.library.record import Record
 from polyglance.serve.images.collection import Collection
 from polyglance.serve.images.facts import captions_below, read_head
-from polyglance.serve.shapes import Caption, PictureInfo
+from polyglance.serve.shapes import Caption, ImageInfo
 
 
-def picture_info(collection: Collection, place: int) -> PictureInfo:
+def image_info(collection: Collection, place: int) -> ImageInfo:
     """Details of the image at a place; unknown ones are None or empty."""
     rows = collection.places[place]
-    about: Record | Facts
+    about: Record | FileMetadata
     if collection.library is not None:
-        about = _record(collection, place) or Facts(0, 0)
+        about = _record(collection, place) or FileMetadata(0, 0)
         captions = about.captions
     else:
         about = read_head(collection.path(place))
         listed = captions_below(tuple(collection.roots))
         own = (listed.get(os.path.abspath(collection.gallery.paths[row]), ()) for row in rows)
         captions = (*(caption for some in own for caption in some), *about.captions)
-    return PictureInfo(
+    return ImageInfo(
         id=collection.ids[place],
         paths=[collection.names.names[row] for row in rows],
         width=about.width or None,

@@ -26,7 +26,7 @@ UNWANTED = 8
 HINT = "ask with language={}"
 
 
-class Picture(NamedTuple):
+class UploadedImage(NamedTuple):
     """An image sent with a request."""
 
     vector: np.ndarray
@@ -35,7 +35,7 @@ class Picture(NamedTuple):
     """Digest of the file: the last bits of a vector depend on the batch it was embedded in."""
 
     @classmethod
-    def of(cls, data: bytes, embed: Callable[[bytes], np.ndarray]) -> "Picture":
+    def of(cls, data: bytes, embed: Callable[[bytes], np.ndarray]) -> "UploadedImage":
         """From a file's bytes."""
         return cls(embed(data), short_digest([data], 16).hex())
 
@@ -47,7 +47,7 @@ class SearchRequest:
     text: str = ""
     like: str | None = None
     """The id of an image."""
-    picture: Picture | None = None
+    uploaded: UploadedImage | None = None
     language: str | None = None
     everything: bool = False
     """Include images below the threshold."""
@@ -56,8 +56,8 @@ class SearchRequest:
     @property
     def tag(self) -> str:
         """Identifies the query."""
-        picture = None if self.picture is None else self.picture.digest
-        parts = self.text, self.like, picture, self.language, str(self.everything)
+        uploaded = None if self.uploaded is None else self.uploaded.digest
+        parts = self.text, self.like, uploaded, self.language, str(self.everything)
         return tag_of(*parts, self.where.tag)
 
 
@@ -168,12 +168,12 @@ def _query(served: Served, request: SearchRequest) -> Query:
     if len(unwanted) > UNWANTED:
         raise Problem(422, f"a query may exclude at most {UNWANTED} terms")
     images = []
-    if request.picture is not None:
-        images.append(_image("the uploaded picture", request.picture.vector))
+    if request.uploaded is not None:
+        images.append(_image("the uploaded image", request.uploaded.vector))
     if request.like is not None:
         place = served.collection.place(request.like)
         if place is None:
-            raise Problem(404, "there is no picture with the id that 'like' names")
+            raise Problem(404, "there is no image with the id that 'like' names")
         images.append(_image(request.like, served.collection.vector(place)))
     texts = [_text(served, one, request.language) for one in [wanted] if one]
     without = [_text(served, one, request.language) for one in unwanted]

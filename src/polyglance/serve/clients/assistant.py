@@ -1,4 +1,4 @@
-"""What an assistant may do with a person's images: the tools of the MCP server, without MCP."""
+"""The tools of the MCP server, without MCP: what an assistant may do with a user's images."""
 
 import io
 import os
@@ -23,35 +23,35 @@ LARGE = 1024
 _QUALITY = 85
 
 
-class Picture(BaseModel):
+class FoundImage(BaseModel):
     """An image found."""
 
     id: str = Field(description="for show_picture, and for 'like' of search_pictures")
-    score: float = Field(description="higher is closer: the probability that the picture fits")
+    score: float = Field(description="the higher, the better the image matches")
     file: str = Field(description="the file on this machine")
     width: int | None
     height: int | None
-    taken: str | None = Field(description="when, by the camera's clock")
+    taken: str | None = Field(description="date and time from the camera")
 
 
-class Pictures(BaseModel):
+class FoundImages(BaseModel):
     """Search results, best first."""
 
-    pictures: list[Picture]
+    pictures: list[FoundImage]
     enough: bool | None = Field(
-        description="false where nothing looks like what is asked for; null where that is unknown"
+        description="whether any image matches; null if the model has no threshold"
     )
-    notes: list[str] = Field(description="such as words that the model does not know")
-    searched: int = Field(description="how many images were looked at")
+    notes: list[str] = Field(description="for example, words that the model does not know")
+    searched: int = Field(description="number of images searched")
 
 
 class About(BaseModel):
-    """What is searched."""
+    """The images that are searched."""
 
     pictures: int
     folders: list[str]
-    library: str | None = Field(description="the library's folder, if it is one")
-    model: str = Field(description="id of the model that compares")
+    library: str | None = Field(description="the library's folder, if a library is searched")
+    model: str = Field(description="id of the model")
 
 
 class Assistant:
@@ -72,7 +72,7 @@ class Assistant:
         limit: int = 10,
         where: Where = EVERYTHING,
         everything: bool = False,
-    ) -> Pictures:
+    ) -> FoundImages:
         """Images for a sentence, for an image by its id or path, or for a combination.
 
         Args:
@@ -87,14 +87,14 @@ class Assistant:
             given = (
                 None
                 if path is None
-                else searching.Picture.of(_file(path), self._served.engine.picture)
+                else searching.UploadedImage.of(_file(path), self._served.engine.image)
             )
             request = SearchRequest(query, like, given, everything=everything, where=where)
             found = searching.search(self._served, request, limit, None)
         except Problem as problem:
             raise PolyglanceError(problem.message) from None
-        pictures = [
-            Picture(
+        images = [
+            FoundImage(
                 id=hit.id,
                 score=hit.score,
                 file=self._path(hit.id),
@@ -105,8 +105,8 @@ class Assistant:
             for hit in found.hits
         ]
         notes = found.notes if found.message is None else [found.message, *found.notes]
-        return Pictures(
-            pictures=pictures, enough=found.enough, notes=notes, searched=found.pictures
+        return FoundImages(
+            pictures=images, enough=found.enough, notes=notes, searched=found.pictures
         )
 
     def show(self, name: str, large: bool = False) -> File:
@@ -118,10 +118,10 @@ class Assistant:
         """
         place = self.collection.place(name)
         if place is None:
-            raise PolyglanceError("there is no picture with this id; search for one first")
+            raise PolyglanceError("there is no image with this id; search for one first")
         found = self._large(place) if large else self.collection.thumbnail(place)
         if found is None:
-            raise PolyglanceError("the file of this picture is gone or cannot be read")
+            raise PolyglanceError("the file of this image is gone or cannot be read")
         return found
 
     def about(self) -> About:

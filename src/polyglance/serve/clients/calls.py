@@ -68,7 +68,7 @@ def search(text: str, image: ImageFile | None, **params: object) -> Call[Found]:
     return Call("POST", "/v1/search", read, sent, content=file_bytes(image))
 
 
-def picture(kind: str, which: str | Hit) -> Call[bytes]:
+def image(kind: str, which: str | Hit) -> Call[bytes]:
     """The bytes of an image or its thumbnail.
 
     Args:

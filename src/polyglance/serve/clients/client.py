@@ -99,11 +99,11 @@ class Client(_Connection):
 
     def thumbnail(self, which: str | Hit) -> bytes:
         """The thumbnail, WebP or JPEG, of a hit or its id."""
-        return self._do(calls.picture("thumbnails", which))
+        return self._do(calls.image("thumbnails", which))
 
     def image(self, which: str | Hit) -> bytes:
         """The file of a hit or its id, or a JPEG if browsers cannot show its format."""
-        return self._do(calls.picture("images", which))
+        return self._do(calls.image("images", which))
 
     def captions(self, which: ImageFile | Hit, texts: Sequence[str], **more: Any) -> Captions:
         """The texts that match an image best.
@@ -183,11 +183,11 @@ class AsyncClient(_Connection):
 
     async def thumbnail(self, which: str | Hit) -> bytes:
         """As `Client.thumbnail`."""
-        return await self._do(calls.picture("thumbnails", which))
+        return await self._do(calls.image("thumbnails", which))
 
     async def image(self, which: str | Hit) -> bytes:
         """As `Client.image`."""
-        return await self._do(calls.picture("images", which))
+        return await self._do(calls.image("images", which))
 
     async def captions(self, which: ImageFile | Hit, texts: Sequence[str], **more: Any) -> Captions:
         """As `Client.captions`."""

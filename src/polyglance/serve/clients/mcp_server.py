@@ -7,7 +7,7 @@ from pydantic import Field
 
 from polyglance.core.version import __version__
 from polyglance.errors import PolyglanceError, needed_by
-from polyglance.serve.clients.assistant import About, Assistant, Pictures
+from polyglance.serve.clients.assistant import About, Assistant, FoundImages
 from polyglance.serve.images.collection import Collection
 from polyglance.serve.queries.filters import Where
 from polyglance.serve.queries.texts import LONGEST
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 MOST = 50
 """Largest number of images in an answer."""
 _HELP = (
-    "Searches the pictures on this machine by sentences in any language and by other pictures. "
-    "Look at what was found with show_picture before you say what it shows: a search ranks all "
-    "pictures, and the first need not be what was meant."
+    "Searches the images on this machine with sentences in any language and with other images. "
+    "Look at a result with show_picture before you describe it: a search ranks all images, and the "
+    "first result may not be a match."
 )
 T = TypeVar("T")
 Query = Annotated[
     str,
     Field(
         max_length=LONGEST,
-        description='what the pictures show, in any language; -word or -"some words" is not wanted',
+        description='what the images show, in any language; -word or -"some words" is excluded',
     ),
 ]
-Limit = Annotated[int, Field(ge=1, le=MOST, description="how many at most")]
+Limit = Annotated[int, Field(ge=1, le=MOST, description="largest number of results")]
 Like = Annotated[
-    str | None, Field(max_length=100, description="the id of a picture that others should be like")
+    str | None, Field(max_length=100, description="the id of an image; similar images are found")
 ]
-Everything = Annotated[
-    bool, Field(description="also pictures that do not look like what is asked for")
+Everything = Annotated[bool, Field(description="also return images that do not match")]
+Since = Annotated[
+    str | None, Field(description="taken on this date or later: 2024, 2024-05 or 2024-05-31")
 ]
-Since = Annotated[str | None, Field(description="taken then or later: 2024, 2024-05, 2024-05-31")]
-Until = Annotated[str | None, Field(description="taken then or earlier")]
-Path = Annotated[str, Field(max_length=4096, description="a picture's file on this machine")]
-Name = Annotated[str, Field(max_length=100, description="as a search gave it")]
-Large = Annotated[bool, Field(description="1024 pixels in place of 320")]
+Until = Annotated[str | None, Field(description="taken on this date or earlier")]
+Path = Annotated[str, Field(max_length=4096, description="path of an image file on this machine")]
+Name = Annotated[str, Field(max_length=100, description="an id from a search")]
+Large = Annotated[bool, Field(description="1024 pixels instead of 320")]
 
 
 def make_server(collection: Collection) -> "MCPServer[Any]":
@@ -74,27 +74,27 @@ def make_server(collection: Collection) -> "MCPServer[Any]":
         since: Since = None,
         until: Until = None,
         everything: Everything = False,
-    ) -> Pictures:
-        """Find pictures that a sentence describes, that are like one found before, or both."""
+    ) -> FoundImages:
+        """Find images by a sentence, by an image found before, or by both."""
         where = Where(since=since, until=until)
         return answered(lambda: assistant.search(query, like, None, limit, where, everything))
 
     @server.tool(annotations=harmless)
     def search_by_picture(
         path: Path, query: Query = "", limit: Limit = 10, everything: Everything = False
-    ) -> Pictures:
-        """Find pictures like the one in a file; with a query, a mixture of both."""
+    ) -> FoundImages:
+        """Find images similar to the one in a file, combined with a query if there is one."""
         return answered(lambda: assistant.search(query, None, path, limit, everything=everything))
 
     @server.tool(annotations=harmless)
     def show_picture(id: Name, large: Large = False) -> Image:
-        """Look at a picture that a search found."""
+        """Look at an image that a search found."""
         found = answered(lambda: assistant.show(id, large))
         return Image(data=found.data, format=found.type.removeprefix("image/"))
 
     @server.tool(annotations=harmless)
     def about_pictures() -> About:
-        """How many pictures there are, and in which folders."""
+        """How many images there are, and in which folders."""
         return assistant.about()
 
     return server

@@ -30,7 +30,7 @@ PROCESSES = min(4, os.cpu_count() or 1)
 """Largest number of decoding processes; each is started when all others are busy."""
 _START = 60.0
 """Additional seconds for the first image, as the process has to import modules."""
-_NAME = Path("the picture")
+_NAME = Path("the image")
 
 
 class Decoder:
@@ -38,20 +38,20 @@ class Decoder:
 
     def __init__(
         self,
-        how: "Preparing",
+        preprocessing: "Preparing",
         seconds: float = SECONDS,
         memory: int = MEMORY,
         processes: int = PROCESSES,
     ) -> None:
         """
         Args:
-            how: the model's preprocessing.
+            preprocessing: the model's preprocessing.
             seconds: time limit per image.
             memory: bytes that a process may use in addition to its libraries.
             processes: largest number of processes.
         """
-        self.how, self.seconds = how, seconds
-        self.processes = [ChildProcess(_work, how, memory) for _ in range(processes)]
+        self.preprocessing, self.seconds = preprocessing, seconds
+        self.processes = [ChildProcess(_work, preprocessing, memory) for _ in range(processes)]
         # The most recently used process is taken first, so that unneeded ones never start.
         self._idle: LifoQueue[ChildProcess] = LifoQueue()
         for one in self.processes:
@@ -67,7 +67,7 @@ class Decoder:
         status, body = int(answer[:3]), answer[3:]
         if status != 200:
             raise Problem(status, body.decode("utf-8", "replace"))
-        return np.frombuffer(body, np.float32).reshape(self.how.shape)
+        return np.frombuffer(body, np.float32).reshape(self.preprocessing.shape)
 
     def _ask(self, process: ChildProcess, data: bytes) -> bytes:
         pipe = _running(process)
@@ -79,7 +79,7 @@ class Decoder:
         except (EOFError, OSError):
             said = "decoding takes too much memory"
         process.close()
-        raise Problem(422, f"the picture cannot be read: {said}")
+        raise Problem(422, f"the image cannot be read: {said}")
 
     def close(self) -> None:
         """End the processes."""
@@ -92,12 +92,12 @@ def _running(process: ChildProcess) -> Connection:
     if fresh:
         if not pipe.poll(_START):
             process.close()
-            raise Problem(503, "the process that decodes pictures does not start; try again")
+            raise Problem(503, "the process that decodes images does not start; try again")
         pipe.recv_bytes()
     return pipe
 
 
-def _work(pipe: Connection, how: "Preparing", memory: int) -> None:
+def _work(pipe: Connection, preprocessing: "Preparing", memory: int) -> None:
     """Answer until the parent is gone: a three-digit status, then pixels or a message.
 
     No pickles: whoever takes over this process must not be able to run code in the parent.
@@ -112,7 +112,7 @@ def _work(pipe: Connection, how: "Preparing", memory: int) -> None:
         except EOFError:
             return
         try:
-            pipe.send_bytes(b"200" + decode(data, how).tobytes())
+            pipe.send_bytes(b"200" + decode(data, preprocessing).tobytes())
         except Problem as problem:
             pipe.send_bytes(str(problem.status).encode() + problem.message.encode())
 
@@ -138,20 +138,20 @@ def _limit(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def decode(data: bytes, how: "Preparing") -> np.ndarray:
+def decode(data: bytes, preprocessing: "Preparing") -> np.ndarray:
     """The model's input, float32, from an image's bytes; in this process."""
     try:
         with open_image(_NAME, io.BytesIO(data)) as image:
             width, height = image.size
         if width * height > MAX_PIXELS:
             raise Problem(
-                413, f"the picture has {width}×{height} pixels; the limit is {MAX_PIXELS:,}"
+                413, f"the image has {width}×{height} pixels; the limit is {MAX_PIXELS:,}"
             )
-        with as_files([data]) as (paths, _), reading(paths[0], how.short_side) as image:
-            return np.ascontiguousarray(how.apply(image), np.float32)
+        with as_files([data]) as (paths, _), reading(paths[0], preprocessing.short_side) as image:
+            return np.ascontiguousarray(preprocessing.apply(image), np.float32)
     except ImageProblem as problem:
-        raise Problem(422, f"the picture cannot be read: {problem.reason}") from None
+        raise Problem(422, f"the image cannot be read: {problem.reason}") from None
     except Problem:
         raise
     except Exception:  # Pillow raises many types for damaged headers
-        raise Problem(422, "the picture cannot be read: damaged image") from None
+        raise Problem(422, "the image cannot be read: damaged image") from None

@@ -14,7 +14,7 @@ from polyglance.serve.encoding.decoding import Decoder
 from polyglance.serve.images.collection import Collection
 from polyglance.serve.problems import Problem
 
-TEXTS, PICTURES = 64, 8
+TEXTS, IMAGES = 64, 8
 """Largest batches."""
 
 RETIRED = 120.0
@@ -34,8 +34,8 @@ class Engine:
         self._texts: Batcher[str, np.ndarray] = Batcher(
             self._encode, TEXTS, lambda count: say("texts", count)
         )
-        self._pictures: Batcher[np.ndarray, np.ndarray | None] = Batcher(
-            self._embed, PICTURES, lambda count: say("pictures", count)
+        self._images: Batcher[np.ndarray, np.ndarray | None] = Batcher(
+            self._embed, IMAGES, lambda count: say("pictures", count)
         )
 
     def text(self, text: str, language: str | None = None) -> np.ndarray:
@@ -46,16 +46,16 @@ class Engine:
         """Embeddings [n, D] of texts; single ones of other requests take precedence."""
         return np.stack(self._texts.many(language, texts))
 
-    def picture(self, data: bytes) -> np.ndarray:
+    def image(self, data: bytes) -> np.ndarray:
         """The embedding [D] of an untrusted image file's bytes."""
-        return _known(self._pictures(None, self.decoder(data)))
+        return _known(self._images(None, self.decoder(data)))
 
-    def pictures(self, files: Sequence[bytes]) -> np.ndarray:
+    def images(self, files: Sequence[bytes]) -> np.ndarray:
         """Embeddings [n, D] of files' bytes; single ones of other requests take precedence."""
         spared = max(1, len(self.decoder.processes) - 1)  # leave one for searches
         with ThreadPoolExecutor(spared) as threads:
             pixels = list(threads.map(self.decoder, files))
-        return np.stack([_known(one) for one in self._pictures.many(None, pixels)])
+        return np.stack([_known(one) for one in self._images.many(None, pixels)])
 
     def retire(self) -> None:
         """Close after the requests that use it must have finished."""
@@ -66,7 +66,7 @@ class Engine:
     def close(self) -> None:
         """Stop its threads and decoding processes."""
         self._texts.close()
-        self._pictures.close()
+        self._images.close()
         self.decoder.close()
 
     def _encode(self, language: Hashable, texts: list[str]) -> list[np.ndarray]:
@@ -79,7 +79,7 @@ class Engine:
 
 def _known(found: np.ndarray | None) -> np.ndarray:
     if found is None:
-        raise Problem(422, "the picture cannot be read: the model returned no embedding")
+        raise Problem(422, "the image cannot be read: the model returned no embedding")
     return found
 
 

@@ -54,7 +54,7 @@ class Lane:
             if self._requests and full:
                 raise Problem(
                     503,
-                    f"too many pictures at once; try again in {LATER} s",
+                    f"too many images at once; try again in {LATER} s",
                     {"retry-after": str(LATER)},
                 )
             self._requests += 1

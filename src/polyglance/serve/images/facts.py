@@ -14,7 +14,7 @@ import numpy as np
 from polyglance.data.images.read import open_image
 from polyglance.errors import PolyglanceError
 from polyglance.library import Library
-from polyglance.library.media.exif import Facts, read_facts
+from polyglance.library.media.exif import FileMetadata, read_metadata
 from polyglance.library.record import Caption, thumbnail_key
 from polyglance.library.syncing.captions import captions_of
 
@@ -22,7 +22,7 @@ NO_DATE = np.datetime64("NaT", "us")
 
 
 class About(Protocol):
-    """Metadata of one image; implemented by `exif.Facts` and a library's `Record`."""
+    """Metadata of one image; implemented by `exif.FileMetadata` and a library's `Record`."""
 
     @property
     def width(self) -> int:
@@ -103,7 +103,7 @@ def facts_of_files(paths: Sequence[Path], roots: Iterable[str]) -> FactTable:
     captions_below.cache_clear()  # the files may have changed
     captions = captions_below(tuple(roots))
 
-    def rows() -> Iterable[tuple[int, Facts]]:
+    def rows() -> Iterable[tuple[int, FileMetadata]]:
         for place, path in enumerate(paths):
             facts = read_head(path)
             own = captions.get(os.path.abspath(path), ())
@@ -121,10 +121,10 @@ def captions_below(roots: tuple[str, ...]) -> dict[str, tuple[Caption, ...]]:
         return {}
 
 
-def read_head(path: Path) -> Facts:
+def read_head(path: Path) -> FileMetadata:
     """Metadata in the header of a file; sizes are 0 if it has none."""
     try:
         with path.open("rb") as handle, open_image(path, handle) as image:
-            return read_facts(image)
+            return read_metadata(image)
     except Exception:  # videos, missing files, and damaged headers
-        return Facts(0, 0)
+        return FileMetadata(0, 0)

@@ -17,26 +17,30 @@ Name = Annotated[str, Field(max_length=LONGEST)]
 
 
 class Filters(BaseModel):
-    """Which pictures to search; all conditions must hold."""
+    """Which images to search; all conditions must hold."""
 
     model_config = ConfigDict(extra="forbid")
 
     folder: Name | None = Field(
-        None, description="in it or below it, as /v1/facets names it", examples=["2024/beach"]
+        None,
+        description="this folder and those below it, as named by /v1/facets",
+        examples=["2024/beach"],
     )
     from_: Date | None = Field(
         None,
         alias="from",
-        description="taken then or later: a day, month or year; pictures without a date are left "
-        "out",
+        description="taken on this date or later: a day, month or year; images without a date are "
+        "excluded",
         examples=["2024-05-31"],
     )
-    to: Date | None = Field(None, description="taken then or earlier", examples=["2024"])
-    min_width: int | None = Field(None, ge=1, le=_SIDE, description="pixels, upright")
-    min_height: int | None = Field(None, ge=1, le=_SIDE, description="pixels, upright")
-    tag: list[Name] = Field([], max_length=20, description="a keyword; several must all be there")
+    to: Date | None = Field(None, description="taken on this date or earlier", examples=["2024"])
+    min_width: int | None = Field(None, ge=1, le=_SIDE, description="in pixels")
+    min_height: int | None = Field(None, ge=1, le=_SIDE, description="in pixels")
+    tag: list[Name] = Field(
+        [], max_length=20, description="keywords; an image must have all of them"
+    )
     caption_language: str | None = Field(
-        None, max_length=20, description="pictures with a caption in it", examples=["de"]
+        None, max_length=20, description="images with a caption in this language", examples=["de"]
     )
 
     @property
@@ -49,23 +53,23 @@ class Filters(BaseModel):
 
 
 class SearchParameters(Filters):
-    """The query, and which pictures to search."""
+    """The query, and which images to search."""
 
     q: str = Field(
         "",
         max_length=LONGEST,
-        description='a sentence in any language; -word and -"some words" are not wanted',
+        description='a sentence in any language; -word and -"some words" are excluded',
         examples=["a beach -people"],
     )
     like: str | None = Field(
-        None, max_length=100, description="the id of a picture that hits should be like"
+        None, max_length=100, description="the id of an image; similar images are found"
     )
-    limit: int = Field(PAGE, ge=1, le=LARGEST_PAGE, description="pictures per page")
-    cursor: str | None = Field(None, max_length=LONGEST_CURSOR, description="of the last page")
+    limit: int = Field(PAGE, ge=1, le=LARGEST_PAGE, description="images per page")
+    cursor: str | None = Field(None, max_length=LONGEST_CURSOR, description="of the previous page")
     language: str | None = Field(
-        None, max_length=20, description="of the sentence; by default detected by script"
+        None, max_length=20, description="language of the sentence; by default detected by script"
     )
-    everything: bool = Field(False, description="also return pictures that do not match")
+    everything: bool = Field(False, description="also return images that do not match")
 
 
 def checked_name(text: str) -> str:

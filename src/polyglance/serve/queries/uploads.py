@@ -15,8 +15,8 @@ def from_base64(text: str) -> bytes:
     if text[: len(_HEAD)].lower() == _HEAD:
         head, _, text = text.partition(",")
         if not head.endswith(";base64"):
-            raise Problem(422, "a data URL of a picture must be in Base64")
+            raise Problem(422, "a data URL of an image must be in Base64")
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Problem(422, "a picture must be the Base64 of its file") from None
+        raise Problem(422, "an image must be the Base64 of its file") from None

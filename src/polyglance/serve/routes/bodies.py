@@ -4,9 +4,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-_PICTURES = ("image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp", "image/tiff")
-UPLOADS = (*_PICTURES, "image/avif", "image/heic", "image/heif", "application/octet-stream")
-"""Content types for an uploaded picture; its actual format is detected."""
+_IMAGES = ("image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp", "image/tiff")
+UPLOADS = (*_IMAGES, "image/avif", "image/heic", "image/heif", "application/octet-stream")
+"""Content types for an uploaded image; its actual format is detected."""
 BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 
 

@@ -2,7 +2,7 @@
 
 from fastapi import FastAPI
 
-from polyglance.serve.answers.embeddings import embed_pictures, embed_texts
+from polyglance.serve.answers.embeddings import embed_images, embed_texts
 from polyglance.serve.service import Service
 from polyglance.serve.shapes import EmbeddingRequest, Embeddings
 
@@ -21,7 +21,7 @@ def add_embeddings(app: FastAPI, service: Service) -> None:
         return embed_texts(service.now.engine, body)
 
     @app.post("/v1/embeddings/images")
-    async def embeddings_of_pictures(body: EmbeddingRequest) -> Embeddings:
-        """Embeddings of pictures: each input is a file in Base64, or a data URL."""
+    async def embeddings_of_images(body: EmbeddingRequest) -> Embeddings:
+        """Embeddings of images: each input is a file in Base64, or a data URL."""
         size = sum(map(len, body.inputs))
-        return await service.batches.run(size, embed_pictures, service.now.engine, body)
+        return await service.batches.run(size, embed_images, service.now.engine, body)

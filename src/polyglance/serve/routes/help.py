@@ -7,7 +7,7 @@ from fastapi import FastAPI, Query, Response
 
 from polyglance.gallery.suggestion import Suggester
 from polyglance.runtime import ExportedModel
-from polyglance.serve.answers.heat import picture_heat
+from polyglance.serve.answers.heat import image_heat
 from polyglance.serve.problems import Problem
 from polyglance.serve.queries.texts import LONGEST, checked
 from polyglance.serve.routes.images import Id
@@ -15,7 +15,7 @@ from polyglance.serve.service import Service
 from polyglance.serve.shapes import Heat, Suggestion
 
 Text = Annotated[str, Query(max_length=LONGEST, description="a sentence", examples=["an elephnat"])]
-Like = Annotated[str | None, Query(max_length=100, description="the id of another picture")]
+Like = Annotated[str | None, Query(max_length=100, description="the id of another image")]
 Language = Annotated[str | None, Query(max_length=20, description="of the sentence")]
 
 
@@ -41,13 +41,13 @@ def add_help(app: FastAPI, service: Service) -> None:
     def heat(
         response: Response, name: Id, q: Text = "", like: Like = None, language: Language = None
     ) -> Heat:
-        """Which parts of a picture match a sentence, another picture, or both."""
+        """Which parts of an image match a sentence, another image, or both."""
         response.headers["cache-control"] = "no-store"
         collection = service.now.collection
         place = collection.place(name)
         if place is None:
-            raise Problem(404, "there is no picture with this id")
-        return picture_heat(collection, place, q, like, language)
+            raise Problem(404, "there is no image with this id")
+        return image_heat(collection, place, q, like, language)
 
 
 @lru_cache(2)

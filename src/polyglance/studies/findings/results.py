@@ -17,7 +17,7 @@ from polyglance.studies.findings.statistics import ROUNDS, SEED, Series, average
 from polyglance.studies.format.measured import measure_of
 from polyglance.studies.format.needs import Need, needs_of
 from polyglance.studies.format.schema import Column
-from polyglance.studies.plan import Facts, Line, Plan, Run
+from polyglance.studies.plan import DataFacts, Line, Plan, Run
 from polyglance.studies.running.execute import Options
 from polyglance.studies.running.store import is_whole, read_result
 
@@ -77,7 +77,7 @@ class Results:
         return any(cell.chance is not None for cells in self.cells for cell in cells)
 
 
-def collect(plan: Plan, facts: Facts | None, options: Options) -> Results:
+def collect(plan: Plan, facts: DataFacts | None, options: Options) -> Results:
     """Read what has been evaluated or measured so far, and test lines against their references.
 
     Args:
@@ -114,7 +114,7 @@ def _measured(plan: Plan, options: Options) -> Results:
     return Results(plan, [[cell(line, c) for c in plan.columns] for line in plan.lines], [])
 
 
-def _evaluated(plan: Plan, facts: Facts, options: Options) -> Results:
+def _evaluated(plan: Plan, facts: DataFacts, options: Options) -> Results:
     stored = _stored(plan, options)
     outcomes = {key: result.outcome for key, result in stored.items()}
     images = len(facts.dataset.split(plan.study.evaluation.split))
@@ -158,7 +158,7 @@ def _cell(
     plan: Plan,
     line: Line,
     column: Column,
-    facts: Facts,
+    facts: DataFacts,
     outcomes: dict[tuple[str, Need], Outcome],
     samples: dict[tuple[str, Need], np.ndarray],
 ) -> Cell:

@@ -9,7 +9,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.storage.files import atomic, write_json
 from polyglance.studies.packs.content import MEASURES, Pack, PackedRun
 from polyglance.studies.packs.parts import as_lists
-from polyglance.studies.plan import Facts, Plan, Run
+from polyglance.studies.plan import DataFacts, Plan, Run
 from polyglance.studies.running.execute import Options
 from polyglance.studies.running.store import NO_WEIGHTS, RunFolder
 
@@ -45,7 +45,7 @@ class ImportResult:
 
 
 def import_runs(
-    paths: Sequence[Path], plan: Plan, facts: Facts | None, options: Options
+    paths: Sequence[Path], plan: Plan, facts: DataFacts | None, options: Options
 ) -> list[ImportResult]:
     """Import the plan's runs from packs; all files are checked before the first run is written.
 
@@ -81,7 +81,7 @@ def import_runs(
 
 
 def _fitting(
-    pack: Pack, plan: Plan, facts: Facts | None, imported: ImportResult
+    pack: Pack, plan: Plan, facts: DataFacts | None, imported: ImportResult
 ) -> Iterator[PackedRun]:
     for key in pack.keys:
         if key in plan.runs:
@@ -93,7 +93,7 @@ def _fitting(
         imported.others += not other
 
 
-def _check(packed: PackedRun, run: Run, facts: Facts | None, path: Path) -> None:
+def _check(packed: PackedRun, run: Run, facts: DataFacts | None, path: Path) -> None:
     """Raise if results have other images or measures than the run's."""
     for name, value in packed.results.items():
         if name == MEASURES:
@@ -112,7 +112,7 @@ def _check(packed: PackedRun, run: Run, facts: Facts | None, path: Path) -> None
         )
 
 
-def _images(facts: Facts, split: str) -> list[str]:
+def _images(facts: DataFacts, split: str) -> list[str]:
     return [entry.image for entry in facts.dataset.images if entry.split == split]
 
 

@@ -17,7 +17,7 @@ from polyglance.studies.format.measured import trial_identity
 from polyglance.studies.keys.fingerprint import run_identity
 from polyglance.studies.packs.archive import ABOUT, Writer
 from polyglance.studies.packs.content import FORMAT, MEASURES, RESULT_NAME, Pack, PackedRun
-from polyglance.studies.plan import MEMBERS, Facts, Plan, Run
+from polyglance.studies.plan import MEMBERS, DataFacts, Plan, Run
 from polyglance.studies.running.execute import Options
 from polyglance.studies.running.store import RunFolder, is_whole
 
@@ -25,7 +25,7 @@ RENEWED_SECONDS = 300.0
 """Seconds between updates of a pack while runs finish."""
 
 
-def write_pack(path: Path, plan: Plan, facts: Facts | None, options: Options) -> int:
+def write_pack(path: Path, plan: Plan, facts: DataFacts | None, options: Options) -> int:
     """Write the plan's finished runs into one file; the number of runs in it.
 
     Runs in an existing file that are not in this plan are kept.
@@ -54,7 +54,7 @@ class PackUpdater:
 
     path: Path
     plan: Plan
-    facts: Facts | None
+    facts: DataFacts | None
     options: Options
     _written: float = field(default_factory=time.monotonic)
 
@@ -64,7 +64,7 @@ class PackUpdater:
             self._written = time.monotonic()
 
 
-def _runs(path: Path, plan: Plan, facts: Facts | None, options: Options) -> Iterator[PackedRun]:
+def _runs(path: Path, plan: Plan, facts: DataFacts | None, options: Options) -> Iterator[PackedRun]:
     sizes, own = Sizes(options), set()
     for run in plan.runs.values():
         folder = options.folder(run)
@@ -81,7 +81,7 @@ def _runs(path: Path, plan: Plan, facts: Facts | None, options: Options) -> Iter
                     yield former.read(key)
 
 
-def _identity(run: Run, facts: Facts | None) -> dict[str, Any]:
+def _identity(run: Run, facts: DataFacts | None) -> dict[str, Any]:
     if run.members:
         return {MEMBERS: list(run.members)}
     if run.trial is not None:

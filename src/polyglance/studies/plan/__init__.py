@@ -1,13 +1,13 @@
 """A study's plan: all its runs, and which cells they fill."""
 
 from polyglance.studies.plan.make import count_runs, is_chosen, make_plan, pick_profile
-from polyglance.studies.plan.runs import MEMBERS, RUN, SOURCE, Facts, Line, Plan, Run, X
+from polyglance.studies.plan.runs import MEMBERS, RUN, SOURCE, DataFacts, Line, Plan, Run, X
 
 __all__ = [
     "MEMBERS",
     "RUN",
     "SOURCE",
-    "Facts",
+    "DataFacts",
     "Line",
     "Plan",
     "Run",

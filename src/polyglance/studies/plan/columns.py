@@ -3,10 +3,10 @@
 from polyglance.errors import PolyglanceError
 from polyglance.studies.format.needs import needs_of, translation_of
 from polyglance.studies.format.schema import Column, Row, Study, Training
-from polyglance.studies.plan.runs import Facts, Plan, Run
+from polyglance.studies.plan.runs import DataFacts, Plan, Run
 
 
-def present_columns(study: Study, facts: Facts | None) -> tuple[list[Column], list[str]]:
+def present_columns(study: Study, facts: DataFacts | None) -> tuple[list[Column], list[str]]:
     """The columns that the data can fill, and the languages of others; without facts, all."""
     if facts is None:
         return list(study.columns), []
@@ -36,7 +36,9 @@ def _for(column: Column, language: str) -> Column:
     return column.model_copy(update={"language": language, "name": name})
 
 
-def filled(plan: Plan, row: Row, training: Training, run: Run, facts: Facts | None) -> list[str]:
+def filled(
+    plan: Plan, row: Row, training: Training, run: Run, facts: DataFacts | None
+) -> list[str]:
     """What a run fills: its measures, or the specified languages, else those trained on.
 
     Args:
@@ -58,7 +60,7 @@ def filled(plan: Plan, row: Row, training: Training, run: Run, facts: Facts | No
     return [c for c in dict.fromkeys(wanted) if all(not limit or c in limit for limit in limits)]
 
 
-def collect_needs(plan: Plan, facts: Facts) -> None:
+def collect_needs(plan: Plan, facts: DataFacts) -> None:
     """Record in every run which evaluations its columns need."""
     for line in plan.lines:
         for column in plan.columns:

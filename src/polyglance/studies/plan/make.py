@@ -11,7 +11,7 @@ from polyglance.studies.format.overrides import read_changes
 from polyglance.studies.format.schema import Profile, Row, Study, Training
 from polyglance.studies.plan.columns import collect_needs, filled, present_columns
 from polyglance.studies.plan.ensembles import add_ensembles
-from polyglance.studies.plan.runs import NOTHING, Facts, Line, Plan, X, describe
+from polyglance.studies.plan.runs import NOTHING, DataFacts, Line, Plan, X, describe
 from polyglance.studies.plan.trainings import MissingInputs, MissingLanguages, add_run, all_changes
 
 
@@ -30,7 +30,7 @@ def is_chosen(name: str, patterns: str) -> bool:
 def make_plan(
     study: Study,
     profile: str = "standard",
-    facts: Facts | None = None,
+    facts: DataFacts | None = None,
     seeds: int | None = None,
     overrides: Mapping[str, Any] = NOTHING,
     only: str = "*",
@@ -111,7 +111,7 @@ def _seeds(profile: Profile, row: Row) -> int:
     return min([profile.seeds, *fewer])
 
 
-def _trainings(row: Row, facts: Facts | None) -> Iterable[tuple[Training, str | None]]:
+def _trainings(row: Row, facts: DataFacts | None) -> Iterable[tuple[Training, str | None]]:
     if row.each:
         for code in _each(row, facts):
             yield Training(languages=[code]), code
@@ -120,7 +120,7 @@ def _trainings(row: Row, facts: Facts | None) -> Iterable[tuple[Training, str | 
             yield training, None
 
 
-def _each(row: Row, facts: Facts | None) -> list[str]:
+def _each(row: Row, facts: DataFacts | None) -> list[str]:
     """The values of `each`; of languages, those that the data has and, for "*", all others."""
     listed = [code for code in row.each if code != "*" and not code.startswith("!")]
     if facts is None:

@@ -89,7 +89,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Facts:
+class DataFacts:
     """What a plan needs to know about the data: split languages, those of human captions."""
 
     dataset: Dataset
@@ -110,7 +110,7 @@ class Facts:
         split: str,
         lexicon: Path | None = None,
         cache: Path | None = None,
-    ) -> "Facts":
+    ) -> "DataFacts":
         """The facts of a dataset.
 
         Args:
@@ -151,7 +151,7 @@ class Plan:
         """Whether the study, and so its recipes, is in the form of version 0.1.0."""
         return is_v0_1_0(self.study.model_dump())
 
-    def members(self, column: Column, row: Row, facts: Facts | None) -> list[str]:
+    def members(self, column: Column, row: Row, facts: DataFacts | None) -> list[str]:
         """The languages that a column averages over, or its measure.
 
         Args:

@@ -10,7 +10,7 @@ from polyglance.studies.format.overrides import LANGUAGE, Changes, read_changes,
 from polyglance.studies.format.schema import Profile, Row, Study, Training
 from polyglance.studies.keys.fingerprint import IMPORTED, run_key, training_fields
 from polyglance.studies.keys.inputs import run_inputs
-from polyglance.studies.plan.runs import RUN, SOURCE, Facts, Plan, Run, X
+from polyglance.studies.plan.runs import RUN, SOURCE, DataFacts, Plan, Run, X
 from polyglance.vision.extraction.store import META
 
 _OWN_FILES = (
@@ -64,7 +64,7 @@ def add_run(
     changes: list[Changes],
     each: str | None,
     seed: int,
-    facts: Facts | None,
+    facts: DataFacts | None,
     overrides: Changes,
 ) -> Run:
     """The run defined by a recipe or an experiment's settings, known or new.
@@ -103,7 +103,7 @@ def add_run(
     return plan.runs.setdefault(run.key, run)
 
 
-def _training(recipe: Recipe, source: Run | None, facts: Facts | None) -> Run:
+def _training(recipe: Recipe, source: Run | None, facts: DataFacts | None) -> Run:
     """A training with its identity; without facts, the identity of its recipe alone."""
     before = source.key if source else None
     if facts is None:
@@ -117,7 +117,7 @@ def _training(recipe: Recipe, source: Run | None, facts: Facts | None) -> Run:
     return Run(key, recipe, source=before, data=facts.fingerprint, inputs=inputs, files=files)
 
 
-def _check_inputs(recipe: Recipe, facts: Facts | None) -> None:
+def _check_inputs(recipe: Recipe, facts: DataFacts | None) -> None:
     """Raise for features that the data lacks, and for a missing pretrained encoder."""
     feature, encoder = recipe.image.feature, recipe.text.encoder
     root = None if facts is None else facts.dataset.root
@@ -135,14 +135,14 @@ def _check_inputs(recipe: Recipe, facts: Facts | None) -> None:
         )
 
 
-def _check_languages(recipe: Recipe, facts: Facts | None) -> None:
+def _check_languages(recipe: Recipe, facts: DataFacts | None) -> None:
     named = dict.fromkeys([*(recipe.data.languages or ()), *(recipe.data.complete or ())])
     if facts is not None and (lacking := [c for c in named if c not in facts.everywhere]):
         raise MissingLanguages(lacking)
 
 
 def _source(
-    plan: Plan, row: Row, recipe: Recipe, overrides: Changes, seed: int, facts: Facts | None
+    plan: Plan, row: Row, recipe: Recipe, overrides: Changes, seed: int, facts: DataFacts | None
 ) -> Run | None:
     """The run of the study's source that a row's recipe starts from, if any."""
     named = "" if recipe.transfer is None else recipe.transfer.source

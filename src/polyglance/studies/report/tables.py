@@ -14,22 +14,22 @@ from polyglance.studies.report.origin import Origin, with_machines
 
 NONE = "–"
 WORD_PARAMETERS = (
-    "M word parameters: millions of parameters that make words into vectors, a table's words "
-    "or characters, layers and norms; of a row with several trainings their sum"
+    "M word parameters: millions of parameters of the layers that map words to vectors: tables of "
+    "words or characters, layers and norms; for a row with several trainings, their sum"
 )
 
 COSTS = {
-    "epoch": "s per epoch: seconds of training for one pass over its data, evaluations included; "
-    "of a row with several trainings their sum. Other runs shared the machine",
-    "memory": "GiB of memory: the most that the training process held, with features mapped from "
-    "disk; of a row with several trainings the largest",
+    "epoch": "s per epoch: seconds per pass over the training data, evaluations included; "
+    "for a row with several trainings, their sum. Other runs were active on the machine",
+    "memory": "GiB of memory: peak memory of the training process, including features mapped from "
+    "disk; for a row with several trainings, the largest",
 }
 
 
 TOKENS = (
-    "latent tokens: those that words use; % shared: of them, those that serve several languages; "
-    "% of pairs: of the pairs of words of two languages that a lexicon has, both on latent tokens, "
-    "those on one and the same"
+    "latent tokens: number of tokens in use; % shared: share of them that words of several "
+    "languages use; % of pairs: share of the lexicon's word pairs with latent tokens whose two "
+    "words have the same one"
 )
 
 

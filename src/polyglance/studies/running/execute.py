@@ -14,7 +14,7 @@ from polyglance.storage.files import cache_dir
 from polyglance.studies.experiments import experiments
 from polyglance.studies.keys.fingerprint import IMPORTED
 from polyglance.studies.keys.inputs import Input, run_inputs
-from polyglance.studies.plan import Facts, Plan, Run, is_chosen
+from polyglance.studies.plan import DataFacts, Plan, Run, is_chosen
 from polyglance.studies.running.machine import cpu_model
 from polyglance.studies.running.pool import FAILED, LEFT, START, Pool, threads_for
 from polyglance.studies.running.store import MISTAKE, RunFolder, RunOutcome
@@ -103,7 +103,7 @@ def estimate(plan: Plan, options: Options) -> Estimate:
 
 def execute(
     plan: Plan,
-    facts: Facts | None,
+    facts: DataFacts | None,
     options: Options,
     on_end: Callable[[], None] | None = None,
 ) -> dict[str, str]:
@@ -242,7 +242,7 @@ def _task(run: Run, plan: Plan, options: Options, threads: int, again: bool = Fa
     )
 
 
-def _extract(todo: Sequence[Run], facts: Facts, options: Options) -> None:
+def _extract(todo: Sequence[Run], facts: DataFacts, options: Options) -> None:
     """Compute features once, before workers would do it in parallel."""
     recipes = [run.recipe.image for run in todo if run.recipe is not None]
     names = dict.fromkeys(image.feature for image in recipes if image.backbone is None)

@@ -15,7 +15,7 @@ from polyglance.recipes import Recipe
 from polyglance.storage.files import read_json
 from polyglance.studies.keys.fingerprint import IMPORTED, group_key
 from polyglance.studies.keys.inputs import run_inputs
-from polyglance.studies.plan import Facts, Plan, is_chosen
+from polyglance.studies.plan import DataFacts, Plan, is_chosen
 from polyglance.studies.running.execute import Options, estimate
 from polyglance.studies.running.times import Estimate
 
@@ -53,7 +53,7 @@ class Forecast:
         return asdict(self)
 
 
-def forecasts(plan: Plan, facts: Facts, options: Options) -> list[Forecast]:
+def forecasts(plan: Plan, facts: DataFacts, options: Options) -> list[Forecast]:
     """Forecasts for the rows selected with --rows, including those that cannot run here.
 
     Args:
@@ -74,7 +74,7 @@ def forecasts(plan: Plan, facts: Facts, options: Options) -> list[Forecast]:
     return made
 
 
-def size_gaps(plan: Plan, facts: Facts) -> list[str]:
+def size_gaps(plan: Plan, facts: DataFacts) -> list[str]:
     """Splits whose number of images differs from the paper's."""
     counts = Counter(entry.split for entry in facts.dataset.images)
     return [
@@ -94,7 +94,7 @@ def _forecast(
     each: str | None,
     recipe: Recipe,
     seeds: int,
-    facts: Facts,
+    facts: DataFacts,
     known: Estimate,
     plan: Plan,
 ) -> Forecast:
@@ -124,7 +124,7 @@ def _forecast(
     )
 
 
-def _missing(recipe: Recipe, facts: Facts) -> Iterator[str]:
+def _missing(recipe: Recipe, facts: DataFacts) -> Iterator[str]:
     """Everything that the training needs and that is missing."""
     named = [*(recipe.data.languages or ()), *(recipe.data.complete or ())]
     if lacking := [code for code in dict.fromkeys(named) if code not in facts.everywhere]:
@@ -149,7 +149,7 @@ def _place(section: Any) -> str:
     return "embedder" if "Embedder" in type(section).__name__ else "encoder"
 
 
-def _feature_meta(feature: str, facts: Facts) -> dict[str, Any] | None:
+def _feature_meta(feature: str, facts: DataFacts) -> dict[str, Any] | None:
     from polyglance.vision.extraction.store import META
 
     root = facts.dataset.root
@@ -160,7 +160,7 @@ def _feature_meta(feature: str, facts: Facts) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _trained_on(recipe: Recipe, facts: Facts) -> "CaptionTable | None":
+def _trained_on(recipe: Recipe, facts: DataFacts) -> "CaptionTable | None":
     """The training captions that satisfy the recipe's conditions, if there are any."""
     from polyglance.training.inputs.conditions import select_captions
 
@@ -204,7 +204,7 @@ def _updates(recipe: Recipe, per_epoch: int) -> int:
     return total_updates(recipe.training, per_epoch)
 
 
-def _parameters(recipe: Recipe, facts: Facts) -> int | None:
+def _parameters(recipe: Recipe, facts: DataFacts) -> int | None:
     from polyglance.models.parameters import count_parameters
     from polyglance.vision.networks.backbones import backbones
 

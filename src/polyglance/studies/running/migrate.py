@@ -27,7 +27,7 @@ from polyglance.studies.keys.fingerprint import (
 from polyglance.studies.keys.inputs import Input, run_inputs
 from polyglance.studies.keys.revisions import revisions
 from polyglance.studies.keys.v0_1_0 import old_key
-from polyglance.studies.plan import RUN, Facts
+from polyglance.studies.plan import RUN, DataFacts
 from polyglance.studies.running.store import RunFolder
 
 FORMER_KEY = "was"
@@ -66,7 +66,7 @@ class _OldRun:
         return named.removeprefix(RUN) if named.startswith(RUN) else None
 
 
-def migrate_runs(runs: Path, facts: Facts) -> int:
+def migrate_runs(runs: Path, facts: DataFacts) -> int:
     """Rename the folders of runs of earlier versions; their number.
 
     A run whose folder does not have the name its version would give it is left alone: its data or
@@ -122,7 +122,7 @@ def _former_keys(runs: Path) -> dict[str, str]:
     return found
 
 
-def _migrate(run: _OldRun, facts: Facts, renamed: Mapping[str, str]) -> str | None:
+def _migrate(run: _OldRun, facts: DataFacts, renamed: Mapping[str, str]) -> str | None:
     """The run's new key, after renaming its folder; None if it stays as it is."""
     recipe = _current_recipe(run, facts, renamed)
     if recipe is None or revisions(recipe):
@@ -147,7 +147,7 @@ def _migrate(run: _OldRun, facts: Facts, renamed: Mapping[str, str]) -> str | No
     return key
 
 
-def _current_recipe(run: _OldRun, facts: Facts, renamed: Mapping[str, str]) -> Recipe | None:
+def _current_recipe(run: _OldRun, facts: DataFacts, renamed: Mapping[str, str]) -> Recipe | None:
     """The recipe in its current form; None if the folder's key does not match the recipe."""
     written = run.about["recipe"]
     feature = str((written.get("image") or {}).get("feature"))

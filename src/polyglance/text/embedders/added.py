@@ -14,8 +14,8 @@ from polyglance.recipes.schema import Recipe
 from polyglance.storage.files import read_json, write_json
 from polyglance.text.embedders.base import (
     ADDED,
-    Codes,
     Embedder,
+    LanguageTags,
     ReadWords,
     Substitutes,
     Texts,
@@ -132,7 +132,7 @@ class AddedEmbedder(Embedder):
     def pivots(self) -> dict[str, str]:
         return {code: own.pivot for code, own in self.added.items()}
 
-    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: LanguageTags) -> EncodedTexts:
         if not set(languages) & set(self.added):
             return self.base.encode(texts, words, languages)
         old = [row for row, language in enumerate(languages) if language not in self.added]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Texts = Sequence[str]
 Words = Sequence[Sequence[str]]
-Codes = Sequence[str | None]
+LanguageTags = Sequence[str | None]
 ReadWords = tuple[tuple[str, ...], tuple[str, ...]]
 """The words of a text that are read, and which of them are unknown to the model."""
 ADDED = "added.json"
@@ -114,7 +114,7 @@ class Embedder(ABC):
         """Save to a model's folder."""
 
     @abstractmethod
-    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: LanguageTags) -> EncodedTexts:
         """Ids of texts.
 
         Args:

@@ -13,7 +13,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe, RolesEmbedderRecipe
 from polyglance.storage.files import read_json, write_json
-from polyglance.text.embedders.base import Codes, Texts, TrainingTexts, Words, register
+from polyglance.text.embedders.base import LanguageTags, Texts, TrainingTexts, Words, register
 from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.text.embedders.vocabulary import Vocabulary
@@ -101,7 +101,7 @@ class RolesEmbedder(TableEmbedder):
         if self.source is not None and self.source != folder / GRAPHS:
             write_json(folder / GRAPHS, read_json(self.source))
 
-    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: LanguageTags) -> EncodedTexts:
         rows = [_of(self.graphs.number, text, self.source) for text in texts]
         found = [self.graphs.words[row] for row in rows]
         ids = super().encode(texts, found, languages).ids

@@ -11,8 +11,8 @@ from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe, TableEmbedderRecipe
 from polyglance.storage.files import read_json, write_json
 from polyglance.text.embedders.base import (
-    Codes,
     Embedder,
+    LanguageTags,
     ReadWords,
     Substitutes,
     Texts,
@@ -92,7 +92,7 @@ class TableEmbedder(Embedder):
             table.initialise(self.vectors, self.vocabularies[tower].words)
         return table
 
-    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: LanguageTags) -> EncodedTexts:
         longest, ends = self.recipe.text.max_length, self.settings.ends
         if "" in self.vocabularies:
             return EncodedTexts(self.vocabularies[""].encode_many(words, longest, ends))

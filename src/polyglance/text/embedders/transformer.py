@@ -12,8 +12,8 @@ from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import PiecesEmbedderRecipe, Recipe, TransformerEmbedderRecipe
 from polyglance.storage.files import atomic
 from polyglance.text.embedders.base import (
-    Codes,
     Embedder,
+    LanguageTags,
     ReadWords,
     Substitutes,
     Texts,
@@ -93,7 +93,7 @@ class PieceEmbedder(Embedder):
 
         return FrozenTransformer(self.folder)
 
-    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: LanguageTags) -> EncodedTexts:
         """Ids of the texts, with `continues` if the tokenizer is WordPiece.
 
         Other tokenizers treat a sentence without spaces as one word.

@@ -21,8 +21,8 @@ def bucketed_batches(
     """Shuffled batches of rows of similar length, every row exactly once.
 
     Rows are shuffled, cut into mega-batches of `buckets` batches, sorted by length inside each
-    (ties stay shuffled), cut into batches, and the batches shuffled: little padding, but a row
-    row meets different rows in every epoch.
+    (ties stay shuffled), cut into batches, and the batches shuffled. This limits padding, and
+    batches still have different rows in every epoch.
 
     Args:
         lengths: [n], of the rows.

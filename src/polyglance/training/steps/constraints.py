@@ -12,7 +12,7 @@ from polyglance.recipes.schema import Recipe, TupleSampling
 from polyglance.text.embedders import WordLayer
 
 
-class Texts(NamedTuple):
+class TupleEmbeddings(NamedTuple):
     """Embeddings [L, B, k, D] and average word vectors [L, B, k, W]; 0 if there is none."""
 
     embeddings: Tensor
@@ -65,7 +65,9 @@ class Constraints(nn.Module):
         anchored = rules.anchor_weight > 0 and any(layer.own_tables() for layer in layers)
         self.anchors = Anchors(layers) if anchored else None
 
-    def masked_loss(self, whole: Texts, masked: Texts, has: Tensor, rules: TupleSampling) -> Tensor:
+    def masked_loss(
+        self, whole: TupleEmbeddings, masked: TupleEmbeddings, has: Tensor, rules: TupleSampling
+    ) -> Tensor:
         """Sum of the predictors' losses on embeddings and averages.
 
         Args:

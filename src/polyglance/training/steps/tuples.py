@@ -21,7 +21,7 @@ from polyglance.training.inputs.data import TrainingData
 from polyglance.training.optimization.schedule import total_updates
 from polyglance.training.samplers import TupleBatch, TupleSampler
 from polyglance.training.steps.base import Step, StepOutcome, steps
-from polyglance.training.steps.constraints import Constraints, Texts
+from polyglance.training.steps.constraints import Constraints, TupleEmbeddings
 
 MASKS = 608
 """Stream of random numbers, distinct from those of the samplers."""
@@ -124,7 +124,7 @@ class TuplesStep(Step):
 
     def _embed(
         self, read: "ReadTuples", captions: TextBatch, counted: Tensor | None = None
-    ) -> tuple[Texts, Tensor]:
+    ) -> tuple[TupleEmbeddings, Tensor]:
         """Distinct captions in their positions, and average word vectors [m, W] of own captions.
 
         Args:
@@ -136,7 +136,9 @@ class TuplesStep(Step):
             embeddings, averages = self.network.embed_with_averages(
                 captions, read.own_languages, counted
             )
-        return Texts(_by_position(embeddings, read), _by_position(averages, read)), averages
+        return TupleEmbeddings(
+            _by_position(embeddings, read), _by_position(averages, read)
+        ), averages
 
     def _freeze_words(self, update: int) -> None:
         """Freeze word vectors while aligning languages, and renew the anchors."""
@@ -146,7 +148,9 @@ class TuplesStep(Step):
         if refresh and self.parts.anchors is not None:
             self.parts.anchors.refresh()
 
-    def _neighbours(self, texts: Texts, has: Tensor, loss: TripletsRecipe) -> Iterator[Tensor]:
+    def _neighbours(
+        self, texts: TupleEmbeddings, has: Tensor, loss: TripletsRecipe
+    ) -> Iterator[Tensor]:
         rules = self.rules
         if rules.mono_weight:
             yield rules.mono_weight * same_language(texts.embeddings, has, loss)
@@ -168,7 +172,9 @@ class TuplesStep(Step):
         if self.parts.anchors is not None:
             yield self.rules.anchor_weight * self.parts.anchors()
 
-    def _masked_losses(self, whole: Texts, masked: Texts, has: Tensor) -> list[Tensor]:
+    def _masked_losses(
+        self, whole: TupleEmbeddings, masked: TupleEmbeddings, has: Tensor
+    ) -> list[Tensor]:
         if not self.parts.predictors:
             return []
         loss = self.parts.masked_loss(whole, masked, has, self.rules)

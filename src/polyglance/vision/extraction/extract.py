@@ -300,19 +300,21 @@ def _key_or_problem(path: Path) -> str | ImageProblem:
 
 
 def _decode(
-    todo: list[tuple[str, Path]], how: Preprocessing, batch_size: int
+    todo: list[tuple[str, Path]], preprocessing: Preprocessing, batch_size: int
 ) -> Iterator[tuple[str, Path, np.ndarray | ImageProblem]]:
     """Decoded images in order; threads work up to two batches ahead of the network."""
-    read = ahead((path for _, path in todo), lambda path: read_pixels(path, how), 2 * batch_size)
+    read = ahead(
+        (path for _, path in todo), lambda path: read_pixels(path, preprocessing), 2 * batch_size
+    )
     for (key, path), pixels in zip(todo, read, strict=True):
         yield key, path, pixels
 
 
-def read_pixels(path: Path, how: Preprocessing) -> np.ndarray | ImageProblem:
+def read_pixels(path: Path, preprocessing: Preprocessing) -> np.ndarray | ImageProblem:
     """A network's input for an image file, or the file's problem."""
     try:
-        with reading(path, how.short_side) as image:
-            return how.apply(image)
+        with reading(path, preprocessing.short_side) as image:
+            return preprocessing.apply(image)
     except ImageProblem as problem:
         return problem
 

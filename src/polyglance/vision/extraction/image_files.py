@@ -32,7 +32,7 @@ class ImageFiles:
     Args:
         name: of the feature that the network in the tower computes from them.
         paths: of the files.
-        how: preprocessing of the network.
+        preprocessing: preprocessing of the network.
         dim: dimension of a vector.
         vectors: number of vectors per image; None for a global feature.
         problems: files that cannot be decoded, and why.
@@ -41,7 +41,7 @@ class ImageFiles:
 
     name: str
     paths: list[Path]
-    how: Preprocessing
+    preprocessing: Preprocessing
     dim: int
     vectors: int | None
     problems: list[tuple[Path, str]] = field(default_factory=list)
@@ -80,7 +80,9 @@ class ImageFiles:
         """The network's input for the images at `rows`, [size, …] at a time."""
         seen: list[np.ndarray] = []
         paths = [self.paths[row] for row in rows]
-        for pixels in ahead(paths, lambda path: load_eval_pixels(path, self.how), 2 * size):
+        for pixels in ahead(
+            paths, lambda path: load_eval_pixels(path, self.preprocessing), 2 * size
+        ):
             seen.append(pixels)
             if len(seen) == size:
                 yield np.stack(seen)
@@ -89,15 +91,15 @@ class ImageFiles:
             yield np.stack(seen)
 
 
-def load_eval_pixels(path: Path, how: Preprocessing) -> np.ndarray:
+def load_eval_pixels(path: Path, preprocessing: Preprocessing) -> np.ndarray:
     """The network's input in evaluation, uint8 [V, S, S, 3], or [S, S, 3] for a single part."""
-    with reading(path, how.short_side) as image:
-        found = np.stack([np.asarray(part, np.uint8) for part in how.parts(image)])
-    return found[0] if how.seen == 1 else found
+    with reading(path, preprocessing.short_side) as image:
+        found = np.stack([np.asarray(part, np.uint8) for part in preprocessing.parts(image)])
+    return found[0] if preprocessing.part_count == 1 else found
 
 
 def load_training_crop(
-    path: Path, how: Preprocessing, settings: BackboneRecipe, rng: np.random.Generator
+    path: Path, preprocessing: Preprocessing, settings: BackboneRecipe, rng: np.random.Generator
 ) -> np.ndarray:
     """The network's input in training, uint8 [S, S, 3]: a random crop, perhaps mirrored.
 
@@ -105,14 +107,16 @@ def load_training_crop(
 
     Args:
         path: the file.
-        how: preprocessing of the network.
+        preprocessing: preprocessing of the network.
         settings: of the crops.
         rng: random generator.
     """
-    with reading(path, round(how.size / settings.smallest_crop)) as image:
+    with reading(path, round(preprocessing.size / settings.smallest_crop)) as image:
         box = crop_box(image.size, settings, rng)
         seen = image.resize(
-            (how.size, how.size), Image.Resampling[how.interpolation.upper()], box=box
+            (preprocessing.size, preprocessing.size),
+            Image.Resampling[preprocessing.interpolation.upper()],
+            box=box,
         )
     if settings.flip and rng.random() < 0.5:
         seen = seen.transpose(Image.Transpose.FLIP_LEFT_RIGHT)

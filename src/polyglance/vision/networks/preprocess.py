@@ -26,16 +26,16 @@ class Preprocessing:
     interpolation: Literal["bicubic", "bilinear", "nearest", "lanczos"] = "bicubic"
     squash: bool = False
 
-    seen: ClassVar[int] = 1
-    """Parts of an image that the network sees; their features are averaged."""
+    part_count: ClassVar[int] = 1
+    """Number of parts of an image that are computed; their features are averaged."""
     whole: ClassVar[bool] = False
     """Whether one of the parts is the whole image."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the network's input for an image: [3, size, size], or [seen, 3, size, size]."""
+        """Shape of the input for an image: [3, size, size], or [part_count, 3, size, size]."""
         one = (3, self.size, self.size)
-        return one if self.seen == 1 else (self.seen, *one)
+        return one if self.part_count == 1 else (self.part_count, *one)
 
     @property
     def short_side(self) -> int:
@@ -43,7 +43,7 @@ class Preprocessing:
         return round(self.size / self.crop)
 
     def parts(self, image: Image.Image) -> list[Image.Image]:
-        """The parts of an RGB image that the network sees, each size × size."""
+        """The parts of an RGB image that are computed, each size × size."""
         if self.squash:
             return [squashed(image, self)]
         return [_centre(resize_short_side(image, self), self.size, self.size)]
@@ -61,7 +61,7 @@ class CentreAndWhole(Preprocessing):
     The centre keeps proportions and details; the whole image includes the edges.
     """
 
-    seen: ClassVar[int] = 2
+    part_count: ClassVar[int] = 2
     whole: ClassVar[bool] = True
 
     def parts(self, image: Image.Image) -> list[Image.Image]:
@@ -69,30 +69,33 @@ class CentreAndWhole(Preprocessing):
         return [*Preprocessing.parts(self, image), squashed(image, self)]
 
 
-def squashed(image: Image.Image, how: Preprocessing) -> Image.Image:
+def squashed(image: Image.Image, preprocessing: Preprocessing) -> Image.Image:
     """The whole image resized to size × size, ignoring its proportions."""
-    return image.resize((how.size, how.size), Image.Resampling[how.interpolation.upper()])
+    return image.resize(
+        (preprocessing.size, preprocessing.size),
+        Image.Resampling[preprocessing.interpolation.upper()],
+    )
 
 
-def to_pixels(image: Image.Image, how: Preprocessing) -> np.ndarray:
+def to_pixels(image: Image.Image, preprocessing: Preprocessing) -> np.ndarray:
     """Standardised pixels of an RGB image, float32 [3, height, width]."""
     seen = np.asarray(image)
     pixels = np.empty((3, *seen.shape[:2]), np.float32)
     # Channel by channel: three times as fast as all at once, whose values are not contiguous.
-    for channel, mean, std in zip(range(3), how.mean, how.std, strict=True):
+    for channel, mean, std in zip(range(3), preprocessing.mean, preprocessing.std, strict=True):
         np.subtract(seen[:, :, channel], np.float32(mean), out=pixels[channel])
         pixels[channel] /= np.float32(std)
     return pixels
 
 
-def resize_short_side(image: Image.Image, how: Preprocessing) -> Image.Image:
-    """The image resized to the short side that `how` expects, its long side cropped."""
+def resize_short_side(image: Image.Image, preprocessing: Preprocessing) -> Image.Image:
+    """The image resized to the short side that `preprocessing` expects, its long side cropped."""
     short = min(image.size)
     width, height = (min(side, MAX_ASPECT * short) for side in image.size)
     image = _centre(image, width, height)
-    scale = how.short_side / short
+    scale = preprocessing.short_side / short
     size = round(width * scale), round(height * scale)
-    return image.resize(size, Image.Resampling[how.interpolation.upper()])
+    return image.resize(size, Image.Resampling[preprocessing.interpolation.upper()])
 
 
 def _centre(image: Image.Image, width: int, height: int) -> Image.Image:

@@ -16,8 +16,8 @@ from polyglance.recipes.schema import (
 )
 from polyglance.storage.files import read_json, write_json
 from polyglance.text.embedders.base import (
-    Codes,
     Embedder,
+    LanguageTags,
     ReadWords,
     Substitutes,
     Texts,
@@ -128,7 +128,7 @@ class CharacterEmbedder(Embedder):
             return Liwe(alphabet, settings.layers, *sizes, padded)
         return CharGRU(alphabet, *sizes, padded)
 
-    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: LanguageTags) -> EncodedTexts:
         """Ids of the words' forms; forms not trained on are passed along with the call."""
         unseen: dict[tuple[int, Form], int] = {}
         longest, ends = self.recipe.text.max_length, self.settings.ends

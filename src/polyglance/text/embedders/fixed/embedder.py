@@ -15,8 +15,8 @@ from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe, VectorsEmbedderRecipe
 from polyglance.storage.files import atomic, read_json, refuse_pipe, write_json
 from polyglance.text.embedders.base import (
-    Codes,
     Embedder,
+    LanguageTags,
     ReadWords,
     Substitutes,
     Texts,
@@ -145,7 +145,7 @@ class VectorsEmbedder(Embedder):
         translated = {code: part.translated for code, part in self.languages.items()}
         return TranslatedWords(matrix, owners, translated)
 
-    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: LanguageTags) -> EncodedTexts:
         """Ids of the words with a vector, or `NOTHING` if there are none.
 
         A text of unknown language is read in the one that knows most of its words.

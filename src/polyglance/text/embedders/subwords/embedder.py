@@ -13,8 +13,8 @@ from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe, SubwordsEmbedderRecipe
 from polyglance.storage.files import has_file
 from polyglance.text.embedders.base import (
-    Codes,
     Embedder,
+    LanguageTags,
     ReadWords,
     Substitutes,
     Texts,
@@ -122,7 +122,7 @@ class SubwordEmbedder(Embedder):
             return super().split(texts, languages)
         return texts, [text.split() if has_word(text) else [] for text in texts]
 
-    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: LanguageTags) -> EncodedTexts:
         """Ids of the texts, with `continues` if there are no pieces."""
         longest = self.recipe.text.max_length
         hashed = [self._hashed(text) for text in texts]

@@ -14,7 +14,7 @@ from polyglance.storage.tensors import Tensors
 
 FOLDER = "pieces"
 MIN_CACHED = 10_000
-"""Fewer words are split faster than their digest is worth a file."""
+"""With fewer words, splitting them again is cheaper than a cached file."""
 
 
 def used_pieces(

@@ -12,8 +12,8 @@ from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import LatentRare, Recipe, UniversalEmbedderRecipe, masks_words
 from polyglance.storage.files import read_json, write_json
 from polyglance.text.embedders.base import (
-    Codes,
     Embedder,
+    LanguageTags,
     ReadWords,
     Substitutes,
     Texts,
@@ -133,7 +133,7 @@ class UniversalEmbedder(Embedder):
             return next(iter(self.tables.values()))
         return by_language(self.tables, language)
 
-    def encode(self, texts: Texts, words: Words, languages: Codes) -> EncodedTexts:
+    def encode(self, texts: Texts, words: Words, languages: LanguageTags) -> EncodedTexts:
         """Tokens of the known words, or `NOTHING` if there are none."""
         parts = []
         for found, language in zip(words, languages, strict=True):

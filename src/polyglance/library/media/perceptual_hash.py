@@ -6,7 +6,7 @@ from PIL import Image
 SIDE, KEPT = 32, 8
 
 
-def looks(image: Image.Image) -> int:
+def perceptual_hash(image: Image.Image) -> int:
     """Perceptual hash of an RGB image: which of its 64 lowest frequencies exceed their median.
 
     Size, compression and small changes of colour hardly matter; a mirrored, rotated or cropped
