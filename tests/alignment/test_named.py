@@ -66,7 +66,7 @@ def test_which_come_from_sentences(name: str, sentences: bool) -> None:
         ("captions", "dataset"),
     ],
 )
-def test_mistakes_are_told(monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
+def test_invalid_input_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
     monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
     with pytest.raises(PolyglanceError, match=message):
         named_pairs(name, "de", "en")

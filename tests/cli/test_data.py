@@ -106,7 +106,7 @@ def test_butd_into_an_existing_dataset(table: Path, tmp_path: Path) -> None:
     assert FeatureStore.open(out / "features" / "butd").get("a.png").shape == (2, 3)
 
 
-def test_unknown_names_are_told(table: Path, tmp_path: Path) -> None:
+def test_unknown_names_are_refused(table: Path, tmp_path: Path) -> None:
     for arguments, message in (
         (("multi30", table, tmp_path / "o"), r"unknown layout 'multi30' \(did you mean 'multi30k'"),
         (("table", tmp_path / "no", tmp_path / "o"), "no such file or folder"),

@@ -45,7 +45,7 @@ def test_json_and_sheet(run, made):
     assert Image.open(folder / "sheet.png").format == "PNG"
 
 
-def test_mistakes_are_told(run, made):
+def test_invalid_input_is_refused(run, made):
     model, folder = made
     with pytest.raises(
         PolyglanceError, match="pass at least one sentence, --like IMAGE, or --captions FILE"

@@ -52,7 +52,7 @@ def test_a_query_is_translated_to_english_or_what_is_asked_for(search):
         (["chien rouge", "--language", "fr", "--translate-to", "ja"], "the model knows de, en"),
     ],
 )
-def test_mistakes_are_told(search, arguments, message):
+def test_invalid_input_is_refused(search, arguments, message):
     ask, translator = search
     with pytest.raises(PolyglanceError, match=message):
         ask(*arguments, *translator)

@@ -167,7 +167,9 @@ MISTAKES: dict[str, tuple[Callable[[Path], list[object]], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_told_before_the_work(name: str, place: Path, tmp_path: Path) -> None:
+def test_invalid_options_are_refused_before_the_work(
+    name: str, place: Path, tmp_path: Path
+) -> None:
     more, why = MISTAKES[name]
     with pytest.raises(PolyglanceError, match=why):
         study(*words(place, str(tmp_path / "B")), *more(tmp_path))

@@ -54,7 +54,7 @@ def test_processes_and_a_library_of_their_shards(tmp_path: Path) -> None:
     assert library.store.count() == 10
 
 
-def test_a_source_without_images_binds_nobody(tmp_path: Path) -> None:
+def test_a_source_without_images_leaves_the_folder_free(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(PolyglanceError, match="wrong: no such folder"):
             embed_collection(tmp_path / "wrong", tmp_path / "out", show_progress=False)

@@ -118,7 +118,7 @@ def test_tars_and_tables_of_addresses(store: Any, tmp_path: Path, kind: str) -> 
     assert names_of(rows_of(work)) == ["000.png", "002.png"]
 
 
-def test_what_is_not_there_is_told_and_binds_nobody(store: Any) -> None:
+def test_a_missing_source_is_reported_and_leaves_the_folder_free(store: Any) -> None:
     words = "--out", "s3://pictures/later", "--workers", 1
     wrong = {"s3://nowhere/in": "does not exist", "s3://pictures/none": "no such folder"}
     for source, said in wrong.items():

@@ -82,7 +82,7 @@ def test_tars_with_captions(tmp_path: Path, name: str) -> None:
     assert problems(tmp_path / "out")[0]["path"].endswith(f"{name}/001.png")
 
 
-def test_a_damaged_tar_is_told_and_what_precedes_is_kept(tmp_path: Path) -> None:
+def test_a_damaged_tar_is_reported_and_images_before_the_damage_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "in" / "a.tar"
     write_tar(path, 6)
     data = path.read_bytes()

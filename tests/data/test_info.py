@@ -115,7 +115,7 @@ def test_shared_data_has_the_counts_of_its_readme() -> None:
     assert (report.missing, report.leaked, report.without) == ([], [], {})
 
 
-def test_all_missing_is_told_from_some_missing(dataset: Dataset, tmp_path: Path) -> None:
+def test_all_missing_differs_from_some_missing(dataset: Dataset, tmp_path: Path) -> None:
     assert not inspect_dataset(dataset, show=False).all_missing
     for file in tmp_path.iterdir():
         file.unlink()

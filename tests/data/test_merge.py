@@ -116,7 +116,7 @@ def test_origins_stay_with_their_captions(tmp_path):
     assert load_dataset(tmp_path).images[0].captions == half.captions
 
 
-def test_mistakes_are_told(three, tmp_path):
+def test_invalid_input_is_refused(three, tmp_path):
     with pytest.raises(PolyglanceError, match="at least two datasets"):
         merge_datasets(three[:1])
     with pytest.raises(PolyglanceError, match="nothing left to merge"):

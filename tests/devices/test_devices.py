@@ -51,7 +51,7 @@ def test_names(monkeypatch: pytest.MonkeyPatch) -> None:
         ("mps", "this machine has no Metal device, or torch .* without it; use --device cpu"),
     ],
 )
-def test_what_is_not_there_is_told(
+def test_missing_devices_are_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
     have(monkeypatch, cuda=2)
@@ -77,7 +77,7 @@ def test_tensors_are_moved_wherever_they_are() -> None:
 @pytest.mark.parametrize(
     "error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory. Tried to …")]
 )
-def test_exhausted_memory_is_told_with_the_remedy(error: Exception) -> None:
+def test_exhausted_memory_is_an_error_with_the_remedy(error: Exception) -> None:
     with (
         pytest.raises(PolyglanceError, match="not enough memory on cuda:0; lower it"),
         explain_out_of_memory("cuda:0", "lower it"),

@@ -35,7 +35,7 @@ def exists(path):
     return True
 
 
-def test_paths_are_told_from_those_of_version_0_1_0():
+def test_paths_are_distinguished_from_those_of_version_0_1_0():
     assert exists("text.encoder.hidden")
     assert exists("text.embedder.rare.pivot")
     assert not exists("text.hidden")

@@ -86,7 +86,7 @@ def test_against_ranks_written_out() -> None:
     assert sorted(model.asked, key=str) == [("en", 10), (None, 10)]
 
 
-def test_languages_are_chosen_and_missing_ones_told() -> None:
+def test_languages_are_chosen_and_missing_ones_refused() -> None:
     report = evaluate_names(Planted(), things("flat"), languages=["de"])
     assert list(report.languages) == ["de"]
     with pytest.raises(PolyglanceError, match="no captions in language 'fr'"):

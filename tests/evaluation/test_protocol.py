@@ -170,7 +170,7 @@ def test_report_survives_json_with_ranks(toy, tmp_path):
         load_report(path)
 
 
-def test_compare_tells_better_from_equal(toy):
+def test_compare_distinguishes_better_from_equal(toy):
     dataset, model = toy
     first = evaluate(model, dataset, bootstrap=0, name="a")
     same = replace(first, model="b")
@@ -238,7 +238,7 @@ def test_people_s_captions_have_a_row_where_a_machine_wrote_others(toy):
 
 
 @pytest.mark.parametrize(("count", "told"), [(12, True), (60, False)])
-def test_a_small_gallery_is_told(count, told):
+def test_a_small_gallery_is_reported(count, told):
     dataset = make_dataset(count)
     report = evaluate(FakeModel(make_vectors(dataset)), dataset, "test", bootstrap=0)
     assert ("recall is high by chance" in report_rows(report).markdown()) is told

@@ -63,7 +63,7 @@ def planted(seed: int, kinds: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return normalise(images), normalise(texts), image_of
 
 
-def test_planted_kinds_are_told_apart():
+def test_planted_kinds_are_distinguished():
     images, texts, image_of = planted(0)
     made = calibrate(images, texts, image_of)
     assert made.images.shape == (80, 16)
@@ -76,7 +76,7 @@ def test_planted_kinds_are_told_apart():
     assert calibrate(images, texts, image_of).cutoff == made.cutoff
 
 
-def test_a_text_that_hardly_tells_pictures_apart_fits_none():
+def test_a_text_with_similar_scores_for_all_images_matches_none():
     """Most of it lies where no picture does; what is left points to the pictures of a kind."""
     (images, texts, image_of), (others, asked, _) = planted(0), planted(1)
     wide = [np.pad(vectors, [(0, 0), (0, 1)]) for vectors in (images, texts, others, asked[:1])]

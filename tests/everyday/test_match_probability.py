@@ -116,7 +116,7 @@ def world(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, Words]:
     return pictures, captions, image_of, Words(words, has, has, unknown, nonsense)
 
 
-def test_planted_words_sentences_and_nonsense_are_told_apart():
+def test_planted_words_sentences_and_nonsense_are_distinguished():
     made = calibrate(*world(0)[:3], words=world(0)[3])
     assert made.cutoff == 0.5
     assert made.chance is not None

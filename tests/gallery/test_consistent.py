@@ -115,7 +115,7 @@ def test_weights_are_read_as_they_were_written(tmp_path):
         ({"queries": "chat"}, "'chat' can be translated to none of de, en"),
     ],
 )
-def test_mistakes_are_told(model, pictures, translator, changes, message):
+def test_invalid_input_is_refused(model, pictures, translator, changes, message):
     options = {"queries": "chien rouge", "language": "fr", "translator": translator}
     with pytest.raises(PolyglanceError, match=message):
         search(model, pictures, consistency=True, **{**options, **changes})

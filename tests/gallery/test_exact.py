@@ -113,7 +113,7 @@ def test_nothing_to_search(model, tmp_path):
         search(model, [tmp_path / "gone.png"], "dog")
 
 
-def test_unknown_words_are_told(model, pictures):
+def test_unknown_words_are_reported(model, pictures):
     with pytest.warns(
         PolyglanceWarning, match="does not know 2 of the 3 words of 'dog qux cat': qux"
     ):

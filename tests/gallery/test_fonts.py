@@ -92,7 +92,7 @@ def test_an_installed_font_shows_what_the_own_ones_lack(installed, monkeypatch):
     assert font_for("龘", 20) is None
 
 
-def test_the_want_of_matplotlib_is_told(monkeypatch):
+def test_missing_matplotlib_is_an_error(monkeypatch):
     monkeypatch.setattr(find, "find_spec", lambda _name: None)
     find.system_fonts.cache_clear()
     with pytest.warns(UserWarning, match="pip install matplotlib"):

@@ -161,11 +161,11 @@ def test_nothing_at_all(model: Model) -> None:
         (np.full((4, 4), np.nan), "these are float64 from nan"),
     ],
 )
-def test_what_is_no_image_is_told(model: Model, given: object, message: str) -> None:
+def test_input_that_is_no_image_is_refused(model: Model, given: object, message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         model.encode_images(given)  # type: ignore[arg-type]
 
 
-def test_another_way_with_errors_is_told(model: Model, png: Path) -> None:
+def test_an_unknown_value_of_on_error_is_refused(model: Model, png: Path) -> None:
     with pytest.raises(PolyglanceError, match="on_error='ignore': must be"):
         model.encode_images(png, on_error="ignore")  # type: ignore[arg-type]

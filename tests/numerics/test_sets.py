@@ -52,7 +52,7 @@ def test_a_run_of_rows_is_not_copied():
     assert np.shares_memory(found[np.array([1, 2])].flat, found.flat)
 
 
-def test_missing_and_infinite_sets_are_told():
+def test_missing_and_infinite_sets_are_found():
     found, _ = make([2, 0, 1])
     found.flat[2, 1] = np.inf
     assert found.finite().tolist() == [True, False, False]

@@ -59,7 +59,7 @@ def test_collapsed_values(name: str, value: float) -> None:
     assert objective.collapsed_value(128) == pytest.approx(value, rel=1e-4)
 
 
-def test_the_temperature_learns_unless_told_not_to() -> None:
+def test_the_temperature_learns_unless_it_is_fixed() -> None:
     learned = build_objective(InfoNceRecipe())
     fixed = build_objective(InfoNceRecipe(learn_temperature=False))
     assert [p.requires_grad for p in learned.parameters()] == [True]

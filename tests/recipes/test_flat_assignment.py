@@ -53,7 +53,7 @@ def test_a_file_of_ones_own_keeps_its_meaning(tmp_path: Path) -> None:
         ("text.embedder.rare.assignment", "text.embedder.rare.assignment.kind", "random"),
     ],
 )
-def test_changes_by_former_paths_are_told_the_new_one(path: str, today: str, value: object) -> None:
+def test_errors_for_former_paths_name_the_new_path(path: str, today: str, value: object) -> None:
     with pytest.raises(PolyglanceError, match=f"'{path}' is now '{today}'"):
         load_recipe("smalr", {path: value})
 

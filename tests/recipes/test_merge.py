@@ -104,6 +104,6 @@ def test_dots_and_sections_meet() -> None:
         ({"joint.similarity.kind": "scan"}, "one vector per image"),
     ],
 )
-def test_settings_that_do_not_go_together_are_told(changes: dict, message: str) -> None:
+def test_conflicting_settings_are_refused(changes: dict, message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         load_recipe("vsepp", changes)

@@ -107,7 +107,7 @@ def test_a_library_is_served_with_its_thumbnails_and_a_token(
             assert small == kept[str(pictures / hit["path"])]
 
 
-def test_requests_under_way_are_answered_when_the_service_is_told_to_end(
+def test_current_requests_are_answered_when_the_service_stops(
     tmp_path: Path, pictures: Path, model_folder: Path
 ) -> None:
     process = start(tmp_path, pictures, "--model", model_folder, "--port", 0)

@@ -77,7 +77,7 @@ def test_it_translates_word_by_word(folder):
     assert translator.identity != make_translator(f"lexicon:{folder / 'de-en.txt'}").identity
 
 
-def test_mistakes_are_told(tmp_path, folder):
+def test_invalid_input_is_refused(tmp_path, folder):
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(PolyglanceError, match=r"contains no dictionaries; name them by"):

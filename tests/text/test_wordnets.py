@@ -78,14 +78,16 @@ def test_the_same_files_make_the_same_bytes(sources: Path, tmp_path: Path) -> No
         ("data.noun", "some text\n", "line 1: not a line of WordNet"),
     ],
 )
-def test_what_is_no_wordnet_is_told(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_files_that_are_no_wordnet_are_refused(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(PolyglanceError, match=message):
         make_lexicon(tmp_path / "out.gz", [tmp_path / name])
     assert not (tmp_path / "out.gz").exists()
 
 
-def test_places_without_wordnets_are_told(tmp_path: Path) -> None:
+def test_folders_without_wordnets_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PolyglanceError, match=r"contains neither wn-\*\.tab nor data\.noun"):
         make_lexicon(tmp_path / "out.gz", [tmp_path])
     with pytest.raises(PolyglanceError, match="no such file or folder"):

@@ -40,7 +40,7 @@ def test_the_next_update_is_the_same(tmp_path: Path) -> None:
             assert torch.equal(value, others[name].state_dict()[key])
 
 
-def test_one_that_does_not_fit_is_told(tmp_path: Path) -> None:
+def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     modules, optimizer = parts(0)
     save_checkpoint(tmp_path, modules, optimizer, Progress())
     with pytest.raises(PolyglanceError, match="does not match this recipe and dataset"):
@@ -48,7 +48,7 @@ def test_one_that_does_not_fit_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbage"])
-def test_a_damaged_one_is_told(toy: Path, tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_checkpoint_is_refused(toy: Path, tmp_path: Path, damage: bytes) -> None:
     run(toy, tmp_path / "run", "training.updates=2")
     (tmp_path / "run" / FILE).write_bytes(damage)
     with pytest.raises(PolyglanceError, match=rf"{FILE}: damaged"):

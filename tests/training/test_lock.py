@@ -154,7 +154,7 @@ def test_a_demo_does_not_remove_what_another_trains(toy: Path, tmp_path: Path) -
     assert not (tmp_path / demo.RUN).exists()
 
 
-def test_a_folder_that_cannot_be_made_is_told(toy: Path, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_refused(toy: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(PolyglanceError, match=r"file/run: cannot be written \(Not a directory\)"):
         run(toy, tmp_path / "file" / "run")

@@ -48,7 +48,7 @@ def test_a_curve_is_drawn_of_losses_and_recalls(tmp_path: Path) -> None:
     ("data", "message"),
     [(b"[]\n", "lacks the number 'update'"), (b"garbage\n", "line 1: not valid JSON")],
 )
-def test_a_damaged_one_is_told(toy: Path, tmp_path: Path, data: bytes, message: str) -> None:
+def test_a_damaged_log_is_refused(toy: Path, tmp_path: Path, data: bytes, message: str) -> None:
     run(toy, tmp_path / "run", "training.updates=2")
     (tmp_path / "run" / FILE).write_bytes(data)
     with pytest.raises(PolyglanceError, match=rf"{FILE}.*{message}"):

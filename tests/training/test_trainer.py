@@ -113,7 +113,7 @@ def test_warm_up_in_updates_is_that_in_epochs(toy: Path, tmp_path: Path) -> None
     assert not same(tmp_path / "epochs", tmp_path / "less")
 
 
-def test_collapse_is_told(tmp_path: Path) -> None:
+def test_collapse_ends_training_with_an_error(tmp_path: Path) -> None:
     """Images that look alike leave max-of-hinges nothing better than equal scores."""
     toy, early = write_toy(tmp_path / "toy", planted=0.0), [WatchCollapse(patience=20)]
     cold = ("loss.warmup_epochs=0", "training.epochs=50", "training.evaluate_every=9999")
@@ -133,7 +133,7 @@ def test_collapse_is_told(tmp_path: Path) -> None:
     assert [row["warning"] for row in map(json.loads, lines) if "warning" in row] == warnings
 
 
-def test_divergence_is_told(toy: Path, tmp_path: Path) -> None:
+def test_divergence_ends_training_with_an_error(toy: Path, tmp_path: Path) -> None:
     with pytest.raises(PolyglanceError, match="diverged"):
         run(toy, tmp_path / "run", "training.lr=1e38", "training.clip=1e38")
 

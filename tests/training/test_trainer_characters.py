@@ -285,6 +285,6 @@ def test_a_frozen_transformer_under_a_gru(toy: Path, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_does_not_go_together_is_told(change: list[str], message: str) -> None:
+def test_conflicting_settings_are_refused(change: list[str], message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         load_recipe("liwe", parse_overrides(change))

@@ -170,7 +170,7 @@ def test_pretraining_leaves_word_vectors_as_they_are(toy: Path, tmp_path: Path) 
         ),
     ],
 )
-def test_mistakes_are_told(
+def test_invalid_input_is_refused(
     toy: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -55,7 +55,7 @@ def test_batches_that_begin_alike_are_not_confused(
             assert ours.metrics == theirs.metrics
 
 
-def test_validation_without_images_is_told_before_training(toy: Path, tmp_path: Path) -> None:
+def test_validation_without_images_is_refused_before_training(toy: Path, tmp_path: Path) -> None:
     rows = load_folder(toy).images
     unseen = [r if r.split != "val" else type(r)(f"x{r.image}", "val", r.captions) for r in rows]
     save_folder(toy, unseen)

@@ -81,7 +81,7 @@ def test_copied_weights_are_those_that_both_have(trained: Trained) -> None:
         ({"image.feature": "imported/other"}, "image.feature=imported/toy, but the recipe has"),
     ],
 )
-def test_the_first_field_that_differs_is_told(
+def test_the_error_names_the_first_field_that_differs(
     trained: Trained, changes: dict[str, object], message: str
 ) -> None:
     source = Model.load(trained("table"))

@@ -76,7 +76,7 @@ def test_models_of_many_languages_start_with_one(tmp_path):
     assert translator._network.asked == [([["a", "dog", "</s>"]], [["deu_Latn"]])]
 
 
-def test_what_lacks_is_told(tmp_path, monkeypatch):
+def test_missing_parts_of_a_model_are_an_error(tmp_path, monkeypatch):
     with pytest.raises(PolyglanceError, match="the model has no tokenizer"):
         model(tmp_path).translate(["a"], "en", "de")
     with pytest.raises(PolyglanceError, match=r"there is no model\.bin"):

@@ -112,7 +112,7 @@ def test_origins_are_read_again_and_are_no_part_of_the_content(folder, tmp_path)
         ([], "field 'origins' must be"),
     ],
 )
-def test_origins_that_do_not_fit_are_told(tmp_path, origins, message):
+def test_origins_that_do_not_fit_are_refused(tmp_path, origins, message):
     line = {"image": "a", "split": "s", "captions": {"en": {"independent": ["A."]}}}
     (tmp_path / "captions.jsonl").write_text(json.dumps({**line, "origins": origins}))
     with pytest.raises(PolyglanceError, match=f"line 1: .*{message}"):
@@ -180,7 +180,7 @@ def test_a_table_becomes_a_folder(tmp_path, options):
     assert (tmp_path / "out" / "images" / photo.image).is_file()
 
 
-def test_nothing_to_do_is_told(folder, tmp_path, options):
+def test_nothing_to_translate_is_an_error(folder, tmp_path, options):
     with pytest.raises(PolyglanceError, match="no translation of any caption"):
         run(folder, *options, "--out", tmp_path / "out", "--kinds", "machine")
     assert not (tmp_path / "out").exists()

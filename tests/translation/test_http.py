@@ -135,7 +135,7 @@ def test_what_will_not_pass_is_not(server, waits, status):
     assert waits == []
 
 
-def test_a_mistake_is_told_at_once(server):
+def test_client_errors_are_not_retried(server):
     server.answers = [(400, {"error": "xx is not supported"})]
     with pytest.raises(PolyglanceError, match="answers 400: xx is not supported"):
         HttpTranslator(server.url).translate(["a"], "xx", "de")
@@ -143,13 +143,13 @@ def test_a_mistake_is_told_at_once(server):
 
 
 @pytest.mark.parametrize("answer", [b"<html>", {"text": "x"}, {"translatedText": "x"}])
-def test_another_kind_of_server_is_told(server, answer):
+def test_a_server_of_another_kind_is_refused(server, answer):
     server.answers = [(200, answer)]
     with pytest.raises(PolyglanceError, match=r"JSON; is the address|is it a LibreTranslate"):
         HttpTranslator(server.url).translate(["a"], "en", "de")
 
 
-def test_nobody_there_is_told(server):
+def test_an_unreachable_server_is_an_error(server):
     url = server.url
     server.shutdown()
     server.server_close()

@@ -71,7 +71,7 @@ def test_t5_is_asked_in_words(tmp_path):
         translator.translate(["a dog"], "en", "ja")
 
 
-def test_folders_without_a_model_are_told(tmp_path):
+def test_folders_without_a_model_are_refused(tmp_path):
     with pytest.raises(PolyglanceError, match="contains no model"):
         make_translator(f"hf:{tmp_path}")
     folder = save_marian(tmp_path / "model")

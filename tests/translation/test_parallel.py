@@ -36,7 +36,7 @@ def test_a_table_has_a_language_a_column(tmp_path):
         ("a.jsonl", "", "contains no translations"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told(tmp_path, name, text, part):
+def test_invalid_files_are_refused(tmp_path, name, text, part):
     (tmp_path / name).write_text(text)
     with pytest.raises(PolyglanceError, match=part.replace(".", r"\.")):
         make_translator(f"file:{tmp_path / name}")
@@ -59,7 +59,7 @@ def test_captions_without_translations_are_refused(tmp_path):
         make_translator(f"captions:{tmp_path}")
 
 
-def test_an_unknown_translator_is_told_with_the_nearest():
+def test_the_error_for_an_unknown_translator_names_the_nearest():
     with pytest.raises(PolyglanceError, match="did you mean 'lexicon'"):
         make_translator("lexikon:x")
     with pytest.raises(PolyglanceError, match="write file:PATH"):
@@ -90,7 +90,7 @@ def test_machine_captions_count_where_one_says_so(tmp_path):
         make_translator(f"captions:{tmp_path},machine=xx")
 
 
-def test_what_data_translate_made_is_a_translation_of_what_it_was_made_of(tmp_path):
+def test_captions_of_data_translate_are_translations_of_their_originals(tmp_path):
     captions = {"en": {"independent": ["A dog.", "Fur."]}, "fr": {"machine": ["Un chien."]}}
     origins = {"fr": {"machine": [{"translator": "t", "from": "en", "of": "A dog."}]}}
     entry = CaptionedImage("a.jpg", "train", captions, origins=origins)

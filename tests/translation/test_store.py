@@ -102,7 +102,7 @@ def test_processes_write_side_by_side_and_a_kill_leaves_whole_batches(tmp_path):
     assert found % 10 == 0
 
 
-def test_a_damaged_store_is_told(tmp_path):
+def test_a_damaged_store_is_refused(tmp_path):
     (tmp_path / FILE).write_bytes(b"not a database" * 100)
     with pytest.raises(PolyglanceError, match=r"damaged.*remove the file"):
         translate(Upper(), ["a"], "en", "de", tmp_path)

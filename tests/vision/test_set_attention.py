@@ -57,7 +57,7 @@ def test_vectors_have_length_one_before_the_mean() -> None:
     torch.testing.assert_close(tower(features, torch.tensor([3, 3])), expected)
 
 
-def test_one_vector_has_nobody_to_attend_to() -> None:
+def test_attention_over_one_vector_is_refused() -> None:
     tower = ImageTower(ImageRecipe(attention=True), 16, 8)
     with pytest.raises(PolyglanceError, match=r"image\.attention"):
         tower(torch.randn(2, 16))

@@ -200,7 +200,7 @@ def test_a_vatex_language_in_two_files(tmp_path: Path) -> None:
         convert_vatex(tmp_path)
 
 
-def test_unusable_arrays_are_told_and_left_out(tmp_path: Path) -> None:
+def test_unusable_arrays_are_reported_and_left_out(tmp_path: Path) -> None:
     put_msrvtt(tmp_path, numbered(train=8, validate=2, test=3))
     folder = tmp_path / "resnet"
     (folder / "video0.npy").unlink()

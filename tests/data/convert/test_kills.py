@@ -57,7 +57,7 @@ def test_killed_at_any_step(tmp_path: Path, mode: ImageMode) -> None:
 
 
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
-def test_killed_in_the_midst_of_a_copy(tmp_path: Path, share: float) -> None:
+def test_killed_during_a_copy(tmp_path: Path, share: float) -> None:
     out, pictures = tmp_path / "out", tmp_path / "pictures"
     write_folder(out, conversion(pictures, NAMES[:1], "old"), "copy")
     old = contents(out)

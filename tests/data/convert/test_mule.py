@@ -119,7 +119,7 @@ def test_coco_joins_its_lists_by_image(coco):
     assert found["f.jpg"].captions == {"zh": {"independent": ["u"]}}
 
 
-def test_files_that_do_not_correspond_are_told(multi30k, coco):
+def test_files_that_do_not_correspond_are_refused(multi30k, coco):
     (multi30k[0] / "tokenized" / "fr" / "test.fr").write_text("un\n")
     with pytest.raises(PolyglanceError, match=r"test\.fr has 1 lines but .*test\.txt has 2"):
         convert(multi30k[0])
@@ -131,7 +131,7 @@ def test_files_that_do_not_correspond_are_told(multi30k, coco):
         convert(coco)
 
 
-def test_other_folders_are_told(tmp_path):
+def test_other_folders_are_refused(tmp_path):
     with pytest.raises(PolyglanceError, match="not MULE's layout, it has no train"):
         convert(tmp_path)
     write_arrays(tmp_path)

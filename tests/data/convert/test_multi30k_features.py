@@ -97,7 +97,7 @@ def test_several_networks_need_a_choice(tmp_path: Path) -> None:
         convert_multi30k_features(tmp_path, network="resnet18")
 
 
-def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
+def test_features_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PolyglanceError, match="not a folder of arrays"):
         convert_multi30k_features(tmp_path)
     put_arrays(tmp_path)

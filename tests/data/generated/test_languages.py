@@ -267,7 +267,7 @@ def test_every_message_is_a_clean_sentence(message: Message, code: str) -> None:
 
 
 @given(messages())
-def test_count_colour_and_noun_are_told(message: Message) -> None:
+def test_captions_state_count_colour_and_noun(message: Message) -> None:
     base = realise(message, "en")
     subject = message.subject
     if subject.colour:

@@ -81,7 +81,7 @@ def test_switched_words_are_ones_that_training_has(tmp_path: Path) -> None:
         make_perturber("code-switch:1:it", dataset(), lexicon)(texts, "en")
 
 
-def test_a_lacking_or_damaged_lexicon_is_told(tmp_path: Path) -> None:
+def test_a_missing_or_damaged_lexicon_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PolyglanceError, match=r"--lexicon, or set \$POLYGLANCE_LEXICON"):
         make_perturber("unseen:1", dataset())
     with pytest.raises(PolyglanceError, match="no such file"):

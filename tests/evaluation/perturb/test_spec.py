@@ -17,6 +17,6 @@ from polyglance.evaluation.perturb.spec import Perturbation
         ("code-switch:0.2:", "separate languages with"),
     ],
 )
-def test_mistakes_are_told(text: str, message: str) -> None:
+def test_invalid_input_is_refused(text: str, message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         Perturbation.parse(text)

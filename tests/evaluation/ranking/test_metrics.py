@@ -149,7 +149,7 @@ def test_one_fold_is_the_default():
 
 
 @pytest.mark.parametrize("folds", [1, 2, 5])
-def test_progress_is_told_of_every_caption(folds):
+def test_progress_is_reported_for_every_caption(folds):
     images, captions, owner = synthetic(11, per_image=3)
     told = []
     rank_folds(images, captions, owner, folds, progress=told.append)

@@ -211,7 +211,7 @@ def test_the_command_translates_to_a_language(command, tmp_path):
     assert value["languages"]["de"]["intervals"]
 
 
-def test_the_command_tells_options_that_need_others(command, tmp_path):
+def test_options_that_need_others_are_refused(command, tmp_path):
     with pytest.raises(PolyglanceError, match="--consistency needs a --translator"):
         command("1-0", "--consistency", "average")
     with pytest.raises(PolyglanceError, match="--translator needs --translate-to"):

@@ -59,7 +59,7 @@ def test_images_stay_in_the_order_they_were_given(model, pictures, lines):
     assert len(search_captions(model, pictures[0].parent.parent, lines)) == 12
 
 
-def test_a_dataset_tells_right_from_wrong(model, pictures, folder):
+def test_a_dataset_decides_which_captions_are_right(model, pictures, folder):
     listed = open_captions(folder, split="test")
     assert listed.texts == ["red a", "dog", "hund a", "roter hund"]
     assert open_captions(folder, "de").texts == ["hund a", "roter hund"]
@@ -96,7 +96,7 @@ def test_tables_need_no_column_but_caption(tmp_path, model, pictures):
     assert {hit.text: hit.correct for hit in hits} == {"dog": True, "red a": False}
 
 
-def test_what_cannot_be_read_is_left_out_and_told(tmp_path, model, pictures):
+def test_unreadable_files_are_left_out_and_reported(tmp_path, model, pictures):
     path = tmp_path / "captions.txt"
     path.write_text("dog\nxyzzy plugh\n...\n")
     with pytest.warns(PolyglanceWarning, match="left out 2 captions without a word"):

@@ -136,7 +136,7 @@ def test_what_is_no_folder_of_shards_is_an_error(tmp_path: Path) -> None:
     assert not (tmp_path / "library").exists()
 
 
-def test_a_cut_shard_is_told(tmp_path: Path) -> None:
+def test_a_cut_shard_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "parquet", count=60)
     path = tmp_path / "shards" / "00000000.parquet"
     path.write_bytes(path.read_bytes()[:-100])

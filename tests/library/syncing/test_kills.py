@@ -90,7 +90,7 @@ def test_no_acknowledged_row_is_lost(kind: Kind, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", kinds([name for name in DURABLE if name not in SHARED]))
-def test_a_second_process_is_told(kind: Kind, tmp_path: Path) -> None:
+def test_a_second_process_is_refused(kind: Kind, tmp_path: Path) -> None:
     store = kind.create(tmp_path / "store")
     process = start(kind, tmp_path / "store", 0, 1, stderr=subprocess.PIPE)
     out, error = process.communicate()

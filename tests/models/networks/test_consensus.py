@@ -135,6 +135,6 @@ def test_it_trains_is_saved_and_resumes(data: Path, tmp_path: Path) -> None:
         ("captioning={}", "has its own loss"),
     ],
 )
-def test_settings_that_do_not_go_together_are_told(change: str, message: str) -> None:
+def test_conflicting_settings_are_refused(change: str, message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         load_recipe("cvse", parse_overrides([change]))

@@ -165,7 +165,7 @@ def test_bombs_are_refused_before_they_are_decoded(client: TestClient) -> None:
         assert "pixels" in message(answer)
 
 
-def test_large_bodies_are_refused_whether_their_length_is_told_or_not(client: TestClient) -> None:
+def test_large_bodies_are_refused_with_or_without_a_length(client: TestClient) -> None:
     told = client.post("/v1/search", content=bytes(LARGEST_BODY + 1), headers=PNG)
     untold = client.post(
         "/v1/search",

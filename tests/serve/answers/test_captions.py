@@ -41,7 +41,7 @@ def test_an_uploaded_picture_has_the_same_captions(
     assert [c["text"] for c in sent["captions"]] == [c["text"] for c in own["captions"]]
 
 
-def test_a_caption_that_does_not_fit_is_told(
+def test_a_caption_that_does_not_fit_is_reported(
     opened: Callable[[Path], Collection], strict_folder: Path
 ) -> None:
     strict = opened(strict_folder)

@@ -130,7 +130,7 @@ def test_thumbnails_and_images_by_id(client: TestClient, pictures: Path) -> None
         assert whole.headers["content-type"] == f"image/{kind}"
 
 
-def test_unknown_words_are_told(client: TestClient) -> None:
+def test_unknown_words_are_reported(client: TestClient) -> None:
     assert "zebra" in found(client, q="red zebra")["notes"][0]
     answer = client.get("/v1/search", params={"q": "zebra"})
     assert answer.status_code == 422

@@ -84,7 +84,7 @@ def test_the_token_is_asked_for(guarded: str, opened: Opened) -> None:
     assert page.context.cookies() == []
 
 
-def test_a_service_that_is_gone_is_told(many: str, opened: Opened) -> None:
+def test_an_unreachable_service_is_reported(many: str, opened: Opened) -> None:
     page = opened(many)
     page.route("**/v1/**", lambda route: route.abort())
     page.locator("#q").fill("dog")

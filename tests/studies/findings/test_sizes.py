@@ -124,7 +124,7 @@ def test_runs_of_former_versions_are_counted_or_left_out(tmp_path: Path) -> None
     assert Sizes(options).of(Run("new", None), "all") is None
 
 
-def test_what_a_training_cost_is_told(tmp_path: Path) -> None:
+def test_costs_of_a_training_are_reported(tmp_path: Path) -> None:
     columns = [*STUDY["columns"], {"cost": "epoch"}, {"cost": "memory", "digits": 2}]
     rows = [{name: row[name] for name in row if name != "paper"} for row in STUDY["rows"]]
     plan, known, options = planted(tmp_path, {**STUDY, "columns": columns, "rows": rows})
@@ -211,12 +211,12 @@ def test_a_change_is_perturbed_minus_plain(tmp_path: Path) -> None:
         ({"cost": "epoch", "average": "all"}, "a cost has no 'language'"),
     ],
 )
-def test_mistakes_in_columns_are_told(column: dict, message: str) -> None:
+def test_invalid_columns_are_refused(column: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Study.model_validate({**STUDY, "scatter": None, "columns": [column]})
 
 
-def test_a_scatter_of_unknown_columns_is_told(tmp_path: Path) -> None:
+def test_a_scatter_of_unknown_columns_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "study.json"
     write_json(path, {**STUDY, "scatter": {"x": "sizes", "y": ["en"]}})
     with pytest.raises(PolyglanceError, match=r"no column 'sizes' \(did you mean 'size'"):
@@ -248,7 +248,7 @@ def test_tasks_keep_their_needs() -> None:
     assert Task.from_json(task.to_json()) == task
 
 
-def test_how_far_languages_share_tokens_is_told(tmp_path: Path) -> None:
+def test_shared_tokens_are_reported(tmp_path: Path) -> None:
     tokens = [{"tokens": "used", "digits": 0}, {"tokens": "shared"}, {"tokens": "pairs"}]
     rows = [{name: row[name] for name in row if name != "paper"} for row in STUDY["rows"]]
     columns = [*STUDY["columns"], *tokens]

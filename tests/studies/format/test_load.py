@@ -120,7 +120,7 @@ def test_overrides_are_lists_or_mappings() -> None:
         ("{training: {epochs: 1}}", "{training: 3, training.lr: 1}", "'training' is a value"),
     ],
 )
-def test_overrides_that_are_none_are_told(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_invalid_overrides_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         load_study(write(tmp_path, old, new))
 

@@ -178,7 +178,9 @@ def test_bombs_are_refused_before_they_are_unpacked(
     refused(pack, plan, known, "more than 500,000 members or 0 GiB")
 
 
-def test_what_is_no_file_is_told(plan: Plan, known: DataFacts, tmp_path: Path) -> None:
+def test_missing_files_and_other_formats_are_refused(
+    plan: Plan, known: DataFacts, tmp_path: Path
+) -> None:
     refused(tmp_path / "none.zip", plan, known, "no such pack of runs")
     (tmp_path / "text.zip").write_text("PK?")
     refused(tmp_path / "text.zip", plan, known, "not a zip file")

@@ -68,7 +68,9 @@ def runs_of(path: Path) -> list:
         return [pack.read(key) for key in pack.keys]
 
 
-def test_other_data_and_other_runs_are_told(known: DataFacts, pack: Path, tmp_path: Path) -> None:
+def test_other_data_and_other_runs_are_reported(
+    known: DataFacts, pack: Path, tmp_path: Path
+) -> None:
     options, other = Options("data", tmp_path / "here"), facts(31)
     (taken,) = import_runs([pack], made(other), other, options)
     assert taken.summary == f"{pack}: no run imported; it has 2 on other data"

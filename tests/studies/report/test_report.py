@@ -107,7 +107,7 @@ def test_the_markdown_has_the_numbers_of_the_stored_results(tmp_path: Path) -> N
     assert len(numbers["runs"]) == 9
 
 
-def test_a_report_tells_which_rows_were_changed(tmp_path: Path) -> None:
+def test_a_report_names_the_changed_rows(tmp_path: Path) -> None:
     results, options = planted(tmp_path, STUDY)
     for rows, command, told in (
         ("hi*", "polyglance study x --rows 'hi*' --set text.embedder.word_dim=3", True),

@@ -85,7 +85,7 @@ def test_rows_say_what_is_missing_also_those_that_cannot_be_run(toy: Path, tmp_p
     assert "encoder" not in "; ".join(standard["elsewhere", None].missing)
 
 
-def test_a_finished_run_tells_the_time(toy: Path, tmp_path: Path) -> None:
+def test_times_are_estimated_from_a_finished_run(toy: Path, tmp_path: Path) -> None:
     facts, runs = DataFacts.of(load_dataset(str(toy)), "test"), tmp_path / "runs"
     plan = make_plan(Study.model_validate(STUDY), facts=facts, lenient=True)
     options = Options("toy", runs)

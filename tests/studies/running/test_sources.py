@@ -84,7 +84,7 @@ def test_every_seed_has_one_source_for_all_rows_and_x(data: Path) -> None:
     assert not set(changed.runs) & set(made.runs)
 
 
-def test_an_unknown_source_is_told_with_the_nearest(data: Path) -> None:
+def test_the_error_for_an_unknown_source_names_the_nearest(data: Path) -> None:
     value = {**VALUE, "sources": {"end": VALUE["sources"]["en"]}, "profiles": {"standard": {}}}
     with pytest.raises(PolyglanceError, match=r"no source 'en' \(did you mean 'end'"):
         plan(data, value)

@@ -72,7 +72,7 @@ def test_coco_has_five_folds_and_all_images() -> None:
                 assert rsum is None or sum(six) == pytest.approx(rsum, abs=0.35), row.name
 
 
-def test_what_is_not_there_is_said(data: Path, tmp_path: Path) -> None:
+def test_missing_parts_are_named(data: Path, tmp_path: Path) -> None:
     facts = DataFacts.of(load_dataset(data), "test")
     plan = make_plan(load_study("gpo-coco"), "quick", facts)
     assert "no features imported/wsl-grid" in plan.unavailable["wsl"]

@@ -15,7 +15,9 @@ from tests.text.pieces import piece_recipe
 from tests.text.tiny_bert import without_weights, write_bert
 
 
-def test_mistakes_are_told_before_anything_is_made(toy: Path, tmp_path: Path, bert: Path) -> None:
+def test_invalid_settings_are_refused_before_files_are_written(
+    toy: Path, tmp_path: Path, bert: Path
+) -> None:
     def told(folder: Path, message: str, *more: str) -> None:
         with pytest.raises(PolyglanceError, match=message) as error:
             train(piece_recipe(folder, *more), load_dataset(toy), tmp_path / "run")
@@ -51,7 +53,7 @@ def test_the_encoder_of_a_saved_model_is_in_its_folder(bert: Path, tmp_path: Pat
     assert located(frozen, tmp_path).text.embedder.pretrained == str(tmp_path / "encoder")
 
 
-def test_missing_transformers_is_told(
+def test_missing_transformers_is_an_error(
     toy: Path, tmp_path: Path, bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)

@@ -142,7 +142,7 @@ def test_words_begin_with_the_vectors_of_a_file(tmp_path: Path) -> None:
         TableEmbedder.build(recipe, texts)
 
 
-def test_vectors_of_another_dimension_are_told(tmp_path: Path) -> None:
+def test_vectors_of_another_dimension_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "glove.txt"
     path.write_text("dog 1 2 3\n", encoding="utf-8")
     recipe = load_recipe("vsepp", {"text.embedder": {"vectors": str(path), "min_count": 1}})

@@ -73,7 +73,7 @@ def test_queries_are_checked_by_pieces(bert: Path) -> None:
         check_query(made, "xyz", "en")
 
 
-def test_a_tokenizer_of_another_model_is_told(tmp_path: Path, bert: Path) -> None:
+def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path, bert: Path) -> None:
     shutil.copytree(bert, tmp_path / "mixed")
     write_tokenizer(tmp_path / "mixed")
     config = json.loads((bert / "config.json").read_text())

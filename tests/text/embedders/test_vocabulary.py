@@ -104,7 +104,7 @@ def test_bad_json_is_named(value, message):
         Vocabulary.from_json(value, "v.json")
 
 
-def test_mistakes_are_told():
+def test_invalid_input_is_refused():
     with pytest.raises(PolyglanceError, match="no word occurs 4 times"):
         Vocabulary.build({"en": [["a"]]})
     with pytest.raises(PolyglanceError, match="leaves no room"):

@@ -94,7 +94,7 @@ def test_a_torn_end_is_written_over(tmp_path: Path, file: str, lost: int) -> Non
     assert (tmp_path / file).read_bytes() == data
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     states = FrozenStates(9, 2, tmp_path / "file" / "below")
     with pytest.raises(PolyglanceError, match=r"cannot be written.*text\.encoder\.cached=0"):

@@ -56,7 +56,7 @@ def test_other_languages_are_left_alone() -> None:
     assert romanise("собака", None) == "собака"
 
 
-def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypinyin", None)
     with pytest.raises(PolyglanceError, match="pip install pypinyin"):
         romanise("狗", "zh")

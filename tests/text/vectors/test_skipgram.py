@@ -60,7 +60,7 @@ def test_unspaced_scripts_have_short_ngrams() -> None:
     assert train_vectors([["dog", "runs"]] * 20, SMALL).shortest == 3
 
 
-def test_no_words_is_told() -> None:
+def test_texts_without_words_are_refused() -> None:
     with pytest.raises(PolyglanceError, match="no words"):
         train_vectors([[], []])
 
@@ -86,6 +86,6 @@ def test_the_command_reads_captions_and_text(tmp_path: Path) -> None:
         (["generated:photos=12", "--format", "txt"], "expected bin or vec"),
     ],
 )
-def test_mistakes_are_told(arguments: list[str], message: str, tmp_path: Path) -> None:
+def test_invalid_input_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["vectors", *arguments, "--out", str(tmp_path)])
     assert message in str(result.exception)

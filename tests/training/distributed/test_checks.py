@@ -88,7 +88,7 @@ def test_fewer_rows_than_processes_are_everybodys() -> None:
     assert range(2)[Share(2).rows] == range(2)
 
 
-def test_errors_of_connections_are_told_from_others() -> None:
+def test_connection_errors_are_distinguished_from_others() -> None:
     assert is_connection_error(
         RuntimeError("[gloo/transport/tcp/pair.cc:534] Connection closed by peer")
     )

@@ -161,6 +161,6 @@ def test_drawn_captions_depend_on_the_seed() -> None:
         ({"complete": ["en", "ja"]}, "no image has captions in en, ja"),
     ],
 )
-def test_impossible_conditions_are_told(fields: dict, message: str) -> None:
+def test_impossible_conditions_are_refused(fields: dict, message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         select_captions(table(), DataRecipe(**fields), 0)

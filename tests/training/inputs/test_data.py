@@ -58,7 +58,7 @@ def test_a_caption_without_words_is_named_before_training(
     assert not (tmp_path / "run").exists()
 
 
-def test_images_without_features_are_told(
+def test_images_without_features_are_reported(
     toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = load_folder(toy).images
@@ -70,7 +70,7 @@ def test_images_without_features_are_told(
     assert "note: 1 of 120 have no 'imported/toy' and are left out (the first is 'gone.jpg'" in told
 
 
-def test_images_that_are_all_missing_are_told(toy: Path, tmp_path: Path) -> None:
+def test_images_that_are_all_missing_are_refused(toy: Path, tmp_path: Path) -> None:
     (toy / "images").mkdir()
     with pytest.raises(PolyglanceError, match=r"none of the .* training images can be read"):
         run(toy, tmp_path / "run", "image.feature=efficientnet-lite2/global")

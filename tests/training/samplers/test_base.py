@@ -51,6 +51,6 @@ def test_every_recipe_has_a_sampler() -> None:
         (["training.batch_size=1000", "training.drop_last=true"], "do not fill one batch"),
     ],
 )
-def test_impossible_samplings_are_told(settings: list[str], message: str) -> None:
+def test_impossible_samplings_are_refused(settings: list[str], message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         sampler(data(), *settings)

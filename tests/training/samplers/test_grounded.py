@@ -32,7 +32,7 @@ def test_the_others_meet_images_only_through_grounded_ones(sampling: list[str]) 
     assert kinds == {True, False}
 
 
-def test_mistakes_are_told() -> None:
+def test_invalid_input_is_refused() -> None:
     source = data(4, {"de": 1, "en": 1})
     check_grounded(["en"], 0.5, source)
     check_grounded(["en", "de"], 0.0, source)

@@ -131,7 +131,7 @@ def test_every_file_gives_as_many_pairs() -> None:
     assert Counter((batch.texts[:, 0] // 100).tolist()) == {0: 3, 1: 3, 2: 4}
 
 
-def test_a_file_without_pairs_is_told() -> None:
+def test_a_file_without_pairs_is_refused() -> None:
     source = replace(data(), texts=texts({"en": ["a"]}, {"de": ["b"]}))
     with pytest.raises(PolyglanceError, match="no tuple with two languages"):
         images(source)

@@ -46,7 +46,7 @@ def test_an_epoch_has_every_complete_image_once_and_draws_its_captions_anew() ->
     assert drawn[1] == pytest.approx(100, abs=35)
 
 
-def test_languages_without_an_image_in_common_are_told() -> None:
+def test_languages_without_an_image_in_common_are_refused() -> None:
     apart = captions(np.array([0, 1]), ["de", "en"])
     with pytest.raises(PolyglanceError, match="no image has captions in de, en"):
         sampler(apart, "sampling.kind=joint")

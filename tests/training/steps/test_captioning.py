@@ -89,11 +89,11 @@ def test_other_poolings_generate_captions_too(data: Path, tmp_path: Path) -> Non
         (["joint.similarity.kind=scan", "image.pooling=mean"], "or cross-attention"),
     ],
 )
-def test_settings_that_do_not_go_together_are_told(changes: list[str], message: str) -> None:
+def test_conflicting_settings_are_refused(changes: list[str], message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         load_recipe("vsrn", parse_overrides(changes))
 
 
-def test_one_vector_per_image_is_told(toy: Path, tmp_path: Path) -> None:
+def test_one_vector_per_image_is_refused(toy: Path, tmp_path: Path) -> None:
     with pytest.raises(PolyglanceError, match="captioning needs several vectors"):
         run(toy, tmp_path / "run", recipe="vsrn", small=SMALL)

@@ -210,7 +210,7 @@ def test_damaged_vectors_are_computed_again_and_only_they(blocks, pictures, tmp_
     assert extract(pictures, "x/grid", cache, show_progress=False).computed == 0
 
 
-def test_damaged_imported_features_are_told(tmp_path):
+def test_damaged_imported_features_are_an_error(tmp_path):
     toy = write_toy(tmp_path / "toy", photos=8)
     path = toy / "features" / "toy" / "vectors.f16"
     data = bytearray(path.read_bytes())

@@ -76,6 +76,6 @@ def test_an_alphabet_survives_its_file(words: list[str]) -> None:
         ({"symbols": ["a"], "specials": ["<pad>"]}, "field 'specials'"),
     ],
 )
-def test_a_bad_file_is_told(value: object, message: str) -> None:
+def test_a_bad_file_is_refused(value: object, message: str) -> None:
     with pytest.raises(PolyglanceError, match=f"m.json: .*{re.escape(message)}"):
         Alphabet.from_json(value, "m.json")

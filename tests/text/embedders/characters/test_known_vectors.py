@@ -32,7 +32,7 @@ def test_saved_words_have_zeros_that_weights_replace(file: Path, tmp_path: Path)
     assert load_words(tmp_path / "elsewhere") is None
 
 
-def test_mistakes_are_told(file: Path, tmp_path: Path) -> None:
+def test_invalid_input_is_refused(file: Path, tmp_path: Path) -> None:
     with pytest.raises(PolyglanceError, match=r"none\.vec: no such file; set pretrained word"):
         vectors_of(str(tmp_path / "none.vec"), {"dog"})
     with pytest.raises(PolyglanceError, match="has a vector for none of the 2 words"):

@@ -92,7 +92,7 @@ def test_an_embedder_of_the_captions_languages(folder: Path) -> None:
         VectorsEmbedder.build(nameless, training_texts({}))
 
 
-def test_mistakes_are_told(folder: Path) -> None:
+def test_invalid_input_is_refused(folder: Path) -> None:
     with pytest.raises(PolyglanceError, match=r"dimension 2, .* set text\.embedder\.word_dim=2"):
         VectorSource(settings(folder, word_dim=3)).words("en")
     with pytest.raises(PolyglanceError, match=r"has neither fr\.bin nor fr\.vec"):

@@ -119,7 +119,7 @@ def test_dictionaries_are_looked_up_in_lower_case(made, tmp_path: Path, name, te
     assert tables["de"] == {"hund": 1, "köter": tables["en"]["dog"]}
 
 
-def test_mistakes_are_told(made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_input_is_refused(made, monkeypatch: pytest.MonkeyPatch) -> None:
     build, _ = made
     monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
     with pytest.raises(PolyglanceError, match=r"own_dim is 9, but the vectors of 'de' have dimen"):

@@ -41,7 +41,7 @@ def test_unknown_words_are_dropped(embedder: UniversalEmbedder) -> None:
     assert (found.mask, found.words.tolist(), len(found.ends)) == (5, [1, 2, 3], 0)
 
 
-def test_the_language_must_be_told_unless_there_is_one(embedder: UniversalEmbedder) -> None:
+def test_the_language_is_required_if_there_are_several(embedder: UniversalEmbedder) -> None:
     with pytest.raises(PolyglanceError, match="state the language"):
         ids_of(embedder, ["rot"], None)
     alone = UniversalEmbedder(recipe_of(), {"de": TABLES["de"]}, Layout(1, {"de": 2}))
