@@ -27,7 +27,7 @@ def test_version(shell):
 
 def test_help_begins_with_what_most_people_come_for(shell):
     shown = shell("--help").stdout
-    titles = ("Search your pictures", "search ", "Train and ship models", "Data and research")
+    titles = ("Search your images", "search ", "Train and ship models", "Data and research")
     places = [shown.index(title) for title in titles]
     assert places == sorted(places)
 

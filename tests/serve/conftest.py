@@ -1,4 +1,4 @@
-"""A small exported model, a folder of pictures, and a service of both."""
+"""A small exported model, a folder of images, and a service of both."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +34,7 @@ def model(model_folder: Path) -> ExportedModel:
 
 @pytest.fixture(scope="session")
 def strict_folder(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same model with a background by which no picture looks like anything."""
+    """The same model with a background by which no image looks like anything."""
     import shutil
 
     folder = tmp_path_factory.mktemp("strict") / "model"
@@ -48,7 +48,7 @@ def strict_folder(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="session")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Seven pictures, one of them below another folder, one a copy, and one that is none."""
+    """Seven images, one of them below another folder, one a copy, and one that is none."""
     folder = tmp_path_factory.mktemp("served") / "pictures"
     for number in range(5):
         write_picture(folder / f"{number}.png", number)

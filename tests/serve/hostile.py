@@ -1,4 +1,4 @@
-"""Ways to prepare pictures that go wrong; a process of their own imports them."""
+"""Ways to prepare images that go wrong; a process of their own imports them."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ class Slow(Preprocessing):
 
 
 class Deadly(Preprocessing):
-    """Ends the process on a black picture, as a decoder's fault would."""
+    """Ends the process on a black image, as a decoder's fault would."""
 
     def apply(self, image: Image.Image) -> np.ndarray:
         if image.getextrema() == ((0, 0),) * 3:

@@ -30,7 +30,7 @@ class Tally:
 
 
 def uploads(count: int) -> Iterator[bytes]:
-    """Files that are no pictures, and `count` of random damage to pictures of all formats."""
+    """Files that are no images, and `count` of random damage to images of all formats."""
     yield from OTHERS.values()
     for number, generator in enumerate(seeds(count)):
         yield damaged(encoded(FORMATS[number % len(FORMATS)]), generator)

@@ -1,4 +1,4 @@
-"""A small library of pictures, embedded by the model that the package carries."""
+"""A small library of images, embedded by the model that the package carries."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.everyday.conftest import write_picture
 
 
 def shipped_collection(folder: Path) -> Collection:
-    """Six pictures in a library; skips the test where the package carries no model."""
+    """Six images in a library; skips the test where the package carries no model."""
     pytest.importorskip("lancedb")
     try:
         shipped()

@@ -1,4 +1,4 @@
-"""Damaged pictures are found or refused; `benchmarks/hostile.py uploads` sends many more."""
+"""Damaged images are found or refused; `benchmarks/hostile.py uploads` sends many more."""
 
 from starlette.testclient import TestClient
 

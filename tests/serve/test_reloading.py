@@ -16,7 +16,7 @@ pytest.importorskip("lancedb")
 
 
 class Kept:
-    """A library of some pictures, served, and what looks after it."""
+    """A library of some images, served, and what looks after it."""
 
     def __init__(self, folder: Path, model: Path) -> None:
         self.pictures = folder / "pictures"

@@ -22,7 +22,7 @@ EXAMPLES = int(os.environ.get("POLYGLANCE_SCHEMATHESIS", "8"))
 """Of each operation and kind; more are tried on request."""
 HOST = {"host": "localhost"}
 UNLIKE = [
-    # A sentence that the model knows no word of, or a picture that is none, fits the document.
+    # A sentence that the model knows no word of, or an image that is none, fits the document.
     positive_data_acceptance,
     ignored_auth,
     unsupported_method,

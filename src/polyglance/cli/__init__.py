@@ -45,7 +45,7 @@ _SHOW = warnings.showwarning
 
 app = typer.Typer(
     name="polyglance",
-    help="Find pictures with words, and words with pictures, in your language.",
+    help="Find images with words, and words with images, in your language.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -74,7 +74,7 @@ def _root(
         ),
     ),
 ) -> None:
-    """Find pictures with words, and words with pictures, in your language."""
+    """Find images with words, and words with images, in your language."""
     if launched() and context.invoked_subcommand != "train":
         raise PolyglanceError(
             f"torchrun can only run 'polyglance train'; run 'polyglance "
@@ -89,7 +89,7 @@ data_app.command("emoji")(emoji_command)
 data_app.command("lexicon")(lexicon_command)
 data_app.command("merge")(merge_command)
 
-USE, MODELS, RESEARCH = "Search your pictures", "Train and ship models", "Data and research"
+USE, MODELS, RESEARCH = "Search your images", "Train and ship models", "Data and research"
 """Panels of `polyglance --help`, in the order in which users need them."""
 app.command("search", rich_help_panel=USE)(search_command)
 app.add_typer(library_app, name="library", rich_help_panel=USE)

@@ -69,7 +69,7 @@ class NamesReport:
             f"{self.model}: names of {self.data}, {self.split}",
             ["", "names", f"first {FIRST} %"],
             rows,
-            [f"among {sizes} pictures of all splits"],
+            [f"among {sizes} images of all splits"],
             frozenset({len(codes)}),
         )
 

@@ -144,7 +144,7 @@ HOSTILE = {
 def test_what_is_no_picture_is_refused(client: TestClient, kind: str) -> None:
     answer = client.post("/v1/search", content=HOSTILE[kind], headers=PNG)
     assert answer.status_code == 422
-    assert message(answer).startswith("the picture cannot be read")
+    assert message(answer).startswith("the image cannot be read")
 
 
 def test_bombs_are_refused_before_they_are_decoded(client: TestClient) -> None:

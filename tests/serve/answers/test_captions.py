@@ -1,4 +1,4 @@
-"""The best captions of a picture, of a list."""
+"""The best captions of an image, of a list."""
 
 import base64
 from collections.abc import Callable

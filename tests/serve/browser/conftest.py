@@ -1,4 +1,4 @@
-"""A browser, and services of photographs and of many small pictures.
+"""A browser, and services of photographs and of many small images.
 
 These tests need Playwright and axe (`polyglance[dev]`) and a Chromium that is on the path, as
 Debian's package `chromium` is; none is downloaded.
@@ -86,7 +86,7 @@ def photographs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def many(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a service of many small pictures, with a model of five words."""
+    """The address of a service of many small images, with a model of five words."""
     place = tmp_path_factory.mktemp("many")
     for number in range(MANY):
         write_picture(place / "pictures" / f"{number:02}.png", number)
@@ -136,7 +136,7 @@ def is_fault(line: object) -> bool:
 
 
 def results(page: Page) -> list[str]:
-    """Names of the pictures that are shown."""
+    """Names of the images that are shown."""
     return page.locator("#grid img").evaluate_all("all => all.map((one) => one.alt)")
 
 
@@ -148,7 +148,7 @@ def type_query(page: Page, text: str) -> None:
 
 
 def show_all(page: Page, text: str) -> None:
-    """Search, and show all pictures if none of them looks like the text to the model."""
+    """Search, and show all images if none of them looks like the text to the model."""
     type_query(page, text)
     expect(page.locator("#status")).not_to_be_empty()
     if page.locator("#closest").is_visible():
@@ -166,7 +166,7 @@ def asks_for(url: str, text: str) -> bool:
 
 @pytest.fixture(scope="session")
 def pasted(photographs: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a service of two pictures: a cat on the left, and on the right."""
+    """The address of a service of two images: a cat on the left, and on the right."""
     from polyglance.data.photographs import photographs as installed
 
     place = tmp_path_factory.mktemp("pasted")
@@ -194,7 +194,7 @@ def guarded(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def strict(
     strict_folder: Path, pictures: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """The address of a service whose model says that no picture looks like anything."""
+    """The address of a service whose model says that no image looks like anything."""
     place = tmp_path_factory.mktemp("strict")
     with served(place, pictures, "--model", strict_folder) as (address, _):
         yield address

@@ -1,4 +1,4 @@
-"""One picture, large."""
+"""One image, large."""
 
 import pytest
 from playwright.sync_api import expect

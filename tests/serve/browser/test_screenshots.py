@@ -18,7 +18,7 @@ DESK = {"viewport": {"width": 1100, "height": 700}}
 
 
 def keep(page: Page, name: str) -> None:
-    """Write what the page shows, when its pictures are there."""
+    """Write what the page shows, when its images are there."""
     seen = "all => all.filter((one) => one.src && one.getBoundingClientRect().top < innerHeight)"
     page.locator("img").evaluate_all(
         f"async (all) => Promise.all(({seen})(all).map((one) => one.decode()))"

@@ -90,7 +90,7 @@ def test_embeddings_are_the_model_s(client: Client, model: ExportedModel, pictur
 
 
 def test_what_is_refused_is_an_error_with_the_service_s_words(client: Client, address: str) -> None:
-    with pytest.raises(ServiceError, match="no picture with this id") as refused:
+    with pytest.raises(ServiceError, match="no image with this id") as refused:
         client.thumbnail("none")
     assert refused.value.status == 404
     with pytest.raises(ServiceError, match="nothing to search for"):

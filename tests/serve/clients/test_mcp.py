@@ -112,7 +112,7 @@ async def check_refusals(client: Client, pictures: Path) -> None:
     assert "knows none of the words" in await refused(client, "search_pictures", query="zebra")
     assert "not a date" in await refused(client, "search_pictures", query="dog", since="May")
     assert "limit" in await refused(client, "search_pictures", query="dog", limit=1000)
-    assert "no picture with this id" in await refused(client, "show_picture", id="../0.png")
+    assert "no image with this id" in await refused(client, "show_picture", id="../0.png")
     for path, said in {
         "/etc/passwd": "cannot be read",
         "/dev/zero": "no such file",

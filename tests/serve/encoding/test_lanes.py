@@ -1,4 +1,4 @@
-"""The line that requests with pictures wait in."""
+"""The line that requests with images wait in."""
 
 import asyncio
 import threading

@@ -16,7 +16,7 @@ DAYS = {"a/1.jpg": "2023:12:31 23:59:59", "a/2.jpg": "2024:01:01 00:00:00", "b/3
 
 @pytest.fixture(scope="module")
 def dated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six pictures in three folders: dates, keywords and captions; one lies in two folders."""
+    """Six images in three folders: dates, keywords and captions; one lies in two folders."""
     folder = tmp_path_factory.mktemp("dated") / "images"
     for number, name in enumerate(["0.jpg", "a/1.jpg", "a/2.jpg", "b/3.jpg", "b/c/4.jpg"]):
         path = write_picture(folder / name, number)

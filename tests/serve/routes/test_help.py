@@ -1,4 +1,4 @@
-"""Other spellings, and which part of a picture matched, over HTTP."""
+"""Other spellings, and which part of an image matched, over HTTP."""
 
 import pytest
 from starlette.testclient import TestClient
@@ -28,7 +28,7 @@ def test_a_map_of_a_picture(client: TestClient) -> None:
     name = first(client)
     found = Heat(**client.get(f"/v1/images/{name}/heat?q=dog").json())
     assert (len(found.cells), len(found.cells[0])) == (found.rows, found.columns)
-    assert found.columns > found.rows  # the pictures are 80 × 64
+    assert found.columns > found.rows  # the images are 80 × 64
     values = [value for row in found.cells for value in row]
     assert (min(values), max(values)) == (0, 1)
     other = Heat(**client.get(f"/v1/images/{name}/heat", params={"like": name}).json())
