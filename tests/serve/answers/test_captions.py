@@ -56,7 +56,7 @@ def test_a_caption_that_does_not_fit_is_reported(
         ({"captions": ["dog"]}, 422, "'id'"),
         ({"captions": ["dog"], "id": "x", "image": "AAAA"}, 422, "'id'"),
         ({"captions": ["dog"], "id": "none"}, 404, "id"),
-        ({"captions": ["dog"], "image": "AAAA"}, 422, "picture"),
+        ({"captions": ["dog"], "image": "AAAA"}, 422, "the image"),
         ({"captions": []}, 422, "captions"),
         ({"captions": ["dog"] * 1001}, 422, "captions"),
         ({"captions": ["x" * 2001]}, 422, "2000"),
@@ -69,7 +69,7 @@ def test_a_caption_that_does_not_fit_is_reported(
 def test_what_has_no_captions(
     client: TestClient, collection: Collection, body: dict, status: int, said: str
 ) -> None:
-    if "id" not in body and said not in ("'id'", "picture"):
+    if "id" not in body and said not in ("'id'", "the image"):
         body = {**body, "id": collection.ids[0]}
     answer = client.post("/v1/captions", json=body)
     assert answer.status_code == status

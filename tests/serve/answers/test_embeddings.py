@@ -63,4 +63,4 @@ def test_what_cannot_be_embedded(client: TestClient, body: dict, status: int, sa
 def test_what_is_no_picture(client: TestClient, text: str) -> None:
     answer = client.post("/v1/embeddings/images", json={"input": text})
     assert answer.status_code == 422
-    assert "picture" in answer.json()["error"]["message"]
+    assert "image" in answer.json()["error"]["message"]

@@ -131,7 +131,7 @@ def test_the_same_in_an_event_loop(client: Client, address: str, pictures: Path)
             assert (await other.captions(image, ["dog"])) == client.captions(image, ["dog"])
             rows = await other.embed_images([image])
             np.testing.assert_array_equal(rows, client.embed_images([image]))
-            with pytest.raises(ServiceError, match="no picture"):
+            with pytest.raises(ServiceError, match="no image"):
                 await other.thumbnail("none")
 
     run_apart(ask())

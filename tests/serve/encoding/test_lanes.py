@@ -52,7 +52,7 @@ def test_a_full_line_turns_pictures_away_and_no_sentence(collection: Collection)
     ):
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "5"
-        assert "too many pictures" in answer.json()["error"]["message"]
+        assert "too many images" in answer.json()["error"]["message"]
     assert client.get("/v1/search?q=dog").status_code == 200
     caption = {"id": collection.ids[0], "captions": ["dog"]}
     assert client.post("/v1/captions", json=caption).status_code == 200

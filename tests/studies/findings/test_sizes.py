@@ -139,7 +139,7 @@ def test_costs_of_a_training_are_reported(tmp_path: Path) -> None:
     assert largest is not None
     assert max(largest) == 1
     notes = make_document("planted", results, options, {}, "command", 1).tables[0].notes
-    assert any(note.startswith("GiB of memory: the most") for note in notes)
+    assert any(note.startswith("GiB of memory: peak memory") for note in notes)
 
 
 def test_a_run_writes_down_what_it_cost(tmp_path: Path) -> None:
@@ -266,4 +266,4 @@ def test_shared_tokens_are_reported(tmp_path: Path) -> None:
     document = make_document("planted", results, options, {}, "command", 1)
     row = next(row for row in document.tables[0].rows if row[0] == "small")
     assert row[-3:] == ["1398 ± 0", "5.2 ± 0.0", "0.0 ± 0.0"]
-    assert "serve several languages" in " ".join(document.tables[0].notes)
+    assert "words of several languages use" in " ".join(document.tables[0].notes)
