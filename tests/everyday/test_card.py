@@ -133,7 +133,7 @@ def test_languages_by_what_was_trained_on_in_them(tmp_path):
         "With captions of images, 3: German (`de`, 1), English (`en`, 2), Turkish (`tr`, 1).",
         "With sentences but no captions, 1: Swahili (`sw`, 1).",
         "With names of things only, 1: Thai (`th`, 2).",
-        "Not counted, as they are not beside the data: emoji/captions.jsonl.gz.",
+        "Not counted, as they were not found next to the data: emoji/captions.jsonl.gz.",
     ]
     plain = "\n".join(listed_languages(recipe, ["en", "sw"], None))
     assert plain.startswith("2: English (`en`), Swahili (`sw`).")

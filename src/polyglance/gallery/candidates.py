@@ -26,7 +26,7 @@ class Page:
     """The score that the page follows, if that image is gone."""
 
     def uncertain(self, low: np.ndarray, high: np.ndarray, cutoff: float | None) -> np.ndarray:
-        """Rows whose exact scores decide about the page, and about whether any image matches.
+        """Rows whose exact scores determine the page, and whether any image matches.
 
         Args:
             low: the least possible score of each image [N].

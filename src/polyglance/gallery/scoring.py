@@ -57,7 +57,7 @@ class Scorer:
 
         Args:
             query: a sentence or image.
-            page: what is asked for; scores of other images may then be approximate, by an amount
+            page: the requested part; scores of other images may then be approximate, by an amount
                 that does not change it.
         """
         vector = self._vector(query)
@@ -96,7 +96,7 @@ class Scorer:
             self._quantised = QuantisedProducts(embeddings)
 
     def _for_page(self, query: Query, vector: np.ndarray, page: Page) -> np.ndarray:
-        """Similarities [N], exact where they decide about a page."""
+        """Similarities [N], exact where they affect the page."""
         assert self._quantised is not None
         unit, embeddings = normalise(vector)[0], self.gallery.embeddings
         found, error = self._quantised(unit)

@@ -48,7 +48,7 @@ def read_config(folder: Path, with_weights: bool = False) -> Parts:
     embedder = load_embedder(recipe, folder)
     if with_weights:
         _check_sizes(recipe, embedder, dim, folder / WEIGHTS)
-    data = str(config.get("data", "")).partition(":")[0]  # version 0.1.0 says no more
+    data = str(config.get("data", "")).partition(":")[0]  # version 0.1.0 does not have more fields
     drawings = config.get("drawings") is True or data == "generated"
     return recipe, embedder, dim, languages, drawings
 

@@ -10,7 +10,7 @@ from polyglance.numerics.ragged import Ragged
 NO_SINGLE_VECTOR = (
     "a cross-attention model compares all vectors of an image with all words, so it has no "
     "single vector per image or text; compare with 'model.similarity' or 'polyglance evaluate', "
-    "and search with a model whose attention.matching is none"
+    "and search with a model whose joint.similarity.kind is cosine"
 )
 
 Embeddings = Any

@@ -45,7 +45,10 @@ def listed_languages(recipe: Recipe, languages: Iterable[str], data: Path | None
             lines += [f"{KINDS[kind]}, {len(own)}: {shown}.", ""]
         before |= found.keys()
     if missing:
-        lines += [f"Not counted, as they are not beside the data: {', '.join(missing)}.", ""]
+        lines += [
+            f"Not counted, as they were not found next to the data: {', '.join(missing)}.",
+            "",
+        ]
     return lines[:-1]
 
 

@@ -33,8 +33,8 @@ class _Squares:
 def heat_map(model: "ExportedModel", image: Image.Image, vector: np.ndarray) -> np.ndarray:
     """Similarities [rows, columns] of a query with the parts of a whole image.
 
-    The image network sees squares along the longer side, so that parts outside the centre, which
-    the image's embedding ignores, are included. If the network takes squashed images, so does this.
+    The image network is applied to squares along the longer side, which includes parts outside the
+    centre that the image's embedding ignores. If the network takes squashed images, so does this.
 
     Args:
         model: whose image network is run; an export without one is an error.

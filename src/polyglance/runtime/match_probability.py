@@ -1,8 +1,8 @@
 """The probability that an image matches a text, from its standard score and the text.
 
-One threshold does not serve all texts. A word such as "dog" matches a quarter of the images, and
-none of them stands out like the image of a caption; and for what the model does not know, absent
-things and nonsense, some image always comes close. So two linear functions of a text's embedding
+A single threshold does not suit all texts. A word such as "dog" matches a quarter of the images,
+and none of them stands out like the image of a caption; for absent things, unknown words and
+nonsense, some image always comes close. So two linear functions of a text's embedding
 estimate whether it is a single word rather than a sentence, and whether the model knows it at all.
 Both are fitted when a background is computed (`polyglance.runtime.fit_probability`).
 """

@@ -29,7 +29,7 @@ class Service:
 
     @property
     def now(self) -> Served:
-        """What a new request is answered from."""
+        """The collection and engine for a new request."""
         return self._now
 
     @property

@@ -1,7 +1,7 @@
 """Samples scenes, in families of four with the same nouns and colours.
 
 Within a family, colours are swapped and the relation changes, so that neither colours nor objects
-alone tell which of the four images a caption describes.
+alone determine which of the four images a caption describes.
 """
 
 from dataclasses import replace

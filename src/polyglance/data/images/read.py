@@ -94,8 +94,8 @@ def _problems(path: Path) -> Iterator[None]:
         raise ImageProblem(path, _os_reason(error)) from None
     except MemoryError:
         raise ImageProblem(path, "not enough memory to decode it") from None
-    except Exception as error:  # decoders raise nearly anything on broken files
-        raise ImageProblem(path, f"broken image ({_first_line(error)})") from None
+    except Exception as error:  # decoders raise nearly anything for damaged files
+        raise ImageProblem(path, f"damaged image ({_first_line(error)})") from None
 
 
 def list_images(folder: Path, unreadable: list[tuple[Path, str]] | None = None) -> list[Path]:
@@ -205,7 +205,7 @@ def _os_reason(error: OSError) -> str:
         return "no such file"
     if isinstance(error, PermissionError):
         return "no permission to read it"
-    return f"broken image ({error.strerror or _first_line(error)})"
+    return f"damaged image ({error.strerror or _first_line(error)})"
 
 
 def _first_line(error: Exception) -> str:

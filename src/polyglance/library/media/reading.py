@@ -49,7 +49,7 @@ class DecodedImage:
 
 
 def read_media(path: Path, preprocessing: Preparing, thumbnails: bool = True) -> list[DecodedImage]:
-    """The picture of an image file, or those of a video; `ImageProblem` if there is none.
+    """The image in a file, or the frames of a video; `ImageProblem` if there is none.
 
     Args:
         path: of the file.

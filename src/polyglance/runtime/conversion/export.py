@@ -71,7 +71,7 @@ def export_model(
         out: output folder; must be new or empty.
         precision: storage precision of the weights: fp32, fp16, or int8 with a scale per row.
         cache: folder for converted image networks; None is the XDG cache.
-        table_bits: bits per number in the tables of a sentence encoder, 4, 8, 16 or 32; None
+        table_bits: bits per value in the tables of a sentence encoder, 4, 8, 16 or 32; None
             follows `precision`. Pieces never use more than 8 bits, which are lossless.
         pieces: number of most probable pieces that a sentence encoder keeps, in addition to
             characters and the pieces in `texts`; None keeps all.

@@ -58,7 +58,7 @@ class Metrics:
         )
 
     def answered(self, route: str | None, method: str, status: int, seconds: float) -> None:
-        """Count an answer.
+        """Count a response.
 
         Args:
             route: None if there is nothing at the address.

@@ -111,7 +111,7 @@ def _page(
     limit: int,
     seen: Seen | None,
 ) -> Page:
-    """The part of the ranking that is asked for, and one image more, to know if there is one."""
+    """The requested part of the ranking, and one more image to see if there is a next page."""
     rows = collection.firsts[collection.place_of_row[files]]
     place = None if seen is None else collection.place(seen.id)
     return Page(

@@ -84,7 +84,7 @@ def _known(found: np.ndarray | None) -> np.ndarray:
 
 
 class Served(NamedTuple):
-    """What one request is answered from, throughout."""
+    """The collection and engine that a request uses from start to end."""
 
     collection: Collection
     engine: Engine

@@ -45,7 +45,7 @@ class Experiment:
     """A function from settings to measures, with what a plan must know beforehand.
 
     `measures` returns the names of the measures; `version` is increased when a change makes old
-    values wrong; a timing experiment runs `alone`, whatever --jobs says. With `data` it needs a
+    values wrong; a timing experiment runs `alone`, regardless of --jobs. With `data` it needs a
     dataset, and its settings are `DataSettings`.
     """
 

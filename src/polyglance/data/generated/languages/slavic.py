@@ -1,4 +1,4 @@
-"""What Czech and Russian share: eight forms a noun, and numerals that govern the case."""
+"""Grammar shared by Czech and Russian: eight forms per noun, and numerals that govern the case."""
 
 from collections.abc import Callable
 
@@ -21,9 +21,10 @@ def slavic_phrase(
 ) -> Callable[[Mention, str], str]:
     """A noun-phrase function.
 
-    `nouns` holds gender, four cases singular, four plural (and, at the end, a form after 2 to 4
-    where it is its own). `paucal(gender)` gives the adjectives' plural case and the noun's form
-    number after 2 to 4 in the nominative; from five on both stand in the genitive plural.
+    `nouns` has the gender, four cases in the singular and four in the plural, and finally the form
+    after 2 to 4 if it is a separate one. `paucal(gender)` returns the case of plural adjectives and
+    the index of the noun's form after 2 to 4 in the nominative; from five on, both are in the
+    genitive plural.
     """
 
     def phrase(mention: Mention, case: str) -> str:
