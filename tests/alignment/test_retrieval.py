@@ -43,7 +43,7 @@ def test_equal_scores_do_not_help():
     assert translation_ranks(same[:1], same, [np.array([0, 2])]).tolist() == [2]
 
 
-def test_csls_sees_through_a_hub():
+def test_csls_corrects_for_a_hub():
     # Target 0 is near every source word; target 1 is right, and near this one alone.
     sources = normalise_rows(np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.8, -0.6, 0.0]]))
     targets = normalise_rows(np.array([[1.0, 0.0, 0.0], [0.7, 0.7, 0.0]]))

@@ -25,7 +25,7 @@ def test_version(shell):
     assert shell("--version").stdout == f"{__version__}\n"
 
 
-def test_help_begins_with_what_most_people_come_for(shell):
+def test_help_starts_with_searching(shell):
     shown = shell("--help").stdout
     titles = ("Search your images", "search ", "Train and ship models", "Data and research")
     places = [shown.index(title) for title in titles]

@@ -53,7 +53,7 @@ def test_a_second_run_replaces_its_own_files_alone(copy, run):
     assert (copy / "model" / "model.safetensors").read_bytes() == weights
 
 
-def test_a_killed_run_goes_on(copy, run):
+def test_a_killed_run_resumes(copy, run):
     written = (copy / "model" / "model.safetensors").stat().st_mtime_ns
     write_json(copy / "demo.json", {**read_json(copy / "demo.json"), "trained": False})
     printed = run("demo", "--out", copy, "--data", WORLD, "--epochs", "1").stdout

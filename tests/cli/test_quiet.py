@@ -27,7 +27,7 @@ cli.main()
 
 
 @pytest.mark.parametrize("options", [[], ["-W", "default"]])
-def test_warnings_of_libraries_are_for_those_who_ask(options):
+def test_warnings_of_libraries_are_shown_on_request(options):
     command = [sys.executable, *options, "-c", NOISY]
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     done = subprocess.run(command, capture_output=True, text=True, env=variables, check=True)

@@ -84,7 +84,7 @@ def test_json_and_sheet(run, model, folder, tmp_path):
         assert image.size == sheet_size(2, 3, False)
 
 
-def test_json_on_stdout_is_all_there_is(run, model, folder):
+def test_json_on_stdout_is_the_only_output(run, model, folder):
     result = run("search", model, folder, "dog", "--json", "-")
     assert len(json.loads(result.stdout)["queries"][0]["hits"]) == 4
 
@@ -143,7 +143,7 @@ def test_an_image_as_query(run, model, folder):
     assert result.stdout == f"1.0000\t{query}\n"
 
 
-def test_a_sheet_is_what_its_name_says(run, model, folder, tmp_path):
+def test_the_extension_sets_the_format_of_a_sheet(run, model, folder, tmp_path):
     run("search", model, folder, "dog", "--sheet", tmp_path / "s.pdf")
     assert (tmp_path / "s.pdf").read_bytes().startswith(b"%PDF-")
     with pytest.raises(PolyglanceError, match=r"cannot be written as '\.svg'"):
@@ -167,7 +167,7 @@ def test_copies_are_named_in_the_table(model, folder, monkeypatch, capsys):
     assert re.findall(r"^ *([0-9]+) +-?[0-9.]+ ", shown, re.M) == ["1", "2", "3", "4"]
 
 
-def test_a_model_of_drawings_says_so(run, model, folder):
+def test_a_model_of_drawings_is_reported(run, model, folder):
     config = json.loads((model / "model.json").read_text())
     (model / "model.json").write_text(json.dumps({**config, "data": "generated"}))
     assert "note: this model was trained on generated drawings" in (

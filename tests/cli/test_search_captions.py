@@ -58,7 +58,7 @@ def test_invalid_input_is_refused(run, made):
         run("search", model, folder, "dog", "--split", "test")
 
 
-def test_asked_in_all_languages(run, made):
+def test_queries_in_all_languages(run, made):
     model, folder = made
     (folder / "t.jsonl").write_text('{"fr": "chien", "en": "dog", "de": "hund"}\n')
     translator = ["--language", "fr", "--translator", f"file:{folder / 't.jsonl'}"]

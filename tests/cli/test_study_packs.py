@@ -108,7 +108,7 @@ def test_machine_and_commit_stay_those_of_the_training(place: Path, tmp_path: Pa
     assert "abc123 (1)" in text
 
 
-def test_a_new_column_trains_a_run_again_and_says_so(place: Path, tmp_path: Path) -> None:
+def test_a_new_column_trains_a_run_again_and_reports_it(place: Path, tmp_path: Path) -> None:
     more = {
         **STUDY,
         "columns": [*STUDY["columns"], {"name": "own", "language": "en", "kinds": ["independent"]}],
@@ -135,7 +135,7 @@ def test_a_new_column_trains_a_run_again_and_says_so(place: Path, tmp_path: Path
     assert "0 of 1 runs to do" in study(*own, place / "a.zip", "--plan").output
 
 
-def test_a_command_that_needs_the_weights_says_where_they_are(place: Path, tmp_path: Path) -> None:
+def test_the_error_for_missing_weights_says_where_they_are(place: Path, tmp_path: Path) -> None:
     told(place, tmp_path / "B", "--plan")
     folder = hinge(tmp_path / "B")
     for named in (folder.path, folder.model):

@@ -131,7 +131,7 @@ def test_a_table_of_paths_and_of_hugging_face(tmp_path: Path) -> None:
         assert reasons == ["no such file", "'::' would combine file systems"]
 
 
-def test_a_column_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_an_unknown_image_column_is_an_error(tmp_path: Path) -> None:
     write_table(tmp_path / "t.parquet", {"a": [1], "b": ["x"]}, rows=1)
     with pytest.raises(PolyglanceError, match=r"Name it with --column, from \['a', 'b'\]"):
         list(find_parts(str(tmp_path / "t.parquet"), [], 4, ""))
@@ -150,7 +150,7 @@ def test_equal_images_are_rows_of_their_own(tmp_path: Path) -> None:
     assert len({row["content"] for row in rows}) == 1
 
 
-def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
+def test_finished_parts_are_not_repeated(tmp_path: Path) -> None:
     """The first two shards of a tar are there: the third alone is embedded."""
     write_tar(tmp_path / "in" / "a.tar", 11, bad=(1,))
     work = begin(tmp_path / "in", tmp_path / "out")
@@ -166,7 +166,7 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     assert rows_of(work) == before
 
 
-def test_what_came_since_is_planned_and_what_changed_is_an_error(tmp_path: Path) -> None:
+def test_new_files_are_planned_and_changed_ones_are_an_error(tmp_path: Path) -> None:
     write_folder(tmp_path / "in", 5)
     folder = begin(tmp_path / "in", tmp_path / "out").folder
     parts = read_plan(folder)

@@ -80,7 +80,7 @@ def test_a_picture_that_one_cannot_read_is_left_out(dataset):
     assert report.unreadable == ["2.jpg", "7.jpg", "9.jpg"]
 
 
-def test_each_is_asked_in_the_languages_it_knows(dataset):
+def test_each_member_is_queried_in_its_languages(dataset):
     first, second = fake(dataset, 0, languages=["en"]), fake(dataset, 1, languages=["de"])
     report = evaluate(Ensemble([first, second]), dataset, bootstrap=0)
     assert report["en"].known

@@ -109,7 +109,7 @@ def test_kinds_default_and_chosen():
         choose_captions(dataset, kinds=["spoken"])
 
 
-def test_unknown_language_is_judged_and_marked(toy):
+def test_an_unknown_language_is_evaluated_and_marked(toy):
     dataset, model = toy
     model.languages = ["en"]
     report = evaluate(model, dataset, bootstrap=0)

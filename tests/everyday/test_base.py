@@ -85,7 +85,7 @@ def test_a_photograph_is_found_by_words_of_many_languages(model, text):
     assert names[int(np.argmax(images @ np.asarray(model.encode_text([text]))[0]))] == "chelsea.png"
 
 
-def test_it_sees_the_whole_picture(model):
+def test_the_whole_image_is_used(model):
     """What lies at the ends of a wide picture changes its embedding."""
     wide = np.full((100, 400, 3), 128, np.uint8)
     ends = wide.copy()

@@ -68,7 +68,7 @@ def test_photographs_are_found_without_importing_the_packages(packages):
     assert all(one.licence.startswith(("CC", "public domain", "no known")) for one in PHOTOGRAPHS)
 
 
-def test_without_the_packages_it_says_what_to_install(monkeypatch):
+def test_the_error_for_missing_packages_says_what_to_install(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(PolyglanceError, match=r"pip install 'polyglance\[demo\]'.*--images"):
         photographs()
@@ -85,7 +85,7 @@ def test_photographs_are_asked_for(reads_all, packages, tmp_path):
     assert Image.open(tmp_path / "out" / "sheet.png").format == "PNG"
 
 
-def test_ones_own_pictures_are_asked(reads_all, pictures, tmp_path):
+def test_the_users_images_are_searched(reads_all, pictures, tmp_path):
     result = reads_all("demo", "--images", pictures, "--out", tmp_path / "out")
     assert "sample photos from pip packages" not in result.stdout
     assert len(json.loads((tmp_path / "out" / "results.json").read_text())) == len(GENERAL_QUERIES)

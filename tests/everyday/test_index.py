@@ -184,7 +184,7 @@ def test_names_that_are_not_utf_8(model, pictures, encoded):
     assert encoded == []
 
 
-def test_what_was_read_before_an_interruption_is_kept(model, pictures, monkeypatch):
+def test_entries_before_an_interruption_are_kept(model, pictures, monkeypatch):
     embed = model.images.embed_files
     with monkeypatch.context() as patch:
 

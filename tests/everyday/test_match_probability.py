@@ -71,7 +71,7 @@ def test_the_best_of_a_pool_and_of_words():
     assert wrong.tolist() == [[4, 0], [9, 1]]
 
 
-def test_words_are_what_captions_of_a_picture_agree_on():
+def test_words_are_those_in_several_captions_of_an_image():
     assert agreement(Counter({0: 3}), Counter({0: 3, 1: 3, 2: 3})) == pytest.approx(3.0)
     texts, images = [], []
     for image in range(12):

@@ -48,7 +48,7 @@ def test_models_can_be_named_before_the_folder_and_by_an_option(
         run("search", model_folder)
 
 
-def test_without_a_model_it_says_what_to_do(run, pictures, monkeypatch, tmp_path):
+def test_without_a_model_the_message_says_what_to_do(run, pictures, monkeypatch, tmp_path):
     monkeypatch.setattr("polyglance.core.shipped.PLACE", tmp_path / "none")
     monkeypatch.delenv("POLYGLANCE_MODEL")
     with pytest.raises(PolyglanceError, match="does not include a model; pass one with --model"):

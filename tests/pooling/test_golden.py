@@ -161,7 +161,7 @@ def test_ranks_past_a_length_have_no_coefficient(name: str) -> None:
     assert theta[2].all()
 
 
-def test_a_pooling_without_forward_says_so() -> None:
+def test_a_pooling_without_forward_is_an_error() -> None:
     with pytest.raises(TypeError, match="defines forward"):
         Pooling(3)(torch.zeros(1, 1, 3), torch.tensor([1]))
 

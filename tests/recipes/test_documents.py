@@ -49,7 +49,7 @@ def test_planning_every_study_reads_and_parses_nothing_twice() -> None:
     assert set(found["parsed"]) == {1}
 
 
-def test_a_users_recipe_and_its_base_are_read_anew(tmp_path: Path) -> None:
+def test_a_users_recipe_and_its_base_are_reread(tmp_path: Path) -> None:
     base, mine = tmp_path / "base.yaml", tmp_path / "mine.yaml"
     mine.write_text(f"name: mine\nbase: {base}\n")
     base.write_text(START + "training:\n  lr: 0.5\n")

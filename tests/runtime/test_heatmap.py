@@ -67,7 +67,7 @@ def test_a_long_image_is_seen_to_its_ends(
     assert found.argmax() % 72 > 60
 
 
-def test_means_over_windows_are_those_of_the_cells_that_are_there() -> None:
+def test_means_over_windows_are_those_of_existing_cells() -> None:
     grid = np.random.default_rng(0).normal(size=(2, 4, 5, 3)).astype(np.float32)
     found = _blurred(grid, 3)
     np.testing.assert_allclose(found[0, 1, 2], grid[0, 0:3, 1:4].mean((0, 1)), rtol=1e-5)

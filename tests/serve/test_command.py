@@ -138,7 +138,9 @@ def refusal(tmp_path: Path, *words: object, **options: list[str]) -> str:
     return error.splitlines()[-1]
 
 
-def test_what_is_refused_at_the_start(tmp_path: Path, pictures: Path, model_folder: Path) -> None:
+def test_invalid_options_are_refused_at_the_start(
+    tmp_path: Path, pictures: Path, model_folder: Path
+) -> None:
     assert "--token" in refusal(tmp_path, pictures, "--host", "0.0.0.0")
     assert "no such folder" in refusal(tmp_path, tmp_path / "none")
     assert "there is no library yet" in refusal(tmp_path)

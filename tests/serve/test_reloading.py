@@ -64,7 +64,7 @@ def test_changes_are_read_and_cursors_go_on(kept: Kept) -> None:
     assert "polyglance_reloads_total 1.0" in kept.client.get("/metrics").text
 
 
-def test_a_cursor_goes_on_where_its_own_picture_is_gone(kept: Kept) -> None:
+def test_a_cursor_continues_if_its_image_is_gone(kept: Kept) -> None:
     before = names(kept.found())
     cursor = kept.found(limit=2)["cursor"]
     os.remove(kept.pictures / before[1])
@@ -83,7 +83,7 @@ def test_a_library_without_any_picture_left_finds_none(kept: Kept) -> None:
     assert kept.client.get(picture["image"]).status_code == 404
 
 
-def test_what_cannot_be_read_leaves_what_is_there(kept: Kept) -> None:
+def test_a_failed_reload_keeps_the_current_images(kept: Kept) -> None:
     settings = kept.library.folder / "library.json"
     settings.write_text("{}", encoding="utf-8")
     assert not kept.reloader.look()

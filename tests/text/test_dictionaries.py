@@ -61,7 +61,7 @@ def test_one_file_is_a_lexicon_of_two_languages(folder):
         lexicon.pairs("de", "en")
 
 
-def test_what_it_holds_is_its_identity(folder):
+def test_the_content_is_its_identity(folder):
     first, opened = lexicon_digest(folder), Lexicon.open(folder)
     (folder / "README.md").write_text("another text")
     assert lexicon_digest(folder) == first

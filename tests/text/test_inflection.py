@@ -77,7 +77,7 @@ def test_an_index_can_be_pickled(rule):
     assert (index.rule, index.closest("hunde")) == (rule, "hund")
 
 
-def test_what_is_remembered_is_bounded(monkeypatch):
+def test_the_cache_is_bounded(monkeypatch):
     monkeypatch.setattr(inflection, "CACHED", 3)
     index = InflectionIndex(["hund"])
     assert [index.closest(f"hund{n % 10}") for n in range(40)] == ["hund"] * 40

@@ -44,7 +44,7 @@ def test_a_folder_of_other_things_is_left_as_it_was(toy: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("files", [["vocabulary.json"], [".model.json.abcdefgh"], []])
-def test_what_a_kill_in_the_first_second_left_can_be_resumed(
+def test_a_run_killed_in_the_first_second_can_be_resumed(
     toy: Path, tmp_path: Path, files: list[str]
 ) -> None:
     out = tmp_path / "run"

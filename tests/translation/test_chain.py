@@ -10,7 +10,7 @@ def write(path, *lines):
     return path
 
 
-def test_the_next_one_is_asked_for_what_the_first_lacks(tmp_path):
+def test_the_next_translator_gets_what_the_first_lacks(tmp_path):
     first = write(tmp_path / "a.tsv", "en\tde", "a dog\tein Hund", "a cat\t")
     second = write(tmp_path / "b.tsv", "en\tde", "a dog\tKöter", "a cat\tKatze")
     both = make_translator(f"file:{first} | file:{second}")

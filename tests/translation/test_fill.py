@@ -44,7 +44,7 @@ def folder(tmp_path):
     return tmp_path / "data"
 
 
-def test_only_what_is_lacking_is_filled_and_its_origin_kept(folder):
+def test_only_missing_translations_are_added_with_their_origin(folder):
     photos, filled = fill_languages(load_dataset(folder), Upper(), ["fr", "pt"])
     assert photos[0].captions["fr"] == {"machine": ["fr A.", "fr B."]}
     origin = {"translator": "upper", "from": "en"}

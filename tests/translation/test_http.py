@@ -62,14 +62,14 @@ def test_texts_are_posted_together_and_kept(server, tmp_path, monkeypatch):
     assert translator.name == server.url
 
 
-def test_a_server_that_is_busy_is_asked_again(server):
+def test_requests_to_a_busy_server_are_repeated(server):
     server.answers = [(503, {"error": "busy"}), (429, {"error": "slow down"})]
     translator = HttpTranslator(server.url, first_wait=0)
     assert translator.translate(["a"], "en", "de") == ["de:a"]
     assert len(server.asked) == 3
 
 
-def test_it_is_not_asked_for_ever(server):
+def test_requests_are_not_repeated_for_ever(server):
     server.answers = [(503, {"error": "busy"})] * 9
     with pytest.raises(PolyglanceError, match="answers 503: busy"):
         HttpTranslator(server.url, retries=2, first_wait=0).translate(["a"], "en", "de")
@@ -113,7 +113,7 @@ def test_the_server_may_ask_for_a_wait(server, waits, asked, expected):
     assert waits == expected
 
 
-def test_the_last_wait_asked_for_counts(server, waits):
+def test_the_last_requested_wait_counts(server, waits):
     seconds = ["5", "2", "9"]
     server.answers = [(503, {"error": "busy"}, ("Retry-After", s)) for s in seconds]
     HttpTranslator(server.url).translate(["a"], "en", "de")
@@ -121,14 +121,14 @@ def test_the_last_wait_asked_for_counts(server, waits):
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
-def test_what_may_pass_is_tried_again(server, waits, status):
+def test_temporary_failures_are_retried(server, waits, status):
     server.answers = [(status, {"error": "later"})]
     assert HttpTranslator(server.url).translate(["a"], "en", "de") == ["de:a"]
     assert waits == [1]
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 501])
-def test_what_will_not_pass_is_not(server, waits, status):
+def test_permanent_failures_are_not_retried(server, waits, status):
     server.answers = [(status, {"error": "no"}, ("Retry-After", "1"))]
     with pytest.raises(PolyglanceError, match=f"answers {status}: no"):
         HttpTranslator(server.url).translate(["a"], "en", "de")

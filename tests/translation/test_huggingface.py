@@ -60,7 +60,7 @@ def test_every_way_to_name_a_language(tmp_path, marks, prefix, first):
     assert (found, options) == (prefix, wanted)
 
 
-def test_t5_is_asked_in_words(tmp_path):
+def test_t5_gets_a_prompt_in_words(tmp_path):
     translator = make_translator(f"hf:{save_t5(tmp_path / 't5')}")
     assert len(translator.translate(["a dog"], "en", "de")) == 1
     asked = generation_options(

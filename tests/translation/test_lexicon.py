@@ -83,7 +83,7 @@ def test_the_file_of_the_environment(lexicon, monkeypatch):
     assert bare.translate(["dog running"], "en", "de") == ["Hund laufen"]
 
 
-def test_languages_and_files_that_are_not_there(lexicon, tmp_path):
+def test_missing_languages_and_files(lexicon, tmp_path):
     with pytest.raises(PolyglanceError, match="has no language 'xx'"):
         make_translator(f"lexicon:{lexicon}").translate(["dog"], "en", "xx")
     with pytest.raises(PolyglanceError, match="no such file"):

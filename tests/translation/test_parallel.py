@@ -74,7 +74,7 @@ def test_identity_follows_the_content(tmp_path):
     assert make_translator(f"file:{path}").identity != before
 
 
-def test_machine_captions_count_where_one_says_so(tmp_path):
+def test_machine_captions_are_used_if_requested(tmp_path):
     captions = {
         "en": {"translation": ["A dog."], "independent": ["Fur."]},
         "es": {"machine": ["Un perro."]},

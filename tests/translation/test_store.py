@@ -39,7 +39,7 @@ class Upper(Translator):
         return [text.upper() for text in texts]
 
 
-def test_each_text_is_asked_for_once_and_never_again(tmp_path):
+def test_each_text_is_translated_once(tmp_path):
     first, second = Upper(), Upper()
     texts = ["b", "a", "b", "c"]
     assert translate(first, texts, "en", "de", tmp_path) == ["B", "A", "B", "C"]
@@ -50,7 +50,7 @@ def test_each_text_is_asked_for_once_and_never_again(tmp_path):
     assert len(second.asked) == 3
 
 
-def test_what_was_translated_before_a_failure_is_kept(tmp_path):
+def test_translations_before_a_failure_are_kept(tmp_path):
     with pytest.raises(PolyglanceError, match="no more"):
         translate(Upper("eeeee"), ["a", "bb", "ccc", "dddd", "eeeee"], "en", "de", tmp_path)
     again = Upper()
@@ -58,7 +58,7 @@ def test_what_was_translated_before_a_failure_is_kept(tmp_path):
     assert again.asked == ["eeeee"]
 
 
-def test_nothing_said_is_no_translation(tmp_path):
+def test_an_empty_answer_is_no_translation(tmp_path):
     class Silent(Translator):
         name = "silent"
 
@@ -71,7 +71,7 @@ def test_nothing_said_is_no_translation(tmp_path):
 
 @settings(max_examples=20, deadline=None)
 @given(st.dictionaries(st.text(max_size=9).filter(str.isprintable), st.text(max_size=9)))
-def test_what_is_put_is_got(tmp_path_factory, pairs):
+def test_stored_translations_are_read_back(tmp_path_factory, pairs):
     store = TranslationStore(tmp_path_factory.mktemp("store"))
     store.put("t", "en", "de", pairs)
     assert store.get("t", "en", "de", list(pairs)) == pairs

@@ -237,7 +237,7 @@ def test_every_format_is_read_by_its_content(tmp_path, form):
     assert pixels(tmp_path / "x.dat").shape == (16, 16, 3)
 
 
-def test_what_is_no_picture(tmp_path):
+def test_files_that_are_no_image_are_refused(tmp_path):
     (tmp_path / "empty.jpg").touch()
     assert reason(tmp_path / "empty.jpg") == "empty file"
     (tmp_path / "text.jpg").write_text("hello, I am not a picture")

@@ -17,9 +17,7 @@ TEXT = "Ein Mädchen, großes Łódź; çà й हिन्दी 雪"
         ("unmarked:1", "Ein Madchen, grosses Lodz; ca й हिन्दी 雪"),
     ],
 )
-def test_every_word_is_spelt_anew_and_nothing_else_changes(
-    kind: str, expected: str, tmp_path
-) -> None:
+def test_every_word_is_respelt_and_nothing_else_changes(kind: str, expected: str, tmp_path) -> None:
     data = Dataset(
         [CaptionedImage("a.jpg", "train", {"de": {"independent": [TEXT]}})], tmp_path, "d"
     )

@@ -28,7 +28,7 @@ def test_addresses_are_read_as_they_are_written(text: str) -> None:
      "milvus://host:port/a", "milvus://host/a?index=no", "milvus:pictures",
      "milvus+tls:/tmp/x.db", "milvus+tls:///a", "milvus+tls://host", "milvus+ssl://host/a"],
 )  # fmt: skip
-def test_what_is_no_address(text: str) -> None:
+def test_invalid_addresses_are_refused(text: str) -> None:
     with pytest.raises(PolyglanceError, match=r"use milvus://HOST:PORT/COLLECTION"):
         Address.of(text)
 

@@ -92,7 +92,7 @@ def test_it_answers_as_the_reference(tmp_path: Path, kind: str, exact_below: int
     assert (tmp_path / "index").exists() is (exact_below < COUNT)
 
 
-def test_an_index_takes_in_what_came_since(tmp_path: Path) -> None:
+def test_an_index_adds_new_images(tmp_path: Path) -> None:
     write(tmp_path / "shards", "parquet", count=120)
     opened(tmp_path / "index", tmp_path / "shards", 100).optimise()
     write(tmp_path / "shards", "parquet", first=120, count=120)
@@ -127,7 +127,7 @@ def test_a_library_of_shards_is_only_read(tmp_path: Path) -> None:
         library.store.search(vectors(0, 1)[0], 1, "another model")
 
 
-def test_what_is_no_folder_of_shards_is_an_error(tmp_path: Path) -> None:
+def test_a_folder_without_shards_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PolyglanceError, match="no shards; create them with 'polyglance embed"):
         Library.of_shards(tmp_path / "library", tmp_path)
     (tmp_path / "embed.json").write_text('{"model": 1}')

@@ -138,7 +138,7 @@ sync(Library.open(Path(sys.argv[1]), model), show_progress=False)
 """
 
 
-def test_a_killed_sync_goes_on(tmp_path: Path) -> None:
+def test_a_killed_sync_resumes(tmp_path: Path) -> None:
     """Killed at its fourth batch, again and again, it embeds only what it had not."""
     pytest.importorskip("lancedb")
     for number in range(24):

@@ -188,7 +188,7 @@ def test_bad_pictures_are_reported_and_not_tried_again(
     assert world.sync().unreadable == []
 
 
-def test_a_picture_that_becomes_unreadable_goes(world: World) -> None:
+def test_an_image_that_becomes_unreadable_is_removed(world: World) -> None:
     (world.folder / "a.png").write_bytes(b"damaged")
     report = world.sync()
     assert [Path(path).name for path, _ in report.unreadable] == ["a.png"]

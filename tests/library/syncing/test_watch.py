@@ -35,7 +35,7 @@ def until(reports: Iterator[SyncReport], library: Library, expected: list[str]) 
 
 
 @pytest.mark.parametrize("poll", [False, True])
-def test_what_changes_is_followed(tmp_path: Path, stop: threading.Event, poll: bool) -> None:
+def test_changes_are_synced(tmp_path: Path, stop: threading.Event, poll: bool) -> None:
     folder = tmp_path / "pictures"
     save(folder / "a.png", 0)
     # The library lies in the folder that it watches, and must not wake itself.

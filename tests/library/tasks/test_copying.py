@@ -66,7 +66,7 @@ def test_there_and_back(source: Library, tmp_path: Path) -> None:
     middle.close()
 
 
-def test_a_library_in_milvus_is_synced_searched_and_embedded_anew(tmp_path: Path) -> None:
+def test_a_library_in_milvus_is_synced_searched_and_reembedded(tmp_path: Path) -> None:
     folder, model = tmp_path / "pictures", FakeModel()
     for number in range(5):
         save(folder / f"{number}.png", number)

@@ -53,7 +53,7 @@ def test_all_anew(tmp_path: Path) -> None:
         Library.open(library.folder, FakeModel(0))
 
 
-def test_interrupted_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("polyglance.library.tasks.reembed.CHUNK", 2)
     library, model = made(tmp_path), FakeModel(1)
     embed = model.embed_pixels

@@ -141,7 +141,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_what_is_no_picture_is_refused(client: TestClient, kind: str) -> None:
+def test_uploads_that_are_no_image_are_refused(client: TestClient, kind: str) -> None:
     answer = client.post("/v1/search", content=HOSTILE[kind], headers=PNG)
     assert answer.status_code == 422
     assert message(answer).startswith("the image cannot be read")

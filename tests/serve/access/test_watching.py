@@ -46,7 +46,7 @@ def test_a_service_is_ready_when_it_is_warm(collection: Collection) -> None:
     service.close()
 
 
-def test_a_service_that_has_ended_says_so(collection: Collection) -> None:
+def test_a_stopped_service_is_reported(collection: Collection) -> None:
     service = Service(collection)
     client = client_of(service)
     service.close()
@@ -62,7 +62,7 @@ def test_the_application_warms_itself(collection: Collection) -> None:
         assert client.get("/v1/search?q=dog").status_code == 200
 
 
-def test_metrics_count_answers_and_batches_and_never_say_what_was_asked(
+def test_metrics_count_responses_and_batches_without_queries(
     collection: Collection,
 ) -> None:
     client = client_of(collection)
@@ -153,9 +153,7 @@ def test_queries_are_logged_on_request_alone(
     assert line["query"] == "q=red+dog"
 
 
-def test_what_is_known_of_a_picture(
-    client: TestClient, collection: Collection, pictures: Path
-) -> None:
+def test_details_of_an_image(client: TestClient, collection: Collection, pictures: Path) -> None:
     place = next(p for p in range(len(collection)) if len(collection.places[p]) == 2)
     answer = client.get(f"/v1/images/{collection.ids[place]}/info")
     assert answer.status_code == 200

@@ -66,7 +66,7 @@ def test_a_caption_that_does_not_fit_is_reported(
         ({"captions": ["dog"], "file": "/etc/passwd"}, 422, "file"),
     ],
 )
-def test_what_has_no_captions(
+def test_invalid_requests_are_refused(
     client: TestClient, collection: Collection, body: dict, status: int, said: str
 ) -> None:
     if "id" not in body and said not in ("'id'", "the image"):

@@ -60,7 +60,7 @@ def test_what_cannot_be_embedded(client: TestClient, body: dict, status: int, sa
 
 
 @pytest.mark.parametrize("text", ["not base64!", "data:image/svg+xml,<svg/>", "AAAA", "é"])
-def test_what_is_no_picture(client: TestClient, text: str) -> None:
+def test_files_that_are_no_image_are_refused(client: TestClient, text: str) -> None:
     answer = client.post("/v1/embeddings/images", json={"input": text})
     assert answer.status_code == 422
     assert "image" in answer.json()["error"]["message"]

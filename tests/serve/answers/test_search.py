@@ -42,7 +42,7 @@ def test_embeddings_of_a_folder_are_widened_once(collection: Collection) -> None
     assert collection.gallery.embeddings.dtype == np.float32
 
 
-def test_what_is_not_wanted_counts_as_in_the_search(
+def test_excluded_terms_count_as_in_the_search(
     client: TestClient, model: ExportedModel, pictures: Path, tmp_path: Path
 ) -> None:
     answer = found(client, q="red dog -people -snow")
@@ -77,9 +77,7 @@ def test_a_cursor_of_another_search_is_refused(client: TestClient) -> None:
         assert client.get("/v1/search", params={"q": "dog", "cursor": cursor}).status_code == 400
 
 
-def test_a_picture_by_its_id_finds_the_others_by_their_cosine(
-    client: TestClient, collection: Collection
-) -> None:
+def test_an_image_id_finds_the_others_by_cosine(client: TestClient, collection: Collection) -> None:
     first = found(client, q="dog")["hits"][0]
     answer = found(client, like=first["id"])
     vectors = np.asarray(collection.gallery.embeddings, np.float32)

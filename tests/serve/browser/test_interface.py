@@ -68,7 +68,7 @@ def test_filters(photographs: str, opened: Opened) -> None:
     expect(page.locator("#grid li")).to_have_count(1)
 
 
-def test_the_token_is_asked_for(guarded: str, opened: Opened) -> None:
+def test_the_page_asks_for_the_token(guarded: str, opened: Opened) -> None:
     page = opened(guarded)
     page.locator("#q").fill("dog")
     asked = page.get_by_label("This service needs its token")

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.serve.browser.conftest import Opened, results, show_all, type_query
 
 
-def test_what_is_known_of_a_picture(photographs: str, opened: Opened) -> None:
+def test_details_of_an_image(photographs: str, opened: Opened) -> None:
     page = opened(photographs)
     show_all(page, "a rocket")
     page.get_by_role("button", name="space/rocket.jpg").click()

@@ -121,7 +121,7 @@ def test_a_picture_is_searched_by(many: str, opened: Opened, tmp_path: Path, kin
     expect(page.locator("#q")).to_be_focused()
 
 
-def test_what_is_no_picture_is_refused_in_words(many: str, opened: Opened) -> None:
+def test_the_message_for_a_file_that_is_no_image(many: str, opened: Opened) -> None:
     page = opened(many)
     page.evaluate(GIVE, ["paste", base64.b64encode(b"<svg onload=alert(1)>").decode()])
     expect(page.locator("#status")).to_contain_text("cannot be read")

@@ -89,7 +89,7 @@ def test_embeddings_are_the_model_s(client: Client, model: ExportedModel, pictur
     np.testing.assert_allclose(rows, model.encode_images(files, show_progress=False), atol=1e-4)
 
 
-def test_what_is_refused_is_an_error_with_the_service_s_words(client: Client, address: str) -> None:
+def test_refusals_are_errors_with_the_message_of_the_service(client: Client, address: str) -> None:
     with pytest.raises(ServiceError, match="no image with this id") as refused:
         client.thumbnail("none")
     assert refused.value.status == 404

@@ -161,7 +161,7 @@ def test_a_large_image_is_made_smaller(tmp_path: Path, model_folder: Path) -> No
     ask(command(tmp_path, folder, "--model", model_folder), asking)
 
 
-def test_what_is_refused_at_the_start(tmp_path: Path, pictures: Path) -> None:
+def test_invalid_options_are_refused_at_the_start(tmp_path: Path, pictures: Path) -> None:
     for words, blocked, said in (
         ([tmp_path / "none"], TORCH, "no such folder"),
         ([pictures], [*TORCH, "mcp"], "pip install 'polyglance[mcp]'"),

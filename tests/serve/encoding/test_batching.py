@@ -67,7 +67,7 @@ def test_an_item_at_fault_is_alone_in_it() -> None:
     batcher.close()
 
 
-def test_a_closed_one_has_done_what_waited_and_takes_no_more() -> None:
+def test_a_closed_batcher_finishes_waiting_items_and_takes_no_more() -> None:
     held = Held()
     batcher: Batcher[int, int] = Batcher(held, 1)
     with ThreadPoolExecutor(2) as pool:

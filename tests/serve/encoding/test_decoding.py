@@ -40,7 +40,7 @@ def test_a_picture_that_ends_the_process_ends_no_more() -> None:
     decoder.close()
 
 
-def test_what_decoders_say_is_not_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+def test_messages_of_decoders_are_not_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
     decoder = Decoder(Talkative(16, 1.0, (127.0,) * 3, (50.0,) * 3))
     assert decoder(png(200)).shape == (3, 16, 16)
     decoder.close()

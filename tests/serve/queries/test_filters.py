@@ -92,7 +92,7 @@ def names(answer: dict) -> list[str]:
         ("caption_language=fr", set()),
     ],
 )
-def test_a_filter_leaves_what_it_says(photos: TestClient, parts: str, expected: set[str]) -> None:
+def test_a_filter_keeps_matching_images(photos: TestClient, parts: str, expected: set[str]) -> None:
     found = paths(photos, parts)
     assert set(found) == expected
     assert len(found) == len(expected)
@@ -153,7 +153,7 @@ def test_a_cursor_belongs_to_its_filters(photos: TestClient) -> None:
         ("&".join(["tag=x"] * 21), "tag"),
     ],
 )
-def test_what_no_filter_can_be(photos: TestClient, parts: str, named: str) -> None:
+def test_invalid_filters_are_refused(photos: TestClient, parts: str, named: str) -> None:
     answer = photos.get(f"/v1/search?q=dog&{parts}")
     assert answer.status_code == 422
     assert named in answer.json()["error"]["message"]

@@ -48,6 +48,8 @@ def test_a_map_of_a_picture(client: TestClient) -> None:
         ("..%2f..%2fetc/heat?q=dog", 404),
     ],
 )
-def test_what_has_no_map(client: TestClient, address: str, status: int) -> None:
+def test_requests_without_a_heat_map_are_refused(
+    client: TestClient, address: str, status: int
+) -> None:
     answer = client.get(f"/v1/images/{address.format(first(client))}")
     assert (answer.status_code, list(answer.json())) == (status, ["error"])

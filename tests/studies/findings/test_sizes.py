@@ -142,7 +142,7 @@ def test_costs_of_a_training_are_reported(tmp_path: Path) -> None:
     assert any(note.startswith("GiB of memory: peak memory") for note in notes)
 
 
-def test_a_run_writes_down_what_it_cost(tmp_path: Path) -> None:
+def test_a_run_records_its_costs(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "key"
     assert perform(make_task(folder, write_toy(tmp_path / "toy"))) == ""
     run, sizes = Run("key", None), Sizes(Options("", tmp_path / "runs"))

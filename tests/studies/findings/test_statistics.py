@@ -59,7 +59,7 @@ def test_photographs_alone_give_the_bootstrap_interval() -> None:
     )
 
 
-def test_what_seeds_and_photographs_share_is_counted_once() -> None:
+def test_variance_shared_by_seeds_and_images_is_counted_once() -> None:
     generator = np.random.default_rng(2)
     weights = resamples(generator, 2000)
     rows = [make(generator, weights, (0.0, 0.0, 1.0)) for _ in range(40)]

@@ -40,7 +40,7 @@ def pack(known: DataFacts, tmp_path: Path) -> Path:
     return tmp_path / "a.zip"
 
 
-def test_a_run_is_taken_in_byte_for_byte(known: DataFacts, pack: Path, tmp_path: Path) -> None:
+def test_a_run_is_imported_byte_for_byte(known: DataFacts, pack: Path, tmp_path: Path) -> None:
     plan, options = made(known), Options("data", tmp_path / "here")
     (taken,) = import_runs([pack], plan, known, options)
     assert taken.summary == f"{pack}: 2 finished runs imported"
@@ -89,7 +89,7 @@ def test_a_pack_keeps_runs_that_the_study_does_not_have(
     assert {run.key for run in runs_of(pack)} == before | set(plan.runs)
 
 
-def test_what_is_here_wins(known: DataFacts, pack: Path, tmp_path: Path) -> None:
+def test_local_runs_take_precedence(known: DataFacts, pack: Path, tmp_path: Path) -> None:
     plan, options = made(known), Options("data", tmp_path / "here")
     own, failed = plan.runs.values()
     plant(plan, known, options, lambda run, language: 0.9)
@@ -134,7 +134,7 @@ def test_a_training_under_way_is_only_replaced_by_a_run_with_all_results(
     assert not any(options.folder(run).model.exists() for run in more.runs.values())
 
 
-def test_a_run_at_work_is_left_alone(known: DataFacts, pack: Path, tmp_path: Path) -> None:
+def test_a_run_in_progress_is_left_alone(known: DataFacts, pack: Path, tmp_path: Path) -> None:
     plan, options = made(known), Options("data", tmp_path / "here")
     busy, other = plan.runs.values()
     with options.folder(busy).locked():

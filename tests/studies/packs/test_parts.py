@@ -22,12 +22,12 @@ def test_a_rank_has_the_bytes_that_the_largest_needs(most: int, width: int) -> N
 
 
 @pytest.mark.parametrize("wrong", [[-1], [1 << 32]])
-def test_what_is_no_rank_is_not_packed(wrong: list[int]) -> None:
+def test_invalid_ranks_are_not_packed(wrong: list[int]) -> None:
     with pytest.raises(ValueError, match="ranks are numbers"):
         packed_ranks(wrong)
 
 
-def test_what_results_share_is_there_once() -> None:
+def test_parts_shared_by_results_are_stored_once() -> None:
     def result(ranks: list[int]) -> dict:
         own = {"photo": [0, 1], "caption_image": [0, 1], "image_to_text": ranks}
         return {"photos": ["a.jpg", "ß.jpg"], "languages": {"en": {"known": True, "ranks": own}}}

@@ -119,7 +119,7 @@ def test_runs_that_wrote_nothing_down_are_unknown(tmp_path: Path) -> None:
     assert origin.letters == {}
 
 
-def test_a_draft_says_so_everywhere(tmp_path: Path) -> None:
+def test_a_draft_is_marked_everywhere(tmp_path: Path) -> None:
     results, options = planted(tmp_path, STUDY)
     remade(results, options, {}, "abc-dirty")
     write_report(document(results, options), tmp_path)

@@ -88,7 +88,7 @@ def test_a_worker_ends_with_its_parent() -> None:
     assert worker.wait(timeout=60) == 0
 
 
-def test_a_finished_run_is_judged_anew_but_not_trained(data: Path, tmp_path: Path) -> None:
+def test_a_finished_run_is_reevaluated_but_not_trained(data: Path, tmp_path: Path) -> None:
     first = task(tmp_path / "run", data)
     assert perform(first) == ""
     folder = RunFolder(tmp_path / "run")

@@ -48,7 +48,7 @@ def test_cleared_and_copied_caches_are_empty() -> None:
     assert len(cache) == 0
 
 
-def test_a_failure_leaves_what_was_there() -> None:
+def test_a_failure_leaves_existing_values_unchanged() -> None:
     cache: LRU[int] = LRU(3)
     cache.get([1], lambda keys: [10])
     with pytest.raises(ZeroDivisionError):
@@ -61,7 +61,7 @@ def test_a_failure_leaves_what_was_there() -> None:
 
 @pytest.mark.usefixtures("restless")
 @pytest.mark.parametrize("limit", [1, 5, 500])
-def test_threads_get_what_they_asked_for(limit: int) -> None:
+def test_threads_get_their_own_results(limit: int) -> None:
     cache: LRU[str] = LRU(limit)
 
     def work(thread: int) -> bool:

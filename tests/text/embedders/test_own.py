@@ -120,7 +120,7 @@ def recipe(tmp_path: Path) -> Recipe:
     return load_recipe(tmp_path / "hashed.yaml")
 
 
-def test_trained_saved_loaded_and_asked(toy: Path, tmp_path: Path, recipe: Recipe) -> None:
+def test_trained_saved_loaded_and_used(toy: Path, tmp_path: Path, recipe: Recipe) -> None:
     result = train(recipe, load_dataset(toy), tmp_path / "run", show_progress=False)
     # 20 images, of which many share their content: chance is about 30.
     assert min(result.progress.evaluations[-1]["mr"].values()) > 45
@@ -165,7 +165,7 @@ def test_two_embedders_of_one_kind_are_refused() -> None:
         EmbedderRecipe.add(type("Another", (HashedEmbedderRecipe,), {}))
 
 
-def test_without_its_module_a_model_says_what_is_missing(
+def test_the_error_for_a_missing_module_names_it(
     tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Model(recipe, HashedEmbedder(recipe), 16, ["en"]).save(tmp_path / "model")

@@ -35,7 +35,7 @@ def test_invalid_settings_are_refused_before_files_are_written(
     told(tmp_path / "broken", "is not a text encoder")
 
 
-def test_a_recipe_without_a_folder_says_what_to_give() -> None:
+def test_the_error_for_a_recipe_without_a_folder_says_what_to_set() -> None:
     text = load_recipe("vse-infinity-bert").text
     with pytest.raises(PolyglanceError, match=r"--set text\.encoder\.pretrained=FOLDER"):
         encoder_folder(text)

@@ -36,7 +36,7 @@ def test_each_text_is_computed_once(tmp_path: Path) -> None:
     assert len(layers.asked) == len(states) == 3
 
 
-def test_a_text_that_comes_twice_at_once_is_computed_once(tmp_path: Path) -> None:
+def test_duplicate_texts_of_a_batch_are_computed_once(tmp_path: Path) -> None:
     layers, states = Layers(), FrozenStates(10, 2, tmp_path)
     twice = states.look_up(IDS[[2, 1, 2]], LENGTHS[[2, 1, 2]], layers)
     assert twice.tolist() == [WANTED[2], WANTED[1], WANTED[2]]
@@ -51,7 +51,7 @@ def test_another_training_finds_them(tmp_path: Path) -> None:
     assert not layers.asked
 
 
-def test_what_has_no_room_is_computed_each_time(tmp_path: Path) -> None:
+def test_texts_beyond_the_limit_are_computed_each_time(tmp_path: Path) -> None:
     layers, states = Layers(), FrozenStates(1, 2, tmp_path)
     for _ in range(2):
         assert states.look_up(IDS, LENGTHS, layers)[:, 0].tolist() == [3, 3, 6]

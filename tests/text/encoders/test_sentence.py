@@ -55,7 +55,7 @@ def test_convolutions_see_their_windows_alone() -> None:
     assert reach[2:] == [[13, 14, 15], [13, 14, 15, 16, 17], list(range(11, 20))]
 
 
-def test_what_stands_past_a_length_changes_nothing() -> None:
+def test_values_past_a_length_change_nothing() -> None:
     torch.manual_seed(0)
     encoder = SentenceEncoder().eval()
     encoder.pieces.rows.random_(0, 255)

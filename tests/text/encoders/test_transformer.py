@@ -25,7 +25,7 @@ def test_padding_changes_nothing(bert: Path) -> None:
     assert np.abs(together[0] - together[1]).max() > 1e-3
 
 
-def test_what_stands_past_a_length_changes_nothing_in_training_either(bert: Path) -> None:
+def test_values_past_a_length_change_nothing_in_training(bert: Path) -> None:
     tower = piece_model(bert).network.text.eval()
     ids = torch.randint(5, 20, (3, 7))
     lengths = torch.tensor([7, 2, 4])

@@ -54,7 +54,7 @@ def test_a_users_files(corpus, tmp_path):
         language_vectors("de", ["baum"], CAPTIONS, mine, None)
 
 
-def test_arrays_that_are_not_there(tmp_path):
+def test_missing_arrays(tmp_path):
     np.save(tmp_path / "a.npy", np.eye(2))
     assert np.array_equal(load_array(tmp_path / "a.npy"), np.eye(2))
     (tmp_path / "b.npy").write_bytes(b"no")

@@ -44,7 +44,7 @@ def test_processes_that_agree_are_fine() -> None:
         ("--resume", True, "--resume: False on rank 0, True on rank 1"),
     ],
 )
-def test_what_differs_is_named(name: str, value: Any, message: str) -> None:
+def test_the_difference_is_named(name: str, value: Any, message: str) -> None:
     message = message.replace("(", r"\(").replace(")", r"\)")
     with pytest.raises(PolyglanceError, match=f"{message}; start all with the same command"):
         check(Others(differs={name: value}))

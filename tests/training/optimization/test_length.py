@@ -61,7 +61,7 @@ def test_epochs_added_to_a_finished_run_are_those_of_a_longer_one(
     assert config["recipe"]["training"]["epochs"] == 4
 
 
-def test_a_run_that_lost_patience_goes_on_with_more_epochs(toy: Path, tmp_path: Path) -> None:
+def test_a_run_stopped_early_continues_with_more_epochs(toy: Path, tmp_path: Path) -> None:
     impatient = ("training.patience=1", "training.lr=0.05")
     first = run(toy, tmp_path / "run", *impatient, "training.epochs=40")
     assert "no better rsum" in first.progress.finished
@@ -83,7 +83,7 @@ def test_fewer_epochs_than_done_are_refused_and_change_nothing(toy: Path, tmp_pa
     assert all(torch.equal(before[k], v) for k, v in weights(tmp_path / "run").items())
 
 
-def test_a_run_whose_last_evaluation_was_the_best_says_how_to_go_on(
+def test_a_run_whose_last_evaluation_was_the_best_says_how_to_continue(
     toy: Path, tmp_path: Path
 ) -> None:
     from typer.testing import CliRunner

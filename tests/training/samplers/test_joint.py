@@ -29,7 +29,7 @@ def test_one_caption_of_each_language_for_the_same_images() -> None:
             assert term.weight == 0.5
 
 
-def test_an_epoch_has_every_complete_image_once_and_draws_its_captions_anew() -> None:
+def test_an_epoch_has_every_complete_image_once_and_redraws_its_captions() -> None:
     # Image 3 has no German caption, image 4 has no English one.
     image = np.array([0, 0, 0, 1, 1, 2, 2, 3, 4])
     codes = ["de", "en", "en", "de", "en", "de", "en", "en", "de"]

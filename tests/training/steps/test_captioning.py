@@ -66,7 +66,7 @@ def test_training_lowers_the_loss_and_the_model_keeps_nothing_of_it(
     assert not torch.equal(first["image.head.weight"], second["image.head.weight"])
 
 
-def test_a_killed_run_goes_on_to_the_same_bits(data: Path, tmp_path: Path) -> None:
+def test_a_killed_run_resumes_bit_identically(data: Path, tmp_path: Path) -> None:
     run(data, tmp_path / "whole", recipe="vsrn", small=SMALL)
     with pytest.raises(KeyboardInterrupt):
         run(data, tmp_path / "cut", recipe="vsrn", small=SMALL, callbacks=stop_after(5))

@@ -38,7 +38,7 @@ def test_the_same_words_are_split_once(tmp_path: Path) -> None:
     assert split.count == len(WORDS)
 
 
-def test_other_words_or_another_vocabulary_are_split_anew(tmp_path: Path) -> None:
+def test_other_words_or_another_vocabulary_are_split_again(tmp_path: Path) -> None:
     split = Split()
     used_pieces(VOCABULARY, WORDS, split, tmp_path)
     assert used_pieces(VOCABULARY, ["a", "ba", "b" + "a"], split, tmp_path).tolist() == [3, 5, 7]
