@@ -15,12 +15,16 @@ or without any training, with the model included in the package:
 Submodules are imported on first use, so `import polyglance` is fast.
 """
 
+import os
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from polyglance.core.version import __version__
 from polyglance.errors import PolyglanceError, needed_by
+
+# onnxruntime 1.31 reports its use to Microsoft unless this is set before it is first imported.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 if TYPE_CHECKING:
     from polyglance.data import CaptionedImage, Dataset, load_dataset

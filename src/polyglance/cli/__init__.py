@@ -21,6 +21,7 @@ from polyglance.cli.data_emoji import emoji_command
 from polyglance.cli.data_lexicon import lexicon_command
 from polyglance.cli.data_merge import merge_command
 from polyglance.cli.data_translate import translate_command
+from polyglance.cli.data_words import words_command
 from polyglance.cli.demo import demo_command
 from polyglance.cli.embed import embed_command
 from polyglance.cli.evaluate import evaluate_command
@@ -85,6 +86,7 @@ def _root(
 
 data_app.command("translate")(translate_command)
 data_app.command("classes")(classes_command)
+data_app.command("words")(words_command)
 data_app.command("emoji")(emoji_command)
 data_app.command("lexicon")(lexicon_command)
 data_app.command("merge")(merge_command)

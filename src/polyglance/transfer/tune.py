@@ -28,7 +28,7 @@ RATE = 0.1
 UPDATES, EVERY, PATIENCE, WARMUP = 200, 20, 4, 10
 BATCH = 128
 """Largest batch, in captions or images: the user's own data is usually small."""
-ELSEWHERE = {"text_only": False, "text_files": [], "beside": None}
+ELSEWHERE = {"text_only": False, "text_files": [], "text_shares": [], "beside": None}
 """Sampling fields that refer to files of the source's training."""
 
 

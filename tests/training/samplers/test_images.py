@@ -131,6 +131,22 @@ def test_every_file_gives_as_many_pairs() -> None:
     assert Counter((batch.texts[:, 0] // 100).tolist()) == {0: 3, 1: 3, 2: 4}
 
 
+def test_files_give_pairs_by_their_shares() -> None:
+    tuples = [{"en": ["a"], "de": ["b"]}] * 50
+    settings = ["sampling.text_pairs=13", "sampling.text_shares=[1, 1, 4]"]
+    made = images(
+        replace(data(), texts=texts(*tuples, files=3)), *settings, "sampling.text_files=[a, b, c]"
+    )
+    batch = next(made.batches(0))
+    assert Counter((batch.texts[:, 0] // 100).tolist()) == {0: 2, 1: 2, 2: 9}
+
+
+def test_shares_are_for_every_file() -> None:
+    settings = ["sampling.text_shares=[1, 4]", "sampling.text_files=[a]"]
+    with pytest.raises(PolyglanceError, match="2 for 1 files of text pairs; give one per file"):
+        images(data(), *settings)
+
+
 def test_a_file_without_pairs_is_refused() -> None:
     source = replace(data(), texts=texts({"en": ["a"]}, {"de": ["b"]}))
     with pytest.raises(PolyglanceError, match="no tuple with two languages"):

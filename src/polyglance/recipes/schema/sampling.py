@@ -1,8 +1,8 @@
 """Samplers and augmentation of a recipe."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from polyglance.core.sections import Section, UnionByKind, Variant
 
@@ -114,11 +114,24 @@ class ImageSampling(Variant):
     text_pairs: int = Field(
         256, ge=2, description="text pairs per update: two languages of a text-only tuple"
     )
+    text_shares: list[Annotated[int, Field(ge=1)]] = Field(
+        [], description="parts of text_pairs per file, text-only.jsonl.gz first; [] for equal ones"
+    )
     text_weight: float = Field(0.3, gt=0, description="weight of the loss of text pairs")
     text_pivot: float = Field(
         0.7, ge=0, le=1, description="probability of English as the first of a text pair"
     )
     beside: BesideRecipe | None = Field(None, description="a second dataset, of images with names")
+
+    @model_validator(mode="after")
+    def _one_share_per_file(self) -> Self:
+        files = self.text_only + len(self.text_files)
+        if self.text_shares and len(self.text_shares) != files:
+            raise ValueError(
+                f"text_shares: {len(self.text_shares)} for {files} files of text pairs; give one "
+                "per file, that of text-only.jsonl.gz first if text_only is set"
+            )
+        return self
 
     @property
     def reads_texts(self) -> bool:

@@ -1,5 +1,7 @@
 """Pairs of texts in two languages, from text-only tuples."""
 
+from itertools import accumulate, pairwise
+
 import numpy as np
 
 from polyglance.errors import PolyglanceError
@@ -11,16 +13,14 @@ PIVOT = "en"
 
 
 class TextPairs:
-    """Two texts from each of some tuples, with as many tuples from every file."""
+    """Two texts from each of some tuples; each file gives its share of them."""
 
     def __init__(self, settings: ImageSampling, texts: TupleTexts | None) -> None:
         self.settings = settings
         self.files = [] if texts is None else [_Tuples(texts, part) for part in texts.files]
-        self.shares = [
-            settings.text_pairs * (number + 1) // len(self.files)
-            - settings.text_pairs * number // len(self.files)
-            for number in range(len(self.files))
-        ]
+        parts = settings.text_shares or [1] * len(self.files)
+        ends = [settings.text_pairs * end // sum(parts) for end in accumulate(parts)]
+        self.shares = [end - start for start, end in pairwise([0, *ends])]
 
     def draw(self, generator: np.random.Generator) -> np.ndarray:
         """Rows [P, 2] of `texts` with the same meaning in two languages."""
