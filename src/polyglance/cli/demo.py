@@ -147,7 +147,7 @@ def _as_dict(result: "QueryResult") -> dict[str, Any]:
 
 
 def _write_sheet(
-    path: Path, found: Sequence["QueryResult"], targets: Sequence[Path | None], pictures: int
+    path: Path, found: Sequence["QueryResult"], targets: Sequence[Path | None], count: int
 ) -> None:
     from polyglance.gallery.sheets.sheet import SheetRow, undrawable_texts, write_sheet
 
@@ -161,5 +161,5 @@ def _write_sheet(
         for result, target in zip(found, targets, strict=True)
     ]
     framed = "; the right one is framed" if any(targets) else ""
-    write_sheet(path, rows, f"{pictures} images, {len(rows)} queries{framed}")
+    write_sheet(path, rows, f"{count} images, {len(rows)} queries{framed}")
     print_unshown(undrawable_texts([row.text for row in rows], ()))

@@ -50,14 +50,14 @@ class Written:
 
 
 def write_emoji(
-    out: Path, names: Path, pictures: Mapping[str, Path], options: EmojiOptions | None = None
+    out: Path, names: Path, image_folders: Mapping[str, Path], options: EmojiOptions | None = None
 ) -> Written:
     """Write a dataset folder with an image for each emoji of each style.
 
     Args:
         out: the folder, absent or empty.
         names: of emoji; see `read_names`.
-        pictures: style, a subfolder of images in OUT, → folder of its files.
+        image_folders: style, a subfolder of images in OUT, → folder of its files.
         options: what to include.
     """
     options = options or EmojiOptions()
@@ -65,7 +65,7 @@ def write_emoji(
         raise PolyglanceError(f"held out: {options.held_out} is not a share from 0 to 1")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PolyglanceError(f"{out}: exists and is not empty; choose another folder")
-    found = {style: find_emoji_images(folder) for style, folder in pictures.items()}
+    found = {style: find_emoji_images(folder) for style, folder in image_folders.items()}
     wanted = _listed(options)
     captions = _captions(read_names(names, options.languages), wanted)
     splits = {sequence: split_of(concept(sequence), options.held_out) for sequence in captions}
