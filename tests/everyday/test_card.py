@@ -125,6 +125,7 @@ def test_languages_by_what_was_trained_on_in_them(tmp_path):
         "data.more": ["/elsewhere/more.jsonl"],
         "sampling.text_only": False,
         "sampling.text_files": ["pairs.jsonl"],
+        "sampling.text_shares": [],
         "sampling.beside": {"data": "emoji"},
         "naming.concepts": "concepts.jsonl",
     }
