@@ -34,7 +34,6 @@ ONE_VECTOR = (
     "one vector per image, but cross-attention needs several; set image.feature to a grid such as "
     "efficientnet-lite2/grid3, or to imported regions"
 )
-SEVERAL = "set image.feature to a grid or to regions"
 IN_PIECES = ("pieces", "subwords", "transformer")
 
 
@@ -92,21 +91,25 @@ def _classes(recipe: Recipe) -> Iterator[str]:
         )
 
 
+def one_vector(part: str, feature: str) -> str:
+    """What is wrong with a part of a recipe that needs sets, for a feature that has none.
+
+    Only the data tells whether imported features are sets.
+    """
+    off = "captioning=null" if part == "captioning" else f"{part}=false"
+    return (
+        f"{part} needs several vectors per image, but image.feature={feature} has one: set "
+        f"image.feature to a grid or to regions, or {off}"
+    )
+
+
 def _sets(recipe: Recipe) -> Iterator[str]:
-    """Imported features may be sets or not, which only the data tells."""
-    feature = recipe.image.feature
     if not recipe.image.is_global:
         return
     if recipe.image.attention:
-        yield (
-            f"image.attention needs several vectors per image, but image.feature={feature} has "
-            f"one: {SEVERAL}, or image.attention=false"
-        )
+        yield one_vector("image.attention", recipe.image.feature)
     if recipe.captioning is not None:
-        yield (
-            f"captioning needs several vectors per image, but image.feature={feature} has one: "
-            f"{SEVERAL}, or captioning=null"
-        )
+        yield one_vector("captioning", recipe.image.feature)
 
 
 def _words(recipe: Recipe) -> Iterator[str]:
