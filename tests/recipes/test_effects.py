@@ -1,6 +1,7 @@
 """Fields without effect cannot be set; every rule has a recipe it refuses and one it accepts."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from polyglance.cli.recipes import field_rows
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import change_recipe, check_recipe, load_recipe, recipe_names
 from polyglance.recipes.load import _read_packaged
-from polyglance.recipes.schema.effects import idle_settings
+from polyglance.recipes.schema.effects import fields_with_effect, idle_settings
 from polyglance.recipes.schema.rules import RULES
 
 
@@ -453,6 +454,42 @@ def test_packaged_recipes_set_nothing_without_effect(name: str) -> None:
     recipe = load_recipe(name)
     assert not [*idle_settings(recipe, _read_packaged(name).own)]
     assert not [*idle_settings(recipe, recipe.model_dump())]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "left_out"),
+    [
+        (
+            "vse-infinity-grid",
+            {"image.feature": "efficientnet-lite2/global"},
+            {"image.pooling", "augment.vector_drop", "augment.varying"},
+        ),
+        ("nce-e2e", {"image.backbone.train": "last"}, {"image.backbone.lower_multiplier"}),
+        # Without always_mask, which does nothing if masked captions are not matched, nothing is
+        # masked at all.
+        (
+            "smalr",
+            {"sampling": {"masking_weight": 0, "masked_matching": False}},
+            {"sampling.always_mask", "sampling.masked_matching", "sampling.masking_reduction"},
+        ),
+        ("vsepp", {}, set()),
+    ],
+)
+def test_a_recipe_is_shown_as_a_file_without_idle_fields(
+    tmp_path: Path, name: str, changes: dict[str, Any], left_out: set[str]
+) -> None:
+    recipe = load_recipe(name, changes)
+    shown = fields_with_effect(recipe)
+    path = tmp_path / "shown.yaml"
+    path.write_text(yaml.safe_dump(shown))
+    assert load_recipe(path).name == name
+    assert {*leaves(recipe.model_dump(mode="json"))} - {*leaves(shown)} == left_out
+
+
+def leaves(value: Any, prefix: str = "") -> Iterator[str]:
+    for name, own in value.items():
+        path = f"{prefix}{name}"
+        yield from leaves(own, f"{path}.") if isinstance(own, dict) else [path]
 
 
 def test_epochs_set_to_auto_count_for_evaluations_even_with_updates() -> None:

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from polyglance.core.sections import Section, Variant
@@ -29,10 +31,27 @@ def idle_settings(recipe: Recipe, changes: Mapping[str, Any]) -> Iterator[str]:
         recipe: with the changes merged into it.
         changes: nested, as in a recipe file.
     """
+    for path, rule in _idle(recipe, changes):
+        yield f"{path} has no effect in this recipe: {rule.why}; {rule.instead}, or remove it"
+
+
+def fields_with_effect(recipe: Recipe) -> dict[str, Any]:
+    """A recipe's fields, nested, without settings that do nothing in it: a valid recipe file."""
+    values = recipe.model_dump(mode="json")
+    # Without one of them, another may do nothing.
+    while idle := [path for path, _ in _idle(recipe, values)]:
+        for path in idle:
+            *sections, name = path.split(".")
+            del reduce(getitem, sections, values)[name]
+        recipe = Recipe.model_validate(values)
+    return values
+
+
+def _idle(recipe: Recipe, changes: Mapping[str, Any]) -> Iterator[tuple[str, Rule]]:
+    """Paths without kinds of those changes that do nothing, each with the rule."""
     for path in _changed(recipe, changes):
         if (rule := idle_rule(recipe, path)) is not None:
-            name = re.sub(r"\[[^]]*\]", "", path)
-            yield f"{name} has no effect in this recipe: {rule.why}; {rule.instead}, or remove it"
+            yield re.sub(r"\[[^]]*\]", "", path), rule
 
 
 def _changed(section: Section, changes: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
