@@ -492,6 +492,13 @@ def leaves(value: Any, prefix: str = "") -> Iterator[str]:
         yield from leaves(own, f"{path}.") if isinstance(own, dict) else [path]
 
 
+def test_a_lexicon_is_not_read_for_vectors_that_are_not_trained() -> None:
+    trained = load_recipe("mule", {"text.embedder.corpus": "lexicon"})
+    changes = {"text.embedder": {"vectors": "folder", "lexicon": "lexicon.tsv"}}
+    with pytest.raises(PolyglanceError, match="needs a lexicon"):
+        change_recipe(trained, changes, "mine")
+
+
 def test_epochs_set_to_auto_count_for_evaluations_even_with_updates() -> None:
     changes = {"training.updates": 9, "training.epochs": "auto"}
     assert load_recipe("vsepp", changes).training.epochs == "auto"

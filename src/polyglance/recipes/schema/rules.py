@@ -54,9 +54,9 @@ def _each_kind(path: str) -> list[str]:
 def _has_ends(recipe: Any) -> bool:
     """Whether <start> and <end>, or a transformer's [CLS] and [SEP], are tokens of their own."""
     embedder = recipe.text.embedder
-    return embedder.kind in ("pieces", "transformer") or (
-        embedder.kind in ("table", "roles") and embedder.ends
-    )
+    if embedder.kind == "table":
+        return bool(embedder.ends)
+    return embedder.kind in ("pieces", "transformer")
 
 
 def _reads_lexicon(recipe: Any) -> bool:
@@ -76,7 +76,7 @@ def _ranks_captions(recipe: Any) -> bool:
 
 def _adds_words(recipe: Any) -> bool:
     """Whether a transfer makes words of a new language from those of the source."""
-    return recipe.transfer.keep and recipe.text.embedder.kind != "vectors"
+    return bool(recipe.text.embedder.kind != "vectors")
 
 
 def _translates(recipe: Any) -> bool:
@@ -178,7 +178,7 @@ TEXT = (
     _rule(
         "text.embedder[subwords]",
         "ngram word_dim",
-        lambda r: r.text.embedder.buckets > 0,
+        lambda r: r.text.embedder.buckets != 0,
         "text.embedder.buckets=0 has no hashed subwords",
         "set text.embedder.buckets above 0",
     ),
