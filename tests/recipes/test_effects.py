@@ -66,6 +66,8 @@ CASES = [
     Case(
         "image.normalise", True, "no set to pool", VSEPP, ("vsepp", {"image.feature": "imported/x"})
     ),
+    Case("image.normalise", True, "scales all vectors", ("scan-t2i", {}), ("hgr", {})),
+    Case("image.normalise", True, "scales all vectors", ("imram", {}), GRID),
     Case(
         "image.head[classes].lexicon",
         "lexicon.tsv",
@@ -382,6 +384,9 @@ CASES = [
     Case(
         "training.epochs", 5, "training.updates is set", ("vsepp", {"training.updates": 9}), VSEPP
     ),
+    Case("training.buckets", 9, "no length", ("liwe-joint", {}), VSEPP),
+    Case("training.buckets", 9, "no length", ("mule", {}), ("kadar-bilingual", {})),
+    Case("training.buckets", 9, "no length", ("polyglance-base", {}), ("sentence-nce", {})),
     Case(
         "training.schedule[step].every",
         5,

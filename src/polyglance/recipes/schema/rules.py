@@ -108,6 +108,13 @@ IMAGE = (
         SETS,
     ),
     _rule(
+        "image",
+        "normalise",
+        lambda r: r.joint.similarity.kind not in ("scan", "imram"),
+        "cross-attention scales all vectors to length 1",
+        "use another joint.similarity.kind",
+    ),
+    _rule(
         "image.head[classes]",
         "lexicon",
         lambda r: r.image.head.start == "names",
@@ -412,6 +419,13 @@ TRAINING = (
         lambda r: r.training.updates is None or r.training.epochs == "auto",
         "training.updates is set, which counts instead",
         "set training.updates=null",
+    ),
+    _rule(
+        "training",
+        "buckets",
+        lambda r: r.sampling.kind in ("union", "languages"),
+        "batches are of images, which have no length to be sorted by",
+        "set sampling.kind to union or languages",
     ),
     _rule(
         "training.schedule[step]",
