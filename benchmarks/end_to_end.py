@@ -42,7 +42,8 @@ def main() -> None:
         changes = parse_overrides([*SMALL, *given, f"image.backbone.train={trained}"])
         clock = Clock()
         with tempfile.TemporaryDirectory() as folder:
-            recipe = load_recipe(named[0], changes)
+            # With train=none, frozen_epochs does nothing.
+            recipe = load_recipe(named[0], changes, shared=True)
             train(recipe, dataset, Path(folder, "run"), show_progress=False, callbacks=[clock])
         # The first updates include one-off work and batches decoded ahead.
         seconds = median(clock.each[2:])

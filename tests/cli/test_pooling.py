@@ -18,7 +18,7 @@ def save_model(folder, *changes, languages=("",)):
         "joint.dim=4",
         *changes,
     ]
-    recipe = load_recipe("nce", parse_overrides(small))
+    recipe = load_recipe("nce", parse_overrides(small), shared=True)
     words = TableEmbedder(recipe, {code: Vocabulary(["dog", "hund"]) for code in languages})
     Model(recipe, words, 6, ["de", "en"]).save(folder)
     return folder

@@ -158,6 +158,8 @@ def test_a_default_can_be_set_as_it_is_shown(row):
     for section in ("captioning", "consensus"):
         if path.startswith(f"{section}."):
             chosen[section] = {}
+    if path.startswith("captioning."):
+        chosen["image"] = {"feature": "efficientnet-lite2/grid3"}
     if path.startswith("image.backbone."):
         chosen["image"] = {"backbone": {}}
     without = Recipe.model_validate(chosen)

@@ -22,7 +22,7 @@ LETTERS = {letter: -float(3 + place % 7) for place, letter in enumerate("▁aerd
 
 def sentence_recipe(*overrides: str) -> Recipe:
     """A small form of `sentence-nce`."""
-    return load_recipe("sentence-nce", parse_overrides([*TOY, *overrides]))
+    return load_recipe("sentence-nce", parse_overrides([*TOY, *overrides]), shared=True)
 
 
 def sentence_model(*overrides: str, feature_dim: int = 16) -> Model:

@@ -168,6 +168,11 @@ def test_pretraining_leaves_word_vectors_as_they_are(toy: Path, tmp_path: Path) 
             ["text.embedder.frequent=0", "compat.padded_average=true"],
             "words of their own",
         ),
+        (
+            "mule",
+            ["text.embedder.frequent_count=1000", "compat.padded_average=true"],
+            "lower text.embedder.frequent_count",
+        ),
     ],
 )
 def test_invalid_input_is_refused(

@@ -58,6 +58,7 @@ def test_vectors_have_length_one_before_the_mean() -> None:
 
 
 def test_attention_over_one_vector_is_refused() -> None:
-    tower = ImageTower(ImageRecipe(attention=True), 16, 8)
-    with pytest.raises(PolyglanceError, match=r"image\.attention"):
+    tower = ImageTower(ImageRecipe(attention=True, feature="imported/toy"), 16, 8)
+    said = r"^image\.attention needs several .* image\.feature=imported/toy has one: .*=false$"
+    with pytest.raises(PolyglanceError, match=said):
         tower(torch.randn(2, 16))

@@ -64,13 +64,16 @@ def show_command(
         list[str] | None, typer.Option("--set", help="path=value, such as training.lr=1e-3")
     ] = None,
 ) -> None:
-    """Print the resolved recipe as YAML, usable as a recipe file."""
+    """Print the resolved recipe as YAML, usable as a recipe file.
+
+    Inherited settings that have no effect in it are left out.
+    """
     import yaml
 
     from polyglance.recipes import load_recipe, parse_overrides
+    from polyglance.recipes.schema.effects import fields_with_effect
 
-    recipe = load_recipe(name, parse_overrides(overrides or []))
-    values = recipe.model_dump(mode="json")
+    values = fields_with_effect(load_recipe(name, parse_overrides(overrides or [])))
     text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
     typer.echo(text, nl=False)
 

@@ -4,14 +4,16 @@ import json
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
 
 from polyglance.core.documents import document_names, is_file_name, read_document, validate
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.flat_assignment import moved_assignment, with_assignment
 from polyglance.recipes.merge import Mapped, merge, nested
 from polyglance.recipes.schema import Recipe
-from polyglance.recipes.schema.recipe import idle_switches
+from polyglance.recipes.schema.effects import idle_rule, idle_settings
 from polyglance.recipes.since_0_1_0 import BEFORE, with_old_defaults
 from polyglance.recipes.v0_1_0 import MOVES, is_old, moved_fields, prune, upgrade
 
@@ -40,7 +42,8 @@ def load_recipe(
         overrides: values by field, nested or by dotted path, or several such mappings, of which
             later ones win. A changed `kind` keeps the section's values that the new kind also
             has.
-        shared: ignore overrides for fields of another kind than the recipe's.
+        shared: ignore overrides for fields of another kind than the recipe's, and accept those
+            that have no effect in it; otherwise, both are errors.
         before: read a packaged recipe as it was in version 0.1.0.
 
     >>> load_recipe("vsepp", {"training.lr": 1e-3, "text.encoder": {"kind": "bigru"}}).training.lr
@@ -60,8 +63,9 @@ def change_recipe(recipe: Recipe, overrides: Changes | Iterable[Changes], source
         overrides: as for `load_recipe`.
         source: of the recipe, for errors.
     """
-    value = _merged(recipe.model_dump(), _mappings(overrides), source)
-    return validate(Recipe, value, source)
+    every = _mappings(overrides)
+    value = _merged(recipe.model_dump(), every, source)
+    return _with_effect(validate(Recipe, value, source), map(nested, every), source)
 
 
 def _mappings(overrides: Changes | Iterable[Changes]) -> list[Changes]:
@@ -87,11 +91,33 @@ def _packaged(name: str, overrides: str, shared: bool, before: bool) -> Recipe:
 
 
 def _load(name: str, overrides: Iterable[Changes], shared: bool, before: bool) -> Recipe:
+    every = list(overrides)
     read = _read if is_file_name(name) else _read_packaged
-    source, value, old = read(name, before=before)
-    value = _merged(value, overrides, source)
+    source, below, own, old = read(name, before=before)
+    value = _merged(below, every, source)
     value = with_old_defaults(value) if before else value
-    return _check_pruned(value, source) if old or shared else validate(Recipe, value, source)
+    if old or shared:
+        return _check_pruned(value, source)
+    recipe = validate(Recipe, value, source)
+    if is_file_name(name):
+        _with_effect(_alone(below, recipe) if every else recipe, [own], source)
+    return _with_effect(recipe, map(nested, every), source)
+
+
+def _alone(value: Mapped, changed: Recipe) -> Recipe:
+    """A file's recipe without overrides, whose base it is; with them if it is not complete."""
+    try:
+        return Recipe.model_validate(value)
+    except ValidationError:
+        return changed
+
+
+def _with_effect(recipe: Recipe, changes: Iterable[Changes], source: str) -> Recipe:
+    """The recipe; an error if one of the changes does nothing in it."""
+    for one in changes:
+        for problem in idle_settings(recipe, one):
+            raise PolyglanceError(f"{source}: {problem}")
+    return recipe
 
 
 def check_recipe(value: Any, source: str) -> Recipe:
@@ -106,17 +132,41 @@ def check_recipe(value: Any, source: str) -> Recipe:
 
 
 def _check_pruned(value: Mapped, source: str) -> Recipe:
-    """Validate a recipe after removing fields that have no effect."""
+    """Validate a recipe after removing fields of other kinds, and `compat` without effect."""
     value = prune(value)
     compat = value.pop("compat", {})
     if compat and isinstance(compat, dict):
-        idle = idle_switches(validate(Recipe, value, source))
-        compat = {name: switch for name, switch in compat.items() if name not in idle}
+        recipe = validate(Recipe, value, source)
+        compat = {
+            name: switch
+            for name, switch in compat.items()
+            if f"compat.{name}" in KEPT or idle_rule(recipe, f"compat.{name}") is None
+        }
     return validate(Recipe, {**value, "compat": compat}, source)
 
 
-def _read(name: str, above: tuple[str, ...] = (), before: bool = False) -> tuple[str, Mapped, bool]:
-    """A recipe's source, its fields merged with those of its `base`, and whether any file is old.
+KEPT = {"compat.halves"}
+"""Kept even without effect: in former versions it was, and the keys of their runs contain it."""
+
+
+class _Document(NamedTuple):
+    """A recipe's document.
+
+    Args:
+        source: for errors.
+        value: its fields, merged with those of its `base`.
+        own: its fields only.
+        old: whether it or its base is in the form of version 0.1.0.
+    """
+
+    source: str
+    value: Mapped
+    own: Mapped
+    old: bool
+
+
+def _read(name: str, above: tuple[str, ...] = (), before: bool = False) -> _Document:
+    """Read a recipe.
 
     Args:
         name: a recipe of the package, or a file.
@@ -131,13 +181,13 @@ def _read(name: str, above: tuple[str, ...] = (), before: bool = False) -> tuple
     if before and not is_file_name(name):
         value = merge(value, BEFORE.get(name, {}))
     if base is None:
-        return source, value, old
+        return _Document(source, value, value, old)
     if not isinstance(base, str):
         raise PolyglanceError(f"{source}: base: expected a recipe's name or a YAML file")
     if base in (*above, name):
         raise PolyglanceError(f"{source}: base '{base}' leads back to this recipe")
-    _, below, below_old = _read(base, (*above, name), before)
-    return source, merge(below, value), old or below_old
+    below = _read(base, (*above, name), before)
+    return _Document(source, merge(below.value, value), value, old or below.old)
 
 
 _read_packaged = cache(_read)

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from polyglance.errors import PolyglanceError
 from polyglance.pooling import build_pooling, valid
 from polyglance.recipes.schema import ImageRecipe
+from polyglance.recipes.schema.recipe import one_vector
 from polyglance.vision.heads import build_head
 from polyglance.vision.image_network import build_image_network
 from polyglance.vision.mixture import build_mixture
@@ -20,7 +21,8 @@ class ImageTower(nn.Module):
 
     def __init__(self, recipe: ImageRecipe, feature_dim: int, dim: int) -> None:
         super().__init__()
-        self.feature_dim, self.standardised = feature_dim, recipe.standardise
+        self.feature, self.feature_dim = recipe.feature, feature_dim
+        self.standardised = recipe.standardise
         self.unit = recipe.unit
         self.register_buffer("mean", torch.zeros(feature_dim))
         self.register_buffer("scale", torch.ones(()))
@@ -73,10 +75,7 @@ class ImageTower(nn.Module):
         """features [B, F], or sets [B, K, F] with lengths [B] → [B, D], not normalised."""
         if lengths is None:
             if self.attention is not None:
-                raise PolyglanceError(
-                    "image.attention needs a set of vectors per image, but these features have "
-                    "one: set image.feature to a grid, or image.attention=false"
-                )
+                raise PolyglanceError(one_vector("image.attention", self.feature))
             return self._project(self._prepare(features), features)
         return self.pooling(self.vectors(features, lengths), lengths)
 

@@ -86,4 +86,4 @@ def test_reduced_vectors_keep_most_of_the_variance(words, width, dim, seed):
     ],
 )
 def test_what_needs_a_lexicon(name, changes, setting):
-    assert needs_lexicon(load_recipe(name, changes)) == setting
+    assert needs_lexicon(load_recipe(name, changes, shared=True)) == setting

@@ -104,7 +104,8 @@ def test_order_is_kept_and_nothing_is_emptied(lengths: list[int], rate: float, s
 
 
 def test_images_lose_vectors_and_global_ones_stay() -> None:
-    recipe = load_recipe("vsepp", parse_overrides(["augment.vector_drop=0.5"]))
+    changes = ["image.feature=imported/toy", "augment.vector_drop=0.5"]
+    recipe = load_recipe("vsepp", parse_overrides(changes))
     embedder = TableEmbedder(recipe, {"": Vocabulary(["a"])})
     augmenter = Augmenter(recipe, embedder, planted_data(1, {"en": 1}))
     vectors = torch.arange(24.0).view(4, 6, 1)

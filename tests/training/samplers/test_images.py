@@ -106,7 +106,7 @@ def test_pairs_of_texts_are_of_one_tuple_and_two_languages() -> None:
     tuples.append({"ja": ["ja"], "ko": ["ko"]})
     tuples.append({"en": ["alone", "again"]})
     found = texts(*tuples)
-    made = images(replace(data(), texts=found), "sampling.text_pairs=8")
+    made = images(replace(data(), texts=found), "sampling.text_only=true", "sampling.text_pairs=8")
     first: Counter[str] = Counter()
     seen = set()
     for batch in islice(made.batches(0), 400):
@@ -126,7 +126,8 @@ def test_pairs_of_texts_are_of_one_tuple_and_two_languages() -> None:
 
 def test_every_file_gives_as_many_pairs() -> None:
     tuples = [{"en": ["a"], "de": ["b"]}] * 50
-    made = images(replace(data(), texts=texts(*tuples, files=3)), "sampling.text_pairs=10")
+    found = texts(*tuples, files=3)
+    made = images(replace(data(), texts=found), "sampling.text_only=true", "sampling.text_pairs=10")
     batch = next(made.batches(0))
     assert Counter((batch.texts[:, 0] // 100).tolist()) == {0: 3, 1: 3, 2: 4}
 

@@ -30,7 +30,7 @@ SMALL = [
 
 
 def built(toy: Path, *overrides: str) -> tuple[Model, TrainingData, TupleSampler, TuplesStep]:
-    recipe = load_recipe("mule", parse_overrides([*SMALL, *overrides]))
+    recipe = load_recipe("mule", parse_overrides([*SMALL, *overrides]), shared=True)
     torch.manual_seed(0)
     cache = toy.parent / "cache"
     start, data = prepare(recipe, load_dataset(toy), fresh_model, None, cache, False)

@@ -1,4 +1,4 @@
-"""A complete recipe, and checks across its sections; settings without effect are errors."""
+"""A complete recipe, and checks across its sections."""
 
 from collections.abc import Iterator
 from typing import Self
@@ -74,7 +74,8 @@ class Recipe(Section):
             _captioning,
             _consensus,
             _naming,
-            _compat,
+            _sets,
+            _words,
         ):
             for problem in check(self):
                 raise ValueError(problem)
@@ -87,6 +88,43 @@ def _classes(recipe: Recipe) -> Iterator[str]:
             f"image.head.kind=classes needs the input of the network's classifier, one vector per "
             f"image, which image.feature={recipe.image.feature} is not; set it to "
             "efficientnet-lite2/global, or choose another head"
+        )
+
+
+def one_vector(part: str, feature: str) -> str:
+    """What is wrong with a part of a recipe that needs sets, for a feature that has none.
+
+    Only the data tells whether imported features are sets.
+    """
+    off = "captioning=null" if part == "captioning" else f"{part}=false"
+    return (
+        f"{part} needs several vectors per image, but image.feature={feature} has one: set "
+        f"image.feature to a grid or to regions, or {off}"
+    )
+
+
+def _sets(recipe: Recipe) -> Iterator[str]:
+    if not recipe.image.is_global:
+        return
+    if recipe.image.attention:
+        yield one_vector("image.attention", recipe.image.feature)
+    if recipe.captioning is not None:
+        yield one_vector("captioning", recipe.image.feature)
+
+
+def _words(recipe: Recipe) -> Iterator[str]:
+    embedder = recipe.text.embedder
+    if not isinstance(embedder, UniversalEmbedderRecipe) or embedder.frequent != 0:
+        return
+    if recipe.text.towers == "per-language":
+        yield (
+            "text.towers=per-language shares no words, but with text.embedder.frequent=0 no "
+            "language has words of its own: set text.embedder.frequent above 0"
+        )
+    if recipe.compat.padded_average and embedder.rare.kind != "dictionary":
+        yield (
+            "compat.padded_average needs words of their own in every language: set "
+            "text.embedder.frequent above 0"
         )
 
 
@@ -278,29 +316,3 @@ def _naming(recipe: Recipe) -> Iterator[str]:
         yield "naming mixes languages: set text.towers=shared, and sampling.kind not to tuples"
     if recipe.joint.similarity.kind != "cosine" or recipe.consensus is not None:
         yield "naming uses cosines: set joint.similarity.kind=cosine and consensus=null"
-
-
-def _compat(recipe: Recipe) -> Iterator[str]:
-    for name in sorted(idle_switches(recipe)):
-        if getattr(recipe.compat, name):
-            yield f"compat.{name} has no effect in this recipe: remove it"
-
-
-def idle_switches(recipe: Recipe) -> set[str]:
-    """Fields of `compat` that have no effect, given the other sections of a recipe."""
-    text, sampling = recipe.text, recipe.sampling.kind
-    by_language = sampling in ("languages", "joint")
-    applies = {
-        "c2c_lengths": by_language,
-        "c2c_images": by_language,
-        "reshuffle_all": sampling == "languages",
-        "pad_statistics": text.embedder.kind in ("liwe", "chargru"),
-        "unpacked": text.encoder.kind in ("gru", "bigru"),
-        "adversary": sampling == "tuples",
-        "anchor": sampling == "tuples",
-        "padded_average": text.embedder.kind == "universal",
-        "padded_attention": text.encoder.kind == "attention",
-        "no_imgnorm": not recipe.joint.attends,
-        "translator_bias": text.embedder.kind == "vectors",
-    }
-    return {name for name, does in applies.items() if not does}

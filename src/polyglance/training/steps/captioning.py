@@ -10,6 +10,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.models import Model, TwoTower
 from polyglance.numerics.precision import to_float32
 from polyglance.objectives.captioning import CaptionGenerator
+from polyglance.recipes.schema.recipe import one_vector
 from polyglance.text.embedders.table import TableEmbedder
 from polyglance.training.inputs.data import TrainingData
 
@@ -45,10 +46,7 @@ def build_captioning(model: Model, data: TrainingData) -> Captioning | None:
     if recipe is None:
         return None
     if data.features.form == "global":
-        raise PolyglanceError(
-            f"captioning needs several vectors per image, but {model.recipe.image.feature} has "
-            "one: set image.feature to a grid or to regions, or captioning=null"
-        )
+        raise PolyglanceError(one_vector("captioning", model.recipe.image.feature))
     assert isinstance(network, TwoTower)
     assert isinstance(embedder, TableEmbedder)
     words = len(embedder.vocabulary(None))

@@ -125,7 +125,8 @@ def test_vectors_of_unseen_words_are_kept_and_bounded(subwords, monkeypatch) -> 
 
 @pytest.mark.parametrize("copy", [False, True])
 def test_saved_words(subwords, embedder: VectorsEmbedder, tmp_path: Path, copy: bool) -> None:
-    recipe = recipe_of(CUT, f"text.embedder.copy_subwords={str(copy).lower()}")
+    copying = f"text.embedder.copy_subwords={str(copy).lower()}"
+    recipe = recipe_of(CUT, "text.embedder.trained=skipgram", copying)
     whole = VectorsEmbedder(recipe, {**embedder.languages, "nl": subwords[1]})
     whole.save(tmp_path / "model")
     moved = Path(shutil.move(tmp_path / "model", tmp_path / "moved"))

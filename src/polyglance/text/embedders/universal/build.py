@@ -40,7 +40,7 @@ def build_tokens(recipe: Recipe, texts: TrainingTexts) -> tuple[Tables, Layout, 
     """word → token by language, the tokens' layout, and their initial vectors."""
     settings = recipe.text.embedder
     assert isinstance(settings, UniversalEmbedderRecipe)
-    if settings.stored:
+    if settings.stored:  # valid in recipes of models that are loaded or extended
         raise PolyglanceError(
             "text.embedder.stored is for models written by 'polyglance compact'; train without it"
         )

@@ -109,7 +109,8 @@ class UniversalEmbedder(Embedder):
             return StoredWords(start, end - start, settings.word_dim)
         if tower and not layout.own[tower]:
             raise PolyglanceError(
-                f"text.towers=per-language shares no words, but '{tower}' has none of its own"
+                f"text.towers=per-language shares no words, but '{tower}' has none of its own: "
+                "lower text.embedder.frequent_count, or set text.towers=shared"
             )
         words = UniversalWords(layout, settings.own_dim, settings.word_dim, self._masks, tower)
         if self.first is not None:
@@ -118,7 +119,7 @@ class UniversalEmbedder(Embedder):
             if not all(layout.own.values()):
                 raise PolyglanceError(
                     "compat.padded_average needs words of their own in every language: "
-                    "set text.embedder.frequent above 0"
+                    "lower text.embedder.frequent_count, or set text.embedder.frequent above 0"
                 )
             words.add_padding(self.recipe.text.max_length)
         return words
