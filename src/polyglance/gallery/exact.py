@@ -82,7 +82,7 @@ def search(
         raise PolyglanceError(f"top={top}: must be at least 1")
     if consistency and (like or without):
         raise PolyglanceError("--consistency cannot be combined with --like or --not")
-    loaded = _model(model, images, cache, device)
+    loaded = _model(model, images, device)
     notes: list[str] = []
     joint: ConsistentQueries | None = None
     inputs: GivenQueries = () if queries is None else queries
@@ -120,13 +120,12 @@ def search(
 def _model(
     model: "Model | ExportedModel | str | Path | None",
     images: Images,
-    cache: Path | None,
     device: Device,
 ) -> "Model | ExportedModel":
     """The specified model, else that of the images' library, else the included one."""
     own = None
     if model is None and isinstance(images, str | Path):
-        own = library_model(images, cache)
+        own = library_model(images)
     return own or load_model(model, device)
 
 
