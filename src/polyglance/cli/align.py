@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyglance.cli.options import reject_unused_options
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -14,8 +15,12 @@ if TYPE_CHECKING:
     from polyglance.text.dictionaries import Pairs
     from polyglance.text.vectors.word_vectors import WordVectors
 
+RCSLS_OPTIONS = ("iterations", "rate", "spectral")
+NEIGHBOUR_OPTIONS = ("neighbours", "k")
+
 
 def align_command(
+    context: typer.Context,
     source: Annotated[
         Path, typer.Argument(metavar="SRC", help="Vectors to map: .vec, .txt or .bin.")
     ],
@@ -76,6 +81,10 @@ def align_command(
 ) -> None:
     """Learn a linear map from the word vectors SRC to TGT with a dictionary."""
     _check(out, method, rate)
+    reject_unused_options(context, RCSLS_OPTIONS, "--method rcsls", method == "rcsls")
+    reject_unused_options(context, ["test_words"], "--evaluate", evaluate)
+    used = method == "rcsls" or evaluate
+    reject_unused_options(context, NEIGHBOUR_OPTIONS, "--method rcsls or --evaluate", used)
     from polyglance.alignment import align, best_rows, paired_rows, split_rows
     from polyglance.text.vectors.read import read_vectors
     from polyglance.text.vectors.word_vectors import save_vectors

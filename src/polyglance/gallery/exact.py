@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import GENERATED, Dataset
-from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.errors import ArgumentError, PolyglanceError, PolyglanceWarning
 from polyglance.gallery.candidates import DIGITS
 from polyglance.gallery.consistent import ConsistentQueries, translate_to_all
 from polyglance.gallery.exclusion import exclusion_note
@@ -81,7 +81,7 @@ def search(
     if top < 1:
         raise PolyglanceError(f"top={top}: must be at least 1")
     if consistency and (like or without):
-        raise PolyglanceError("--consistency cannot be combined with --like or --not")
+        raise ArgumentError("`consistency` cannot be combined with `like` or `without`")
     loaded = _model(model, images, device)
     notes: list[str] = []
     joint: ConsistentQueries | None = None
@@ -95,7 +95,7 @@ def search(
             loaded, inputs, language, translator, translate_to, cache
         )
     elif translate_to is not None:
-        raise PolyglanceError("--translate-to needs a --translator")
+        raise ArgumentError("`translate_to` needs a `translator`")
     only_like = queries is None and like is not None
     checked = [] if only_like else check_queries(loaded, inputs, language, cache)
     if like or without:

@@ -113,7 +113,7 @@ def test_what_cannot_be_read_is_left_out_and_told(tmp_path, model, pictures):
     path.write_text("dog\n")
     with pytest.raises(PolyglanceError, match=r"missing\.png: no such image"):
         search_captions(model, tmp_path / "missing.png", path)
-    with pytest.raises(PolyglanceError, match="--split test: needs a dataset"):
+    with pytest.raises(PolyglanceError, match="`split` test: needs a dataset"):
         open_captions(path, split="test")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.errors import NoWords, PolyglanceError
+from polyglance.errors import ArgumentError, NoWords, PolyglanceError
 from polyglance.evaluation.captions import (
     EvaluatedCaptions,
     Kinds,
@@ -124,10 +124,10 @@ class Translated:
             ]
             shares[captions.language] = float(np.mean(found)) if found else 1.0
             if not shares[captions.language]:
-                raise PolyglanceError(
+                raise ArgumentError(
                     f"{self.translator.name}: translates none of the {len(captions.texts)} "
                     f"captions in '{captions.language}' ({', '.join(captions.kinds)}); choose "
-                    "another translator, or other --languages or --kinds"
+                    "another translator, or other `languages` or `kinds`"
                 )
         return shares
 
