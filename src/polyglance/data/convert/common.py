@@ -40,6 +40,10 @@ class Conversion:
     notes: list[str] = field(default_factory=list)
     noun: str = "images"
     """The noun for images in summaries."""
+    text_only: list[Any] = field(default_factory=list)
+    """Lines of the file of text-only captions."""
+    extras: dict[str, Path] = field(default_factory=dict)
+    """Other files and folders to link or copy like images, by their names in the folder."""
 
 
 Converter = Callable[..., Conversion]
