@@ -148,7 +148,15 @@ def check_request(
     seeds: bool = False,
     trec: Path | None = None,
 ) -> None:
-    """Raise an error for arguments of `evaluate_models` that do not go together."""
+    """Raise an error for arguments of `evaluate_models` that do not go together.
+
+    Args:
+        models: to evaluate.
+        options: of the evaluation.
+        ensemble: whether to also evaluate the average of the models' scores.
+        seeds: whether the models are seeds of one run.
+        trec: folder for TREC runs and qrels.
+    """
     stored = next((model for model in models if _is_report(model)), None)
     if not models:
         raise PolyglanceError("no model to evaluate; name one")

@@ -151,13 +151,14 @@ def find(
 ) -> list[QueryResult]:
     """The best images of a gallery for each query.
 
-    model: encodes the queries.
-    gallery: images that it encoded.
-    queries: sentences and images, checked.
-    top: images per query; identical ones count once.
-    scores: [N, Q] of the gallery's images and the queries; None computes them.
-    cache: folder for features of images in queries.
-    everything: include images below the model's threshold.
+    Args:
+        model: encodes the queries.
+        gallery: images that it encoded.
+        queries: sentences and images, checked.
+        top: images per query; identical ones count once.
+        scores: [N, Q] of the gallery's images and the queries; None computes them.
+        cache: folder for features of images in queries.
+        everything: include images below the model's threshold.
     """
     places, scorer = gallery.places(), Scorer(model, gallery, cache)
     found = []

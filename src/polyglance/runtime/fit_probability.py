@@ -182,7 +182,13 @@ def _coefficients(
 
 
 def given_known(texts: Texts, like: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Log-odds [Q] that a text is known."""
+    """Log-odds [Q] that a text is known.
+
+    Args:
+        texts: Q query texts.
+        like: [Q, 2], what the probes of words and of sense say of the texts.
+        known: coefficients [4] of nearness, both probes, and 1.
+    """
     return np.asarray(texts.near * known[0] + like @ known[1:3] + known[3])
 
 

@@ -238,7 +238,13 @@ def existing(folder: Path, *names: str) -> Path:
 
 
 def one_of(name: str, value: str, *allowed: str) -> str:
-    """Return `value` if it is allowed; otherwise raise an error."""
+    """Return `value` if it is allowed; otherwise raise an error.
+
+    Args:
+        name: of the option, for the error.
+        value: of the option.
+        *allowed: its possible values.
+    """
     if value not in allowed:
         raise PolyglanceError(f"option {name} must be one of {', '.join(allowed)}, not '{value}'")
     return value

@@ -53,11 +53,12 @@ def open_captions(
 ) -> CaptionList:
     """The captions of a text file (one per line), a table, or a dataset.
 
-    source: a table is a CSV, TSV or Parquet file with a column `caption`, and optionally
-        `language` and `path`; a dataset is a folder or `generated`; any other file is text.
-    language: of a text file's captions; from other sources, only captions in it are used.
-    split: of a dataset; by default all splits.
-    cache: where `generated` is rendered; the XDG cache by default.
+    Args:
+        source: a table is a CSV, TSV or Parquet file with a column `caption`, and optionally
+            `language` and `path`; a dataset is a folder or `generated`; any other file is text.
+        language: of a text file's captions; from other sources, only captions in it are used.
+        split: of a dataset; by default all splits.
+        cache: where `generated` is rendered; the XDG cache by default.
     """
     path = source_path(source)
     is_dataset = path.is_dir() or str(source).partition(":")[0] == "generated"
