@@ -67,6 +67,7 @@ def top(
         queries: [Q, D] or sets.
         items: [N, D] or sets.
         score: maps queries and items to scores [q, N].
+        depth: items per query.
     """
     depth = min(depth, len(items))
     for start in range(0, len(queries), QUERY_BLOCK):
