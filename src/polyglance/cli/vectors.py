@@ -2,12 +2,15 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from polyglance.cli.options import listed
 from polyglance.errors import PolyglanceError
+
+if TYPE_CHECKING:
+    from polyglance.text.vectors.train_files import Format
 
 
 def vectors_command(
@@ -51,13 +54,11 @@ def vectors_command(
     files = _files(text or [])
     dataset = None if data is None else load_dataset(data)
     sentences = training_sentences(dataset, codes, files, lexicon, split)
-    settings = VectorSettings(dim, epochs, threshold, seed)
+    settings, kind = VectorSettings(dim, epochs, threshold, seed), cast("Format", format)
     # In a terminal, the library prints a line per language, with the time left.
     terminal = sys.stderr.isatty()
     with Bar("training vectors", len(sentences), "languages", show=not terminal) as bar:
-        for one in train_files(
-            sentences, out, settings, cast("Literal['bin', 'vec']", format), terminal
-        ):
+        for one in train_files(sentences, out, settings, kind, terminal):
             bar.advance(1)
             count = len(sentences[one.language])
             typer.echo(f"{one.language}: {count} sentences, {one.vectors.count} words → {one.path}")

@@ -11,6 +11,8 @@ from polyglance.text.vectors.corpus import Sentences, caption_sentences, text_se
 from polyglance.text.vectors.skipgram import TrainedVectors, VectorSettings, train_vectors
 from polyglance.text.vectors.word_vectors import save_vectors
 
+Format = Literal["bin", "vec"]
+
 
 class TrainedFile(NamedTuple):
     """The vectors of a language, and the file with them."""
@@ -56,7 +58,7 @@ def train_files(
     sentences: Mapping[str, Sentences],
     out: Path,
     settings: VectorSettings | None = None,
-    format: Literal["bin", "vec"] = "bin",
+    format: Format = "bin",
     show_progress: bool = False,
 ) -> Iterator[TrainedFile]:
     """Write CODE.bin or CODE.vec for every language, and yield it.
