@@ -8,13 +8,14 @@ python benchmarks/multi30k_vocabulary.py DIR
 
 import argparse
 import statistics
+from collections.abc import Collection
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from polyglance.storage.files import read_jsonl
-from polyglance.text.embedders.vocabulary import SPECIALS, Vocabulary, jaccard
+from polyglance.text.embedders.vocabulary import SPECIALS, Vocabulary
 from polyglance.text.tokenizers import tokenize_many
 
 LANGUAGES = ("en", "de", "fr", "cs")
@@ -30,6 +31,12 @@ def translations(folder: Path) -> list[dict[str, str]]:
             if all(texts.values()):
                 found.append({code: value[0] for code, value in texts.items() if value})
     return found
+
+
+def jaccard(a: Collection[str], b: Collection[str]) -> float:
+    """Overlap |a ∩ b| / |a ∪ b| of two word sets; 0 for two empty ones."""
+    first, second = set(a), set(b)
+    return len(first & second) / max(len(first | second), 1)
 
 
 def main() -> None:

@@ -12,6 +12,13 @@ class PolyglanceError(Exception):
     """
 
 
+class ArgumentError(PolyglanceError):
+    """Arguments that do not go together; the message has the names of parameters in backquotes.
+
+    A command says its options instead (`polyglance.cli.options.naming_options`).
+    """
+
+
 class MissingPackage(PolyglanceError, ImportError):
     """A package that is not installed, with what to install."""
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from polyglance.alignment import Alignment, align, evaluate_alignment, split_rows
-from polyglance.errors import PolyglanceError
+from polyglance.alignment.learn import dictionary_pairs, learn_alignment
+from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.text.vectors.word_vectors import (
     WordVectors,
 )
@@ -39,3 +40,22 @@ def test_neighbours_bound_the_pools_and_not_the_candidates():
         evaluate_alignment(part, source, shuffled, test, show_progress=False)["nn"].at[1]
         < found["nn"].at[1]
     )
+
+
+def test_a_map_is_learned_from_a_dictionary_without_the_command():
+    source, target, turn = languages(noise=0.05)
+    pairs = [(f"a{i}", f"b{i}") for i in range(300)]
+    found = learn_alignment(source, target, pairs, method="svd", test_words=60, show_progress=False)
+    assert (len(found.train), len(found.test), found.steps) == (240, 60, [])
+    np.testing.assert_allclose(found.alignment.matrix, turn, atol=0.1)
+    assert found.precision["svd"]["nn"].at[1] > 0.9 > found.precision["before"]["nn"].at[1]
+    facts = found.alignment.facts
+    assert (facts["pairs"], facts["precision"]["svd"]["nn"][1]) == (
+        240,
+        found.precision["svd"]["nn"].at[1],
+    )
+    assert not learn_alignment(source, target, pairs, method="svd", show_progress=False).precision
+    with pytest.raises(ArgumentError, match=r"too few to hold some out; .* raise `test_words`"):
+        learn_alignment(source, target, pairs, method="svd", test_words=0)
+    with pytest.raises(ArgumentError, match="specify the languages with `languages`"):
+        dictionary_pairs("captions:generated", source, target)

@@ -41,7 +41,8 @@ def table(text):
 
 @pytest.mark.parametrize("method", ["svd", "rcsls"])
 def test_both_methods(files, tmp_path, method):
-    text = run(*BASE, "--method", method, "--rate", 1, "--evaluate", "--mapped", "ab.vec")
+    rate = ("--rate", 1) if method == "rcsls" else ()
+    text = run(*BASE, "--method", method, *rate, "--evaluate", "--mapped", "ab.vec")
     assert "a.vec: 300 words, dimension 20" in text
     assert "dictionary: 301 pairs; 240 pairs of 240 words to learn from, 60 pairs of 60" in text
     found = table(text)
@@ -106,6 +107,11 @@ def test_captions(files, toy, tmp_path):
         ([*BASE, "--method", "gan"], "expected svd or rcsls"),
         ([*BASE, "--rate", "0"], "--rate"),
         ([*BASE, "--rate", "nan"], "--rate"),
+        ([*BASE, "--method", "svd", "--rate", "1"], "--rate needs --method rcsls"),
+        ([*BASE, "--method", "svd", "--iterations", "5"], "--iterations needs --method rcsls"),
+        ([*BASE, "--method", "svd", "--spectral"], "--spectral needs --method rcsls"),
+        ([*BASE, "--method", "svd", "--k", "5"], "--k needs --method rcsls or --evaluate"),
+        ([*BASE, "--test-words", "5"], "--test-words needs --evaluate"),
         ([*BASE[:3], "none.txt", *BASE[4:]], "none.txt: no such file"),
         ([*BASE[:3], "lexicon:fr-de", *BASE[4:]], "--lexicon"),
         ([*BASE[:3], "lexicon:fr", *BASE[4:], "--lexicon", "d.txt"], "two languages"),

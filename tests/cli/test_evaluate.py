@@ -92,6 +92,12 @@ def test_seeds_print_mean_and_deviation(command, tmp_path):
         (["1-0", "1-0"], "named twice"),
         (["1-0", "2-0", "--bootstrap", "0"], "needs --bootstrap"),
         (["missing.json"], "no such file"),
+        (["1-0", "--ranks"], "--ranks needs --json FILE"),
+        (["1-0", "--lexicon", "none"], "--lexicon needs --perturb unseen:RATE or --perturb code-"),
+        (["1-0", "--lexicon", "none", "--perturb", "typos:0.1"], "--lexicon needs --perturb"),
+        (["1-0", "--lexicon", "none", "--perturb", "unseen:0.1"], "none: no such file"),
+        (["1-0", "--same-text", "--strict"], "--same-text cannot be combined with --folds"),
+        (["1-0", "--translate-to", "en"], "--translate-to needs a --translator"),
     ],
 )
 def test_bad_requests_are_one_sentence(command, arguments, message, tmp_path, monkeypatch):

@@ -118,6 +118,8 @@ def test_a_dataset_folder_with_imported_features(run, toy, tmp_path):
         (["pictures", "dog", "--sheet", "empty"], "is a folder; pass a file"),
         (["pictures", "dog", "--json", "model/model.json/x"], "cannot be created"),
         (["pictures", "dog", "--sheet", "s.png", "--font", "no.ttf"], "no such font file"),
+        (["pictures", "dog", "--font", "some.ttf"], "--font needs --sheet"),
+        (["pictures", "--like", "a.png", "--consistency"], "--consistency .* with --like or --not"),
     ],
 )
 def test_mistakes(run, model, folder, tmp_path, monkeypatch, arguments, message):

@@ -11,8 +11,11 @@ from polyglance.data import load_dataset
 from polyglance.data.convert import CONVERTERS, write_folder
 from polyglance.data.dataset import CaptionedImage, Dataset, save_folder
 from polyglance.data.merge import merge_datasets, read_splits
-from polyglance.errors import PolyglanceError
+from polyglance.data.text_only import FILE
+from polyglance.errors import ArgumentError, PolyglanceError
+from polyglance.storage.files import read_jsonl, write_jsonl_gz
 from polyglance.vision.extraction.extract import load_features
+from polyglance.vision.extraction.merge import merge_folders
 from polyglance.vision.extraction.store import FeatureStore
 from tests.cli.conftest import run  # noqa: F401
 
@@ -184,3 +187,25 @@ def test_original_layouts_of_coco_meet(tmp_path):
         found.append(load_dataset(tmp_path / layout))
     merged = merge_datasets(found).images
     assert [sorted(one.captions) for one in merged] == [["en", "zh"], ["en", "ja"], ["en"]]
+
+
+def test_text_only_captions_are_written_with_the_folder_or_not_at_all(three, tmp_path):
+    lines = [{"captions": {code: {"independent": [code]}}} for code in ("en", "zh")]
+    write_jsonl_gz(three[0].root / FILE, lines)
+    write_jsonl_gz(three[1].root / FILE, [lines[1], {"captions": {"ja": {}}}])
+    out = tmp_path / "out"
+    merge_folders(out, three[:2])
+    found = [value for _, value in read_jsonl(out / FILE)]
+    assert found == [*lines, {"captions": {"ja": {}}}]
+    (three[0].root / FILE).unlink()
+    merge_folders(out, [data.root for data in three[:2]], force=True)
+    assert [value for _, value in read_jsonl(out / FILE)] == found[1:]
+    (three[1].root / FILE).write_bytes(b"damaged")
+    with pytest.raises(PolyglanceError):
+        merge_folders(tmp_path / "other", three[:2])
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_notebook_is_told_the_parameter(three, tmp_path):
+    with pytest.raises(ArgumentError, match="`languages` fr: no dataset has captions in it"):
+        merge_folders(tmp_path / "out", three, languages=["fr"])

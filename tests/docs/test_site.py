@@ -55,3 +55,16 @@ def test_what_the_reference_shows_exists_and_has_a_docstring(name):
 def test_nothing_is_loaded_from_another_host():
     assert CONFIG["theme"]["font"] is False
     assert not {"extra_css", "extra_javascript", "repo_url"} & set(CONFIG)
+
+
+def test_the_files_of_the_package_that_pages_name_exist():
+    sources = ROOT / "src" / "polyglance"
+    rooms = "|".join(place.name for place in sources.iterdir() if place.is_dir())
+    file = re.compile(rf"`((?:{rooms})/[\w/.-]+\.(?:py|json|yaml|txt))")
+    named = {
+        (page.name, name)
+        for page in [*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+        for name in file.findall(page.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 30
+    assert [(page, name) for page, name in sorted(named) if not (sources / name).is_file()] == []

@@ -135,3 +135,20 @@ def test_the_command_shows_members_and_ensemble(command, tmp_path: Path):
 def test_bad_requests(command, arguments, message):
     with pytest.raises(PolyglanceError, match=message):
         command(*arguments, "--ensemble")
+
+
+def test_progress_bars_are_those_of_the_members(dataset):
+    members = [fake(dataset, 0), fake(dataset, 1)]
+    shown = []
+    for member in members:
+        own = member.encode_text
+
+        def encode(texts, language=None, *, show_progress=None, own=own):
+            shown.append(show_progress)
+            return own(texts, language)
+
+        member.encode_text = encode
+    texts = dataset.split("test").captions(["en"]).texts[:2]
+    for asked in (True, False, None):
+        Ensemble(members).encode_text(texts, "en", show_progress=asked)
+    assert shown == [True, True, False, False, None, None]

@@ -1,6 +1,7 @@
 """What `polyglance evaluate` does, as a function."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -63,7 +64,11 @@ def test_one_model_and_seeds(data):
     values = [report["en"].metrics.mr for report in seeds.reports]
     assert seeds.spreads["en"]["mr"].mean == pytest.approx(sum(values) / 2)
     assert list(seeds.as_dict()) == ["runs", "seeds"]
-    with pytest.raises(PolyglanceError, match="with --data"):
+    with pytest.raises(PolyglanceError, match="with `dataset`"):
         evaluate_models(models)
+    with pytest.raises(PolyglanceError, match="`seeds` needs at least two models"):
+        evaluate_models(models[:1], dataset, seeds=True)
+    with pytest.raises(PolyglanceError, match="`trec` writes the full gallery; remove `folds`"):
+        evaluate_models(models, dataset, folds=2, trec=Path("trec"))
     with pytest.raises(PolyglanceError, match="no model to evaluate"):
         evaluate_models([], dataset)

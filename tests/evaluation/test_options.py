@@ -27,8 +27,8 @@ def test_options_and_keywords_are_the_same(toy):
         ({"seed": -1}, "seed=-1"),
         ({"languages": "en"}, r"languages='en': must be a list, such as \['en'\]"),
         ({"kinds": "machine"}, "kinds='machine': must be a list"),
-        ({"same_text": True, "folds": 2}, "cannot be combined with folds or strict"),
-        ({"same_text": True, "strict": True}, "cannot be combined with folds or strict"),
+        ({"same_text": True, "folds": 2}, "cannot be combined with `folds` or `strict`"),
+        ({"same_text": True, "strict": True}, "cannot be combined with `folds` or `strict`"),
     ],
 )
 def test_combinations_that_mean_nothing(fields, message):
@@ -46,9 +46,9 @@ class Recipe:
 def test_a_translation_is_completed_by_the_recipe(toy):
     model = toy[1]
     assert Translation().resolve(model) is None
-    with pytest.raises(PolyglanceError, match="--translate-to needs a --translator"):
+    with pytest.raises(PolyglanceError, match="`targets` needs a `translator`"):
         Translation(targets=["en"]).resolve(model)
-    with pytest.raises(PolyglanceError, match="--translator needs --translate-to"):
+    with pytest.raises(PolyglanceError, match="`translator` needs `targets`"):
         Translation("argos").resolve(model)
     model.recipe = Recipe
     assert Translation().resolve(model) == Translation("file:$data/pairs.tsv", None, "average")
@@ -70,7 +70,7 @@ def test_queries_are_translated_where_the_options_say_so(toy, tmp_path):
     both = evaluate(model, dataset, languages=["de"], bootstrap=0, translation=Translation())
     assert both.similarity == "cosine, translated to en, de"
     assert both.notes == ["8 % of the translations of 'de' are missing"]
-    with pytest.raises(PolyglanceError, match="--perturb cannot be combined with translated"):
+    with pytest.raises(PolyglanceError, match="queries: remove `translation`"):
         evaluate(model, dataset, translation=Translation(), perturb="typos:0.5")
     with pytest.raises(PolyglanceError, match="has no file"):
         evaluate(model, toy[0], translation=Translation())

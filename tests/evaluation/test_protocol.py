@@ -255,5 +255,5 @@ def test_same_text_takes_every_photograph_of_a_text_for_right():
     merged = evaluate(model, dataset, bootstrap=10, same_text=True)["en"].metrics
     assert plain.text_to_image.r1 == pytest.approx(200 / 3)
     assert merged.text_to_image.r1 == 100.0
-    with pytest.raises(PolyglanceError, match="cannot be combined with folds or strict"):
+    with pytest.raises(PolyglanceError, match="`same_text` cannot be combined with `folds`"):
         evaluate(model, dataset, same_text=True, strict=True)

@@ -172,6 +172,8 @@ def test_the_command_renews_a_background(run, tmp_path):
     assert "calibrated: on 'train', images with a score of at least" in result.stdout
     assert load(tmp_path / "out").id == plain  # embeddings are the same
     assert load(tmp_path / "out").background is not None
+    with pytest.raises(PolyglanceError, match="--split needs --background DATA"):
+        run("export", tmp_path / "out", "--split", "train")
     with pytest.raises(PolyglanceError, match="pass --onnx FOLDER as output"):
         run("export", tmp_path / "out")
     assert polyglance.load(tmp_path / "out").background is not None

@@ -109,9 +109,9 @@ def test_weights_are_read_as_they_were_written(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"translator": None}, "--consistency needs a --translator"),
-        ({"language": None}, "needs the --language of the queries"),
-        ({"translate_to": "ja"}, "--translate-to ja: the model knows de, en"),
+        ({"translator": None}, "`consistency` needs a `translator`"),
+        ({"language": None}, "needs the `language` of the queries"),
+        ({"translate_to": "ja"}, "`translate_to` ja: the model knows de, en"),
         ({"queries": "chat"}, "'chat' can be translated to none of de, en"),
     ],
 )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyglance.data import load_folder
-from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.errors import ArgumentError, PolyglanceError, PolyglanceWarning
 from polyglance.gallery import (
     Hit,
     check_queries,
@@ -221,3 +221,12 @@ def test_a_diverged_model_is_an_error(model, pictures):
     model.network.image.mean.fill_(float("nan"))
     with pytest.raises(PolyglanceError, match="not finite"):
         gallery_of_files(model, pictures)
+
+
+def test_mistakes_name_the_parameters_of_the_function(model, pictures):
+    with pytest.raises(ArgumentError, match="`translate_to` needs a `translator`"):
+        search(model, pictures, "red dog", translate_to="de")
+    with pytest.raises(ArgumentError, match=r"`consistency` cannot .* `like` or `without`"):
+        search(model, pictures, "red dog", without="hund", consistency=True)
+    with pytest.raises(ArgumentError, match="`translator` needs the `language` of the queries"):
+        search(model, pictures, "red dog", translator="argos")

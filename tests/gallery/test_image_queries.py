@@ -61,5 +61,5 @@ def test_a_sentence_that_ends_like_a_file_is_a_sentence(model, pictures):
 
 def test_images_are_not_translated(model, pictures, tmp_path):
     (tmp_path / "t.jsonl").write_text('{"fr": "chien", "en": "dog"}\n')
-    with pytest.raises(PolyglanceError, match="cannot be combined with --translator"):
+    with pytest.raises(PolyglanceError, match="cannot be combined with `translator`"):
         search(model, pictures, pictures[0], translator=f"file:{tmp_path / 't.jsonl'}")

@@ -132,6 +132,9 @@ def test_a_search_uses_the_library(tmp_path: Path, model: Path) -> None:
     assert {line.split("\t")[1].split("/")[0] for line in printed.splitlines()} == {"pictures"}
     assert sorted(found(run(tmp_path, "search", folder / "1", "dog"))) == ["1.png", "3.png"]
     assert not index.exists()
+    other = tmp_path / "other"
+    run(tmp_path, "search", folder / "1", "dog", "--cache", other)
+    assert not (other / "index").exists(), "the library is found with any --cache"
     new = save(folder / "1" / "5.png", 5)
     assert found(run(tmp_path, "search", "mine", new))[0] != "5.png", "as it was synced"
     assert found(run(tmp_path, "search", folder / "1", new))[0] == "5.png"

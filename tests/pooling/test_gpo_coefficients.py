@@ -52,6 +52,7 @@ def test_every_size_is_generated_once(pool: GPO) -> None:
 
 def test_kept_rows_do_not_hold_the_padding_of_their_batch(pool: GPO) -> None:
     ask(pool, 2, 900)
+    assert set(pool._kept) == {2, 900}
     for size, row in pool._kept.items():
         assert row.shape == (size,)
         assert row.untyped_storage().nbytes() == 4 * size

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from shutil import copyfile
 
 import pytest
 from PIL import Image
@@ -10,8 +11,9 @@ from typer.testing import CliRunner
 from polyglance.cli import app
 from polyglance.data import CaptionedImage, load_dataset, save_folder
 from polyglance.data.dataset import dataset_fingerprint
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.translation import Translator
+from polyglance.translation.dataset import translate_dataset
 from polyglance.translation.fill import fill_languages
 
 
@@ -184,3 +186,24 @@ def test_nothing_to_translate_is_an_error(folder, tmp_path, options):
     with pytest.raises(PolyglanceError, match="no translation of any caption"):
         run(folder, *options, "--out", tmp_path / "out", "--kinds", "machine")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_is_written_completely_or_not_at_all(folder, tmp_path, options, monkeypatch):
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr("polyglance.data.convert.write.shutil.copyfile", full)
+        with pytest.raises(OSError, match="disk full"):
+            translate_dataset(folder, out, options[3], ["fr"], images="copy")
+    assert not out.exists()
+    made = translate_dataset(folder, out, options[3], ["fr"], images="copy")
+    assert (made.images, made.filled[0].captions) == (len(load_dataset(folder).images), 2)
+    assert not (out / "text-only.jsonl.gz").is_symlink()
+    assert (out / "text-only.jsonl.gz").read_bytes() == b"x"
+    with pytest.raises(ArgumentError, match="choose another folder, or `force`"):
+        translate_dataset(folder, out, options[3], ["fr"])
+
+
+def full(source, target):
+    if source.name == "text-only.jsonl.gz":
+        raise OSError("disk full")
+    return copyfile(source, target)

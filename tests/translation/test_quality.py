@@ -50,6 +50,5 @@ def test_captions_of_kind_translation_are_evaluated(tmp_path):
     save_folder(tmp_path, photos)
     found = evaluate_translator(Same(), load_dataset(tmp_path), "en", "de")
     assert (found.texts, found.precision, found.recall) == (2, 50, 25)
-    assert found.f1 == pytest.approx(100 / 3)
     with pytest.raises(PolyglanceError, match="no translations from 'de' to 'fr'"):
         evaluate_translator(Same(), load_dataset(tmp_path), "de", "fr")

@@ -122,7 +122,7 @@ def align(
         The map, and the steps of RCSLS, none for `svd`.
     """
     if method not in METHODS:
-        raise PolyglanceError(f"--method {method}: expected svd or rcsls")
+        raise PolyglanceError(f"method '{method}': expected svd or rcsls")
     check_pairs(source.matrix[rows[:, 0]], target.matrix[rows[:, 1]])
     means = [mean_row(normalise_rows(v.matrix)) if centre else None for v in (source, target)]
     from_pool = prepare_vectors(source.matrix, means[0])

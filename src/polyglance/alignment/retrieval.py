@@ -57,7 +57,7 @@ def group_gold(rows: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, list[
     return distinct, [np.unique(part) for part in np.split(targets[order], bounds)]
 
 
-def precision(ranks: np.ndarray, cutoffs: Sequence[int] = CUTOFFS) -> Precision:
+def precision(ranks: np.ndarray) -> Precision:
     """Precision at the cutoffs from ranks that start at 0.
 
     >>> precision(np.array([0, 3, 20, 0]))
@@ -67,4 +67,4 @@ def precision(ranks: np.ndarray, cutoffs: Sequence[int] = CUTOFFS) -> Precision:
         raise PolyglanceError(
             "there are no held-out pairs to evaluate with; use a larger dictionary"
         )
-    return Precision(len(ranks), {k: float(np.mean(ranks < k)) for k in cutoffs})
+    return Precision(len(ranks), {k: float(np.mean(ranks < k)) for k in CUTOFFS})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
+from polyglance.cli.options import reject_unused_options
 from polyglance.core.languages import is_tag
 from polyglance.errors import PolyglanceError
 
@@ -13,13 +14,20 @@ if TYPE_CHECKING:
     from polyglance.evaluation.ranking.metrics import Metrics
     from polyglance.transfer import Gain
 
+PAIR_OPTIONS = ("pairs", "epochs", "lr", "resume")
+"""Options of the training on images with captions."""
+
 
 def add_language_command(
+    context: typer.Context,
     language: Annotated[str, typer.Option(help="Tag of the new language, such as nl.")],
     out: Annotated[Path, typer.Option(help="Output folder of the new model.")],
     model: Annotated[str | None, typer.Argument(help="The trained model: a run folder.")] = None,
     source: Annotated[
-        str | None, typer.Option("--from", help="Alternative to the argument MODEL.")
+        str | None,
+        typer.Option(
+            "--from", help="The trained model, instead of the argument MODEL, as in 'train --from'."
+        ),
     ] = None,
     dictionary: Annotated[
         str,
@@ -74,7 +82,9 @@ def add_language_command(
     device: DeviceOption = DEFAULT,
 ) -> None:
     """Add a language to a trained model; results in its other languages stay the same."""
-    _check(language, method, lr, data, pairs)
+    _check(language, method, lr)
+    reject_unused_options(context, PAIR_OPTIONS, "captions to train on in --data", data is not None)
+    reject_unused_options(context, ["split"], "a dataset in --evaluate", evaluate is not None)
     named = model or source
     if named is None or (model and source):
         raise PolyglanceError("pass one MODEL to add a language to")
@@ -109,15 +119,13 @@ def add_language_command(
     typer.echo(f"model: {out}")
 
 
-def _check(language: str, method: str, lr: float, data: str | None, pairs: int | None) -> None:
+def _check(language: str, method: str, lr: float) -> None:
     if not is_tag(language):
         raise PolyglanceError(f"--language {language}: expected a language tag, such as nl")
     if method not in ("svd", "rcsls"):
         raise PolyglanceError(f"--method {method}: expected svd or rcsls")
     if not 0 < lr < float("inf"):
         raise PolyglanceError(f"--lr {lr}: expected a number above 0")
-    if pairs is not None and data is None:
-        raise PolyglanceError("--pairs needs a dataset in --data")
 
 
 def _print(gain: "Gain", language: str, split: str) -> None:

@@ -5,17 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyglance.cli.options import naming_options, reject_unused_options
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from polyglance.alignment import Alignment, Precision, RcslsStep
-    from polyglance.text.dictionaries import Pairs
+    from polyglance.alignment import Precision, RcslsStep
     from polyglance.text.vectors.word_vectors import WordVectors
+
+RCSLS_OPTIONS = ("iterations", "rate", "spectral")
+NEIGHBOUR_OPTIONS = ("neighbours", "k")
 
 
 def align_command(
+    context: typer.Context,
     source: Annotated[
         Path, typer.Argument(metavar="SRC", help="Vectors to map: .vec, .txt or .bin.")
     ],
@@ -76,44 +80,44 @@ def align_command(
 ) -> None:
     """Learn a linear map from the word vectors SRC to TGT with a dictionary."""
     _check(out, method, rate)
-    from polyglance.alignment import align, best_rows, paired_rows, split_rows
+    reject_unused_options(context, RCSLS_OPTIONS, "--method rcsls", method == "rcsls")
+    reject_unused_options(context, ["test_words"], "--evaluate", evaluate)
+    used = method == "rcsls" or evaluate
+    reject_unused_options(context, NEIGHBOUR_OPTIONS, "--method rcsls or --evaluate", used)
+    from polyglance.alignment.learn import dictionary_pairs, learn_alignment
     from polyglance.text.vectors.read import read_vectors
     from polyglance.text.vectors.word_vectors import save_vectors
 
     from_, to = (read_vectors(path, words, lenient=lenient) for path in (source, target))
-    pairs = _pairs(dictionary, languages, lexicon, from_, to)
-    rows = paired_rows(pairs, from_, to)
-    train, test = split_rows(rows, train_words, test_words if evaluate else 0, seed)
-    if evaluate and not len(test):
-        raise PolyglanceError(
-            f"--evaluate: the {len(rows)} pairs found in both files are too few to hold some out; "
-            "use a larger dictionary, or raise --test-words"
-        )
-    if translations is not None:
-        train = best_rows(train, translations)
     _describe(source, from_)
     _describe(target, to)
-    typer.echo(f"dictionary: {len(pairs)} pairs; {_sizes(train)} to learn from{_held(test)}")
-    alignment, steps = align(
-        from_, to, train, method, centre, neighbours, k, iterations, rate, spectral
+    with naming_options():
+        pairs = dictionary_pairs(dictionary, from_, to, languages, lexicon)
+        found = learn_alignment(
+            from_,
+            to,
+            pairs,
+            method=method,
+            train_words=train_words,
+            test_words=test_words if evaluate else None,
+            seed=seed,
+            translations=translations,
+            centre=centre,
+            neighbours=neighbours,
+            k=k,
+            iterations=iterations,
+            rate=rate,
+            spectral=spectral,
+        )
+    typer.echo(
+        f"dictionary: {len(pairs)} pairs; {_sizes(found.train)} to learn from{_held(found.test)}"
     )
-    for step in steps:
+    for step in found.steps:
         typer.echo(_line(step))
-    alignment.facts.update(
-        method=method,
-        source=source.name,
-        target=target.name,
-        dictionary=dictionary,
-        pairs=len(train),
-        centre=centre,
-        neighbours=neighbours,
-        k=k,
-        spectral=spectral,
-        objective=min((step.objective for step in steps if step.kept), default=None),
-    )
-    if evaluate:
-        found = _evaluate(alignment, from_, to, train, test, neighbours, k)
-        alignment.facts["precision"] = found
+    if found.precision:
+        _print(found.precision)
+    alignment = found.alignment
+    alignment.facts.update(source=source.name, target=target.name, dictionary=dictionary)
     if mapped is not None:
         save_vectors(mapped, from_.words, alignment.apply(from_.matrix))
         typer.echo(f"mapped vectors: {mapped}")
@@ -128,28 +132,6 @@ def _check(out: Path, method: str, rate: float) -> None:
         raise PolyglanceError(f"--method {method}: expected svd or rcsls")
     if not 0 < rate < float("inf"):
         raise PolyglanceError(f"--rate {rate}: expected a number above 0")
-
-
-def _pairs(
-    name: str,
-    languages: str | None,
-    lexicon: Path | None,
-    source: "WordVectors",
-    target: "WordVectors",
-) -> "Pairs":
-    from polyglance.alignment.named import language_pair, named_pairs
-
-    pair = ["", ""]
-    kind, _, rest = name.partition(":")
-    if kind == "lexicon":
-        pair = language_pair(rest, f"--dictionary {name}")
-    elif kind in ("captions", "text-only"):
-        if languages is None:
-            raise PolyglanceError(
-                f"--dictionary {name}: specify the languages with --languages, such as fr-de"
-            )
-        pair = language_pair(languages, f"--languages {languages}")
-    return named_pairs(name, pair[0], pair[1], lexicon, vectors=(source, target))
 
 
 def _describe(path: Path, vectors: "WordVectors") -> None:
@@ -168,36 +150,6 @@ def _held(test: "np.ndarray") -> str:
 def _line(step: "RcslsStep") -> str:
     state = "" if step.kept else "  rose: reverted, rate halved"
     return f"iteration {step.iteration:3}  f {step.objective:9.5f}  rate {step.rate:g}{state}"
-
-
-def _evaluate(
-    alignment: "Alignment",
-    source: "WordVectors",
-    target: "WordVectors",
-    train: "np.ndarray",
-    test: "np.ndarray",
-    neighbours: int,
-    k: int,
-) -> dict[str, dict[str, dict[int, float]]]:
-    """Precision before (no map), with the rotation that RCSLS starts from, and after."""
-    import numpy as np
-
-    from polyglance.alignment import Alignment, align, evaluate_alignment
-
-    means = alignment.source_mean, alignment.target_mean
-    method = alignment.facts["method"]
-    maps = {"before": Alignment(np.eye(len(alignment.matrix), dtype=np.float32), *means)}
-    if method == "rcsls":
-        maps["svd"] = align(source, target, train, "svd", means[0] is not None)[0]
-    maps[method] = alignment
-    found = {
-        name: evaluate_alignment(one, source, target, test, neighbours, k)
-        for name, one in maps.items()
-    }
-    _print(found)
-    return {
-        name: {way: score.at for way, score in scores.items()} for name, scores in found.items()
-    }
 
 
 def _print(found: "dict[str, dict[str, Precision]]") -> None:

@@ -13,7 +13,7 @@ from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
     from polyglance.data import Dataset
-    from polyglance.data.convert import Conversion, ImportedFeatures
+    from polyglance.data.convert import Conversion
     from polyglance.data.info import DatasetReport
 
 data_app = typer.Typer(
@@ -96,6 +96,7 @@ def convert(
 ) -> None:
     """Convert a dataset from its original layout into a dataset folder."""
     from polyglance.data import convert as conversions
+    from polyglance.vision.extraction.imported import write_store
 
     converter = conversions.CONVERTERS.get(layout)
     options = conversions.parse_options(converter, layout, option or ())
@@ -124,16 +125,6 @@ def generate(
 
     write_generated(out, photos, seed)
     typer.echo(f"{out}: {photos} images")
-
-
-def write_store(folder: Path, features: "ImportedFeatures") -> None:
-    """Write imported features as a store."""
-    from polyglance.core.progress import track
-    from polyglance.vision.extraction.store import FeatureStore
-
-    extractor = f"imported/{features.name}"
-    with FeatureStore.create(folder, features.dim, features.form, extractor) as store:
-        store.append_many(track(features.items(), "features", features.total, "images"))
 
 
 def _summary(out: Path, result: "Conversion") -> str:

@@ -186,6 +186,11 @@ def choose_queries(
     """The first image with captions in the most languages, and one caption in each.
 
     They are translations of one sentence if the data has such, else of each language's best kind.
+
+    Args:
+        model: to query.
+        part: images with captions.
+        readable: files of the images to choose from.
     """
     translated = len(part.captions(kinds=["translation"])) > 0
     best: tuple[CaptionedImage, list[Query]] | None = None
@@ -218,7 +223,14 @@ def _queries(
 def find_rows(
     model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
 ) -> list["SheetRow"]:
-    """A row of the sheet per query; if the right image is not shown, a note has its rank."""
+    """A row of the sheet per query; if the right image is not shown, a note has its rank.
+
+    Args:
+        model: encodes the queries.
+        gallery: of its images.
+        queries: captions of one image.
+        right: the file of that image.
+    """
     from polyglance.gallery.exact import find
     from polyglance.gallery.sheets.sheet import SheetRow
 

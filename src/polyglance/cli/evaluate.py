@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
-from polyglance.cli.options import ALL, listed, reject_other_options, was_given
+from polyglance.cli.options import (
+    ALL,
+    listed,
+    naming_options,
+    reject_other_options,
+    reject_unused_options,
+    was_given,
+)
 from polyglance.cli.outputs import check_outputs
 from polyglance.cli.translation import TRANSLATOR
 from polyglance.errors import PolyglanceError
@@ -21,6 +28,13 @@ NONE = "none"
 WITH_NAMES = {"names", "models", "split", "languages", "cache", "json", "markdown", "device"}
 WITH_CRISSCROSSED = {"crisscrossed", "models", "data", "split", "seed"}
 WITH_CRISSCROSSED |= {"cache", "json", "markdown", "device"}
+OPTIONS = {
+    "dataset": "--data",
+    "targets": "--translate-to",
+    "keep": "--keep-weights",
+    "translation": "--translator or, if the recipe translates queries, add --consistency none",
+}
+"""Options that are not called like the parameter."""
 
 
 def evaluate_command(
@@ -171,28 +185,36 @@ def evaluate_command(
         return
     from polyglance.evaluation.models import check_request, evaluate_models
     from polyglance.evaluation.options import EvaluateOptions
+    from polyglance.evaluation.perturb.spec import WITH_LEXICON
     from polyglance.evaluation.translations.translation import Translation
 
+    reject_unused_options(context, ["ranks"], "--json FILE", json is not None)
+    looked_up = perturb is not None and perturb.startswith(WITH_LEXICON)
+    needed = " or ".join(f"--perturb {kind}:RATE" for kind in WITH_LEXICON)
+    reject_unused_options(context, ["lexicon"], needed, looked_up)
     how: Any = consistency
     targets = _list(translate_to, "--translate-to")
     keep = _model_folder(models) if keep_weights else None
-    options = EvaluateOptions(
-        languages=_list(languages, "--languages"),
-        kinds=_list(kinds, "--kinds"),
-        folds=folds,
-        bootstrap=bootstrap,
-        seed=seed,
-        strict=strict,
-        keep_duplicates=keep_duplicates or keep_copies,
-        same_text=same_text,
-        perturb=perturb,
-        lexicon=lexicon,
-        translation=None if how == NONE else Translation(translator, targets, how, keep=keep),
-    )
-    requested: dict[str, Any] = {"ensemble": ensemble, "seeds": seeds, "trec": trec}
-    check_request(models, options, **requested)  # before creating folders
-    check_outputs([json, markdown], [trec, clip_benchmark])
-    found = evaluate_models(models, data, split, options, cache=cache, device=device, **requested)
+    with naming_options(**OPTIONS):
+        options = EvaluateOptions(
+            languages=_list(languages, "--languages"),
+            kinds=_list(kinds, "--kinds"),
+            folds=folds,
+            bootstrap=bootstrap,
+            seed=seed,
+            strict=strict,
+            keep_duplicates=keep_duplicates or keep_copies,
+            same_text=same_text,
+            perturb=perturb,
+            lexicon=lexicon,
+            translation=None if how == NONE else Translation(translator, targets, how, keep=keep),
+        )
+        requested: dict[str, Any] = {"ensemble": ensemble, "seeds": seeds, "trec": trec}
+        check_request(models, options, **requested)  # before creating folders
+        check_outputs([json, markdown], [trec, clip_benchmark])
+        found = evaluate_models(
+            models, data, split, options, cache=cache, device=device, **requested
+        )
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
     print_tables(found.tables())

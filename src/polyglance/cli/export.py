@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from polyglance.cli.options import reject_unused_options
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class TableBits(StrEnum):
 
 
 def export_command(
+    context: typer.Context,
     model: Annotated[
         Path,
         typer.Argument(
@@ -100,6 +102,7 @@ def export_command(
 
     if texts and pieces is None:
         raise PolyglanceError("--texts needs --pieces")
+    reject_unused_options(context, ["split"], "--background DATA", background is not None)
     data = None if background is None else load_dataset(background, cache).split(split)
     if onnx is None:
         if data is None:

@@ -1,10 +1,12 @@
-"""Helpers for command-line options: comma-separated lists, and options that exclude others."""
+"""Helpers for command-line options: lists, options that need or exclude others, and their names."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 
 import typer
 
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError, PolyglanceError
 
 ALL = "; leave it out for all"
 
@@ -38,6 +40,48 @@ def reject_other_options(context: typer.Context, option: str, allowed: Collectio
         name = parameter.name or ""
         if was_given(context, name) and name not in allowed:
             raise PolyglanceError(f"{parameter.opts[0]} has no effect with {option}; leave it out")
+
+
+def reject_unused_options(
+    context: typer.Context, names: Collection[str], needed: str, found: bool
+) -> None:
+    """Raise if an option was passed that has no effect without something else.
+
+    Args:
+        context: of the command.
+        names: of the option's parameters.
+        needed: what they need.
+        found: whether it is there.
+    """
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if not found and name in names and was_given(context, name):
+            raise PolyglanceError(f"{parameter.opts[0]} needs {needed}")
+
+
+@contextmanager
+def naming_options(**options: str) -> Iterator[None]:
+    """Make errors about parameters of a function errors about the options of a command.
+
+    Args:
+        **options: those that are not called like the parameter, such as without="--not".
+
+    >>> with naming_options(without="--not"):
+    ...     raise ArgumentError("`without` needs `translate_to`")
+    Traceback (most recent call last):
+    polyglance.errors.PolyglanceError: --not needs --translate-to
+    """
+    try:
+        yield
+    except ArgumentError as error:
+        raise PolyglanceError(_with_options(str(error), options)) from None
+
+
+def _with_options(message: str, options: Mapping[str, str]) -> str:
+    def option(name: re.Match[str]) -> str:
+        return options.get(name[1], f"--{name[1].replace('_', '-')}")
+
+    return re.sub(r"`([a-z_]+)`", option, message)
 
 
 def was_given(context: typer.Context, name: str) -> bool:

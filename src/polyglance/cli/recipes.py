@@ -162,7 +162,13 @@ def _text(value: Any) -> str:
 
 
 def print_table(header: list[str], rows: list[list[str]], caption: str | None = None) -> None:
-    """Print a table that wraps to the terminal, or tab-separated lines in a pipe."""
+    """Print a table that wraps to the terminal, or tab-separated lines in a pipe.
+
+    Args:
+        header: names of the columns.
+        rows: their cells.
+        caption: below the table.
+    """
     if not sys.stdout.isatty():
         for row in [header, *rows]:
             typer.echo("\t".join(row))

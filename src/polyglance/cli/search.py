@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
+from polyglance.cli.options import naming_options
 from polyglance.cli.outputs import check_outputs
 from polyglance.cli.search_captions import Outputs, print_captions, print_unreadable, print_unshown
 from polyglance.cli.search_hits import open_files, print_hits
@@ -137,6 +138,8 @@ def search_command(
         from polyglance.gallery.sheets.file import sheet_format
 
         sheet_format(sheet)
+    if font and sheet is None:
+        raise PolyglanceError("--font needs --sheet FILE")
     for file in font or []:
         if not has_file(file):
             raise PolyglanceError(f"{file}: no such font file")
@@ -164,7 +167,7 @@ def search_command(
         raise PolyglanceError(
             "there is no query; pass at least one sentence, --like IMAGE, or --captions FILE"
         )
-    with warnings.catch_warnings():
+    with naming_options(without="--not"), warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
         warnings.simplefilter("always", OutsideWarning)
         warnings.simplefilter("always", IndexWarning)

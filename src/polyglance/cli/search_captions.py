@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from polyglance.cli.options import naming_options
 from polyglance.core.terminal import path_bytes, printable
 from polyglance.errors import OutsideWarning, PolyglanceWarning
 
@@ -52,7 +53,7 @@ def print_captions(
     """
     from polyglance.gallery import search_captions
 
-    with warnings.catch_warnings():
+    with naming_options(), warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyglanceWarning)  # printed below
         warnings.simplefilter("always", OutsideWarning)
         found = search_captions(

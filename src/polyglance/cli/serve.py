@@ -112,7 +112,7 @@ def serve_command(
     )
     check_access(own.host, own.token)
     access = Access(own.token, own.rate, check_origins(own.allow_origin), own.log_queries)
-    found = served_place(own.place, cache)
+    found = served_place(own.place)
     seen = mark_of(found)
     service = Service(open_collection(found, model, cache))
     count = len(service.now.collection)

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -10,7 +10,7 @@ from polyglance.cli.options import listed
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
-    from polyglance.text.vectors.corpus import Sentences
+    from polyglance.text.vectors.train_files import Format
 
 
 def vectors_command(
@@ -43,51 +43,33 @@ def vectors_command(
     """Train word vectors (fastText's skip-gram with n-grams), one file per language."""
     if format not in ("bin", "vec"):
         raise PolyglanceError(f"--format {format}: expected bin or vec")
+    if data is None and not text:
+        raise PolyglanceError("nothing to train on: pass a dataset, or --text CODE=FILE")
     from polyglance.core.progress import Bar
-    from polyglance.text.vectors.skipgram import VectorSettings, train_vectors
-    from polyglance.text.vectors.word_vectors import save_vectors
+    from polyglance.data.load import load_dataset
+    from polyglance.text.vectors.skipgram import VectorSettings
+    from polyglance.text.vectors.train_files import train_files, training_sentences
 
-    sentences = _sentences(data, languages, text or [], lexicon, split)
-    settings = VectorSettings(dim, epochs, threshold, seed)
-    out.mkdir(parents=True, exist_ok=True)
+    codes = listed(languages, "--languages") if languages else None
+    files = _files(text or [])
+    dataset = None if data is None else load_dataset(data)
+    sentences = training_sentences(dataset, codes, files, lexicon, split)
+    settings, kind = VectorSettings(dim, epochs, threshold, seed), cast("Format", format)
     # In a terminal, the library prints a line per language, with the time left.
     terminal = sys.stderr.isatty()
     with Bar("training vectors", len(sentences), "languages", show=not terminal) as bar:
-        for code, found in sentences.items():
-            if not any(found):
-                raise PolyglanceError(f"'{code}': there are no words to train vectors on")
-            vectors = train_vectors(found, settings, show_progress=terminal)
-            path = out / f"{code}.{format}"
-            if format == "bin":
-                vectors.save(path)
-            else:
-                save_vectors(path, vectors.words, vectors.vectors(vectors.words))
+        for one in train_files(sentences, out, settings, kind, terminal):
             bar.advance(1)
-            typer.echo(f"{code}: {len(found)} sentences, {vectors.count} words → {path}")
+            count = len(sentences[one.language])
+            typer.echo(f"{one.language}: {count} sentences, {one.vectors.count} words → {one.path}")
 
 
-def _sentences(
-    data: str | None, languages: str | None, text: list[str], lexicon: Path | None, split: str
-) -> "dict[str, Sentences]":
-    from polyglance.data.load import load_dataset
-    from polyglance.text.vectors.corpus import caption_sentences, text_sentences
-
-    found: dict[str, Sentences] = {}
-    if data is not None:
-        dataset = load_dataset(data)
-        codes = listed(languages, "--languages") if languages else dataset.split(split).languages
-        found = caption_sentences(dataset, codes, split)
-    for option in text:
+def _files(options: list[str]) -> dict[str, list[Path]]:
+    """Language → its files, of `--text CODE=FILE`."""
+    found: dict[str, list[Path]] = {}
+    for option in options:
         code, equals, path = option.partition("=")
         if not equals or not code or not path:
             raise PolyglanceError(f"--text {option}: expected CODE=FILE, such as nl=books.txt")
-        found.setdefault(code, []).extend(text_sentences(Path(path), code))
-    if not found:
-        raise PolyglanceError("nothing to train on: pass a dataset, or --text CODE=FILE")
-    if lexicon is not None:
-        from polyglance.text.lexicon import Lexicon
-
-        words = Lexicon.open(lexicon)
-        for language, sentences in found.items():
-            sentences.extend(words.synonyms(language))
+        found.setdefault(code, []).append(Path(path))
     return found

@@ -74,7 +74,13 @@ def run_processes(
 
 
 def outcome_of(worker: Worker, part: Part, progress: Callable[[int], None]) -> Outcome:
-    """Embed a part; a part that cannot be read now is an outcome too."""
+    """Embed a part; a part that cannot be read now is an outcome too.
+
+    Args:
+        worker: embeds it.
+        part: of the collection.
+        progress: called with the number of images done since the last call.
+    """
     try:
         return Outcome(part, worker(part, progress))
     except Failed as error:

@@ -6,15 +6,13 @@ from functools import lru_cache
 from polyglance.errors import PolyglanceError
 
 
-def standard_tag(text: str, macro: bool = False) -> str:
+def standard_tag(text: str) -> str:
     """A tag in its standard form; an error if malformed, but not if the language is unknown.
 
-    With `macro`, a macrolanguage replaces its main variety: Chinese for Mandarin (`cmn`).
-
-    >>> standard_tag("PT_br"), standard_tag("deu_Latn"), standard_tag("cmn", macro=True)
-    ('pt-BR', 'de', 'zh')
+    >>> standard_tag("PT_br"), standard_tag("deu_Latn")
+    ('pt-BR', 'de')
     """
-    tag = _standard(text, macro)
+    tag = _standard(text, False)
     if tag is None:
         raise PolyglanceError(f"'{text}' is not a language tag; write one such as de or pt-BR")
     return tag

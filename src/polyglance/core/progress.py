@@ -91,7 +91,13 @@ class Bar:
 
 
 def shows_bar(show: bool | None, count: int, least: int) -> bool:
-    """Whether to show a bar: `show`, or by default if there are at least `least` items."""
+    """Whether to show a bar: `show`, or by default if there are at least `least` items.
+
+    Args:
+        show: what was asked for; None for the default.
+        count: number of items.
+        least: number from which a bar is worth showing.
+    """
     return count >= least if show is None else show
 
 

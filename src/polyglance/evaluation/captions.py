@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from polyglance.data.dataset import CaptionTable, Dataset
-from polyglance.errors import NoWords, PolyglanceError
+from polyglance.errors import ArgumentError, NoWords, PolyglanceError
 from polyglance.evaluation.reports.report import Perturbed
 
 TEXTS_AT_A_TIME = 4096
@@ -62,16 +62,16 @@ def choose_captions(
         if captions is not None:
             chosen.append(captions)
         elif languages:
-            raise PolyglanceError(
+            raise ArgumentError(
                 f"{part.label}: language '{language}' has no captions of kind {', '.join(used)} "
-                "in this split; choose others with --kinds"
+                "in this split; choose others with `kinds`"
             )
     if not chosen:
         named = not isinstance(kinds, Mapping) and kinds
         wanted = f"kind {', '.join(named)}" if named else "any language"
-        raise PolyglanceError(
-            f"{part.label}: this split has no captions of {wanted}; choose another --split "
-            "or other --kinds"
+        raise ArgumentError(
+            f"{part.label}: this split has no captions of {wanted}; choose another `split` "
+            "or other `kinds`"
         )
     return chosen
 

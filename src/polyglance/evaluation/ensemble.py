@@ -88,7 +88,8 @@ class Ensemble:
         parts = []
         for model, known, prepare in zip(self.models, self._known, self._prepare, strict=True):
             own = language if known is None or language in known else None
-            parts.append(prepare(as_embeddings(encode_quietly(model, texts, own))))
+            found = encode_quietly(model, texts, own, show_progress)
+            parts.append(prepare(as_embeddings(found)))
         return MemberEmbeddings(parts)
 
     def encode_dataset(

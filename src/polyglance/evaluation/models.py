@@ -9,7 +9,7 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.load import load_dataset
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.evaluation.encoder import Encoder
 from polyglance.evaluation.ensemble import Ensemble
 from polyglance.evaluation.options import EvaluateOptions
@@ -130,7 +130,7 @@ def evaluate_models(
     if isinstance(dataset, str | Path):
         dataset = load_dataset(dataset, cache)
     if dataset is None and not all(map(_is_report, models)):
-        raise PolyglanceError("name the images and captions to evaluate on with --data")
+        raise ArgumentError("name the images and captions to evaluate on with `dataset`")
     run = _Run(dataset, split, options, trec, len(models) > 1, cache, show_progress, device)
     reports = run.ensemble(models, names) if ensemble else run.each(models, names)
     if ensemble:
@@ -148,29 +148,37 @@ def check_request(
     seeds: bool = False,
     trec: Path | None = None,
 ) -> None:
-    """Raise an error for arguments of `evaluate_models` that do not go together."""
+    """Raise an error for arguments of `evaluate_models` that do not go together.
+
+    Args:
+        models: to evaluate.
+        options: of the evaluation.
+        ensemble: whether to also evaluate the average of the models' scores.
+        seeds: whether the models are seeds of one run.
+        trec: folder for TREC runs and qrels.
+    """
     stored = next((model for model in models if _is_report(model)), None)
     if not models:
         raise PolyglanceError("no model to evaluate; name one")
-    for option, used in (("--seeds", seeds), ("--ensemble", ensemble)):
+    for option, used in (("seeds", seeds), ("ensemble", ensemble)):
         if used and len(models) < 2:
-            raise PolyglanceError(f"{option} needs at least two models")
+            raise ArgumentError(f"`{option}` needs at least two models")
     if seeds and ensemble:
-        raise PolyglanceError("--ensemble and --seeds do not go together; remove one of them")
+        raise ArgumentError("`ensemble` and `seeds` do not go together; remove one of them")
     if ensemble and stored is not None:
-        raise PolyglanceError(
-            f"{stored}: contains ranks, but --ensemble averages scores; name the model's folder"
+        raise ArgumentError(
+            f"{stored}: contains ranks, but `ensemble` averages scores; name the model's folder"
         )
     if options.perturb is not None and stored is not None:
-        raise PolyglanceError(
-            f"{stored}: contains ranks, but --perturb changes captions; name the model's folder"
+        raise ArgumentError(
+            f"{stored}: contains ranks, but `perturb` changes captions; name the model's folder"
         )
     if trec is not None and options.folds > 1:
-        raise PolyglanceError("--trec writes the full gallery; remove --folds")
+        raise ArgumentError("`trec` writes the full gallery; remove `folds`")
     if trec is not None and options.same_text:
-        raise PolyglanceError("--trec has one image per caption; remove --same-text")
+        raise ArgumentError("`trec` has one image per caption; remove `same_text`")
     if len(models) > 1 and not seeds and not options.bootstrap:
-        raise PolyglanceError("a comparison needs --bootstrap of at least 1")
+        raise ArgumentError("a comparison needs `bootstrap` of at least 1")
 
 
 def _is_report(model: Source) -> bool:

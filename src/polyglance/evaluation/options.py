@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyglance.data.dataset import Dataset
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.evaluation.captions import Kinds, Perturb
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class EvaluateOptions:
 
     >>> EvaluateOptions(same_text=True, folds=5)
     Traceback (most recent call last):
-    polyglance.errors.PolyglanceError: same_text cannot be combined with folds or strict
+    polyglance.errors.ArgumentError: `same_text` cannot be combined with `folds` or `strict`
 
     Args:
         languages: languages to evaluate; by default all of the split.
@@ -59,7 +59,7 @@ class EvaluateOptions:
             if (value := getattr(self, field)) < least:
                 raise PolyglanceError(f"{field}={value}: must be at least {least}")
         if self.same_text and (self.folds > 1 or self.strict):
-            raise PolyglanceError("same_text cannot be combined with folds or strict")
+            raise ArgumentError("`same_text` cannot be combined with `folds` or `strict`")
 
     def perturber(self, dataset: Dataset) -> Perturb | None:
         """The perturbation of the captions of `dataset`, or None."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyglance.core.progress import Bar
 from polyglance.data.dataset import Dataset
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.evaluation.captions import (
     EvaluatedCaptions,
     choose_captions,
@@ -155,9 +155,8 @@ def _translated(
     if not translation:
         return model, []
     if options.perturb is not None:
-        raise PolyglanceError(
-            "--perturb cannot be combined with translated queries: remove --translator or, if the "
-            "recipe translates queries, add --consistency none"
+        raise ArgumentError(
+            "`perturb` cannot be combined with translated queries: remove `translation`"
         )
     used = options.languages, options.kinds
     return translation.apply(model, dataset, split, *used, cache, show_progress)
@@ -185,9 +184,9 @@ def _encode(
     """Embeddings of one language, without unreadable images."""
     source = readable_captions(captions, readable)
     if not source.texts:
-        raise PolyglanceError(
+        raise ArgumentError(
             f"language '{captions.language}': none of its images can be read; "
-            "exclude it with --languages"
+            "exclude it with `languages`"
         )
     languages = getattr(model, "languages", None)
     known = languages is None or captions.language in languages

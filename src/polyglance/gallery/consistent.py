@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.query import GivenQueries, Query, query_texts
 from polyglance.text.tokenizers.base import read_words
@@ -72,9 +72,9 @@ def translate_to_all(
     from polyglance.translation import make_translator, translate
 
     if translator is None:
-        raise PolyglanceError("--consistency needs a --translator")
+        raise ArgumentError("`consistency` needs a `translator`")
     if not isinstance(language, str):
-        raise PolyglanceError("--consistency needs the --language of the queries, one for all")
+        raise ArgumentError("`consistency` needs the `language` of the queries, one for all")
     texts = query_texts(queries)
     targets = _targets(model, target)
     made = make_translator(translator)
@@ -102,9 +102,9 @@ def _targets(model: "Model | ExportedModel", wanted: str | None) -> list[str]:
     for code in targets:
         if code not in model.languages:
             known = ", ".join(model.languages)
-            raise PolyglanceError(f"--translate-to {code}: the model knows {known}")
+            raise ArgumentError(f"`translate_to` {code}: the model knows {known}")
     if not targets:
-        raise PolyglanceError(f"--translate-to '{wanted}': is empty; leave it out for all")
+        raise ArgumentError(f"`translate_to` '{wanted}': is empty; leave it out for all")
     return targets
 
 

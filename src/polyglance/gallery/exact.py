@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyglance.data.dataset import GENERATED, Dataset
-from polyglance.errors import PolyglanceError, PolyglanceWarning
+from polyglance.errors import ArgumentError, PolyglanceError, PolyglanceWarning
 from polyglance.gallery.candidates import DIGITS
 from polyglance.gallery.consistent import ConsistentQueries, translate_to_all
 from polyglance.gallery.exclusion import exclusion_note
@@ -81,8 +81,8 @@ def search(
     if top < 1:
         raise PolyglanceError(f"top={top}: must be at least 1")
     if consistency and (like or without):
-        raise PolyglanceError("--consistency cannot be combined with --like or --not")
-    loaded = _model(model, images, cache, device)
+        raise ArgumentError("`consistency` cannot be combined with `like` or `without`")
+    loaded = _model(model, images, device)
     notes: list[str] = []
     joint: ConsistentQueries | None = None
     inputs: GivenQueries = () if queries is None else queries
@@ -95,7 +95,7 @@ def search(
             loaded, inputs, language, translator, translate_to, cache
         )
     elif translate_to is not None:
-        raise PolyglanceError("--translate-to needs a --translator")
+        raise ArgumentError("`translate_to` needs a `translator`")
     only_like = queries is None and like is not None
     checked = [] if only_like else check_queries(loaded, inputs, language, cache)
     if like or without:
@@ -120,13 +120,12 @@ def search(
 def _model(
     model: "Model | ExportedModel | str | Path | None",
     images: Images,
-    cache: Path | None,
     device: Device,
 ) -> "Model | ExportedModel":
     """The specified model, else that of the images' library, else the included one."""
     own = None
     if model is None and isinstance(images, str | Path):
-        own = library_model(images, cache)
+        own = library_model(images)
     return own or load_model(model, device)
 
 
@@ -152,13 +151,14 @@ def find(
 ) -> list[QueryResult]:
     """The best images of a gallery for each query.
 
-    model: encodes the queries.
-    gallery: images that it encoded.
-    queries: sentences and images, checked.
-    top: images per query; identical ones count once.
-    scores: [N, Q] of the gallery's images and the queries; None computes them.
-    cache: folder for features of images in queries.
-    everything: include images below the model's threshold.
+    Args:
+        model: encodes the queries.
+        gallery: images that it encoded.
+        queries: sentences and images, checked.
+        top: images per query; identical ones count once.
+        scores: [N, Q] of the gallery's images and the queries; None computes them.
+        cache: folder for features of images in queries.
+        everything: include images below the model's threshold.
     """
     places, scorer = gallery.places(), Scorer(model, gallery, cache)
     found = []

@@ -19,14 +19,9 @@ if TYPE_CHECKING:
     from polyglance.runtime import ExportedModel
 
 
-def library_model(place: str | Path, cache: Path | None = None) -> "ExportedModel | None":
-    """The model of the library that a path is or belongs to; None if there is none.
-
-    Args:
-        place: a library's folder, or any other.
-        cache: where libraries are remembered; the XDG cache by default.
-    """
-    found = library_of(place, cache) if Path(place).is_dir() else None
+def library_model(place: str | Path) -> "ExportedModel | None":
+    """The model of the library that a path is or belongs to; None if there is none."""
+    found = library_of(place) if Path(place).is_dir() else None
     if found is None:
         return None
     try:
@@ -40,7 +35,6 @@ def library_model(place: str | Path, cache: Path | None = None) -> "ExportedMode
 def library_gallery(
     model: "ExportedModel",
     folder: Path,
-    cache: Path | None = None,
     show_progress: bool | None = None,
 ) -> Gallery | None:
     """The gallery of a library's folder, or of a folder covered by a library of this model.
@@ -51,10 +45,9 @@ def library_gallery(
     Args:
         model: encodes the queries.
         folder: of a library, or of images.
-        cache: where libraries are remembered; the XDG cache by default.
         show_progress: of the sync; None shows a bar in a terminal, lines elsewhere.
     """
-    found = library_of(folder, cache)
+    found = library_of(folder)
     if found is None:
         return None
     if is_library(folder):

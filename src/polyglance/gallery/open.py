@@ -54,7 +54,7 @@ def open_gallery(
     if not folder.is_dir() or captioned:
         return gallery_of_dataset(model, load_dataset(images, cache), cache, show_progress)
     if isinstance(model, ExportedModel):
-        kept = library_gallery(model, folder, cache, show_progress)
+        kept = library_gallery(model, folder, show_progress)
         return kept or indexed_folder(model, folder, cache, show_progress)
     closed: list[tuple[Path, str]] = []
     paths = list_images(folder, closed)

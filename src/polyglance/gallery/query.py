@@ -10,7 +10,7 @@ from polyglance.core.languages import language_name
 from polyglance.core.registry import nearest
 from polyglance.data.images.inputs import GivenImage, listed
 from polyglance.data.images.read import EXTENSIONS
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.gallery.hit import path_text
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def query_texts(queries: GivenQueries) -> list[str]:
     for query in _listed(queries):
         text = query.text if isinstance(query, Query) else query
         if is_image(text):
-            raise PolyglanceError("an image query cannot be combined with --translator")
+            raise ArgumentError("an image query cannot be combined with `translator`")
         texts.append(text)
     return texts
 
@@ -265,12 +265,12 @@ def translate_queries(
 
     texts = query_texts(queries)
     if not isinstance(language, str):
-        raise PolyglanceError("--translator needs the --language of the queries, one for all")
+        raise ArgumentError("`translator` needs the `language` of the queries, one for all")
     if target is None:
         target = "en" if "en" in model.languages else model.languages[0]
     if target not in model.languages:
         known = ", ".join(model.languages)
-        raise PolyglanceError(f"--translate-to {target}: the model knows {known}")
+        raise ArgumentError(f"`translate_to` {target}: the model knows {known}")
     found = translate(make_translator(translator), texts, language, target, cache)
     translated = []
     for query, text in zip(texts, found, strict=True):

@@ -45,9 +45,14 @@ def _linear() -> Any:
 
 
 def product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
-    """left [n, K], right [m, K], bias [m] → left · rightᵀ + bias, [n, m]; not differentiable.
+    """left · rightᵀ + bias, [n, m]; not differentiable.
 
     If `left` is float32 and `right` bfloat16, the product is in bfloat16 and returned as float32.
+
+    Args:
+        left: [n, K].
+        right: [m, K].
+        bias: [m]; None adds none.
 
     >>> product(torch.ones(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 7.]])
@@ -93,7 +98,13 @@ class _Linear(torch.autograd.Function):
 
 
 def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`torch.nn.functional.linear`: inputs [..., K], weight [m, K], bias [m] → [..., m]."""
+    """`torch.nn.functional.linear`, [..., m].
+
+    Args:
+        inputs: [..., K].
+        weight: [m, K].
+        bias: [m]; None adds none.
+    """
     half = inputs.device.type == "cpu" and torch.is_autocast_enabled("cpu")
     special = half or torch.jit.is_tracing() or torch.compiler.is_compiling()
     if special or inputs.dim() < 2 or not _prefers_onednn(inputs.flatten(0, -2), weight):

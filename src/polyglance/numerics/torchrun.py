@@ -17,11 +17,11 @@ def launched(environment: Mapping[str, str] = os.environ) -> bool:
     return all(name in environment for name in VARIABLES) and size.isdigit() and int(size) > 1
 
 
-def leads(environment: Mapping[str, str] = os.environ) -> bool:
+def leads() -> bool:
     """Whether this is the process that writes files and prints."""
-    return not launched(environment) or environment["RANK"] == "0"
+    return not launched() or os.environ["RANK"] == "0"
 
 
-def local_rank(environment: Mapping[str, str] = os.environ) -> int:
+def local_rank() -> int:
     """Index of this process on its machine, and so of its GPU."""
-    return int(environment.get("LOCAL_RANK", "0")) if launched(environment) else 0
+    return int(os.environ.get("LOCAL_RANK", "0")) if launched() else 0

@@ -13,6 +13,7 @@ from polyglance.runtime.model import ExportedModel
 
 CAPTIONS = 6000
 """Largest number of captions; more do not change the threshold."""
+SEED = 0
 
 
 def background_of(
@@ -20,7 +21,6 @@ def background_of(
     dataset: Dataset,
     cache: Path | None = None,
     show_progress: bool | None = None,
-    seed: int = 0,
 ) -> Background:
     """Images and sentences of a dataset that a model was not trained on, and a threshold.
 
@@ -31,23 +31,22 @@ def background_of(
         dataset: such as `load_dataset(DATA).split("val")`.
         cache: folder for features; None is the XDG cache.
         show_progress: None shows progress in a terminal only.
-        seed: of the random selection.
     """
     languages = [code for code in dataset.languages if code in model.languages]
     if not languages:
         known = ", ".join(model.languages)
         raise PolyglanceError(f"{dataset.name}: has no captions in the model's languages ({known})")
     table = dataset.captions(languages)
-    rows = np.random.default_rng(seed).permutation(len(table))[:CAPTIONS]
+    rows = np.random.default_rng(SEED).permutation(len(table))[:CAPTIONS]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyglanceWarning)  # about words and unreadable images
         images = model.encode_dataset(dataset, cache, show_progress)
         texts = _encode(model, [table.texts[i] for i in rows], [table.languages[i] for i in rows])
-        words = _words(model, table, len(dataset.images), seed)
-    return calibrate(images, texts, table.image[rows], model.similarity_name, seed, words)
+        words = _words(model, table, len(dataset.images))
+    return calibrate(images, texts, table.image[rows], model.similarity_name, SEED, words)
 
 
-def _words(model: ExportedModel, table: CaptionTable, images: int, seed: int) -> Words | None:
+def _words(model: ExportedModel, table: CaptionTable, images: int) -> Words | None:
     """Embeddings of single words of the captions, and of texts whose words are in no caption.
 
     None if the model needs to know the language: words outside all captions have none.
@@ -57,7 +56,7 @@ def _words(model: ExportedModel, table: CaptionTable, images: int, seed: int) ->
     vocabulary = list(model.embedder.common_words(model.languages))
     from polyglance.runtime.calibration_words import calibration_words  # slow to import
 
-    found = calibration_words(table, images, vocabulary, seed)
+    found = calibration_words(table, images, vocabulary, SEED)
     vectors, unknown, nonsense = (
         model.encode_text(texts, show_progress=False)
         for texts in (

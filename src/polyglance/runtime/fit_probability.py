@@ -21,6 +21,8 @@ PER_WORD = 8
 """Largest number of trials per word."""
 LEAST = 20
 """Least number of texts of each kind."""
+STEPS = 30
+"""Steps of Newton's method."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,13 @@ def _coefficients(
 
 
 def given_known(texts: QueryTexts, like: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Log-odds [Q] that a text is known."""
+    """Log-odds [Q] that a text is known.
+
+    Args:
+        texts: Q query texts.
+        like: [Q, 2], what the probes of words and of sense say of the texts.
+        known: coefficients [4] of nearness, both probes, and 1.
+    """
     return np.asarray(texts.near * known[0] + like @ known[1:3] + known[3])
 
 
@@ -200,7 +208,6 @@ def regress(
     positive: np.ndarray,
     weight: np.ndarray,
     offset: np.ndarray | None = None,
-    steps: int = 30,
 ) -> np.ndarray:
     """Logistic regression by Newton's method: coefficients [F + 1], the constant last.
 
@@ -209,14 +216,13 @@ def regress(
         positive: [n].
         weight: [n], of the examples.
         offset: [n], fixed term of the log-odds.
-        steps: of Newton's method.
     """
     weight = 1000 * weight / weight.sum()
     mean, spread = features.mean(0), np.maximum(features.std(0), 1e-6)
     design = np.concatenate([(features - mean) / spread, np.ones((len(features), 1))], 1)
     start = np.zeros(len(design)) if offset is None else offset
     found, ridge = np.zeros(design.shape[1]), 1e-2 * np.eye(design.shape[1])
-    for _ in range(steps):
+    for _ in range(STEPS):
         chance = logistic(start + design @ found)
         slope = design.T @ (weight * (chance - positive)) + ridge @ found
         curve = (design * (weight * chance * (1 - chance))[:, None]).T @ design + ridge

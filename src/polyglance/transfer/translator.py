@@ -70,8 +70,10 @@ def aligned_matrix(
 
     Args:
         transfer: the dictionary and the kind of alignment.
-        language: the new language, and `new` its words.
-        pivot: the source's language, and `known` its words.
+        language: the new language.
+        new: its words.
+        pivot: the source's language.
+        known: its words.
         dataset: for making a dictionary, if necessary.
     """
     both = WordVectors(new.words, new.matrix), WordVectors(known.words, known.matrix)

@@ -9,6 +9,8 @@ from polyglance.errors import PolyglanceError
 from polyglance.text.tokenizers.base import tokenize_many
 from polyglance.translation.base import Translator
 
+SPLIT = "val"
+
 
 @dataclass(frozen=True)
 class Overlap:
@@ -17,11 +19,6 @@ class Overlap:
     texts: int
     precision: float
     recall: float
-
-    @property
-    def f1(self) -> float:
-        total = self.precision + self.recall
-        return 2 * self.precision * self.recall / total if total else 0.0
 
 
 def word_overlap(found: Sequence[list[str]], references: Sequence[list[str]]) -> Overlap:
@@ -37,9 +34,9 @@ def word_overlap(found: Sequence[list[str]], references: Sequence[list[str]]) ->
 
 
 def evaluate_translator(
-    translator: Translator, dataset: Dataset, source: str, target: str, split: str = "val"
+    translator: Translator, dataset: Dataset, source: str, target: str
 ) -> Overlap:
-    """Translate a split's captions of kind `translation`, and compare with the target's.
+    """Translate the captions of kind `translation` of val, and compare with the target's.
 
     If the target language has none, machine translations are the reference.
 
@@ -48,17 +45,16 @@ def evaluate_translator(
         dataset: with captions in both languages.
         source: language to translate from.
         target: language to translate into.
-        split: of the dataset.
     """
     rows = []
-    for entry in dataset.split(split).images:
+    for entry in dataset.split(SPLIT).images:
         own, others = entry.captions.get(source, {}), entry.captions.get(target, {})
         reference = others.get("translation") or others.get("machine")
         if own.get("translation") and reference:
             rows.append((own["translation"][0], reference[0]))
     if not rows:
         raise PolyglanceError(
-            f"{dataset.label}: split '{split}' has no translations from '{source}' to '{target}'"
+            f"{dataset.label}: split '{SPLIT}' has no translations from '{source}' to '{target}'"
         )
     texts = translator.translate([text for text, _ in rows], source, target)
     references = tokenize_many([reference for _, reference in rows], target)

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from polyglance.cli.data import write_store
 from polyglance.data import load_dataset
 from polyglance.data.convert import CONVERTERS, write_folder
 from polyglance.errors import PolyglanceError
 from polyglance.vision.extraction.extract import load_features
+from polyglance.vision.extraction.imported import write_store
 
 NAMES = {"train": ["a.jpg", "b.jpg", "c.jpg"], "val": ["d.jpg"], "test": ["e.jpg", "f.jpg"]}
 

@@ -129,10 +129,11 @@ def test_the_command(tmp_path: Path) -> None:
 
     data = write_toy(tmp_path / "toy")
     run(data, tmp_path / "run", "training.epochs=1")
-    words = ["--data", str(data), "--bootstrap", "0", "--lexicon", str(make_lexicon(tmp_path))]
+    words = ["--data", str(data), "--bootstrap", "0"]
+    lexicon = ["--lexicon", str(make_lexicon(tmp_path))]
     words += ["--json", str(tmp_path / "r.json")]
     outputs, shown = [], []
-    for more in ([], ["--perturb", "typos:1"], ["--perturb", "code-switch:1"]):
+    for more in ([], ["--perturb", "typos:1"], ["--perturb", "code-switch:1", *lexicon]):
         done = CliRunner().invoke(app, ["evaluate", str(tmp_path / "run"), *words, *more])
         assert done.exit_code == 0, done.output
         shown.append(done.stdout)

@@ -218,3 +218,25 @@ def test_options_that_need_others_are_refused(command, tmp_path):
         command("1-0", "--translator", "argos")
     with pytest.raises(PolyglanceError, match="there is no split 'val'"):
         command("1-0", "--translator", parallel(tmp_path), "--consistency", "learned")
+
+
+def test_progress_is_shown_as_asked(noisy, monkeypatch):
+    _, model = noisy
+    shown, own = [], model.encode_text
+
+    def encode(texts, language=None, *, show_progress=None):
+        shown.append(show_progress)
+        return own(texts, language)
+
+    monkeypatch.setattr(model, "encode_text", encode)
+    monkeypatch.setattr(
+        "polyglance.evaluation.translations.translated.translate",
+        lambda made, texts, source, target, cache, show: [
+            shown.append(show),
+            *made.translate(texts, source, target),
+        ][1:],
+    )
+    for asked in (True, False, None):
+        translated = Translated(model, Swap(), ["de"])
+        translated.encode_text(["0.jpg en0"], "en", show_progress=asked)
+    assert shown == [True] * 3 + [False] * 3 + [None] * 3

@@ -113,7 +113,7 @@ def test_unreadable_files_are_left_out_and_reported(tmp_path, model, pictures):
     path.write_text("dog\n")
     with pytest.raises(PolyglanceError, match=r"missing\.png: no such image"):
         search_captions(model, tmp_path / "missing.png", path)
-    with pytest.raises(PolyglanceError, match="--split test: needs a dataset"):
+    with pytest.raises(PolyglanceError, match="`split` test: needs a dataset"):
         open_captions(path, split="test")
 
 

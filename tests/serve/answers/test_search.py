@@ -118,7 +118,9 @@ def test_nothing_like_that_is_an_answer(
 
 
 def test_thumbnails_and_images_by_id(client: TestClient, pictures: Path) -> None:
-    for hit in found(client, q="dog")["hits"]:
+    hits = found(client, q="dog")["hits"]
+    assert len(hits) == 6
+    for hit in hits:
         small = client.get(hit["thumbnail"])
         assert small.headers["content-type"] in ("image/webp", "image/jpeg")
         assert Image.open(io.BytesIO(small.content)).size == (80, 64)

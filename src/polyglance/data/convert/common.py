@@ -40,6 +40,10 @@ class Conversion:
     notes: list[str] = field(default_factory=list)
     noun: str = "images"
     """The noun for images in summaries."""
+    text_only: list[Any] = field(default_factory=list)
+    """Lines of the file of text-only captions."""
+    extras: dict[str, Path] = field(default_factory=dict)
+    """Other files and folders to link or copy like images, by their names in the folder."""
 
 
 Converter = Callable[..., Conversion]
@@ -234,7 +238,13 @@ def existing(folder: Path, *names: str) -> Path:
 
 
 def one_of(name: str, value: str, *allowed: str) -> str:
-    """Return `value` if it is allowed; otherwise raise an error."""
+    """Return `value` if it is allowed; otherwise raise an error.
+
+    Args:
+        name: of the option, for the error.
+        value: of the option.
+        *allowed: its possible values.
+    """
     if value not in allowed:
         raise PolyglanceError(f"option {name} must be one of {', '.join(allowed)}, not '{value}'")
     return value

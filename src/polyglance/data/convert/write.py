@@ -5,6 +5,7 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -13,7 +14,9 @@ import numpy as np
 from polyglance.core.progress import track
 from polyglance.data.convert.common import Conversion, ImportedFeatures
 from polyglance.data.dataset import CaptionedImage, is_inside, load_folder, save_folder
+from polyglance.data.text_only import FILE as TEXT_ONLY
 from polyglance.errors import PolyglanceError
+from polyglance.storage.files import write_jsonl_gz
 from polyglance.storage.staging import staged
 
 ImageMode = Literal["symlink", "link", "copy"]
@@ -29,7 +32,7 @@ def write_folder(
     force: bool = False,
     write_store: StoreWriter | None = None,
 ) -> None:
-    """Write `captions.jsonl.gz`, `images/` and `features/` of a conversion.
+    """Write `captions.jsonl.gz`, `images/` and the other parts of a conversion, or nothing.
 
     Args:
         out: the dataset folder, absent or empty.
@@ -134,7 +137,7 @@ def drop_missing(conversion: Conversion) -> Conversion:
         raise PolyglanceError("no image file was found; set the folder with --pictures")
     left = len(conversion.images) - len(kept)
     notes = [*conversion.notes, f"{left} images without a file were left out"]
-    return Conversion(kept, conversion.sources, conversion.features, notes)
+    return replace(conversion, images=kept, notes=notes)
 
 
 def _fill(
@@ -148,6 +151,10 @@ def _fill(
         target = folder / "features" / features.name
         with staged(target) as staging:
             write_store(staging, features)  # type: ignore[misc]
+    for name, source in conversion.extras.items():
+        _place_extra(source, folder / name, images)
+    if conversion.text_only:
+        write_jsonl_gz(folder / TEXT_ONLY, conversion.text_only)
     save_folder(folder, conversion.images)
 
 
@@ -162,6 +169,7 @@ def _convert_again(
         return
     with staged(out) as staging:
         replaced = {out / "captions.jsonl.gz"}
+        replaced |= {out / TEXT_ONLY} if conversion.text_only else set()
         replaced |= {out / "features" / one.name for one in conversion.features if write_store}
         for name, source in conversion.sources.items():
             target = out / "images" / name
@@ -228,6 +236,20 @@ def _place(source: Path, target: Path, mode: ImageMode) -> None:
             _copy(source, target)
     except OSError as error:
         raise PolyglanceError(f"{target}: cannot {mode} {source} there ({error})") from None
+
+
+def _place_extra(source: Path, target: Path, mode: ImageMode) -> None:
+    """Link or copy a file or folder, unless there is one that is not a link."""
+    if target.is_symlink():
+        target.unlink()
+    if not source.exists() or target.exists():
+        return
+    if mode != "copy":
+        target.symlink_to(source.absolute())
+    elif source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copyfile(source, target)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError
 from polyglance.evaluation.ranking.ranks import Progress, Ranks, rank_both
 from polyglance.numerics.sets import Embeddings
 from polyglance.numerics.similarity import Score, dot
@@ -90,7 +90,7 @@ def fold_slices(images: int, folds: int) -> list[slice]:
     [slice(0, 3, None), slice(3, 5, None)]
     """
     if not 1 <= folds <= images:
-        raise PolyglanceError(f"cannot make {folds} folds of {images} images; reduce --folds")
+        raise ArgumentError(f"cannot make {folds} folds of {images} images; reduce `folds`")
     size, rest = divmod(images, folds)
     starts = [fold * size + min(fold, rest) for fold in range(folds + 1)]
     return [slice(a, b) for a, b in pairwise(starts)]

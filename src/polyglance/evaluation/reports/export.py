@@ -18,9 +18,7 @@ DEPTH = 100
 QUERY_BLOCK = 256
 
 
-def write_trec(
-    folder: Path, encoded: EncodedLanguage, part: Dataset, tag: str, depth: int = DEPTH
-) -> None:
+def write_trec(folder: Path, encoded: EncodedLanguage, part: Dataset, tag: str) -> None:
     """Write LANGUAGE.{i2t,t2i}.{run,qrels} for trec_eval, ir_measures, ranx etc.
 
     Images are named by file, captions by file#n as in Flickr8k's token file; white space in names
@@ -31,7 +29,6 @@ def write_trec(
         encoded: a language, as passed to `on_language` by `evaluate`.
         part: the split.
         tag: name of the run, the last column.
-        depth: items per query.
     """
     images = [_word(part.images[i].image) for i in encoded.gallery]
     captions = list(_caption_names(images, encoded.caption_image))
@@ -52,7 +49,7 @@ def write_trec(
     for side, (queries, items, query_names, item_names) in sides.items():
         score = encoded.score if side == "i2t" else _transposed(encoded.score)
         with atomic(folder / f"{stem}.{side}.run", "w") as handle:
-            for row, (best, values) in enumerate(top(queries, items, score, depth)):
+            for row, (best, values) in enumerate(top(queries, items, score, DEPTH)):
                 handle.writelines(
                     f"{query_names[row]} Q0 {item_names[item]} {n} {value!r} {_word(tag)}\n"
                     for n, (item, value) in enumerate(

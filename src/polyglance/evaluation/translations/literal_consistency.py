@@ -63,7 +63,6 @@ def fit_literal(
     scores: np.ndarray,
     caption_image: np.ndarray,
     iterations: int = ITERATIONS,
-    rate: float = RATE,
     scaled: bool = False,
 ) -> LiteralConsistency:
     """Train all parameters on all scores in every step; returns those of the last step.
@@ -72,7 +71,6 @@ def fit_literal(
         scores: [L, N, M] of N images with M captions, those of missing translations filled in.
         caption_image: [M], the image of each caption.
         iterations: of Adam.
-        rate: learning rate.
         scaled: whether the loss divides scores by the network's output for ones, as in
             `fit_consistency`. The paper does not say so, and it does not affect the ranking.
     """
@@ -82,7 +80,7 @@ def fit_literal(
     start = LiteralConsistency.uniform(len(scores))
     first = torch.from_numpy(start.first).requires_grad_()
     second = torch.from_numpy(start.second).requires_grad_()
-    optimizer = torch.optim.Adam([first, second], lr=rate)
+    optimizer = torch.optim.Adam([first, second], lr=RATE)
     for _ in range(iterations):
         joined = _forward(inputs, first, second)
         if scaled:

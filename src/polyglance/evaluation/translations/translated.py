@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.data.dataset import Dataset
-from polyglance.errors import NoWords, PolyglanceError
+from polyglance.errors import ArgumentError, NoWords, PolyglanceError
 from polyglance.evaluation.captions import (
     EvaluatedCaptions,
     Kinds,
@@ -124,10 +124,10 @@ class Translated:
             ]
             shares[captions.language] = float(np.mean(found)) if found else 1.0
             if not shares[captions.language]:
-                raise PolyglanceError(
+                raise ArgumentError(
                     f"{self.translator.name}: translates none of the {len(captions.texts)} "
                     f"captions in '{captions.language}' ({', '.join(captions.kinds)}); choose "
-                    "another translator, or other --languages or --kinds"
+                    "another translator, or other `languages` or `kinds`"
                 )
         return shares
 
@@ -147,10 +147,11 @@ class Translated:
         if language is None:
             raise PolyglanceError("to translate a text, state its language")
         own = language if self.known is None or language in self.known else None
-        plain = self._prepare(as_embeddings(encode_quietly(self.model, texts, own)))
+        encoded = encode_quietly(self.model, texts, own, show_progress)
+        plain = self._prepare(as_embeddings(encoded))
         parts, present = [], []
         for target in self.targets:
-            found, there = self._encode(texts, language, target, plain)
+            found, there = self._encode(texts, language, target, plain, show_progress)
             parts.append(found)
             present.append(there)
         has = np.stack(present, axis=1)
@@ -159,17 +160,18 @@ class Translated:
         return TranslatedTexts(parts, has, language)
 
     def _encode(
-        self, texts: list[str], source: str, target: str, plain: Embeddings
+        self, texts: list[str], source: str, target: str, plain: Embeddings, show: bool | None
     ) -> tuple[Embeddings, np.ndarray]:
         """Embeddings in one language, `plain` where there is no translation, and which exist."""
         if target == source:
             return plain, np.ones(len(texts), bool)
-        found = self._translations(texts, source, target, False)
+        found = self._translations(texts, source, target, show)
         there = np.array([text is not None for text in found])
         while there.any():
             rows = np.flatnonzero(there)
             try:
-                encoded = encode_quietly(self.model, [found[row] or "" for row in rows], target)
+                own = [found[row] or "" for row in rows]
+                encoded = encode_quietly(self.model, own, target, show)
             except NoWords as error:
                 there[rows[error.index]] = False
                 continue
@@ -231,7 +233,7 @@ class Translated:
             source = readable_captions(captions, readable)
             if len(np.unique(source.image)) < 2:
                 continue
-            views = self.encode_text(source.texts, source.language)
+            views = self.encode_text(source.texts, source.language, show_progress=show_progress)
             gallery, owner = np.unique(source.image, return_inverse=True)
             scores = fill_missing(self._scores(images[gallery], views), views.present)
             fit = fit_literal if literal else fit_consistency

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.load import TABLES
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.evaluation.captions import Kinds, choose_captions
 from polyglance.evaluation.encoder import Encoder
 from polyglance.evaluation.translations.consistency_file import write_weights
@@ -63,13 +63,13 @@ class Translation:
             found = replace(found, translator=self.translator or _harmless(default.translator))
         if found.translator is None:
             if found.targets or found.consistency:
-                option = "--translate-to" if found.targets else "--consistency"
-                raise PolyglanceError(f"{option} needs a --translator")
+                option = "targets" if found.targets else "consistency"
+                raise ArgumentError(f"`{option}` needs a `translator`")
             if found.keep is not None:
-                raise PolyglanceError("--keep-weights needs --consistency learned")
+                raise ArgumentError("`keep` needs `consistency` learned")
             return None
         if not found.targets and not found.consistency:
-            raise PolyglanceError("--translator needs --translate-to LANGUAGE or --consistency")
+            raise ArgumentError("`translator` needs `targets` or `consistency`")
         return found
 
     def apply(
@@ -104,7 +104,7 @@ class Translation:
             if share < 1
         ]
         if self.keep is not None and self.consistency not in ("learned", "literal"):
-            raise PolyglanceError("--keep-weights needs --consistency learned")
+            raise ArgumentError("`keep` needs `consistency` learned")
         if self.consistency in ("learned", "literal"):
             if split == self.learn_on:
                 notes.append(f"the weights are trained and evaluated on the same split, '{split}'")
@@ -124,9 +124,9 @@ def _harmless(translator: str) -> str:
     Others would let an untrusted model send captions to a server, or read files.
     """
     if not re.fullmatch(r"(captions|file):\$data(/\w[\w.-]*)*", translator):
-        raise PolyglanceError(
+        raise ArgumentError(
             f"the model's recipe translates with '{translator}', which is not used without your "
-            "consent: if you trust it, pass it with --translator"
+            "consent: if you trust it, pass it as `translator`"
         )
     return translator
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from polyglance.data.dataset import Dataset
 from polyglance.data.load import TABLES, load_dataset, source_path
 from polyglance.data.table import caption_rows
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.storage.files import has_file, read_lines
 
 
@@ -53,21 +53,22 @@ def open_captions(
 ) -> CaptionList:
     """The captions of a text file (one per line), a table, or a dataset.
 
-    source: a table is a CSV, TSV or Parquet file with a column `caption`, and optionally
-        `language` and `path`; a dataset is a folder or `generated`; any other file is text.
-    language: of a text file's captions; from other sources, only captions in it are used.
-    split: of a dataset; by default all splits.
-    cache: where `generated` is rendered; the XDG cache by default.
+    Args:
+        source: a table is a CSV, TSV or Parquet file with a column `caption`, and optionally
+            `language` and `path`; a dataset is a folder or `generated`; any other file is text.
+        language: of a text file's captions; from other sources, only captions in it are used.
+        split: of a dataset; by default all splits.
+        cache: where `generated` is rendered; the XDG cache by default.
     """
     path = source_path(source)
     is_dataset = path.is_dir() or str(source).partition(":")[0] == "generated"
     if split is not None and not is_dataset:
-        raise PolyglanceError(f"--split {split}: needs a dataset folder in --captions")
+        raise ArgumentError(f"`split` {split}: needs a dataset folder, and {source} is none")
     if is_dataset:
         found = _of_dataset(load_dataset(source, cache), language, split)
     elif not has_file(path):
         raise PolyglanceError(
-            f"{path}: no such file; --captions takes a text file, a table or a dataset folder"
+            f"{path}: no such file; captions are in a text file, a table or a dataset folder"
         )
     elif path.suffix.lower() in TABLES:
         rows = caption_rows(path)

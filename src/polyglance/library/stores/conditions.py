@@ -8,9 +8,6 @@ import pyarrow.compute as pc
 
 from polyglance.library.filters import Filter
 
-FILTERED = ["path", "taken", "tags", "languages", "width", "height"]
-"""The columns that filters use."""
-
 
 def to_sql(where: Filter) -> str | None:
     """The condition, or None if it matches all images."""
@@ -42,7 +39,7 @@ def _timestamp(moment: datetime) -> str:
 
 
 def to_mask(where: Filter, table: pa.Table) -> np.ndarray | None:
-    """Which rows of a table with the columns `FILTERED` match; None if all do."""
+    """Which rows of a table with the columns of a filter match; None if all do."""
     masks = [_holds(table["tags"], tag) for tag in where.tags]
     if where.language is not None:
         masks.append(_holds(table["languages"], where.language))

@@ -61,7 +61,13 @@ def create_store(folder: Path, name: str, address: str, model: str, dim: int) ->
 
 
 def has_store(folder: Path, name: str, address: str = "") -> bool:
-    """Whether such a store exists."""
+    """Whether such a store exists.
+
+    Args:
+        folder: of the library.
+        name: from `store_name`.
+        address: of Milvus; "" for a store in the library's folder.
+    """
     if address:
         from polyglance.library.stores.milvus import has_collection
 

@@ -70,7 +70,8 @@ def export_model(
         model: a trained model or its folder.
         out: output folder; must be new or empty.
         precision: storage precision of the weights: fp32, fp16, or int8 with a scale per row.
-        cache: folder for converted image networks; None is the XDG cache.
+        cache: folder for converted image networks and the pieces of `texts`; None is the XDG
+            cache.
         table_bits: bits per value in the tables of a sentence encoder, 4, 8, 16 or 32; None
             follows `precision`. Pieces never use more than 8 bits, which are lossless.
         pieces: number of most probable pieces that a sentence encoder keeps, in addition to
@@ -92,7 +93,7 @@ def export_model(
         towers = {}
         if pieces is not None:
             assert isinstance(embedder, SubwordEmbedder)
-            embedder = embedder.prune_pieces(pieces, texts)
+            embedder = embedder.prune_pieces(pieces, texts, cache)
     else:
         _check_words(model, table_bits, pieces)
         towers = portable_towers(model)

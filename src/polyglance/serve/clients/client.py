@@ -88,7 +88,13 @@ class Client(_Connection):
         return self._do(calls.search(text, image, **more))
 
     def hits(self, text: str = "", image: ImageFile | None = None, **more: Any) -> Iterator[Hit]:
-        """All images that a search finds, page by page; arguments as for `search`."""
+        """All images that a search finds, page by page.
+
+        Args:
+            text: as for `search`.
+            image: as for `search`.
+            more: as for `search`, without `cursor`; `limit` is the size of a page.
+        """
         cursor = None
         while True:
             page = self.search(text, image, **more, cursor=cursor)
@@ -165,13 +171,25 @@ class AsyncClient(_Connection):
         return await self._do(calls.health())
 
     async def search(self, text: str = "", image: ImageFile | None = None, **more: Any) -> Found:
-        """As `Client.search`."""
+        """As `Client.search`.
+
+        Args:
+            text: a sentence in any language; `-word` excludes.
+            image: bytes or path of a file that hits should be similar to.
+            more: other parameters of `/v1/search`.
+        """
         return await self._do(calls.search(text, image, **more))
 
     async def hits(
         self, text: str = "", image: ImageFile | None = None, **more: Any
     ) -> AsyncIterator[Hit]:
-        """As `Client.hits`, for `async for`."""
+        """As `Client.hits`, for `async for`.
+
+        Args:
+            text: as for `search`.
+            image: as for `search`.
+            more: as for `search`, without `cursor`; `limit` is the size of a page.
+        """
         cursor = None
         while True:
             page = await self.search(text, image, **more, cursor=cursor)
@@ -190,7 +208,13 @@ class AsyncClient(_Connection):
         return await self._do(calls.image("images", which))
 
     async def captions(self, which: ImageFile | Hit, texts: Sequence[str], **more: Any) -> Captions:
-        """As `Client.captions`."""
+        """As `Client.captions`.
+
+        Args:
+            which: a hit, or bytes or path of any file.
+            texts: to compare it with.
+            more: `language` and `limit`.
+        """
         return await self._do(calls.captions(which, texts, **more))
 
     async def facets(self) -> Facets:

@@ -169,12 +169,12 @@ def open_collection(
         cache: location of indexes; the XDG cache by default.
         show_progress: of the indexing; None shows a bar in a terminal.
     """
-    folder = served_place(place, cache)
+    folder = served_place(place)
     if not folder.is_dir():
         raise PolyglanceError(f"{folder}: no such folder; pass a library or a folder of images")
-    loaded = _model(folder, model, cache)
+    loaded = _model(folder, model)
     gallery = open_gallery(loaded, folder, cache, show_progress)
-    library = _library(folder, cache)
+    library = _library(folder)
     roots = [os.path.abspath(folder)]
     if library is not None:
         roots += library.settings.folders
@@ -183,31 +183,29 @@ def open_collection(
     return found
 
 
-def served_place(place: str | Path | None, cache: Path | None = None) -> Path:
+def served_place(place: str | Path | None) -> Path:
     """The library or folder to serve; None is the most recently created library."""
-    return _last_library(cache) if place is None else Path(place)
+    return _last_library() if place is None else Path(place)
 
 
-def _model(
-    folder: Path, model: str | Path | ExportedModel | None, cache: Path | None
-) -> ExportedModel:
+def _model(folder: Path, model: str | Path | ExportedModel | None) -> ExportedModel:
     if isinstance(model, ExportedModel):
         return model
-    own = library_model(folder, cache) if model is None else None
+    own = library_model(folder) if model is None else None
     return own or load(shipped() if model is None else model)
 
 
-def _library(folder: Path, cache: Path | None) -> Library | None:
+def _library(folder: Path) -> Library | None:
     """The library that has the thumbnails; None if the folder has none."""
-    kept = library_of(folder, cache)
+    kept = library_of(folder)
     try:
         return None if kept is None else Library.open(kept)
     except PolyglanceError:  # without LanceDB the folder's own index is used
         return None
 
 
-def _last_library(cache: Path | None) -> Path:
-    known = [Path(one) for one in registered(cache) if os.path.isdir(one)]
+def _last_library() -> Path:
+    known = [Path(one) for one in registered() if os.path.isdir(one)]
     if not known:
         raise PolyglanceError("there is no library yet; pass a folder of images to serve")
     return known[-1]

@@ -1,7 +1,7 @@
 """Ids of words. Build vocabularies from training captions only, to avoid leakage."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal, TypeVar
 
@@ -166,16 +166,6 @@ def restore(
 def count(tokens: Iterable[Sequence[str]]) -> Counter[str]:
     """Counts of the words."""
     return Counter(chain.from_iterable(tokens))
-
-
-def jaccard(a: Collection[str], b: Collection[str]) -> float:
-    """Overlap |a ∩ b| / |a ∪ b| of two word sets; 0 for two empty ones.
-
-    >>> jaccard(["a", "dog"], ["a", "hund"])
-    0.3333333333333333
-    """
-    first, second = set(a), set(b)
-    return len(first & second) / max(len(first | second), 1)
 
 
 def _ordered(counts: Counter[str], kept: set[str]) -> list[str]:

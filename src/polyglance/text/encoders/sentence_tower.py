@@ -79,7 +79,7 @@ class SentenceTower(Tower):
         raise TypeError("a sentence encoder has one vector per text")
 
     def portable(self) -> "dict[str, TextTower]":
-        raise TypeError("a sentence encoder has its own tables; see runtime.sentence")
+        raise TypeError("a sentence encoder has its own tables; see runtime.encoding.sentence")
 
     def word_layers(self) -> list[nn.Module]:
         """The tables of hashed subwords and of the encoder's subwords."""

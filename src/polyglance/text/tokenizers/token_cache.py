@@ -110,7 +110,13 @@ class TokenCache:
 
 
 def key_of(settings: str, text: str, language: str | None) -> bytes:
-    """Key of a text's tokens, 16 bytes."""
+    """Key of a text's tokens, 16 bytes.
+
+    Args:
+        settings: digest of everything else that tokens depend on.
+        text: to split into tokens.
+        language: of the text; None if unknown.
+    """
     # "\0" stands for no language: it cannot be a language's name.
     parts = (settings, "\0" if language is None else language, text)
     return short_digest((f"{len(part)}:{part}" for part in parts), 16)

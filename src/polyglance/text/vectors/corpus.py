@@ -76,15 +76,9 @@ def _sentences(table: CaptionTable, code: str, tokenizer: str) -> Sentences:
     return tokenize_many([text for text, one in captions if one == code], code, tokenizer)
 
 
-def text_sentences(path: Path, language: str, tokenizer: str = "words") -> Sentences:
-    """The sentences of a plain text file.
-
-    Args:
-        path: the file, one sentence per line.
-        language: of the file.
-        tokenizer: name of the tokenizer.
-    """
+def text_sentences(path: Path, language: str) -> Sentences:
+    """The sentences of a plain text file in a language, one per line."""
     lines = [line for _, line in read_lines(path) if line.strip()]
     if not lines:
         raise PolyglanceError(f"{path}: the file is empty")
-    return tokenize_many(lines, language, tokenizer)
+    return tokenize_many(lines, language)

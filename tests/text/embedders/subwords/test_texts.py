@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from polyglance.recipes import load_recipe
 from polyglance.text.concepts import Concept, write_concepts
 from polyglance.text.embedders import SubwordEmbedder, TrainingTexts
 from polyglance.text.embedders.subwords import embedder as module
+from polyglance.text.embedders.subwords import used_pieces
 from polyglance.text.embedders.subwords.texts import piece_texts, training_texts
 from tests.text.subword_models import sentence_recipe
 from tests.text.vocabulary_file import write_vocabulary
@@ -89,3 +91,17 @@ def test_a_model_is_trained_with_the_pieces_that_it_keeps(
 def test_settings_that_do_not_go_together(changes: dict[str, object], message: str) -> None:
     with pytest.raises(PolyglanceError, match=message):
         load_recipe("sentence-nce", {"text.embedder": {"kind": "subwords", **changes}})
+
+
+def test_the_pieces_are_cached_in_the_folder_of_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "read_vocabulary", lambda: write_vocabulary(SCORES))
+    monkeypatch.setattr(used_pieces, "MIN_CACHED", 1)
+    texts = replace(texts_of({"en": {"independent": ["og"]}}), cache=tmp_path / "cache")
+    recipe = sentence_recipe("text.embedder.kept_pieces=2")
+    built = SubwordEmbedder.build(recipe, texts)
+    folder = tmp_path / "cache" / used_pieces.FOLDER
+    assert len(list(folder.iterdir())) == 1
+    built.prune_pieces(0, ["dog"], tmp_path / "cache")
+    assert len(list(folder.iterdir())) == 2

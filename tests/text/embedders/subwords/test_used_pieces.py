@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from polyglance.text.embedders.subwords import used_pieces as module
+from polyglance.text.embedders.subwords.pieces import Pieces
 from polyglance.text.embedders.subwords.used_pieces import FOLDER, used_pieces
+from tests.text.vocabulary_file import write_vocabulary
 
 VOCABULARY = {"scores": np.array([1.0, 2.0], np.float32), "text": np.array([1], np.uint8)}
 WORDS = ["a", "bab", "ba"]
@@ -72,3 +74,10 @@ def test_an_unwritable_folder_is_no_problem(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     assert used_pieces(VOCABULARY, WORDS, Split(), blocked).tolist() == FOUND
+
+
+def test_a_vocabulary_is_reduced_with_the_cache_it_is_given(tmp_path: Path) -> None:
+    pieces = Pieces.read(write_vocabulary({"▁": -3.0, "a": -2.0, "b": -2.5, "ba": -2.25}), "small")
+    kept = pieces.pruned(0, WORDS, tmp_path / "mine")
+    assert "ba" in kept.named()
+    assert len(list((tmp_path / "mine" / FOLDER).iterdir())) == 1

@@ -49,8 +49,12 @@ def character_ids(
     """The words' characters, padded with 0 and cut at `length`: [U, length] int32.
 
     Args:
-        starts, ends: [U] bool, words that begin with `<start>` or end with `<end>`; both count as
-            characters, and `<end>` is cut off from long words, as in the authors' code.
+        words: U words.
+        alphabet: numbers the characters.
+        length: number of characters to keep.
+        starts: [U] bool, words that begin with `<start>`, which counts as a character.
+        ends: [U] bool, words that end with `<end>`, which counts as one, too, and is cut off from
+            long words, as in the authors' code.
 
     >>> character_ids(["ab", "b?"], Alphabet("ab"), 3).tolist()
     [[4, 5, 0], [5, 1, 0]]

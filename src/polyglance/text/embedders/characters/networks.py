@@ -37,10 +37,6 @@ class CharacterNetwork(nn.Module):
         """`counts` [U] are the occurrences of each word in the batch; None for once."""
         raise TypeError("a character network defines forward()")
 
-    def paper_size(self) -> int:
-        """Number of parameters, as counted in the paper's table."""
-        raise TypeError("a character network defines paper_size()")
-
     def state(self) -> list[Tensor]:
         """Parameters and buffers; several times as fast as `parameters()`."""
         parts = [(*m._parameters.values(), *m._buffers.values()) for m in self._parts()]
@@ -85,8 +81,8 @@ class Liwe(CharacterNetwork):
     `layers` are the paper's (f1, f2), followed by the layer to `dim`. With `counts`, embedding each
     distinct word once gives the same loss and gradients as embedding every occurrence.
 
-    >>> Liwe(alphabet=101, layers=(128, 256)).paper_size()
-    189440
+    >>> Liwe(alphabet=101, layers=(128, 256))(torch.ones(2, 5, dtype=torch.int64)).shape
+    torch.Size([2, 300])
     """
 
     def __init__(
@@ -114,16 +110,12 @@ class Liwe(CharacterNetwork):
             vectors = layer(vectors, counts)
         return vectors
 
-    def paper_size(self) -> int:
-        """Weights of the layers, without characters, biases and norms."""
-        return sum(inputs * outputs for inputs, outputs in pairwise(self.sizes))
-
 
 class CharGRU(CharacterNetwork):
     """A GRU over the characters, with max pooling over time.
 
-    >>> CharGRU(alphabet=101).paper_size()
-    293400
+    >>> CharGRU(alphabet=101)(torch.ones(2, 5, dtype=torch.int64)).shape
+    torch.Size([2, 300])
     """
 
     def __init__(
@@ -153,7 +145,3 @@ class CharGRU(CharacterNetwork):
         flat = states.new_full((characters.numel(), self.dim), -torch.inf)
         flat = flat.index_copy(0, packing.flat, states)
         return flat.view(*characters.shape, -1).amax(1)
-
-    def paper_size(self) -> int:
-        """Weights and biases of the GRU, without characters."""
-        return sum(part.numel() for part in self.gru.parameters())

@@ -74,7 +74,8 @@ class SubwordEmbedder(Embedder):
         if settings.kept_pieces is not None:
             from polyglance.text.embedders.subwords.texts import training_texts
 
-            pieces = pieces.pruned(settings.kept_pieces, training_texts(recipe, texts))
+            kept = training_texts(recipe, texts)
+            pieces = pieces.pruned(settings.kept_pieces, kept, texts.cache)
         return cls(recipe, pieces, fresh=True)
 
     @classmethod
@@ -100,11 +101,19 @@ class SubwordEmbedder(Embedder):
         if self.pieces is not None:
             self.pieces.save(folder / FILE)
 
-    def prune_pieces(self, most: int, texts: Iterable[str]) -> "SubwordEmbedder":
-        """An embedder with the vocabulary reduced by `Pieces.pruned`; an error without pieces."""
+    def prune_pieces(
+        self, most: int, texts: Iterable[str], cache: Path | None = None
+    ) -> "SubwordEmbedder":
+        """An embedder with the vocabulary reduced by `Pieces.pruned`; an error without pieces.
+
+        Args:
+            most: number of most probable pieces to keep.
+            texts: keep their pieces as well.
+            cache: folder for the pieces of many texts; the XDG cache by default.
+        """
         if self.pieces is None:
             raise PolyglanceError("this model has no pieces to remove")
-        return SubwordEmbedder(self.recipe, self.pieces.pruned(most, texts))
+        return SubwordEmbedder(self.recipe, self.pieces.pruned(most, texts, cache))
 
     @property
     def towers(self) -> list[str]:

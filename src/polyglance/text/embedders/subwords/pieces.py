@@ -126,12 +126,13 @@ class Pieces:
             for place in places
         )
 
-    def pruned(self, most: int, texts: Iterable[str] = ()) -> "Pieces":
+    def pruned(self, most: int, texts: Iterable[str] = (), cache: Path | None = None) -> "Pieces":
         """A reduced vocabulary: control symbols, characters, probable pieces, and those of texts.
 
         Args:
             most: number of most probable pieces to keep.
             texts: keep their pieces, as tokenized with the full vocabulary, as well.
+            cache: folder for the pieces of many texts; the XDG cache by default.
         """
         pieces, scores = self._texts(), self.fields["scores"]
         short = [len(text.decode().lstrip(SPACE)) <= 1 for text in pieces]
@@ -140,7 +141,7 @@ class Pieces:
         kept = np.array(short)
         kept[probable] = True
         words = sorted({word for text in texts for word in self._words(text)})
-        used = used_pieces(self.fields, words, self._best_cut)
+        used = used_pieces(self.fields, words, self._best_cut, cache)
         kept[np.searchsorted(self.ids, used)] = True
         return self._only(np.flatnonzero(kept), pieces)
 
