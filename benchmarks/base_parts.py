@@ -43,17 +43,7 @@ NAMED = [
 ]
 PARTS: dict[str, dict[str, Any]] = {
     "all of it": {},
-    "without text pairs": {
-        "sampling.text_only": False,
-        "sampling.text_files": [],
-        "sampling.text_shares": [],
-    },
-    "without words of the lexicon": {
-        "sampling.text_files": ["parallel.jsonl.gz"],
-        "sampling.text_shares": [],
-        "sampling.text_pairs": 512,
-        "sampling.text_weight": 0.3,
-    },
+    "without text pairs": {"sampling.text_only": False, "sampling.text_files": []},
     "without captions against each other": {"sampling.c2c_weight": 0},
     "without pictures of emoji": {"sampling.beside": None},
     "without names of classes": {"naming": None},
