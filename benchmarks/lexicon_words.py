@@ -1,6 +1,6 @@
 """How well a model knows the words of a lexicon, by language, without images.
 
-    python benchmarks/lexicon_words.py WORDS.jsonl.gz [MODEL ...] [--tuples 1500] [--languages el,fi]
+    python benchmarks/lexicon_words.py WORDS.jsonl.gz [MODEL ...] [--tuples 1500] [--languages el]
 
 WORDS is written by 'polyglance data words'; MODEL is a folder, the included model by default. Of
 some tuples drawn at random, the first word of a language searches for the first English word of
