@@ -12,6 +12,7 @@ import pytest
 import polyglance
 from polyglance.data.dataset import CaptionTable
 from polyglance.errors import PolyglanceError
+from polyglance.gallery.results import HARDLY_KNOWN
 from polyglance.numerics.similarity import normalise
 from polyglance.runtime import Background, add_background, calibrate, load
 from polyglance.runtime.calibration_words import agreement, calibration_words
@@ -199,7 +200,7 @@ def test_a_text_that_is_hardly_known_is_said_to_be(run, pictures, model_folder, 
         options = ("search", "--model", folder, pictures, "red dog")
         told = "nothing here looks like that"
         if said:
-            told += "; the model hardly knows these words, try another language such as English"
+            told += f"; {HARDLY_KNOWN}"
         assert f"{told}; --all shows" in run(*options).stderr
         (query,) = json.loads(run(*options, "--json", "-").stdout)["queries"]
         assert query["message"] == told

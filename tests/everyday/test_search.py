@@ -125,7 +125,7 @@ def test_a_picture_is_no_result_of_its_own(run, pictures, tmp_path):
     assert first[1] == "2.png"
     assert first[0] == pytest.approx(1, abs=2e-3)
     own = run("search", pictures, "--like", pictures / ".." / pictures.name / "2.png")
-    assert [name for _, name in lines(own)][0] == second[1]
+    assert next(name for _, name in lines(own)) == second[1]
     assert "2.png" not in {name for _, name in lines(own)}
 
 
