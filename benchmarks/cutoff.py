@@ -18,6 +18,13 @@ background is evaluated. Every query searches galleries of 100 images, or of the
 
 The area under the ROC curve measures how well the score separates the best matching image from
 the best one of a gallery without a match, whatever the threshold.
+
+A second table is about every image of the split that a word matches, not only the best one. Words
+are grouped by prevalence, the share of images that have them; an image has a word if three or more
+captions of a language do, or both of two. *Recall* is the share of a word's images that are shown,
+*precision* the share of the shown images that have the word in any caption: a lower bound, as
+captions of a man may call him a guy. Both are means over words, precision over those that show an
+image; *nothing* is the share of the others.
 """
 
 import argparse
@@ -45,6 +52,8 @@ from polyglance.storage.files import read_jsonl
 from polyglance.text.lexicon import Lexicon
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
+PREVALENCE = (0.1, 0.02, 0.0)
+"""Least shares of images that have a word, of the classes of words; the last is exclusive."""
 RIGHT = ("captions", "words")
 """Kinds of queries that have a match."""
 THINGS = """
@@ -131,6 +140,20 @@ class Split:
         chosen = self.chance.sample(every, min(count, len(every)))
         return [word for word, _ in chosen], [number for _, number in chosen]
 
+    def prevalent_words(self, code: str) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """Content words of a language, and which images [N, W] have them in several captions, or
+        in any."""
+        words = sorted({word for own in self.words for word in own.get(code, ())})
+        counts = np.array([[own[code][word] for word in words] for own in self.words])
+        captions = np.array([self._captions(number)[code] for number in range(len(self.words))])
+        several = (counts >= np.clip(captions, 2, 3)[:, None]).astype(bool)
+        kept = [
+            column
+            for column in np.flatnonzero(several.any(0))
+            if words[column].isalpha() and self._agreed(code, words[column])
+        ]
+        return [words[column] for column in kept], several[:, kept], counts[:, kept] > 0
+
     def unlike(self, number: int, nouns: set[str]) -> np.ndarray:
         """The half of the images whose English captions share the fewest nouns with one's."""
         own = self.words[number]["en"].keys() & nouns
@@ -141,14 +164,14 @@ class Split:
     def _agreed(self, code: str, word: str) -> bool:
         """Whether captions of an image agree on a word more than on function words."""
         own = Counter({n: one[code][word] for n, one in enumerate(self.words) if one[code][word]})
-        captions = Counter(
-            {n: sum(map(len, one.captions.get(code, {}).values())) for n, one in self._rows}
-        )
+        captions = Counter({n: self._captions(n)[code] for n in range(len(self.words))})
         return agreement(own, captions) >= AGREEMENT
 
-    @property
-    def _rows(self) -> list[tuple[int, Any]]:
-        return list(enumerate(self.part.images))
+    @cache  # noqa: B019
+    def _captions(self, number: int) -> Counter[str]:
+        """Number of captions of an image, by language."""
+        one = self.part.images[number].captions
+        return Counter({code: sum(map(len, kinds.values())) for code, kinds in one.items()})
 
     def best_right(self, words: list[str], rows: list[int], size: int) -> np.ndarray:
         """The best score [m] among images whose captions have the word, drawn or passed."""
@@ -225,6 +248,25 @@ def measure(
     return found
 
 
+def by_prevalence(split: Split) -> dict[str, np.ndarray]:
+    """[W, 2] by class of words: recall, and precision or NaN if no image is shown."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for code in split.languages:
+        words, several, has = split.prevalent_words(code)
+        if not words:
+            continue
+        shown = split.scores(words) >= 0
+        recall = (shown & several).sum(0) / several.sum(0)
+        total = shown.sum(0)
+        precision = np.where(total > 0, (shown & has).sum(0) / np.maximum(total, 1), np.nan)
+        for number, share in enumerate(several.mean(0)):
+            name = f"more than {next(100 * one for one in PREVALENCE if share > one):g} % of images"
+            for group in ("English", "all languages") if code == "en" else ("all languages",):
+                own = (float(recall[number]), float(precision[number]))
+                found.setdefault(f"{name} | {group}", []).append(own)
+    return {name: np.array(own) for name, own in found.items()}
+
+
 def area(right: np.ndarray, wrong: np.ndarray) -> float:
     """The share of pairs in which the match has the higher score; ties count half."""
     below = np.searchsorted(np.sort(wrong), right, "left")
@@ -271,6 +313,7 @@ def main() -> None:
         parts = [measure(split, size, lexicon, given) for split in judged]
         found = {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0]}
         said[size] = shown(f"{given.data}, {given.split}; galleries of {size} pictures", found)
+    said["prevalence"] = shown_by_prevalence([by_prevalence(split) for split in judged])
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
     if given.json:
         given.json.write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
@@ -291,6 +334,26 @@ def shown(title: str, found: dict[str, np.ndarray]) -> dict[str, Any]:
         print(f"| {' | '.join(row)} |")
     print()
     return {"mistakes": mistakes, "areas": areas}
+
+
+def shown_by_prevalence(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, Any]:
+    """Print recall and precision by class of words; returns them."""
+    print("| words that | language | words | % recall | % precision | % nothing |")
+    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    said = {}
+    for name in sorted({name for part in parts for name in part}, key=_prevalence):
+        own = np.concatenate([part[name] for part in parts if name in part])
+        nothing = float(np.isnan(own[:, 1]).mean())
+        recall, precision = float(own[:, 0].mean()), float(np.nanmean(own[:, 1]))
+        rates = (f"{100 * rate:.1f}" for rate in (recall, precision, nothing))
+        print(f"| {name} | {len(own)} | {' | '.join(rates)} |")
+        said[name] = {"recall": recall, "precision": precision, "nothing": nothing}
+    print()
+    return said
+
+
+def _prevalence(name: str) -> tuple[float, bool]:
+    return -float(name.split()[2]), name.endswith("all languages")
 
 
 if __name__ == "__main__":

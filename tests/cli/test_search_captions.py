@@ -38,6 +38,7 @@ def test_json_and_sheet(run, made):
     captions = ["--captions", folder / "captions.txt", "--top", "1"]
     outputs = ["--json", "-", "--sheet", folder / "sheet.png"]
     found = json.loads(run("search", model, folder / "red.png", *captions, *outputs).stdout)
+    assert found["score_kind"] == "cosine"
     assert found["captions"] == 3
     assert [list(hit) for hit in found["images"][0]["hits"]] == [
         ["rank", "score", "caption", "language"]

@@ -203,6 +203,9 @@ def test_nothing_looks_like_that(run, pictures, with_background):
     assert "nothing here looks like that; --all shows the closest images" in result.stderr
     found = json.loads(run(*options, "--json", "-").stdout)["queries"][0]
     assert (found["hits"], found["hidden"]) == ([], 6)
+    assert found["message"] == "nothing here looks like that"
+    assert found["score_kind"] == "standard"
+    assert found["cutoff"]["kind"] == "standard"
     everything = json.loads(run(*options, "--all", "--json", "-").stdout)["queries"][0]
     assert len(everything["hits"]) == 6
     assert "closest" not in everything
@@ -246,7 +249,7 @@ def test_scores_are_calibrated_and_cut(run, pictures, with_background):
 def test_a_picture_alone_is_never_cut(run, pictures, with_background):
     options = ("--like", pictures / "1.PNG", "--top", "1")
     found = run("search", "--model", with_background, pictures, *options)
-    assert found.stdout.split("\t")[1] == f"{pictures / '1.PNG'}\n"
+    assert len(found.stdout.splitlines()) == 1
 
 
 def test_the_command_calibrates_on_a_dataset(run, tmp_path):

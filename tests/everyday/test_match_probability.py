@@ -12,10 +12,20 @@ import pytest
 import polyglance
 from polyglance.data.dataset import CaptionTable
 from polyglance.errors import PolyglanceError
+from polyglance.gallery.results import HARDLY_KNOWN
 from polyglance.numerics.similarity import normalise
 from polyglance.runtime import Background, add_background, calibrate, load
 from polyglance.runtime.calibration_words import agreement, calibration_words
-from polyglance.runtime.fit_probability import Words, best_of_gallery, of_words, regress
+from polyglance.runtime.fit_probability import (
+    ALARM,
+    FREQUENT,
+    Words,
+    best_of_gallery,
+    of_frequent_words,
+    of_words,
+    regress,
+    typical_matches,
+)
 from polyglance.runtime.match_probability import MatchProbability, nearness
 from tests.runtime.trained import trained
 
@@ -71,6 +81,44 @@ def test_the_best_of_a_pool_and_of_words():
     assert wrong.tolist() == [[4, 0], [9, 1]]
 
 
+def test_all_matching_images_of_frequent_words_are_trials():
+    generator = np.random.default_rng(0)
+    has = np.zeros((100, 3), bool)
+    has[:40, 0], has[:1, 1], has[:10, 2] = True, True, True
+    scores = np.arange(300.0).reshape(100, 3)
+    found = of_frequent_words(scores, has, has, np.array([5, 6, 7]), generator)
+    assert set(found.text) == {5, 7}  # one image in a hundred is not frequent
+    often, seldom = (found.where(found.text == text) for text in (5, 7))
+    assert (often.fits.sum(), (~often.fits).sum()) == (24, 40)
+    assert sorted(seldom.score[seldom.fits]) == scores[:10, 2].tolist()
+    assert sorted(seldom.score[~seldom.fits]) == scores[90:, 2].tolist()
+    assert found.weight[found.fits].sum() == pytest.approx(FREQUENT)
+    assert found.weight[~found.fits].sum() == pytest.approx(ALARM * FREQUENT)
+    weights = [one.weight[one.fits].sum() for one in (often, seldom)]
+    assert weights[0] / weights[1] == pytest.approx(2)
+
+
+def test_typical_scores_of_matching_images():
+    has = np.array([[1, 0], [1, 0], [0, 0], [0, 1]], bool)
+    shares = np.array([[1, 0], [1, 0], [0, 0], [0, 0]], bool)
+    scores = np.array([[9.0, 1, 5, 0], [9, 2, 6, 0], [9, 3, 7, 0], [9, 4, 8, 0]])
+    kinds = np.array(["caption", "word", "word", "unknown"])
+    typical, share = typical_matches(scores, kinds, has, shares)
+    assert np.isnan(typical[[0, 2, 3]]).all()
+    assert typical[1] == 1.5
+    assert np.exp(share) == pytest.approx([0.25, 0.75, 0.5, 0.25])
+
+
+def test_most_images_of_a_frequent_word_are_shown():
+    """A thing that two of five images show, and other things that few do."""
+    made = calibrate(*frequent_world(0)[:3], words=frequent_world(0)[3])
+    pictures, _, _, words = frequent_world(1)
+    fits = made.calibrated(pictures, words.vectors) >= made.cutoff
+    often = words.has.mean(0) > 0.3
+    assert fits[:, often][words.has[:, often]].mean() > 0.7
+    assert fits[~words.has].mean() < 0.1
+
+
 def test_words_are_those_in_several_captions_of_an_image():
     assert agreement(Counter({0: 3}), Counter({0: 3, 1: 3, 2: 3})) == pytest.approx(3.0)
     texts, images = [], []
@@ -80,7 +128,12 @@ def test_words_are_those_in_several_captions_of_an_image():
         images += [image] * 3
     table = CaptionTable(texts, np.array(images), ["en"] * 36, ["independent"] * 36)
     found = calibration_words(table, 12, ["The", "zebra", "bthing", "9"])
-    assert sorted(found.words) == [f"{one}thing" for one in "abcdefghijkl"]
+    assert sorted(found.words[:12]) == [f"{one}thing" for one in "abcdefghijkl"]
+    assert len(found.words) == 15
+    for phrase, own in zip(found.words[12:], found.has.T[12:], strict=True):
+        assert phrase.startswith("a photo of a ")
+        assert (own == found.has[:, found.words.index(phrase.split()[-1])]).all()
+    assert any(one.startswith("a photo of a ") for one in found.unknown)
     column = found.words.index("cthing")
     assert np.flatnonzero(found.has[:, column]).tolist() == [2]
     assert (found.has == found.shares).all()
@@ -114,6 +167,50 @@ def world(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, Words]:
     unknown = near(fixed.normal(size=(60, 26)) * [*[0.7] * 24, 0, 0] + 3 * single + 2 * odd, 0.2)
     nonsense = near(fixed.normal(size=(60, 26)) * [*[1.0] * 24, 0, 0] + 4 * odd, 0.2)
     return pictures, captions, image_of, Words(words, has, has, unknown, nonsense)
+
+
+def frequent_world(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, Words]:
+    """Pictures of one of 20 things, the first of which two in five show, in their own ways."""
+    generator, fixed = np.random.default_rng(seed), np.random.default_rng(3)
+    things = np.pad(fixed.normal(size=(20, 24)), [(0, 0), (0, 2)])
+    shown = np.where(generator.random(300) < 0.4, 0, generator.integers(1, 20, 300))
+
+    def near(vectors: np.ndarray, noise: float) -> np.ndarray:
+        return normalise(vectors + noise * generator.normal(size=vectors.shape))
+
+    pictures = things[shown] + 0.7 * generator.normal(size=(300, 26))
+    image_of = np.repeat(np.arange(300), 3)
+    captions = near(pictures[image_of], 0.3)
+    single, odd = np.eye(26)[24], np.eye(26)[25]
+    kind = np.arange(80) % 20
+    words = near(things[kind] + 3 * single, 0.2)
+    has = shown[:, None] == kind
+    unknown = near(fixed.normal(size=(60, 26)) * [*[0.7] * 24, 0, 0] + 3 * single + 2 * odd, 0.2)
+    nonsense = near(fixed.normal(size=(60, 26)) * [*[1.0] * 24, 0, 0] + 4 * odd, 0.2)
+    return normalise(pictures), captions, image_of, Words(words, has, has, unknown, nonsense)
+
+
+def test_a_text_that_is_hardly_known_is_said_to_be(run, pictures, model_folder, tmp_path):
+    folder = tmp_path / "calibrated"
+    shutil.copytree(model_folder, folder)
+    vectors = normalise(np.random.default_rng(0).normal(size=(40, 16)))
+    for knows, said in ((5.0, False), (-2.0, False), (-3.0, True)):
+        chance = MatchProbability(0.8, np.r_[np.zeros(16), -90.0], np.r_[np.zeros(17), knows])
+        add_background(folder, Background(vectors, vectors, 0.5, chance=chance))
+        options = ("search", "--model", folder, pictures, "red dog")
+        told = "nothing here looks like that"
+        if said:
+            told += f"; {HARDLY_KNOWN}"
+        assert f"{told}; --all shows" in run(*options).stderr
+        (query,) = json.loads(run(*options, "--json", "-").stdout)["queries"]
+        assert query["message"] == told
+        assert query["score_kind"] == "probability"
+        assert query["cutoff"] == {"kind": "probability", "least": 0.5}
+        shown = json.loads(run(*options, "--all", "--json", "-").stdout)["queries"][0]
+        assert "message" not in shown
+        mixed = run(*options, "--not", "snow", "--json", "-").stdout
+        (query,) = json.loads(mixed)["queries"]
+        assert (query["score_kind"], query["cutoff"]["kind"]) == ("standard", "probability")
 
 
 def test_planted_words_sentences_and_nonsense_are_distinguished():

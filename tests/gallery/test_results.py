@@ -38,6 +38,7 @@ def test_json_and_sheet(model, pictures, tmp_path):
     value = json.loads((tmp_path / "r.json").read_text())
     hits = [{"rank": h.rank, "score": h.score, "path": str(h.path)} for h in found[0].hits]
     query = {"query": "red qux", "language": "en", "unknown_words": ["qux"], "hits": hits}
+    query |= {"score_kind": "cosine", "cutoff": None}
     skipped = {"path": str(broken), "reason": found.gallery.unreadable[0][1]}
     assert value == {
         "model": None, "images": None, "pictures": 12, "skipped": [skipped], "queries": [query],

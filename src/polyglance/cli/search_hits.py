@@ -29,7 +29,7 @@ def print_hits(found: "SearchResults", null: bool = False, thumbnails: bool = Fa
         if result.nothing:
             named = f"'{printable(result.query.label)}': " if len(found) > 1 else ""
             hint = "the closest images:" if table else "--all shows the closest images"
-            typer.echo(f"{named}nothing here looks like that; {hint}", err=True)
+            typer.echo(f"{named}{result.message}; {hint}", err=True)
         if table:
             hits = result.hits or result.closest
             if thumbnails and found.gallery.has_files:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyglance.core.shipped import BASE, PLACE
 from polyglance.data.dataset import GENERATED, Dataset
 from polyglance.errors import ArgumentError, PolyglanceError, PolyglanceWarning
 from polyglance.gallery.candidates import DIGITS
@@ -113,8 +114,17 @@ def search(
     unreadable = () if gallery is images else gallery.unreadable  # reported when it was made
     for message in [*notes, *(f"{path}: skipped, {why}" for path, why in unreadable)]:
         warnings.warn(message, PolyglanceWarning, stacklevel=2)
-    places = [str(x) if isinstance(x, str | Path) else None for x in (model, images)]
+    named = _default_name(loaded) if model is None else model
+    places = [str(x) if isinstance(x, str | Path) else None for x in (named, images)]
     return SearchResults(results, gallery, notes, *places)
+
+
+def _default_name(model: "Model | ExportedModel") -> str | None:
+    """The name of the included model, or the folder of another one that was not asked for."""
+    folder = getattr(model, "folder", None)
+    if folder is None:
+        return None
+    return BASE if Path(folder).resolve() == PLACE.resolve() else str(folder)
 
 
 def _model(
@@ -166,16 +176,44 @@ def find(
         if query.problem is not None:
             found.append(QueryResult(query, []))
             continue
-        own = scorer(query) if scores is None else Scores(scores[:, number])
-        shown, hidden = places, None
+        if scores is None:
+            own = scorer(query)
+        else:
+            own = Scores(scores[:, number], kind=model.similarity_name)
+        ranked = _without_queries(gallery, places, query)
+        shown, hidden = ranked, None
         if own.fits is not None and not everything:
-            shown = [rows for rows in places if own.fits[rows[0]]]
-            hidden = len(places) - len(shown)
-        closest = [] if shown else _hits(gallery, places, own, min(top, CLOSEST))
+            shown = [rows for rows in ranked if own.fits[rows[0]]]
+            hidden = len(ranked) - len(shown)
+        closest = [] if shown else _hits(gallery, ranked, own, min(top, CLOSEST))
         found.append(
-            QueryResult(query, _hits(gallery, shown, own, top), hidden, closest=tuple(closest))
+            QueryResult(
+                query,
+                _hits(gallery, shown, own, top),
+                hidden,
+                tuple(closest),
+                own.kind,
+                own.cutoff,
+                own.known,
+            )
         )
     return found
+
+
+def _without_queries(
+    gallery: Gallery, places: Sequence[Sequence[int]], query: Query
+) -> Sequence[Sequence[int]]:
+    """The images other than those of the query, which nothing is more similar to than they are."""
+    files = [one.file for one in (query, *query.like) if one.file is not None]
+    if not files:
+        return places
+    names, own = {file.name for file in files}, {file.resolve() for file in files}
+
+    def asked(row: int) -> bool:
+        path = Path(gallery.paths[row])
+        return path.name in names and path.resolve() in own
+
+    return [rows for rows in places if not any(asked(row) for row in rows)]
 
 
 def best_first(values: np.ndarray, top: int) -> np.ndarray:

@@ -3,6 +3,18 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+ScoreKind = str
+"""What a score is: "probability" of a match; "standard", standard deviations above the usual value;
+or the name of a similarity, such as "cosine"."""
+
+
+class Cutoff(NamedTuple):
+    """The least score of a match, and what kind of score it is."""
+
+    kind: ScoreKind
+    least: float
 
 
 @dataclass(frozen=True, slots=True)

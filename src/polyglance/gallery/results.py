@@ -8,11 +8,12 @@ from typing import Any
 from polyglance.core.terminal import path_fields
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.gallery import Gallery
-from polyglance.gallery.hit import Hit, path_text
+from polyglance.gallery.hit import Cutoff, Hit, ScoreKind, path_text
 from polyglance.gallery.query import Query
 from polyglance.storage.files import write_json
 
 NOTHING = "nothing here looks like that"
+HARDLY_KNOWN = "the model hardly knows these words, try others or another language such as English"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,21 @@ class QueryResult:
     threshold."""
     closest: tuple[Hit, ...] = ()
     """If no image matches, the best of those below the threshold."""
+    score_kind: ScoreKind | None = None
+    cutoff: Cutoff | None = None
+    """What the hits reach, unless all images were asked for; None if the model has no threshold."""
+    known: bool = True
+    """False if the model hardly knows the sentence."""
 
     @property
     def nothing(self) -> bool:
         """Whether no image matches."""
         return bool(self.hidden) and not self.hits
+
+    @property
+    def message(self) -> str | None:
+        """What to tell the user if no image matches."""
+        return nothing_found(self.known) if self.nothing else None
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -41,6 +52,9 @@ class QueryResult:
             "unknown_words": list(self.query.unknown),
             **self._mixture(),
             **problem,
+            **({} if self.message is None else {"message": self.message}),
+            "score_kind": self.score_kind,
+            "cutoff": None if self.cutoff is None else self.cutoff._asdict(),
             **({} if self.hidden is None else {"hidden": self.hidden}),
             "hits": [_as_dict(hit) for hit in self.hits],
             **({"closest": [_as_dict(hit) for hit in self.closest]} if self.closest else {}),
@@ -49,6 +63,12 @@ class QueryResult:
     def _mixture(self) -> dict[str, list[str]]:
         parts = {"like": self.query.like, "without": self.query.without}
         return {name: [one.text for one in found] for name, found in parts.items() if found}
+
+
+def nothing_found(known: bool) -> str:
+    """The message that no image matches, and why that may be so if the model hardly knows the
+    sentence."""
+    return NOTHING if known else f"{NOTHING}; {HARDLY_KNOWN}"
 
 
 def _as_dict(hit: Hit) -> dict[str, Any]:
@@ -123,7 +143,7 @@ class SearchResults:
                 one.query.label,
                 one.hits,
                 one.query.language,
-                note=one.query.problem or (NOTHING if one.nothing else None),
+                note=one.query.problem or one.message,
                 image=one.query.file,
             )
             for one in self.results

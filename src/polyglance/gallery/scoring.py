@@ -10,6 +10,7 @@ import numpy as np
 
 from polyglance.gallery.candidates import Page
 from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.hit import Cutoff, ScoreKind
 from polyglance.gallery.query import Query
 from polyglance.numerics.quantised import QuantisedProducts
 from polyglance.numerics.similarity import normalise
@@ -30,12 +31,16 @@ UNCERTAIN = 0.1
 class Scores:
     """The scores that images are ranked by, [N]; for a calibrated score also the similarity.
 
-    `fits` [N] says which images match, if the model has a threshold.
+    `fits` [N] says which images match, if the model has a threshold: the `cutoff`. `known` is false
+    if the model hardly knows the sentence.
     """
 
     values: np.ndarray
     similarity: np.ndarray | None = None
     fits: np.ndarray | None = None
+    kind: ScoreKind | None = None
+    cutoff: Cutoff | None = None
+    known: bool = True
 
 
 class Scorer:
@@ -67,19 +72,24 @@ class Scorer:
         else:
             similarity = self._similarity(query, vector)
         if not query.mixed and (query.image is not None or self.background is None):
-            return Scores(similarity)
+            kind: ScoreKind = "cosine" if query.image is not None else self.model.similarity_name
+            return Scores(similarity, kind=kind)
         pictured = query.like or query.image is not None
         calibrated = None if pictured else self._calibrated(query, vector, similarity)
         fits = None if calibrated is None else self._fits(calibrated)
+        cutoff, known = None, True
+        if fits is not None:
+            cutoff, known = self._cutoff(), self._knows(vector)
         if not query.mixed:
             assert calibrated is not None
-            return Scores(calibrated, similarity, fits)
+            assert cutoff is not None
+            return Scores(calibrated, similarity, fits, cutoff.kind, cutoff, known)
         wanted = [
             self._standard_scores(query, vector, similarity),
             *(self.standard(other) for other in query.like),
         ]
         values = np.mean(wanted, axis=0) - sum(self.standard(other) for other in query.without)
-        return Scores(values, similarity, fits)
+        return Scores(values, similarity, fits, "standard", cutoff, known)
 
     def standard(self, query: Query) -> np.ndarray:
         """Standard scores of images [N] for a query."""
@@ -115,6 +125,14 @@ class Scorer:
 
     def _fits(self, calibrated: np.ndarray) -> np.ndarray | None:
         return None if self.background is None else calibrated >= self.background.cutoff
+
+    def _cutoff(self) -> Cutoff:
+        assert self.background is not None
+        kind: ScoreKind = "standard" if self.background.chance is None else "probability"
+        return Cutoff(kind, self.background.cutoff)
+
+    def _knows(self, vector: np.ndarray) -> bool:
+        return self.background is None or bool(self.background.knows(vector)[0])
 
     def _calibrated(self, query: Query, vector: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Match probabilities [N], if the background supports them; else standard scores."""

@@ -28,10 +28,12 @@ from polyglance.runtime.fit_probability import (
     Words,
     best_of_gallery,
     fit_match_probability,
+    of_frequent_words,
     of_words,
+    typical_matches,
 )
 from polyglance.runtime.manifest import BACKGROUND, FILE, Manifest, file_digests, read_manifest
-from polyglance.runtime.match_probability import MatchProbability, nearness
+from polyglance.runtime.match_probability import MatchProbability, logistic, nearness
 from polyglance.storage.files import atomic, write_json
 from polyglance.storage.staging import staged
 
@@ -42,6 +44,8 @@ GALLERY, TRIALS = 100, 2000
 SMALLEST = 1e-6
 EVEN = 0.5
 """Least probability of a match."""
+KNOWN = 0.1
+"""Least probability that a text is known; below it, users are told that it hardly is."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,13 @@ class Background:
             return np.zeros(len(texts))
         unit = normalise(texts)
         return self.chance.of_texts(unit, nearness(unit, self._unit_texts))
+
+    def knows(self, texts: np.ndarray) -> np.ndarray:
+        """Whether it is not improbable that the model knows texts [m, D]."""
+        if self.chance is None:
+            return np.ones(len(texts), bool)
+        unit = normalise(texts)
+        return logistic(self.chance.given_known(unit, nearness(unit, self._unit_texts))) >= KNOWN
 
     @cached_property
     def _unit_texts(self) -> np.ndarray:
@@ -226,10 +237,15 @@ def _with_chance(
     # Captions of the same image are in the same half.
     half = generator.integers(0, 2, len(vectors))
     half[: len(chosen)] = generator.permutation(np.arange(len(rows)) % 2)[right]
-    all_texts = QueryTexts(vectors, kinds, half, nearness(vectors, normalise(background.texts)))
-    standard_scores = background.standard_scores(
-        images[rows], np.concatenate(list(parts.values()))
-    )[0]
+    queries = np.concatenate(list(parts.values()))
+    standard_scores = background.standard_scores(images[rows], queries)[0]
+    all_texts = QueryTexts(
+        vectors,
+        kinds,
+        half,
+        nearness(vectors, normalise(background.texts)),
+        *typical_matches(standard_scores, kinds, has, shares),
+    )
     columns = {kind: np.flatnonzero(kinds == kind) for kind in parts}
     captions = standard_scores[:, columns["caption"]]
     closest = best_of_gallery(captions, far, GALLERY, generator)
@@ -255,7 +271,10 @@ def _with_chance(
         np.repeat([fits for _, _, fits, _ in groups], [len(one[0]) for one in groups]),
         np.concatenate([np.full(len(one[0]), one[3] / max(len(one[0]), 1)) for one in groups]),
     )
-    made, found, refused = fit_match_probability(all_texts, trials)
+    frequent = of_frequent_words(
+        standard_scores[:, columns["word"]], has, shares, columns["word"], generator
+    )
+    made, found, refused = fit_match_probability(all_texts, trials.with_others(frequent))
     return replace(background, cutoff=EVEN, kept=found, refused=refused, chance=made)
 
 

@@ -20,13 +20,35 @@ AGREEMENT = 3.5
 words such as articles and prepositions stay below."""
 MADE_UP = 0.3
 """Share of unknown words that are made up."""
+IN_PHRASES = 0.3
+"""Share of words that are also asked for in a phrase; as many unknown words are only."""
+PHRASES = {
+    "ar": "صورة {}",
+    "cs": "fotka {}",
+    "de": "ein Foto von {}",
+    "en": "a photo of a {}",
+    "es": "una foto de {}",
+    "fr": "une photo de {}",
+    "hi": "{} की तस्वीर",
+    "it": "una foto di {}",
+    "ja": "{}の写真",
+    "nl": "een foto van {}",
+    "pl": "zdjęcie {}",
+    "pt": "uma foto de {}",
+    "ru": "фото {}",
+    "sv": "ett foto av {}",
+    "tr": "{} fotoğrafı",
+    "uk": "фото {}",
+    "zh": "{}的照片",
+}
+"""How people ask for a thing, by language."""
 _LETTERS = regex.compile(r"[\p{L}\p{M}]{2,}")
 
 
 @dataclass(frozen=True)
 class CalibrationWords:
-    """Words, and which images [N, W] have them in any or in several captions; single words in no
-    caption; and texts of several such words."""
+    """Words, alone or in phrases, and which images [N, W] have them in any or in several captions;
+    single words in no caption, also in phrases; and texts of several such words."""
 
     words: list[str]
     has: np.ndarray
@@ -64,13 +86,31 @@ def calibration_words(
             has[image, column] = True
             shares[image, column] = _is_shared(times, of_language[image])
     draw = _absent(said, vocabulary, chance)
+    columns, phrases = _in_phrases(chosen, chance)
+    used = [code for code in PHRASES if code in captions]
+
+    def unknown() -> str:
+        within = used and chance.random() < len(phrases) / max(len(columns), 1)
+        return _phrase(chance.choice(used), draw()) if within else draw()
+
     return CalibrationWords(
-        [word for _, word in chosen],
-        has,
-        shares,
-        [draw() for _ in range(UNKNOWN)],
+        [word for _, word in chosen] + phrases,
+        has[:, columns],
+        shares[:, columns],
+        [unknown() for _ in range(UNKNOWN)],
         [" ".join(draw() for _ in range(chance.randint(2, 6))) for _ in range(STRANGE)],
     )
+
+
+def _in_phrases(words: list[tuple[str, str]], chance: Random) -> tuple[list[int], list[str]]:
+    """The index of the word in each query: all words alone, then some in phrases; the phrases."""
+    known = [n for n, (code, _) in enumerate(words) if code in PHRASES]
+    some = chance.sample(known, int(IN_PHRASES * len(known)))
+    return [*range(len(words)), *some], [_phrase(*words[n]) for n in some]
+
+
+def _phrase(language: str, word: str) -> str:
+    return PHRASES[language].format(word)
 
 
 def agreement(own: Counter[int], captions: Counter[int]) -> float:

@@ -1,11 +1,12 @@
 """Fits match probabilities to captions, single words, and texts that no image matches.
 
-Every trial is a text and its best standard score among 100 images, all matching or none. A
-text's own term of the log-odds is the same for all images, so the best image is known before
-fitting.
+A trial is a text and its best standard score among 100 images, all matching or none. A text's own
+term of the log-odds is the same for all images, so the best image is known before fitting. Of words
+that several of 100 images have, each matching image is a trial too, against as many of the closest
+images that do not match: their best image says nothing about whether the others are shown.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -15,10 +16,18 @@ LACKING = 0.75
 """Of single words without a match: share of words that no image has; the others are unknown."""
 NONSENSE = 0.05
 """Of sentences without a match: share of nonsense texts; the others are captions."""
-ALARM = 1.15
+ALARM = 1.13
 """Cost of wrongly showing an image, relative to missing one."""
 PER_WORD = 8
 """Largest number of trials per word."""
+SEVERAL = 2
+"""Least number of matching images in 100 for a word to be frequent."""
+FREQUENT = 0.6
+"""Weight of frequent words' matching images, relative to best images of words."""
+PER_FREQUENT_WORD = 24
+"""Largest number of a frequent word's matching images."""
+PENALTY = 1.0
+"""Of the ridge regressions on properties of words; chosen on val, as the other constants."""
 LEAST = 20
 """Least number of texts of each kind."""
 STEPS = 30
@@ -49,12 +58,15 @@ class Words:
 
 @dataclass(frozen=True)
 class QueryTexts:
-    """All query texts: embeddings [Q, D], kinds, halves, nearness to the background."""
+    """All query texts: embeddings [Q, D], kinds, halves, nearness to the background; of words
+    also what `typical_matches` says."""
 
     vectors: np.ndarray
     kind: np.ndarray
     half: np.ndarray
     near: np.ndarray
+    typical: np.ndarray
+    share: np.ndarray
 
     def of(self, *kinds: str) -> np.ndarray:
         """Whether texts are of these kinds, [Q]."""
@@ -63,7 +75,7 @@ class QueryTexts:
 
 @dataclass(frozen=True)
 class Trials:
-    """Best scores [T] of texts [T], whether the images match, and the weights of trials."""
+    """Scores [T] of texts [T], whether the images match, and the weights of trials."""
 
     score: np.ndarray
     text: np.ndarray
@@ -72,7 +84,34 @@ class Trials:
 
     def where(self, chosen: np.ndarray) -> "Trials":
         """The trials for which `chosen` [T] is true."""
-        return Trials(self.score[chosen], self.text[chosen], self.fits[chosen], self.weight[chosen])
+        return Trials(*(getattr(self, one.name)[chosen] for one in fields(self)))
+
+    def with_others(self, others: "Trials") -> "Trials":
+        """These trials, then others."""
+        names = [one.name for one in fields(self)]
+        return Trials(*(np.append(getattr(self, name), getattr(others, name)) for name in names))
+
+
+def typical_matches(
+    standard_scores: np.ndarray, kinds: np.ndarray, has: np.ndarray, shares: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mean score [Q] of a word's matching images, and the log share [Q] of images that have it.
+
+    NaN for texts of which it is not known. No image has an unknown word, and few match a caption.
+
+    Args:
+        standard_scores: [n, Q], of all texts.
+        kinds: [Q].
+        has: [n, W], whether an image has a caption with the word.
+        shares: [n, W], whether several of its captions do.
+    """
+    word, counts = kinds == "word", shares.sum(0)
+    typical, share = np.full(len(kinds), np.nan), np.full(len(kinds), np.nan)
+    total = (standard_scores[:, word] * shares).sum(0)
+    typical[word] = np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
+    share[word] = np.log(has.mean(0) + 1 / len(has))
+    share[(kinds == "unknown") | (kinds == "caption")] = -np.log(len(has))
+    return typical, share
 
 
 def of_words(
@@ -99,6 +138,42 @@ def of_words(
                 (best_of_gallery(column[:, None], lacking[:, None], REFERENCE, generator)[0], word)
             )
     return np.array(right).reshape(-1, 2), np.array(wrong).reshape(-1, 2)
+
+
+def of_frequent_words(
+    standard_scores: np.ndarray,
+    has: np.ndarray,
+    shares: np.ndarray,
+    texts: np.ndarray,
+    generator: np.random.Generator,
+) -> Trials:
+    """Matching images of words that several of 100 images have, and as many that come closest.
+
+    A word counts more the more images have it, but less than each of its images would.
+
+    Args:
+        standard_scores: [n, W].
+        has: [n, W], whether an image has a caption with the word.
+        shares: [n, W], whether several of its captions do.
+        texts: [W], of the words.
+        generator: draws images.
+    """
+    part = min(REFERENCE / len(has), 1.0)
+    found: list[tuple[float, int, bool, float]] = []
+    for word in np.flatnonzero(part * shares.sum(0) >= SEVERAL):
+        column, matching = standard_scores[:, word], np.flatnonzero(shares[:, word])
+        lacking = np.flatnonzero(~has[:, word])
+        drawn = column[lacking[generator.random(len(lacking)) < part]]
+        closest = np.sort(drawn)[-round(part * len(matching)) :]
+        right = column[generator.permutation(matching)[:PER_FREQUENT_WORD]]
+        for scores, fits in ((right, True), (closest, False)):
+            weight = np.sqrt(part * len(matching)) / max(len(scores), 1)
+            found += [(score, texts[word], fits, weight) for score in scores]
+    columns = np.array(found).reshape(-1, 4).T
+    score, text, fits, weight = columns[0], columns[1].astype(int), columns[2] > 0, columns[3]
+    for one, cost in ((fits, FREQUENT), (~fits, ALARM * FREQUENT)):
+        weight[one] *= cost / max(weight[one].sum(), 1e-6)
+    return Trials(score, text, fits, weight)
 
 
 def best_of_gallery(
@@ -143,46 +218,84 @@ def fit_match_probability(
         rates.append([positive[judged.fits].mean(), 1 - positive[~judged.fits].mean()])
     known, fit = _coefficients(texts, trials, like, np.ones(len(texts.half), bool))
     mean = np.mean(probes, 0)
-    shift = fit[1] * mean[:, 0]
-    shift[-1] += fit[2]
-    knows = mean @ known[1:3]
+    shift = mean[:, SHIFTING] @ fit[1:-1]
+    shift[-1] += fit[-1]
+    knows = mean[:, KNOWING] @ known[1:3]
     knows[-1] += known[3]
     made = MatchProbability(max(float(fit[0]), 0.0), shift, np.concatenate([known[:1], knows]))
     kept, refused = map(float, np.mean(rates, 0))
     return made, kept, refused
 
 
+SHIFTING, KNOWING = [0, 2, 3], [0, 1]
+"""The probes that a match depends on, and those that being known depends on."""
+
+
 def _probes(texts: QueryTexts, half: int) -> np.ndarray:
-    """[D + 1, 2]: words against captions; captions and words against the rest."""
+    """[D + 1, 4]: words against captions; captions and words against the rest; the typical score
+    of a word's matching images; and the log share of images that have it."""
     own = texts.half == half
     seen = own & texts.of("caption", "word")
-    single = _ridge(texts.vectors[seen], texts.of("word")[seen], 3.0)
-    return np.stack([single, _ridge(texts.vectors[own], texts.of("caption", "word")[own], 10.0)], 1)
+    typical, share = (own & np.isfinite(values) for values in (texts.typical, texts.share))
+    return np.stack(
+        [
+            _separate(texts.vectors[seen], texts.of("word")[seen], 3.0),
+            _separate(texts.vectors[own], texts.of("caption", "word")[own], 10.0),
+            _predict(texts, texts.typical, typical),
+            _predict(texts, texts.share, share),
+        ],
+        1,
+    )
 
 
-def _ridge(vectors: np.ndarray, positive: np.ndarray, penalty: float) -> np.ndarray:
+def _separate(vectors: np.ndarray, positive: np.ndarray, penalty: float) -> np.ndarray:
     """Linear function [D + 1] close to 1 for positives and −1 for others, both sides weighted
     equally."""
     weight = np.where(positive, 1 / max(positive.sum(), 1), 1 / max((~positive).sum(), 1))
-    weight *= len(weight) / weight.sum()
+    return _ridge(vectors, np.where(positive, 1.0, -1.0), weight, penalty)
+
+
+def _predict(texts: QueryTexts, values: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Linear function [D + 1] close to the values of texts; frequent words have more weight."""
+    weight = np.exp(texts.share[chosen])
+    usual = float(np.average(values[chosen], weights=weight))
+    found = _ridge(texts.vectors[chosen], values[chosen] - usual, weight, PENALTY)
+    found[-1] += usual
+    return found
+
+
+def _ridge(
+    vectors: np.ndarray, target: np.ndarray, weight: np.ndarray, penalty: float
+) -> np.ndarray:
+    """Ridge regression: a linear function [D + 1] close to a target.
+
+    Args:
+        vectors: [n, D].
+        target: [n].
+        weight: [n], of any sum.
+        penalty: relative to a mean weight of 1.
+    """
     design = np.concatenate([vectors, np.ones((len(vectors), 1))], 1)
-    weighted = design * weight[:, None]
+    weighted = design * (weight * len(weight) / weight.sum())[:, None]
     square = weighted.T @ design + penalty * np.eye(design.shape[1])
-    return np.asarray(np.linalg.solve(square, weighted.T @ np.where(positive, 1.0, -1.0)))
+    return np.asarray(np.linalg.solve(square, weighted.T @ target))
 
 
 def _coefficients(
     texts: QueryTexts, trials: Trials, like: np.ndarray, chosen: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of being known (nearness, both probes, 1) and matching (score, probe, 1)."""
-    design = np.concatenate([texts.near[:, None], like], 1)[chosen]
+    """Coefficients of being known (nearness, probes, 1) and of matching (score, probes, 1)."""
+    design = np.concatenate([texts.near[:, None], like[:, KNOWING]], 1)[chosen]
     sizes = {kind: (texts.kind[chosen] == kind).sum() for kind in np.unique(texts.kind)}
     weight = np.array([1 / sizes[kind] for kind in texts.kind[chosen]])
     known = regress(design, texts.of("caption", "word")[chosen], weight)
     own = trials.where(chosen[trials.text])
     offset = -np.logaddexp(0, -(given_known(texts, like, known)[own.text]))
-    features = np.stack([own.score, like[own.text, 0]], 1)
-    return known, regress(features, own.fits, own.weight, offset)
+    return known, regress(_features(own, like), own.fits, own.weight, offset)
+
+
+def _features(trials: Trials, like: np.ndarray) -> np.ndarray:
+    return np.concatenate([trials.score[:, None], like[trials.text][:, SHIFTING]], 1)
 
 
 def given_known(texts: QueryTexts, like: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -190,17 +303,17 @@ def given_known(texts: QueryTexts, like: np.ndarray, known: np.ndarray) -> np.nd
 
     Args:
         texts: Q query texts.
-        like: [Q, 2], what the probes of words and of sense say of the texts.
-        known: coefficients [4] of nearness, both probes, and 1.
+        like: [Q, 4], what the probes say of the texts.
+        known: coefficients [4] of nearness, the probes of words and of sense, and 1.
     """
-    return np.asarray(texts.near * known[0] + like @ known[1:3] + known[3])
+    return np.asarray(texts.near * known[0] + like[:, KNOWING] @ known[1:3] + known[3])
 
 
 def _log_odds(
     trials: Trials, texts: QueryTexts, like: np.ndarray, known: np.ndarray, fit: np.ndarray
 ) -> np.ndarray:
     offset = -np.logaddexp(0, -given_known(texts, like, known)[trials.text])
-    return np.asarray(fit[0] * trials.score + fit[1] * like[trials.text, 0] + fit[2] + offset)
+    return np.asarray(_features(trials, like) @ fit[:-1] + fit[-1] + offset)
 
 
 def regress(

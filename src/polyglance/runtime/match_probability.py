@@ -4,7 +4,9 @@ A single threshold does not suit all texts. A word such as "dog" matches a quart
 and none of them stands out like the image of a caption; for absent things, unknown words and
 nonsense, some image always comes close. So two linear functions of a text's embedding
 estimate whether it is a single word rather than a sentence, and whether the model knows it at all.
-Both are fitted when a background is computed (`polyglance.runtime.fit_probability`).
+Others estimate how many images show a word's subject and how far these stand out: what is
+frequent in the background, such as people, cannot stand out from it. All are fitted when a
+background is computed (`polyglance.runtime.fit_probability`).
 """
 
 from dataclasses import dataclass
@@ -21,8 +23,8 @@ NEAREST = 5
 class MatchProbability:
     """Log-odds of a match: `slope` · standard score + a term of the text.
 
-    The term is shift · (embedding, 1) + log σ(known · (nearness, embedding, 1)): it lowers the
-    odds for texts that the model does not know.
+    The term is shift · (embedding, 1) + log σ(known · (nearness, embedding, 1)). Its second part
+    lowers the odds for texts that the model does not know.
     """
 
     slope: float
@@ -39,8 +41,16 @@ class MatchProbability:
             near: [m], from `nearness`.
         """
         shift = texts @ self.shift[:-1] + self.shift[-1]
-        known = self.known[0] * near + texts @ self.known[1:-1] + self.known[-1]
-        return shift - np.logaddexp(0, -known)
+        return shift - np.logaddexp(0, -self.given_known(texts, near))
+
+    def given_known(self, texts: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """Log-odds [m] that the model knows texts [m, D].
+
+        Args:
+            texts: of length one.
+            near: [m], from `nearness`.
+        """
+        return np.asarray(self.known[0] * near + texts @ self.known[1:-1] + self.known[-1])
 
     def __call__(self, standard_scores: np.ndarray, added: np.ndarray | float) -> np.ndarray:
         """Probabilities of standard scores.

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from starlette.testclient import TestClient
 
 from polyglance.gallery import search
 from polyglance.runtime import ExportedModel
+from polyglance.runtime.match_probability import MatchProbability
 from polyglance.serve import Collection, make_app
 
 
@@ -115,6 +117,20 @@ def test_nothing_like_that_is_an_answer(
     assert (answer["hits"], answer["enough"]) == ([], False)
     assert answer["message"] == "nothing here looks like that"
     assert len(found(client, q="dog", everything=True)["hits"]) == 6
+
+
+def test_words_that_are_hardly_known_are_said_to_be(
+    opened: Callable[[Path], Collection], strict_folder: Path
+) -> None:
+    collection = opened(strict_folder)
+    dim, own = collection.model.dim, collection.scorer.background
+    assert own is not None
+    chance = MatchProbability(0.8, np.r_[np.zeros(dim), -90.0], np.r_[np.zeros(dim + 1), -3.0])
+    collection.scorer.background = replace(own, cutoff=0.5, chance=chance)
+    client = TestClient(make_app(collection), base_url="http://localhost")
+    message = found(client, q="dog")["message"]
+    assert message.startswith("nothing here looks like that; the model hardly knows these words")
+    assert found(client, q="dog", everything=True)["enough"] is False
 
 
 def test_thumbnails_and_images_by_id(client: TestClient, pictures: Path) -> None:

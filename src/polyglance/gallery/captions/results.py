@@ -9,6 +9,7 @@ from polyglance.core.terminal import path_fields
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.captions.hit import ImageResult
 from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.hit import ScoreKind
 from polyglance.storage.files import write_json
 
 
@@ -20,6 +21,7 @@ class CaptionResults:
     gallery: Gallery
     notes: list[str]
     captions: int
+    score_kind: ScoreKind | None = None
 
     def __len__(self) -> int:
         return len(self.results)
@@ -35,6 +37,7 @@ class CaptionResults:
         unreadable = self.gallery.unreadable
         return {
             "captions": self.captions,
+            "score_kind": self.score_kind,
             "skipped": [{**path_fields(path), "reason": reason} for path, reason in unreadable],
             "images": [result.as_dict() for result in self.results],
         }

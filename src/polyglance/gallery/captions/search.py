@@ -72,7 +72,7 @@ def search_captions(
         ImageResult(gallery.paths[row], _hits(readable, gallery.paths[row], values, top))
         for row, values in zip(order, scores, strict=True)
     ]
-    return CaptionResults(results, gallery, notes, len(readable))
+    return CaptionResults(results, gallery, notes, len(readable), loaded.similarity_name)
 
 
 def _readable(

@@ -11,7 +11,7 @@ from polyglance.gallery import Query, check_query
 from polyglance.gallery.candidates import DIGITS, Page
 from polyglance.gallery.exact import best_first
 from polyglance.gallery.exclusion import split_query
-from polyglance.gallery.results import NOTHING
+from polyglance.gallery.results import NOTHING, nothing_found
 from polyglance.serve.encoding.engine import Served
 from polyglance.serve.images.collection import Collection
 from polyglance.serve.problems import Problem
@@ -98,7 +98,7 @@ def search(served: Served, request: SearchRequest, limit: int, cursor: str | Non
         hits=hits,
         cursor=write_cursor(Seen(hits[-1].score, hits[-1].id), tag) if more else None,
         enough=enough,
-        message=NOTHING if enough is False else None,
+        message=nothing_found(scores.known) if enough is False else None,
         notes=notes,
         pictures=len(files),
     )
