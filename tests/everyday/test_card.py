@@ -104,7 +104,7 @@ def test_a_calibrated_export_says_so(model_folder, tmp_path):
 
 def test_languages_by_what_was_trained_on_in_them(tmp_path):
     """Of rows with a split those of train; what captions name is not named again."""
-    from polyglance.runtime.card_languages import listed_languages
+    from polyglance.runtime.card.languages import listed_languages
 
     def write(path: Path, *rows: object) -> None:
         path.parent.mkdir(exist_ok=True)

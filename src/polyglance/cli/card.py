@@ -30,11 +30,10 @@ def card_command(
 ) -> None:
     """Write a model card from a model's folder and its evaluation results."""
     check_outputs([out])
-    from polyglance.runtime import shipped
     from polyglance.runtime.card import model_card
     from polyglance.storage.files import atomic
 
-    card = model_card(model or shipped(), evaluation or [], licence or [], name, data)
+    card = model_card(model, evaluation or [], licence or [], name, data)
     if out is None:
         typer.echo(card, nl=False)
         return

@@ -18,6 +18,7 @@ from polyglance.runtime.background import Background, read_background
 from polyglance.runtime.encoding.images import ImageSide
 from polyglance.runtime.encoding.sentence import SentenceSide
 from polyglance.runtime.encoding.text import TextSide, tower_of
+from polyglance.runtime.folders import check_model_folder, model_folder
 from polyglance.runtime.manifest import EMBEDDER, FILE, Manifest, SentenceFiles, read_manifest
 from polyglance.text.embedders import EncodedTexts, load_embedder
 from polyglance.text.reading import read_ids, warn_of_unknown
@@ -223,6 +224,8 @@ def load(folder: str | Path) -> ExportedModel:
     """Load a folder written by `polyglance export`; every file is verified.
 
     Args:
-        folder: of the exported model.
+        folder: of the exported model; "base" is the included one.
     """
-    return ExportedModel(Path(folder), read_manifest(Path(folder)))
+    place = model_folder(folder)
+    check_model_folder(place)
+    return ExportedModel(place, read_manifest(place))

@@ -19,7 +19,7 @@ from polyglance.gallery.scoring import Scorer
 from polyglance.library import Library
 from polyglance.library.media.thumbnails import SIDE, content_type, make_thumbnail
 from polyglance.library.registered import library_of, registered
-from polyglance.runtime import ExportedModel, load, shipped
+from polyglance.runtime import ExportedModel, load, model_folder
 from polyglance.serve.images.facts import FactTable, facts_of_files, facts_of_library, read_head
 from polyglance.serve.images.names import Names
 
@@ -194,7 +194,7 @@ def _model(
     if isinstance(model, ExportedModel):
         return model
     own = library_model(folder, cache) if model is None else None
-    return own or load(shipped() if model is None else model)
+    return own or load(model_folder(model))
 
 
 def _library(folder: Path, cache: Path | None) -> Library | None:

@@ -11,9 +11,9 @@ from polyglance.core.languages import language_name
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, check_recipe, load_recipe, recipe_names
 from polyglance.runtime.background import read_background
-from polyglance.runtime.card_languages import listed_languages
+from polyglance.runtime.card.languages import listed_languages
+from polyglance.runtime.folders import RUN, model_folder
 from polyglance.runtime.manifest import is_exported, read_manifest
-from polyglance.runtime.opening import RUN
 from polyglance.runtime.origin import origin
 from polyglance.storage.files import has_file, read_json, read_jsonl
 
@@ -37,7 +37,7 @@ class Facts:
 
 
 def model_card(
-    model: str | Path,
+    model: str | Path | None = None,
     evaluations: Sequence[str | Path] = (),
     licences: Sequence[str] = (),
     name: str | None = None,
@@ -46,7 +46,7 @@ def model_card(
     """A card in Markdown; unknown facts are listed as such.
 
     Args:
-        model: the folder of a run or an exported model.
+        model: the folder of a run or an exported model; None or "base" is the included model.
         evaluations: JSON files of `polyglance evaluate --json`; by default the folder's
             `evaluation.json`.
         licences: of the data and of pretrained parts, one line each.
@@ -54,7 +54,7 @@ def model_card(
         data: the dataset that it was trained on, to group languages by their kind of text:
             captions, sentences without images, or names of things.
     """
-    folder = Path(model)
+    folder = model_folder(model)
     facts = _of_export(folder) if is_exported(folder) else _of_run(folder)
     files = [Path(one) for one in evaluations]
     if not files and has_file(folder / EVALUATION):
