@@ -33,7 +33,7 @@ def model_folder_copy(request, tmp_path):
 
 
 def test_what_was_looked_for_is_named(tmp_path):
-    with pytest.raises(PolyglanceError, match="nowhere: no such folder; a model is .* base"):
+    with pytest.raises(PolyglanceError, match=r"nowhere: no such folder; a model is .* base"):
         polyglance.load(tmp_path / "nowhere")
     with pytest.raises(PolyglanceError, match=r"neither model.json \(a run\) nor manifest.json"):
         polyglance.load(tmp_path)

@@ -1,10 +1,10 @@
 """For the model card: languages with captions, and those with only sentences or names."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from polyglance.core.languages import language_name
+from polyglance.core.languages import base_language, language_name
 from polyglance.data.load import load_dataset
 from polyglance.data.text_only import FILE
 from polyglance.recipes import Recipe
@@ -18,18 +18,21 @@ KINDS = {
 }
 
 
-def listed_languages(recipe: Recipe, languages: Iterable[str], data: Path | None) -> list[str]:
-    """Lines of a card about languages, by kind of training text, with the number of texts.
+Counts = dict[str, dict[str, int]]
+"""Kind of text → language → number of texts."""
+
+
+def count_languages(recipe: Recipe, data: Path) -> tuple[Counts, list[str]]:
+    """Numbers of training texts, and the files that are not there to be counted.
+
+    Different tags of a language are one: Swahili for `sw` and `swh`.
 
     Args:
         recipe: of the model.
-        languages: trained on or added.
         data: the dataset that it was trained on; files named in the recipe are looked up in its
-            parent folder. None lists only the languages.
+            parent folder.
     """
-    if data is None:
-        return _plain(recipe, list(languages))
-    lines, before, missing = [], set[str](), list[str]()
+    counts, missing = Counts(), list[str]()
     for kind, files in _files(recipe, data).items():
         found: Counter[str] = Counter()
         for path in files:
@@ -40,13 +43,39 @@ def listed_languages(recipe: Recipe, languages: Iterable[str], data: Path | None
                 _count(path, found)
             else:
                 missing.append(path.relative_to(data.parent).as_posix())
+        counts[kind] = dict(_merged(found))
+    return counts, missing
+
+
+def listed_languages(
+    recipe: Recipe, languages: Iterable[str], counts: Counts, missing: Sequence[str] = ()
+) -> list[str]:
+    """Lines of a card about languages, by kind of training text, with the number of texts.
+
+    Args:
+        recipe: of the model.
+        languages: trained on or added, listed if nothing was counted.
+        counts: of `count_languages`; empty if unknown.
+        missing: files that were not counted.
+    """
+    if not counts:
+        return _plain(recipe, sorted({base_language(code) for code in languages}))
+    lines, before = [], set[str]()
+    for kind, found in counts.items():
         if own := sorted(found.keys() - before):
             shown = ", ".join(f"{language_name(code)} (`{code}`, {found[code]:,})" for code in own)
-            lines += [f"{KINDS[kind]}, {len(own)}: {shown}.", ""]
+            lines += [f"{KINDS.get(kind, kind)}, {len(own)}: {shown}.", ""]
         before |= found.keys()
     if missing:
         lines += [f"Not counted, as they are not beside the data: {', '.join(missing)}.", ""]
     return lines[:-1]
+
+
+def _merged(found: Mapping[str, int]) -> Counter[str]:
+    merged: Counter[str] = Counter()
+    for code, count in found.items():
+        merged[base_language(code)] += count
+    return merged
 
 
 def _plain(recipe: Recipe, languages: list[str]) -> list[str]:
