@@ -56,7 +56,8 @@ def search_command(
     language: Annotated[
         str | None,
         typer.Option(
-            help="Language of the queries or captions, such as de (default: detected by script)."
+            help="Language of the queries or captions, such as de or de-AT; the included model "
+            "needs none (default: by script, for models that split words by language)."
         ),
     ] = None,
     captions: Annotated[

@@ -3,8 +3,8 @@
 import warnings
 from collections.abc import Sequence
 
-from polyglance.core.registry import nearest
-from polyglance.errors import NoWords, UnknownLanguageWarning, UnknownWordsWarning
+from polyglance.core.languages import known_language
+from polyglance.errors import NoWords, PolyglanceError, UnknownLanguageWarning, UnknownWordsWarning
 from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.tokenizers.base import Languages, language_per_text
@@ -45,17 +45,23 @@ def warn_of_unknown(
         stacklevel: as for `warnings.warn`.
     """
     if language is not None and language not in trained:
-        hint = nearest(language, list(trained))
-        message = f"the model was not trained on language '{language}'{hint}"
-        warnings.warn(message, UnknownLanguageWarning, stacklevel=stacklevel)
-    known = embedder.read(texts, language)
-    missing = [word for _, unknown in known for word in unknown]
+        try:
+            known = known_language(language, trained, embedder.reads_all)
+            message = (
+                f"the model was not trained on language '{language}' (did you mean '{known}'?)"
+            )
+        except PolyglanceError as error:
+            known, message = "", str(error)
+        if not (known and embedder.reads_all):
+            warnings.warn(message, UnknownLanguageWarning, stacklevel=stacklevel)
+    read = embedder.read(texts, language)
+    missing = [word for _, unknown in read for word in unknown]
     if not missing:
         return
-    pairs = zip(texts, known, strict=True)
+    pairs = zip(texts, read, strict=True)
     lost = [f"{text!r:.60}" for text, (words, unknown) in pairs if len(words) == len(unknown)]
     message = (
-        f"the model does not know {len(missing)} of {sum(len(words) for words, _ in known)} words: "
+        f"the model does not know {len(missing)} of {sum(len(words) for words, _ in read)} words: "
         f"{_some(missing)}"
     )
     if lost:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from polyglance.core.languages import base_language, language_name
+from polyglance.core.languages import language_name, main_language
 from polyglance.data.load import load_dataset
 from polyglance.data.text_only import FILE
 from polyglance.recipes import Recipe
@@ -59,7 +59,7 @@ def listed_languages(
         missing: files that were not counted.
     """
     if not counts:
-        return _plain(recipe, sorted({base_language(code) for code in languages}))
+        return _plain(recipe, sorted({main_language(code) for code in languages}))
     lines, before = [], set[str]()
     for kind, found in counts.items():
         if own := sorted(found.keys() - before):
@@ -74,7 +74,7 @@ def listed_languages(
 def _merged(found: Mapping[str, int]) -> Counter[str]:
     merged: Counter[str] = Counter()
     for code, count in found.items():
-        merged[base_language(code)] += count
+        merged[main_language(code)] += count
     return merged
 
 

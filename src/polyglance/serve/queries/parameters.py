@@ -63,7 +63,7 @@ class SearchParameters(Filters):
     limit: int = Field(PAGE, ge=1, le=LARGEST_PAGE, description="pictures per page")
     cursor: str | None = Field(None, max_length=LONGEST_CURSOR, description="of the last page")
     language: str | None = Field(
-        None, max_length=20, description="of the sentence; by default detected by script"
+        None, max_length=20, description="of the sentence; not needed by the included model"
     )
     everything: bool = Field(False, description="also return pictures that do not match")
 

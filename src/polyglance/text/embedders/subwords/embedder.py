@@ -43,6 +43,7 @@ class SubwordEmbedder(Embedder):
     """
 
     variants = (SubwordsEmbedderRecipe,)
+    reads_all = True
 
     def __init__(self, recipe: Recipe, pieces: Pieces | None, fresh: bool = False) -> None:
         """`fresh` if the model starts from the sentence encoder's pretrained weights."""
