@@ -183,6 +183,11 @@ def _checked_image(model: "Model | ExportedModel", query: Any, cache: Path | Non
         model.encode_images(query, cache, show_progress=False)
     except PolyglanceError as error:
         problem = str(error)
+        if named and not os.path.exists(query):
+            problem = (
+                f"{text}: no such image; a query that ends like an image file is one: pass the "
+                f"path of an image, or '{Path(query).stem}' to search for the word"
+            )
     return Query(text, None, (), (), problem=problem, image=query)
 
 

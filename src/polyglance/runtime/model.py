@@ -12,7 +12,7 @@ from polyglance.core.progress import Bar
 from polyglance.data.dataset import Dataset
 from polyglance.data.images.inputs import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
-from polyglance.numerics.similarity import scores
+from polyglance.numerics.similarity import comparable, scores
 from polyglance.recipes import check_recipe
 from polyglance.runtime.background import Background, read_background
 from polyglance.runtime.encoding.images import ImageSide
@@ -217,7 +217,7 @@ class ExportedModel:
     def similarity(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
         """Scores [n, m] of n images and m texts encoded by this model; higher is closer."""
         compare = scores.get(self.similarity_name)
-        return compare(*(np.atleast_2d(np.asarray(x, np.float32)) for x in (images, texts)))
+        return compare(*comparable(images, texts))
 
 
 def load(folder: str | Path) -> ExportedModel:

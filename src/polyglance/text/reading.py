@@ -21,6 +21,11 @@ def read_ids(embedder: Embedder, texts: Sequence[str], languages: Languages) -> 
         texts: n texts.
         languages: one language for all, one per text, or None if unknown.
     """
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise PolyglanceError(
+                f"text {index} is {text!r:.40}, of type {type(text).__name__}; pass strings"
+            )
     read, words = embedder.split(texts, languages)
     for index, found in enumerate(words):
         if not found:
