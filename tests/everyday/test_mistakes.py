@@ -1,5 +1,9 @@
 """What users get wrong is named, with a remedy."""
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -40,18 +44,15 @@ def test_a_missing_folder(tmp_path) -> None:
 
 
 def test_a_rate_begins_after_a_second() -> None:
-    task = _Task()
+    task: Any = SimpleNamespace(
+        finished=False, finished_speed=None, speed=5.0, elapsed=0.1, fields={"unit": "img"}
+    )
     assert str(_Rate().render(task)) == ""
     task.elapsed = 2.0
     assert str(_Rate().render(task)) == "5.0 img/s"
 
 
-class _Task:
-    finished, finished_speed, speed, elapsed = False, None, 5.0, 0.1
-    fields = {"unit": "img"}
-
-
 def test_one_image_is_too_few_to_hold_out() -> None:
-    dataset = Dataset("d", [CaptionedImage("a.jpg", "train", {})])
+    dataset = Dataset([CaptionedImage("a.jpg", "train", {})], Path(), "d")
     with pytest.raises(PolyglanceError, match="1 training image is too few"):
         hold_out(dataset)

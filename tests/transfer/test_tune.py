@@ -150,13 +150,15 @@ def test_a_recipe_or_a_model_is_named(exported: Path, toy: Path, tmp_path: Path)
         load_recipe("vsepp", {"transfer": {"source": "x", "tune": True, "keep": True}})
 
 
-def test_base_needs_no_language_added(
+def test_base_is_taught_a_language(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POLYGLANCE_MODEL", str(exported))
     where = ["--language", "nl", "--out", tmp_path / "nl"]
+    monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
     for named in (["base"], ["--from", "base"]):
-        assert "reads every language" in refused("add-language", *named, *where)
+        assert "needs a lexicon" in refused("add-language", *named, *where)
+        assert "leave out" in refused("add-language", *named, *where, "--vectors", tmp_path)
     assert "pass one MODEL" in refused("add-language", "base", "--from", "base", *where)
     assert not (tmp_path / "nl").exists()
 

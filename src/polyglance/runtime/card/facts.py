@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe
 from polyglance.runtime.card.languages import count_languages
+from polyglance.runtime.card.measured import evaluation_lines
 from polyglance.runtime.manifest import CARD, FILE, Manifest, file_digests, read_manifest
 from polyglance.storage.files import read_json, write_json
 from polyglance.storage.staging import staged
@@ -81,6 +82,10 @@ def read_reports(path: Path) -> list[dict[str, Any]]:
     found = value.get("runs", [value]) if isinstance(value, dict) else value
     if not isinstance(found, list) or not found or not all(map(_is_report, found)):
         raise PolyglanceError(f"{path}: not an evaluation; write one with 'evaluate --json'")
+    try:
+        evaluation_lines(found)
+    except PolyglanceError as error:
+        raise PolyglanceError(f"{path}: damaged evaluation ({error})") from None
     return [_small(one) for one in found]
 
 

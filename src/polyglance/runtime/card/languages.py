@@ -11,6 +11,8 @@ from polyglance.recipes import Recipe
 from polyglance.recipes.schema import ImageSampling
 from polyglance.storage.files import has_file, read_jsonl
 
+NAME = "name"
+"""Kind of captions that are words from a lexicon."""
 KINDS = {
     "captions": "With captions of images",
     "sentences": "With sentences but no captions",
@@ -32,7 +34,8 @@ def count_languages(recipe: Recipe, data: Path) -> tuple[Counts, list[str]]:
         data: the dataset that it was trained on; files named in the recipe are looked up in its
             parent folder.
     """
-    counts, missing = Counts(), list[str]()
+    counts, missing = dict[str, Counter[str]](), list[str]()
+    names: Counter[str] = Counter()
     for kind, files in _files(recipe, data).items():
         found: Counter[str] = Counter()
         for path in files:
@@ -40,11 +43,12 @@ def count_languages(recipe: Recipe, data: Path) -> tuple[Counts, list[str]]:
                 part = load_dataset(path).split(recipe.data.train_split)
                 found.update(part.captions(part.languages).languages)
             elif has_file(path):
-                _count(path, found)
+                _count(path, found, names)
             else:
                 missing.append(path.relative_to(data.parent).as_posix())
-        counts[kind] = dict(_merged(found))
-    return counts, missing
+        counts[kind] = found
+    counts["names"].update(names)
+    return {kind: dict(_merged(found)) for kind, found in counts.items()}, missing
 
 
 def listed_languages(
@@ -74,6 +78,8 @@ def listed_languages(
 def _merged(found: Mapping[str, int]) -> Counter[str]:
     merged: Counter[str] = Counter()
     for code, count in found.items():
+        if not count:
+            continue
         merged[main_language(code)] += count
     return merged
 
@@ -113,12 +119,19 @@ def _files(recipe: Recipe, data: Path) -> dict[str, list[Path]]:
     return files
 
 
-def _count(path: Path, found: Counter[str]) -> None:
-    """Count the texts of a file by language; of rows that have a split, only training rows."""
+def _count(path: Path, found: Counter[str], names: Counter[str]) -> None:
+    """Count the texts of a file by language; of rows that have a split, only training rows.
+
+    Args:
+        path: of the file.
+        found: counts of texts.
+        names: counts of words from a lexicon (`polyglance data words`), which are no sentences.
+    """
     for _, row in read_jsonl(path):
         if not isinstance(row, dict) or row.get("split", "train") != "train":
             continue
         for code, kinds in row.get("captions", {}).items():
-            found[code] += sum(map(len, kinds.values()))
+            found[code] += sum(len(own) for kind, own in kinds.items() if kind != NAME)
+            names[code] += len(kinds.get(NAME, ()))
         for code, names in row.get("names", {}).items():
             found[code] += len(names)

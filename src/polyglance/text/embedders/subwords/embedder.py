@@ -169,6 +169,8 @@ class SubwordEmbedder(Embedder):
 
     def add_words(self, language: str, words: Sequence[str], pivot: str) -> Embedder:
         raise PolyglanceError(
-            "a model with subwords reads every language, so none needs to be added; to improve "
-            "one, train on captions in it: polyglance train --from MODEL --data …"
+            "a model with subwords reads every language, so it has no words to add; to improve "
+            "one, train on word pairs (polyglance add-language MODEL --language CODE --lexicon "
+            "FILE, in Python polyglance.transfer.teach_language) or on captions in it (polyglance "
+            "train --from MODEL --data DATA)"
         )
