@@ -76,8 +76,8 @@ def test_captions_are_pairs(exported: Path, tmp_path: Path) -> None:
     ]
     data = Dataset(rows, Path(), "d")
     assert teach_language(exported, "nl", tmp_path / "nl", data=data, epochs=1).pairs == 36
+    few = Dataset(rows[:5], Path(), "d")
     with pytest.raises(PolyglanceError, match="5 pairs of texts are too few"):
-        few = Dataset(rows[:5], Path(), "d")
         teach_language(exported, "nl", tmp_path / "few", data=few)
     assert not (tmp_path / "few").exists()
     with pytest.raises(PolyglanceError, match="already exists"):
