@@ -150,15 +150,16 @@ def test_a_recipe_or_a_model_is_named(exported: Path, toy: Path, tmp_path: Path)
         load_recipe("vsepp", {"transfer": {"source": "x", "tune": True, "keep": True}})
 
 
-def test_base_is_taught_a_language(
+def test_base_needs_no_language_added(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POLYGLANCE_MODEL", str(exported))
-    where = ["--language", "nl", "--out", tmp_path / "nl"]
-    monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
-    for named in (["base"], ["--from", "base"]):
-        assert "needs a lexicon" in refused("add-language", *named, *where)
-        assert "leave out" in refused("add-language", *named, *where, "--vectors", tmp_path)
+    for language in ("nl", "de"):
+        where = ["--language", language, "--out", tmp_path / "nl"]
+        for named in (["base"], ["--from", "base"]):
+            message = refused("add-language", *named, *where)
+            assert "reads every language" in message
+            assert "sampling.text_files" in message
     assert "pass one MODEL" in refused("add-language", "base", "--from", "base", *where)
     assert not (tmp_path / "nl").exists()
 

@@ -80,26 +80,8 @@ def add_language_command(
         raise PolyglanceError("pass one MODEL to add a language to")
     from polyglance.data import load_dataset
     from polyglance.transfer import PairTraining, add_language
-    from polyglance.transfer.subwords import reads_all_languages, teach_language
 
     captions = None if data is None else load_dataset(data, cache)
-    if reads_all_languages(named):
-        if dictionary != "lexicon" or vectors or pairs or evaluate or resume:
-            raise PolyglanceError(
-                "a model with subwords is trained on --lexicon and --data alone; leave out "
-                "--dictionary, --vectors, --pairs, --evaluate and --resume"
-            )
-        learnt = teach_language(
-            named, language, out, lexicon, captions, pivot or "en", epochs, lr, device
-        )
-        typer.echo(
-            f"{language}: {learnt.pairs:,} pairs of texts; of {learnt.held_out:,} held-out texts, "
-            f"{learnt.before:.1f} % are closest to their translation before, {learnt.after:.1f} % "
-            "after training"
-        )
-        typer.echo(f"others: mean cosine similarity with former embeddings {learnt.kept:.3f}")
-        typer.echo(f"model: {out}")
-        return
     found = add_language(
         named,
         language,

@@ -2,17 +2,14 @@
 
 from polyglance.transfer.extend import Extension, Gain, PairTraining, add_language
 from polyglance.transfer.start import start_from, train_recipe
-from polyglance.transfer.subwords import SubwordExtension, teach_language
 from polyglance.transfer.tune import tuning_recipe
 
 __all__ = [
     "Extension",
     "Gain",
     "PairTraining",
-    "SubwordExtension",
     "add_language",
     "start_from",
-    "teach_language",
     "train_recipe",
     "tuning_recipe",
 ]
