@@ -28,7 +28,7 @@ def test_embeddings_of_other_dimensions() -> None:
 
 
 def test_a_missing_image_as_a_query() -> None:
-    with pytest.raises(PolyglanceError, match=r"dog\.jpg: no such image; .*'dog' to search"):
+    with pytest.raises(PolyglanceError, match=r"dog\.jpg: no such file; .*write 'dog'"):
         check_queries(sentence_model(), "dog.jpg")
 
 

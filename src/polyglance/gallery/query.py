@@ -185,8 +185,8 @@ def _checked_image(model: "Model | ExportedModel", query: Any, cache: Path | Non
         problem = str(error)
         if named and not os.path.exists(query):
             problem = (
-                f"{text}: no such image; a query that ends like an image file is one: pass the "
-                f"path of an image, or '{Path(query).stem}' to search for the word"
+                f"{text}: no such file; a text that ends like an image file is read as one (to "
+                f"search for the word, write '{Path(query).stem}')"
             )
     return Query(text, None, (), (), problem=problem, image=query)
 
