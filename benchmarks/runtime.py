@@ -1,6 +1,6 @@
 """The cost of an exported model: its folder, loading, queries, images, memory; one core.
 
-    python benchmarks/runtime.py EXPORTED [--texts FILE] [--images DIR]
+    python benchmarks/runtime.py EXPORTED [--texts FILE] [--images DIR] [--json FILE]
 
 Each part runs in a separate process, so that they do not affect each other's memory. The queries
 are captions of a dataset's FILE (.jsonl, .gz or not) or lines of text, each encoded once, after
@@ -103,6 +103,7 @@ def main() -> None:
     parser.add_argument("--texts", default="")
     parser.add_argument("--images", default="")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="for 'polyglance card --speed'")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--source", default="", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -110,7 +111,9 @@ def main() -> None:
         print(json.dumps(PARTS[given.part](given.folder, given.source)))
         return
     files = [path for path in Path(given.folder).rglob("*") if path.is_file()]
-    print(f"folder: {sum(path.stat().st_size for path in files) / 1e6:.1f} MB")
+    size = sum(path.stat().st_size for path in files) / 1e6
+    found = {"folder": {"MB": size}}
+    print(f"folder: {size:.1f} MB")
     for path in sorted(files, key=lambda path: -path.stat().st_size):
         name = path.relative_to(given.folder).as_posix()
         print(f"  {name:34} {path.stat().st_size / 1e6:8.2f} MB")
@@ -120,8 +123,11 @@ def main() -> None:
             continue
         print(f"{part}:")
         rounds = given.rounds if part == "loading" else 1
-        for name, value in measure(part, given.folder, source, rounds).items():
+        found[part] = measure(part, given.folder, source, rounds)
+        for name, value in found[part].items():
             print(f"  {name:34} {value:8.1f}")
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def test_torch_is_asked_for_huge_pages_unless_the_user_decides(given):
             ["text.encoder.hiden", "'hidden'"],
         ),
         (["demo", "--out", "run", "--data", "nowhere"], ["nowhere: no such dataset"]),
-        (["search", "nowhere", "pictures", "a dog"], ["nowhere: no such dataset"]),
+        (["search", "nowhere", "pictures", "a dog"], ["nowhere: no such folder"]),
         (["train", "nce", "--data", "x", "--out", "run", "--set", "loss.name"], ["path=value"]),
     ],
 )

@@ -107,8 +107,8 @@ def test_a_dataset_folder_with_imported_features(run, toy, tmp_path):
     ("arguments", "message"),
     [
         (["empty", "dog"], "empty: there are no images"),
-        (["nowhere", "dog"], "nowhere: no such dataset"),
-        (["one.png", "dog"], r"one.png: is an image, not a folder.* search '\.',.*--captions FILE"),
+        (["nowhere", "dog"], "nowhere: no such folder"),
+        (["one.png", "dog"], r"one.png: is an image, .* a folder, such as '\.';.*--captions FILE"),
         (["one.png"], "one.png: is an image, .* --like one.png"),
         (["unnamed", "dog"], "unnamed: is an image"),
         (["none.jpg", "dog"], "none.jpg: no such image"),

@@ -84,7 +84,7 @@ def test_an_error_is_escaped(shell, tmp_path):
     done = shell("search", "\x1b[2Jnothing", tmp_path, "dog")
     assert done.returncode == 2
     assert "\x1b" not in done.stderr
-    assert r"\x1b[2Jnothing: no such dataset" in done.stderr
+    assert r"\x1b[2Jnothing: no such folder" in done.stderr
 
 
 def test_null_and_json_do_not_share_stdout(run, model, folder):

@@ -42,6 +42,31 @@ def test_sentence_transformers(model, pictures, expected):
     np.testing.assert_allclose(own.similarity(expected, expected), cosines, atol=1e-6)
 
 
+def test_sentence_transformers_options(model, expected):
+    own = SentenceEncoder(model, truncate_dim=6)
+    assert own.get_sentence_embedding_dimension() == 6
+    np.testing.assert_allclose(own.encode(TEXTS), expected[:, :6], atol=1e-6)
+    found = own.encode_query(TEXTS, truncate_dim=4, normalize_embeddings=True, device="cpu")
+    np.testing.assert_allclose(found, normalise(expected[:, :4]), atol=1e-6)
+    np.testing.assert_allclose(own.encode_document("snow"), expected[1, :6], atol=1e-6)
+    small = own.encode(TEXTS, precision="int8", truncate_dim=16, prompt=None)
+    assert small.dtype == np.int8
+    assert small.min(0).tolist() == [-128] * 16
+    steps = (expected.max(0) - expected.min(0)) / 255
+    again = (small.astype(np.float32) + 128) * steps + expected.min(0)
+    assert np.abs(again - expected).max() <= steps.max() * 1.01
+    for options, message in [
+        ({"precision": "binary"}, "must be float32 or int8"),
+        ({"output_value": "token_embeddings"}, "not supported"),
+        ({"prompt": "query: "}, "not supported"),
+        ({"truncate_dim": 17}, "must be 1 to 16"),
+    ]:
+        with pytest.raises(PolyglanceError, match=message):
+            own.encode(TEXTS, **options)
+    with pytest.raises(PolyglanceError, match="encode many at once"):
+        own.encode("snow", precision="int8")
+
+
 def test_texts_without_words_are_zeros(model):
     found = SentenceEncoder(model).encode(["", "snow", "!?"])
     assert (np.abs(found).sum(1) > 0).tolist() == [False, True, False]

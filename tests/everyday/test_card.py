@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
-from polyglance.runtime import export_model
-from polyglance.runtime.card import model_card
+from polyglance.runtime import export_model, load
+from polyglance.runtime.card import keep_card, model_card
+from polyglance.runtime.card.document import Facts, _data, _reproduce, _summary, _title
 from tests.runtime.trained import trained
 
 
@@ -104,7 +105,7 @@ def test_a_calibrated_export_says_so(model_folder, tmp_path):
 
 def test_languages_by_what_was_trained_on_in_them(tmp_path):
     """Of rows with a split those of train; what captions name is not named again."""
-    from polyglance.runtime.card_languages import listed_languages
+    from polyglance.runtime.card.languages import count_languages, listed_languages
 
     def write(path: Path, *rows: object) -> None:
         path.parent.mkdir(exist_ok=True)
@@ -119,8 +120,14 @@ def test_languages_by_what_was_trained_on_in_them(tmp_path):
     write(data / "captions.jsonl", *rows)
     (data / "images").mkdir()
     write(tmp_path / "more.jsonl", captions("train", tr=["e"]), captions("test", ko=["f"]))
-    write(tmp_path / "pairs.jsonl", {"id": 1, "captions": {"en": {"x": ["g"]}, "sw": {"x": ["h"]}}})
-    write(tmp_path / "concepts.jsonl", {"names": {"sw": ["i"], "th": ["j", "k"]}})
+    write(
+        tmp_path / "pairs.jsonl",
+        {"id": 1, "captions": {"en": {"x": ["g"]}, "sw": {"x": ["h"]}, "th": {"name": ["l"]}}},
+    )
+    write(
+        tmp_path / "concepts.jsonl",
+        {"names": {"swh": ["i"], "th": ["j"], "fa": ["k"], "pes": ["l"]}},
+    )
     changes = {
         "data.more": ["/elsewhere/more.jsonl"],
         "sampling.text_only": False,
@@ -130,13 +137,14 @@ def test_languages_by_what_was_trained_on_in_them(tmp_path):
         "naming.concepts": "concepts.jsonl",
     }
     recipe = load_recipe("polyglance-base", changes)
-    assert [line for line in listed_languages(recipe, ["en"], data) if line] == [
+    counted = count_languages(recipe, data)
+    assert [line for line in listed_languages(recipe, ["en"], *counted) if line] == [
         "With captions of images, 3: German (`de`, 1), English (`en`, 2), Turkish (`tr`, 1).",
         "With sentences but no captions, 1: Swahili (`sw`, 1).",
-        "With names of things only, 1: Thai (`th`, 2).",
-        "Not counted, as they were not found next to the data: emoji/captions.jsonl.gz.",
+        "With names of things only, 2: Persian (`fa`, 2), Thai (`th`, 2).",
+        "Not counted, as they are not beside the data: emoji/captions.jsonl.gz.",
     ]
-    plain = "\n".join(listed_languages(recipe, ["en", "sw"], None))
+    plain = "\n".join(listed_languages(recipe, ["en", "swh", "sw"], {}))
     assert plain.startswith("2: English (`en`), Swahili (`sw`).")
     assert "polyglance card --data DATA" in plain
     assert listed_languages(load_recipe("nce"), [], None) == ["None are recorded."]
@@ -154,3 +162,55 @@ def test_mistakes(made, tmp_path):
     with pytest.raises(PolyglanceError, match="damaged evaluation"):
         model_card(made / "run", [tmp_path / "e.json"])
     assert not list(tmp_path.glob("*.md"))
+
+
+def test_facts_are_kept_in_an_export(made, tmp_path):
+    """The card of an export says on any machine what was stored; its id stays."""
+    import shutil
+
+    folder = shutil.copytree(made / "out", tmp_path / "out")
+    before = load(folder)
+    names = [{"split": "test", "data": "emoji", "pictures": {"noto": 9}}]
+    names[0]["languages"] = {"de": {"found": 31.04, "names": 5}}
+    (tmp_path / "names.json").write_text(json.dumps(names))
+    (tmp_path / "speed.json").write_text(json.dumps({"queries": {"p50, ms": 2.5}}))
+    right = {"captions": 7, "right": 0.5}
+    swapped = {"all": {"women": right, "men": {"captions": 0, "right": None}}}
+    found = {"pictures": {"women": 3, "men": 4}, "swapped": swapped, "neutral": {"a nurse": 0.25}}
+    (tmp_path / "biases.json").write_text(json.dumps(found))
+    options = ["--evaluation", made / "e.json", "--evaluation", tmp_path / "names.json"]
+    options += ["--speed", tmp_path / "speed.json", "--biases", tmp_path / "biases.json"]
+    options += ["--licence", "pictures: CC0", "--data", made / "toy", "--keep"]
+    result = CliRunner().invoke(app, list(map(str, ["card", folder, *options])))
+    assert result.exit_code == 0, result.output
+    card = model_card(folder)
+    assert "- pictures: CC0" in card
+    assert "With captions of images, 2: German" in card
+    assert "| mean (all) |" in card
+    assert "\nGerman 31.0.\n" in card
+    assert "| queries | p50, ms | 2.5 |" in card
+    assert "| all | 7 | 50.0 | 0 | – |" in card
+    assert "a nurse +0.25." in card
+    assert "does not measure" not in card
+    assert "- others" in model_card(folder, licences=["others"])
+    assert load(folder).id == before.id
+    assert before.id in load(folder).ids
+    with pytest.raises(PolyglanceError, match="not an exported model"):
+        keep_card(made / "run")
+
+
+def test_a_sentence_encoder_names_its_contamination(model_folder):
+    recipe = load_recipe("sentence-nce")
+    facts = Facts(Path(), recipe, [], {}, False, [], "Trained on `x`.")
+    assert "SNLI's premises are captions of Flickr30k" in "\n".join(_data(facts, []))
+    assert "SNLI" not in model_card(model_folder)
+
+
+def test_a_fine_tuned_model_names_its_parent():
+    transfer = {"transfer.source": "base", "transfer.tune": True}
+    facts = Facts(Path(), load_recipe("polyglance-base", transfer), [], {}, False, [], "")
+    assert _title(facts) == "polyglance-base, fine-tuned"
+    summary = "\n".join(_summary(facts))
+    assert "Made from `base`, the included model, by training it further" in summary
+    assert "captions, parallel texts" not in summary
+    assert "polyglance train --from base --data DATA" in "\n".join(_reproduce(facts))

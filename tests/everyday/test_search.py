@@ -72,7 +72,7 @@ def test_without_a_model_the_message_says_what_to_do(run, pictures, monkeypatch,
         (["pictures"], "there is no query"),
         (["pictures", "--like", "lost.jpg"], "lost.jpg: no such file"),
         (["pictures", "dog", "--not", "qux"], "knows none of the words of 'qux'"),
-        (["pictures", "dog", "--model", "nowhere"], "nowhere: not a model"),
+        (["pictures", "dog", "--model", "nowhere"], "nowhere: no such folder; a model is"),
         (
             ["pictures", "dog", "--captions", "c.txt", "--like", "a.jpg"],
             "cannot be combined with --captions",

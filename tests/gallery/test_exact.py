@@ -129,7 +129,7 @@ def test_unknown_words_are_reported(model, pictures):
         ("qux, zap", None, r"none of the words of 'qux, zap' \(qux, zap\).*languages: de, en"),
         ("…", None, "'…' has no words"),
         ("", None, "'' has no words"),
-        ("dog", "dee", r"not trained on language 'dee' \(did you mean 'de'"),
+        ("dog", "dee", r"not trained on language 'dee' \(its languages: de, en\)"),
         (["dog", "hund"], ["en"], "2 queries were passed with 1 languages"),
         ([], None, "there is no query"),
     ],

@@ -23,7 +23,7 @@ GOOD = '{"a": 1}\n'
         (GOOD.encode() + b"1" * 5000, "line 2: not valid JSON"),
         (GOOD.encode() + b'{"a": 1, "b": {"c": 2, "c": 3}}', "line 2: .*'c' occurs twice"),
         (GOOD.encode() + b'{"a": "\\ud800"}', "line 2: not valid JSON .*surrogates"),
-        (GOOD.encode("utf-16"), "after line 0: not UTF-8 .*; save the file as UTF-8"),
+        (GOOD.encode("utf-16"), ": not UTF-8 .*; save the file as UTF-8"),
         ("ä\n".encode("latin-1"), "not UTF-8"),
     ],
 )

@@ -27,8 +27,30 @@ def test_one_slip_is_found(speller: Speller, slip: str) -> None:
     assert speller(slip) == ["elephant"]
 
 
+@pytest.mark.parametrize("slip", ["elaphnt", "lephnat", "Elehpnat", "eelephonnt"[1:]])
+def test_two_slips_are_found_in_long_words(slip: str) -> None:
+    known = {**KNOWN, "clementine": -3.0}
+    assert Speller(known, unread)(slip) == ["elephant"]
+
+
+def test_in_short_words_only_the_order_is_corrected(speller: Speller) -> None:
+    short = Speller({"dog": -5.0, "two": -5.0}, unread)
+    assert short("dgo") == ["dog"]
+    assert short("dug") == short("dg") == []
+    assert speller("hunsd") == ["hund"]
+    assert speller("huxyd") == []
+
+
+def test_a_word_is_written_as_typed() -> None:
+    words = {"Beach": -4.0, "beach": -5.0, "Hund": -4.0}
+    assert Speller(words, unread)("baech") == ["beach"]
+    assert Speller(words, unread)("Baech") == ["Beach"]
+    assert Speller(words, unread)("hudn") == ["Hund"]
+
+
 def test_the_more_probable_spelling_is_offered(speller: Speller) -> None:
-    assert speller("huund") == ["Hund"]
+    assert speller("Huund") == ["Hund"]
+    assert speller("huund") == ["hund"]
     assert speller("собкаа") == ["собака"]
 
 

@@ -1,6 +1,7 @@
 """`polyglance train --from`: models trained on, from runs and from exports."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +144,7 @@ def test_a_recipe_or_a_model_is_named(exported: Path, toy: Path, tmp_path: Path)
     where = ["--data", toy, "--out", tmp_path / "run"]
     for arguments in (["train"], ["train", "nce", "--from", exported]):
         assert "pass a recipe" in refused(*arguments, *where)
-    assert "neither model.json nor manifest.json" in refused("train", "--from", toy, *where)
+    assert "neither model.json (a run) nor manifest.json" in refused("train", "--from", toy, *where)
     assert not (tmp_path / "run").exists()
     with pytest.raises(PolyglanceError, match="set one"):
         load_recipe("vsepp", {"transfer": {"source": "x", "tune": True, "keep": True}})
@@ -153,8 +154,52 @@ def test_base_needs_no_language_added(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POLYGLANCE_MODEL", str(exported))
-    where = ["--language", "nl", "--out", tmp_path / "nl"]
-    for named in (["base"], ["--from", "base"]):
-        assert "reads every language" in refused("add-language", *named, *where)
+    for language in ("nl", "de"):
+        where = ["--language", language, "--out", tmp_path / "nl"]
+        for named in (["base"], ["--from", "base"]):
+            message = refused("add-language", *named, *where)
+            assert "reads every language" in message
+            assert "sampling.text_files" in message
     assert "pass one MODEL" in refused("add-language", "base", "--from", "base", *where)
     assert not (tmp_path / "nl").exists()
+
+
+def test_the_last_lines_say_what_was_not_gained_and_how_to_add_a_cutoff(
+    exported: Path, toy: Path, tmp_path: Path
+) -> None:
+    run, cache = tmp_path / "run", ["--cache", tmp_path / "cache"]
+    more = ["--set", "training.updates=2", "--set", "training.lr=1e-12"]
+    found = invoke("train", "--from", exported, "--data", toy, "--out", run, *more, *cache)
+    assert "nothing was gained" in found
+    command = found.strip().splitlines()[-1].partition("polyglance ")[2]
+    assert "without a cut-off" in found
+    made = invoke(*shlex.split(command), *cache)
+    assert "calibrated: on 'val'" in made
+    assert load(tmp_path / "run-exported").background is not None
+
+
+def test_a_background_comes_from_what_fine_tuning_held_out(
+    exported: Path, toy: Path, tmp_path: Path
+) -> None:
+    rows = [one for one in load_dataset(str(toy)).images if one.split == "train"]
+    save_folder(tmp_path / "mine", rows)
+    (tmp_path / "mine" / "features").symlink_to(toy / "features")
+    run, mine = tmp_path / "run", tmp_path / "mine"
+    more = ["--set", "training.updates=2", "--cache", tmp_path / "cache"]
+    invoke("train", "--from", exported, "--data", mine, "--out", run, *more)
+    out = ["--onnx", tmp_path / "out", "--background", mine]
+    assert "calibrated" in invoke("export", run, *out, "--cache", tmp_path / "cache")
+
+
+def test_an_export_whose_background_fails_leaves_nothing(
+    exported: Path, toy: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    more = ["--set", "training.updates=2", "--cache", tmp_path / "cache"]
+    invoke("train", "--from", exported, "--data", toy, "--out", run, *more)
+    few = [one for one in load_dataset(str(toy)).images if one.split == "val"][:3]
+    save_folder(tmp_path / "few", few)
+    (tmp_path / "few" / "features").symlink_to(toy / "features")
+    out = ["--onnx", tmp_path / "out", "--background", tmp_path / "few"]
+    assert "at least 8 images" in refused("export", run, *out)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["cache", "few", "run", "toy"]

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from polyglance.cli.outputs import check_outputs
+from polyglance.errors import PolyglanceError
 
 
 def card_command(
@@ -27,14 +28,31 @@ def card_command(
         Path | None,
         typer.Option(help="Training dataset, to tell languages with captions from the others."),
     ] = None,
+    speed: Annotated[
+        Path | None, typer.Option(help="Measurements of benchmarks/runtime.py --json.")
+    ] = None,
+    biases: Annotated[
+        Path | None, typer.Option(help="Measurements of benchmarks/biases.py --json.")
+    ] = None,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Store these facts in an exported MODEL, for later cards."),
+    ] = False,
 ) -> None:
     """Write a model card from a model's folder and its evaluation results."""
     check_outputs([out])
-    from polyglance.runtime import shipped
-    from polyglance.runtime.card import model_card
+    from polyglance.runtime.card import keep_card, model_card
     from polyglance.storage.files import atomic
 
-    card = model_card(model or shipped(), evaluation or [], licence or [], name, data)
+    facts = evaluation or [], licence or [], name, data, speed, biases
+    if keep:
+        if model is None:
+            raise PolyglanceError("--keep needs the folder of an exported model as MODEL")
+        keep_card(model, *facts)
+        typer.echo(f"kept in: {model}", err=True)
+        if out is None:
+            return
+    card = model_card(model, *facts)
     if out is None:
         typer.echo(card, nl=False)
         return

@@ -23,8 +23,10 @@ def compact_command(
     from polyglance.models import Model
     from polyglance.models.compact import compact
     from polyglance.models.folder import CONFIG, WEIGHTS
+    from polyglance.runtime import model_folder
     from polyglance.storage.files import read_json
 
+    run = model_folder(run)
     model = Model.load(run)
     small = compact(model)
     config, kept = read_json(run / CONFIG), read_weights(run)

@@ -12,6 +12,7 @@ from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
     from polyglance.data import Dataset
+    from polyglance.runtime.background import Background
     from polyglance.runtime.encoding.tables import Bits
     from polyglance.runtime.manifest import Manifest
 
@@ -98,12 +99,13 @@ def export_command(
 ) -> None:
     """Export a model to ONNX, to encode texts and images without torch."""
     from polyglance.data import load_dataset
+    from polyglance.runtime import add_background, background_of, load, model_folder
     from polyglance.text.embedders.subwords.texts import piece_texts
 
     if texts and pieces is None:
         raise PolyglanceError("--texts needs --pieces")
     reject_unused_options(context, ["split"], "--background DATA", background is not None)
-    data = None if background is None else load_dataset(background, cache).split(split)
+    data = None if background is None else _held_out(load_dataset(background, cache), split)
     if onnx is None:
         if data is None:
             raise PolyglanceError(
@@ -113,15 +115,25 @@ def export_command(
             raise PolyglanceError(
                 "--precision, --table-bits, --pieces and --whole create a new export: pass --onnx"
             )
-        _calibrate(model, data, split, cache)
+        model = model_folder(model)
+        found = background_of(load(model), data, cache)
+        _report(found, add_background(model, found), split)
         return
     from polyglance.runtime import export_model
 
-    kept = chain.from_iterable(map(piece_texts, texts or ()))
     bits = None if table_bits is None else cast("Bits", int(table_bits.value))
-    made = export_model(model, onnx, precision.value, cache, bits, pieces, kept, whole)
-    if data is not None:
-        made = _calibrate(onnx, data, split, cache)
+
+    def write(out: Path) -> "Manifest":
+        kept = chain.from_iterable(map(piece_texts, texts or ()))
+        return export_model(model, out, precision.value, cache, bits, pieces, kept, whole)
+
+    if data is None:
+        made = write(onnx)
+    else:
+        from polyglance.runtime.conversion.calibrated import export_with_background
+
+        made, found = export_with_background(write, onnx, data, cache)
+        _report(found, made, split)
     size = sum(path.stat().st_size for path in onnx.rglob("*") if path.is_file()) / 2**20
     typer.echo(f"exported: {made.recipe_name}, {made.precision}, {size:.1f} MB, id {made.id[:16]}")
     if made.without_backbone:
@@ -129,15 +141,19 @@ def export_command(
     typer.echo(f"model: {onnx}")
 
 
-def _calibrate(folder: Path, data: "Dataset", split: str, cache: Path | None) -> "Manifest":
-    """Add a background to an exported model, and report its quality."""
-    from polyglance.runtime import add_background, background_of, load
+def _held_out(dataset: "Dataset", split: str) -> "Dataset":
+    """A split; without a split "val", the part that fine-tuning holds out of "train"."""
+    from polyglance.data.hold_out import hold_out
 
-    found = background_of(load(folder), data, cache)
-    made = add_background(folder, found)
+    if split == "val" and "train" in dataset.splits:
+        dataset = hold_out(dataset, split=split)
+    return dataset.split(split)
+
+
+def _report(found: "Background", made: "Manifest", split: str) -> None:
+    """Print the quality of a background."""
     typer.echo(
         f"calibrated: on '{split}', images with a score of at least {found.cutoff:.2f} match; on "
         f"held-out images, {found.kept:.0%} of matching ones do, and {found.refused:.0%} of "
         f"galleries without a match have none; id {made.id[:16]}"
     )
-    return made

@@ -26,8 +26,9 @@ def pooling_command(
         raise PolyglanceError(f"--out {out}: must end in .png")
     from polyglance.models import Model
     from polyglance.pooling.plot import draw
+    from polyglance.runtime import model_folder
 
-    panels = _panels(Model.load(model), model, counts)
+    panels = _panels(Model.load(model_folder(model)), model, counts)
     draw(out, panels)
     _print(panels)
 

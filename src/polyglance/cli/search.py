@@ -57,7 +57,8 @@ def search_command(
     language: Annotated[
         str | None,
         typer.Option(
-            help="Language of the queries or captions, such as de (default: detected by script)."
+            help="Language of the queries or captions, such as de or de-AT; the included model "
+            "needs none (default: by script, for models that split words by language)."
         ),
     ] = None,
     captions: Annotated[
@@ -207,9 +208,11 @@ def _places(model: Path | None, places: Sequence[str]) -> tuple[Path | None, lis
 
     Before the package included a model, its folder came first.
     """
-    from polyglance.runtime import is_model
+    from polyglance.runtime import is_model, model_folder
+    from polyglance.runtime.folders import names_base
 
-    first = Path(places[0])
+    named = len(places) > 1 and names_base(places[0])
+    first = model_folder(places[0]) if named else Path(places[0])
     if model is None and places[0].strip() and is_model(first):
         if len(places) == 1:
             raise PolyglanceError(f"{first}: is a model; pass a folder of images after it")

@@ -1,6 +1,7 @@
 """polyglance train"""
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -81,7 +82,11 @@ def train_command(
     typer.echo(f"best at update {done.best_update}: mean rsum {done.best:.1f}, mR {recalls}")
     if result.still_improving:
         typer.echo(_more(result), err=True)
+    if result.gained_nothing:
+        typer.echo(_no_gain(result), err=True)
     typer.echo(f"model: {out}")
+    if source is not None and not result.model.attends:
+        typer.echo(_without_cutoff(out, data, result))
 
 
 def _recipe(name: str | None, source: str | None, changes: "Sequence[Changes]") -> "Recipe":
@@ -109,6 +114,28 @@ def _more(result: "Result") -> str:
     return (
         "note: the last evaluation was the best, so more training may help; to continue, repeat "
         f"the command with --resume --set {longer}"
+    )
+
+
+def _no_gain(result: "Result") -> str:
+    """What the user should know if the initial weights were the best."""
+    training = result.model.recipe.training
+    return (
+        "note: nothing was gained: no evaluation was better than the model before training, so "
+        "its weights are unchanged; use more images and captions, or a lower learning rate "
+        f"(--set training.lr={training.lr / 3:.1e})"
+    )
+
+
+def _without_cutoff(out: Path, data: str, result: "Result") -> str:
+    """The command that gives a fine-tuned model a cut-off."""
+    recipe = result.model.recipe.data
+    held_out = f" --split {recipe.validation_split}" if recipe.validation_split != "val" else ""
+    folder = out.with_name(f"{out.name}-exported")
+    return (
+        "searches with it rank all images, without a cut-off; to add one: polyglance export "
+        f"{shlex.quote(str(out))} --onnx {shlex.quote(str(folder))} "
+        f"--background {shlex.quote(data)}{held_out}"
     )
 
 

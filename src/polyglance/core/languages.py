@@ -1,6 +1,6 @@
 """Languages: their tags (BCP 47), such as `de` or `pt-BR`, and their names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from polyglance.errors import PolyglanceError
@@ -61,6 +61,53 @@ def find_tag(language: str, tags: Iterable[str]) -> str | None:
 
     base = base_language(language)
     return min((tag for tag in tags if base_language(tag) == base), key=distance, default=None)
+
+
+def main_language(language: str) -> str:
+    """`base_language`, and Bokmål for Norwegian, of which it is the usual written form.
+
+    >>> main_language("no"), main_language("swh")
+    ('nb', 'sw')
+    """
+    base = base_language(language)
+    return "nb" if base == "no" else base
+
+
+def known_language(language: str, known: Sequence[str], every: bool = False) -> str:
+    """The tag that a model uses for a language, however it is written; an error if it has none.
+
+    Args:
+        language: a tag such as `DE`, `de-AT` or `deu`.
+        known: tags of the model.
+        every: whether the model reads other languages, too: then any existing one is accepted.
+
+    >>> known_language("zh-CN", ["de", "zh"]), known_language("nl", ["de"], every=True)
+    ('zh', 'nl')
+    """
+    if language in known:
+        return language
+    found = find_tag(language, known) or find_tag(main_language(language), known)
+    if found is not None:
+        return found
+    if every and _exists(language):
+        return base_language(language)
+    if tag := tag_of_name(language):
+        raise PolyglanceError(f"'{language}' is the name of a language; write its tag, '{tag}'")
+    if every:
+        raise PolyglanceError(
+            f"'{language}' is not the tag of a language; write one such as de or pt-BR, or leave "
+            "it out: the model reads every language"
+        )
+    raise PolyglanceError(
+        f"the model was not trained on language '{language}' (its languages: {', '.join(known)})"
+    )
+
+
+def _exists(language: str) -> bool:
+    import langcodes
+
+    tag = _standard(language, False)
+    return tag is not None and langcodes.tag_is_valid(tag)
 
 
 @lru_cache(maxsize=1024)

@@ -20,10 +20,15 @@ from rich.text import Text
 
 T = TypeVar("T")
 LOG_EVERY_SECONDS = 15.0
+RATE_AFTER_SECONDS = 1.0
 
 
 class _Rate(ProgressColumn):
+    """The rate, from the first second on: before, it would be that of what was cached."""
+
     def render(self, task: Task) -> Text:
+        if not task.finished and (task.elapsed or 0.0) < RATE_AFTER_SECONDS:
+            return Text("")
         speed = task.finished_speed or task.speed
         return Text("" if speed is None else f"{speed:.1f} {task.fields['unit']}/s")
 

@@ -22,9 +22,9 @@ def hold_out(dataset: Dataset, share: float = 0.2, split: str = "val", seed: int
     train = [row for row, entry in enumerate(dataset.images) if entry.split == "train"]
     count = round(share * len(train))
     if count < 1 or count == len(train):
+        few = "1 training image is" if len(train) == 1 else f"{len(train)} training images are"
         raise PolyglanceError(
-            f"{dataset.label}: {len(train)} training images are too few to hold some out; "
-            f"add more, or a split '{split}'"
+            f"{dataset.label}: {few} too few to hold some out; add more, or a split '{split}'"
         )
     held = set(np.random.default_rng(seed).permutation(train)[:count].tolist())
     entries = [

@@ -6,6 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from polyglance.errors import PolyglanceError
+
+NAMED = 10
+"""Most unreadable images in an error message."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
@@ -36,3 +41,14 @@ class Gallery:
         for row, key in enumerate(self.content or map(str, range(len(self)))):
             found.setdefault(key, []).append(row)
         return list(found.values())
+
+
+def none_readable(problems: Sequence[tuple[Path, str]]) -> PolyglanceError:
+    """The error for images of which none could be read: it names them, as a later search won't.
+
+    Args:
+        problems: images with the reasons.
+    """
+    named = "; ".join(f"{path}, {reason}" for path, reason in problems[:NAMED])
+    rest = f"; and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
+    return PolyglanceError(f"no image could be read ({named}{rest})")

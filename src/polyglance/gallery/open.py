@@ -9,9 +9,9 @@ import numpy as np
 
 from polyglance.data.dataset import Dataset
 from polyglance.data.images.read import EXTENSIONS, list_images, open_image
-from polyglance.data.load import load_dataset, source_path
+from polyglance.data.load import TABLES, load_dataset, source_path
 from polyglance.errors import ImageProblem, PolyglanceError
-from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.gallery import Gallery, none_readable
 from polyglance.gallery.index import indexed_files, indexed_folder
 from polyglance.gallery.library import library_gallery
 from polyglance.numerics.sets import NO_SINGLE_VECTOR
@@ -70,6 +70,10 @@ def check_place(place: Path) -> None:
     if not place.is_file():
         if place.suffix.lower() in EXTENSIONS and not place.exists():
             raise PolyglanceError(f"{place}: no such image; name a folder of images to search")
+        if not place.exists() and not _names_data(place):
+            raise PolyglanceError(
+                f"{place}: no such folder; pass a folder of images, a library, or a dataset"
+            )
         return
     if place.suffix.lower() in EXTENSIONS or _is_image(place):
         raise PolyglanceError(
@@ -77,6 +81,11 @@ def check_place(place: Path) -> None:
             f"find similar images with 'polyglance search FOLDER --like {place}', or find captions "
             f"for it with 'polyglance search {place} --captions FILE'"
         )
+
+
+def _names_data(place: Path) -> bool:
+    """Whether a path names generated data, or would be a table of captions."""
+    return str(place).partition(":")[0] == "generated" or place.suffix.lower() in TABLES
 
 
 def _is_image(path: Path) -> bool:
@@ -152,8 +161,7 @@ def _encode(
 ) -> Gallery:
     rows = np.flatnonzero(features.available)
     if not len(rows):
-        path, reason = features.problems[0]
-        raise PolyglanceError(f"no image could be read (the first: {path}, {reason})")
+        raise none_readable(features.problems)
     first = {files[row]: row for row in reversed(rows)}
     paths = sorted(first, key=Path.as_posix)
     chosen = np.array([first[path] for path in paths])

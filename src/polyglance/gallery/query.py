@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyglance.core.languages import language_name
-from polyglance.core.registry import nearest
+from polyglance.core.languages import known_language, language_name
 from polyglance.data.images.inputs import GivenImage, listed
 from polyglance.data.images.read import EXTENSIONS
 from polyglance.errors import ArgumentError, PolyglanceError
@@ -97,12 +96,11 @@ def check_query(
     Args:
         model: to query.
         text: the sentence.
-        language: one of the model's; None if unknown.
+        language: its tag, `de` or `de-AT`; None if unknown.
         hint: how to choose another language, for error messages.
     """
-    if language is not None and language not in model.languages:
-        hint = nearest(language, model.languages)
-        raise PolyglanceError(f"the model was not trained on language '{language}'{hint}")
+    if language is not None:
+        language = known_language(language, model.languages, model.embedder.reads_all)
     words, unknown = model.embedder.read([text], language)[0]
     if not words:
         raise PolyglanceError(f"the query '{text}' has no words to look for")
@@ -185,6 +183,11 @@ def _checked_image(model: "Model | ExportedModel", query: Any, cache: Path | Non
         model.encode_images(query, cache, show_progress=False)
     except PolyglanceError as error:
         problem = str(error)
+        if named and not os.path.exists(query):
+            problem = (
+                f"{text}: no such file; a text that ends like an image file is read as one (to "
+                f"search for the word, write '{Path(query).stem}')"
+            )
     return Query(text, None, (), (), problem=problem, image=query)
 
 

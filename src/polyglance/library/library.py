@@ -228,10 +228,9 @@ def load_encoder(model: Any) -> tuple[Any, str]:
     None is the included model, whose folder is "".
     """
     from polyglance.core.shipped import PLACE
-    from polyglance.runtime import load, shipped
+    from polyglance.runtime import load, model_folder
 
-    source = shipped() if model is None else model
-    found = load(source) if isinstance(source, str | Path) else source
+    found = load(model_folder(model)) if model is None or isinstance(model, str | Path) else model
     check_encoder(found)
     home = os.path.abspath(getattr(found, "folder", "") or PLACE)
     return found, "" if home == os.path.abspath(PLACE) else home

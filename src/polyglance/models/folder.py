@@ -61,7 +61,13 @@ def refuse_no_model(folder: Path) -> None:
         if has_file(place / NO_WEIGHTS):
             why = (place / NO_WEIGHTS).read_text(encoding="utf-8", errors="replace").strip()
             raise PolyglanceError(f"{folder}: no model; {why}")
-    raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}")
+    if has_file(folder / "manifest.json"):
+        raise PolyglanceError(
+            f"{folder}: is an exported model; pass the run that it was made from, with its {CONFIG}"
+        )
+    if not folder.exists():
+        raise PolyglanceError(f"{folder}: no such folder; pass the folder of a run")
+    raise PolyglanceError(f"{folder}: not a model, it has no {CONFIG}; pass the folder of a run")
 
 
 def read_weights(folder: Path, network: nn.Module) -> dict[str, Tensor]:

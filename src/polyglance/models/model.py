@@ -25,7 +25,7 @@ from polyglance.models.parameters import parameters_by_part
 from polyglance.models.tensors import score_sets, to_numpy, to_tensors
 from polyglance.numerics.devices import CPU, Device, choose_device, move, place
 from polyglance.numerics.sets import Embeddings, VectorSets
-from polyglance.numerics.similarity import scores
+from polyglance.numerics.similarity import comparable, scores
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch
@@ -334,7 +334,7 @@ class Model:
         """
         if not self.attends:
             compare = scores.get(self.similarity_name)
-            return compare(*(np.atleast_2d(np.asarray(x, np.float32)) for x in (images, texts)))
+            return compare(*comparable(images, texts))
         return score_sets(self.network, images, texts, self.device)
 
     def _empty(self, lengths: np.ndarray) -> Embeddings:

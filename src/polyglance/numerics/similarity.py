@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from polyglance.core.registry import Registry
+from polyglance.errors import PolyglanceError
 from polyglance.numerics.sets import Embeddings
 
 Score = Callable[[Embeddings, Embeddings], np.ndarray]
@@ -25,6 +26,17 @@ def normalise(vectors: np.ndarray) -> np.ndarray:
     vectors = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.maximum(lengths, 1e-8)
+
+
+def comparable(images: object, texts: object) -> tuple[np.ndarray, np.ndarray]:
+    """Embeddings as float32 [n, D] and [m, D]; an error if their dimensions differ."""
+    first, second = (np.atleast_2d(np.asarray(one, np.float32)) for one in (images, texts))
+    if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1]:
+        raise PolyglanceError(
+            f"embeddings of shapes {first.shape} and {second.shape} cannot be compared; pass "
+            "images [n, D] and texts [m, D] that the same model has encoded"
+        )
+    return first, second
 
 
 @scores.register("dot")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from polyglance.runtime.background import Background, add_background, calibrate
 from polyglance.runtime.calibration import background_of
+from polyglance.runtime.folders import model_folder, shipped
 from polyglance.runtime.model import ExportedModel, load
-from polyglance.runtime.opening import is_model, open_model, shipped
+from polyglance.runtime.opening import is_model, open_model
 
 if TYPE_CHECKING:
     from polyglance.runtime.conversion.export import export_model
@@ -22,6 +23,7 @@ __all__ = [
     "export_model",
     "is_model",
     "load",
+    "model_folder",
     "open_model",
     "shipped",
 ]

@@ -12,7 +12,7 @@ from polyglance.storage.files import has_file, read_json, refuse_pipes
 from polyglance.vision.networks.preprocess import CentreAndWhole, Preprocessing
 
 FILE, EMBEDDER, BACKBONE = "manifest.json", "embedder", "backbone.onnx"
-BACKGROUND = "background.npz"
+BACKGROUND, CARD = "background.npz", "card.json"
 FORMAT = 1
 Precision = Literal["fp32", "fp16", "int8"]
 _LABELS = {"version", "recipe_name", "drawings", "without_backbone", "trained_on"}
@@ -105,13 +105,14 @@ class Manifest(_Part):
         return (*dict.fromkeys([self.id, self.digest(), self.full_digest(), *self.former]),)
 
     def digest(self) -> str:
-        """Digest of everything that embeddings depend on, so not of the background and labels.
+        """Digest of everything that embeddings depend on, so not of the background, the
+        facts for the card, and labels.
 
         Models with the same digest share a joint space: libraries stay valid when scores are
         recalibrated.
         """
         fields = self.model_dump(mode="json", exclude={"id", "former", *_LABELS})
-        fields["files"] = {k: v for k, v in self.files.items() if k != BACKGROUND}
+        fields["files"] = {k: v for k, v in self.files.items() if k not in (BACKGROUND, CARD)}
         return json_digest(fields)
 
     def full_digest(self) -> str:

@@ -12,12 +12,13 @@ from polyglance.core.progress import Bar
 from polyglance.data.dataset import Dataset
 from polyglance.data.images.inputs import GivenImage, as_files
 from polyglance.errors import ImageProblem, PolyglanceError, UnreadableImageWarning
-from polyglance.numerics.similarity import scores
+from polyglance.numerics.similarity import comparable, scores
 from polyglance.recipes import check_recipe
 from polyglance.runtime.background import Background, read_background
 from polyglance.runtime.encoding.images import ImageSide
 from polyglance.runtime.encoding.sentence import SentenceSide
 from polyglance.runtime.encoding.text import TextSide, tower_of
+from polyglance.runtime.folders import check_model_folder, model_folder
 from polyglance.runtime.manifest import EMBEDDER, FILE, Manifest, SentenceFiles, read_manifest
 from polyglance.text.embedders import EncodedTexts, load_embedder
 from polyglance.text.reading import read_ids, warn_of_unknown
@@ -216,13 +217,15 @@ class ExportedModel:
     def similarity(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
         """Scores [n, m] of n images and m texts encoded by this model; higher is closer."""
         compare = scores.get(self.similarity_name)
-        return compare(*(np.atleast_2d(np.asarray(x, np.float32)) for x in (images, texts)))
+        return compare(*comparable(images, texts))
 
 
 def load(folder: str | Path) -> ExportedModel:
     """Load a folder written by `polyglance export`; every file is verified.
 
     Args:
-        folder: of the exported model.
+        folder: of the exported model; "base" is the included one.
     """
-    return ExportedModel(Path(folder), read_manifest(Path(folder)))
+    place = model_folder(folder)
+    check_model_folder(place)
+    return ExportedModel(place, read_manifest(place))

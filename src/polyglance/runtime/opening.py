@@ -1,36 +1,17 @@
-"""The included model, and opening a model from a folder."""
+"""Opening a model from a folder."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyglance.core.shipped import VARIABLE, shipped_folder
 from polyglance.errors import PolyglanceError, needed_by
 from polyglance.numerics.devices import AUTO, CPU, Device
+from polyglance.runtime.folders import RUN, check_model_folder, model_folder
 from polyglance.runtime.manifest import EMBEDDER, is_exported
 from polyglance.runtime.model import ExportedModel, load
 from polyglance.storage.files import has_file
 
 if TYPE_CHECKING:
     from polyglance.models import Model
-
-RUN = "model.json"
-"""File in a run's folder; the same as `models.folder.CONFIG`, which needs torch."""
-
-
-def shipped() -> Path:
-    """The folder of the included model, used by default."""
-    folder = shipped_folder()
-    if os.environ.get(VARIABLE):
-        if not folder.is_dir():
-            raise PolyglanceError(f"{VARIABLE}={folder}: no such folder")
-        return folder
-    if not is_exported(folder):
-        raise PolyglanceError(
-            "this copy of polyglance does not include a model; pass one with --model, or set the "
-            f"environment variable {VARIABLE} to its folder"
-        )
-    return folder
 
 
 def is_model(folder: Path) -> bool:
@@ -44,11 +25,11 @@ def open_model(
     """Load a model: the included one, an exported one, or a run, which needs torch.
 
     Args:
-        place: folder of an exported model or a run; None is the included model.
+        place: folder of an exported model or a run; None or "base" is the included model.
         trust: whether a run's files may name networks to download and paths outside the folder.
         device: for a run: auto, cpu, cuda, cuda:N or mps.
     """
-    folder = shipped() if place is None else Path(place)
+    folder = model_folder(place)
     if is_exported(folder):
         if str(device) not in (AUTO, CPU):
             raise PolyglanceError(
@@ -56,6 +37,7 @@ def open_model(
                 "use the folder of the run"
             )
         return load(folder)
+    check_model_folder(folder)
     with needed_by(f"the model {folder}, which is not exported,"):
         from polyglance.models import Model
 

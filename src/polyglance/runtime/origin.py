@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from polyglance.runtime.opening import RUN
+from polyglance.runtime.folders import RUN
 from polyglance.storage.files import has_file, read_json
 
 

@@ -126,7 +126,7 @@ class CaptionRequest(BaseModel):
     image: str | None = Field(None, description="a file in Base64, or a data URL")
     captions: Annotated[list[str], Field(min_length=1, max_length=1000)]
     language: str | None = Field(
-        None, max_length=20, description="of all captions; by default detected by script"
+        None, max_length=20, description="of all captions; not needed by the included model"
     )
     limit: int = Field(5, ge=1, le=200, description="number of captions to return")
 

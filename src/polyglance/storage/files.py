@@ -129,8 +129,9 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             for number, line in enumerate(bounded(handle.readline, path), 1):
                 yield number, line.rstrip("\r\n")
     except UnicodeDecodeError as error:
+        where = f"{path}, after line {number}" if number else str(path)
         raise PolyglanceError(
-            f"{path}, after line {number}: not UTF-8 ({error.reason}); save the file as UTF-8"
+            f"{where}: not UTF-8 ({error.reason}); save the file as UTF-8"
         ) from None
     except (EOFError, OSError, zlib.error) as error:
         raise PolyglanceError(

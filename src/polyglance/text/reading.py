@@ -3,8 +3,8 @@
 import warnings
 from collections.abc import Sequence
 
-from polyglance.core.registry import nearest
-from polyglance.errors import NoWords, UnknownLanguageWarning, UnknownWordsWarning
+from polyglance.core.languages import known_language
+from polyglance.errors import NoWords, PolyglanceError, UnknownLanguageWarning, UnknownWordsWarning
 from polyglance.text.embedders.base import Embedder
 from polyglance.text.embedders.encoded import EncodedTexts
 from polyglance.text.tokenizers.base import Languages, language_per_text
@@ -21,6 +21,11 @@ def read_ids(embedder: Embedder, texts: Sequence[str], languages: Languages) -> 
         texts: n texts.
         languages: one language for all, one per text, or None if unknown.
     """
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise PolyglanceError(
+                f"text {index} is {text!r:.40}, of type {type(text).__name__}; pass strings"
+            )
     read, words = embedder.split(texts, languages)
     for index, found in enumerate(words):
         if not found:
@@ -45,17 +50,23 @@ def warn_of_unknown(
         stacklevel: as for `warnings.warn`.
     """
     if language is not None and language not in trained:
-        hint = nearest(language, list(trained))
-        message = f"the model was not trained on language '{language}'{hint}"
-        warnings.warn(message, UnknownLanguageWarning, stacklevel=stacklevel)
-    known = embedder.read(texts, language)
-    missing = [word for _, unknown in known for word in unknown]
+        try:
+            known = known_language(language, trained, embedder.reads_all)
+            message = (
+                f"the model was not trained on language '{language}' (did you mean '{known}'?)"
+            )
+        except PolyglanceError as error:
+            known, message = "", str(error)
+        if not (known and embedder.reads_all):
+            warnings.warn(message, UnknownLanguageWarning, stacklevel=stacklevel)
+    read = embedder.read(texts, language)
+    missing = [word for _, unknown in read for word in unknown]
     if not missing:
         return
-    pairs = zip(texts, known, strict=True)
+    pairs = zip(texts, read, strict=True)
     lost = [f"{text!r:.60}" for text, (words, unknown) in pairs if len(words) == len(unknown)]
     message = (
-        f"the model does not know {len(missing)} of {sum(len(words) for words, _ in known)} words: "
+        f"the model does not know {len(missing)} of {sum(len(words) for words, _ in read)} words: "
         f"{_some(missing)}"
     )
     if lost:

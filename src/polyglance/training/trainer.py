@@ -72,6 +72,13 @@ class Result:
         done = self.progress
         return len(done.evaluations) > 1 and done.best_update == done.update
 
+    @property
+    def gained_nothing(self) -> bool:
+        """Whether a training that started from a model never became better than its start."""
+        done = self.progress
+        measured = bool(done.evaluations) and done.evaluations[0]["update"] == 0
+        return measured and done.update > 0 and done.best_update == 0
+
 
 def train(
     recipe: Recipe,

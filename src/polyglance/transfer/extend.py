@@ -24,10 +24,11 @@ from polyglance.recipes.schema import (
     TransferRecipe,
     VectorsEmbedderRecipe,
 )
+from polyglance.runtime.folders import model_folder
 from polyglance.text.embedders import TrainingTexts
 from polyglance.training.folder import PREFIX, check_folder, is_empty_run, lock_run
 from polyglance.training.trainer import train
-from polyglance.transfer.source import load_source, source_folder
+from polyglance.transfer.source import load_source
 from polyglance.transfer.start import extend_source, start_from
 
 
@@ -105,7 +106,7 @@ def add_language(
     place = choose_device(device)
     if not is_empty_run(Path(out)):
         raise PolyglanceError(f"{out}: already exists and is not empty; choose another --out")
-    folder = source_folder(str(source), Path(out))
+    folder = model_folder(source)
     old, folder = load_source(folder), folder.absolute()
     if evaluate_on is not None:
         evaluate_on.split(split).captions([language])  # fail early

@@ -9,8 +9,8 @@ from polyglance.core.shipped import BASE
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.recipes.schema import Recipe, TransferRecipe
+from polyglance.runtime.folders import check_model_folder, shipped
 from polyglance.runtime.manifest import is_exported
-from polyglance.runtime.opening import shipped
 
 RUN = "run:"
 SECTIONS = ("text", "image", "joint")
@@ -43,6 +43,7 @@ def source_folder(name: str, out: Path) -> Path:
 
 def load_source(folder: Path) -> Model:
     """The model of a run, or an exported one."""
+    check_model_folder(folder)
     if not is_exported(folder):
         return Model.load(folder)
     from polyglance.runtime.conversion.restore import restore

@@ -52,7 +52,7 @@ def extend_source(
         raise PolyglanceError("data.images=0 needs data.languages, the new languages")
     if recipe.transfer.tune:
         return InitialModel(tuned_model(recipe, source, languages, folder), fresh=False)
-    if recipe.transfer.keep:
+    if recipe.transfer.keep and not source.embedder.reads_all:
         for code in languages:
             if code in source.languages:
                 raise PolyglanceError(f"{folder}: the model already has '{code}'")

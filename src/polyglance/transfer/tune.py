@@ -7,7 +7,7 @@ from typing import Any
 from polyglance.core.shipped import BASE
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
-from polyglance.models.folder import CONFIG, read_config
+from polyglance.models.folder import read_config, refuse_no_model
 from polyglance.recipes import change_recipe
 from polyglance.recipes.load import Changes
 from polyglance.recipes.schema import (
@@ -19,8 +19,8 @@ from polyglance.recipes.schema import (
 )
 from polyglance.recipes.schema.recipe import IN_PIECES
 from polyglance.runtime.conversion.restore import restored_recipe
-from polyglance.runtime.manifest import FILE, is_exported, read_manifest
-from polyglance.storage.files import has_file
+from polyglance.runtime.folders import check_model_folder, names_base
+from polyglance.runtime.manifest import is_exported, read_manifest
 from polyglance.transfer.source import copy_weights, source_folder
 
 RATE = 0.1
@@ -43,7 +43,7 @@ def tuning_recipe(source: str | Path, overrides: Changes | Iterable[Changes] = (
         source: folder of a run or an exported model; "base" is the included model.
         overrides: values by field, as for `load_recipe`.
     """
-    name = str(source) if str(source) == BASE else str(Path(source).expanduser().absolute())
+    name = BASE if names_base(source) else str(Path(source).expanduser().absolute())
     folder = source_folder(name, Path())
     old = source_recipe(folder)
     training: dict[str, Any] = {
@@ -81,8 +81,8 @@ def source_recipe(folder: Path) -> Recipe:
     """The recipe of a run or an exported model, for training it further."""
     if is_exported(folder):
         return restored_recipe(folder, read_manifest(folder))
-    if not has_file(folder / CONFIG):
-        raise PolyglanceError(f"{folder}: not a model, it has neither {CONFIG} nor {FILE}")
+    check_model_folder(folder)
+    refuse_no_model(folder)
     return read_config(folder)[0]
 
 

@@ -85,7 +85,7 @@ def test_a_caption_of_two_images_is_right_for_both(model, folder):
 def test_tables_need_no_column_but_caption(tmp_path, model, pictures):
     table = tmp_path / "texts.csv"
     table.write_text("text,lang\na red dog,en\nroter hund,de\nchien rouge,fr\n")
-    with pytest.warns(PolyglanceWarning, match="left out 1 captions in languages"):
+    with pytest.warns(PolyglanceWarning, match="left out 1 caption in languages"):
         found = search_captions(model, pictures[0], table)
     assert sorted(hit.text for hit in found[0].hits) == ["a red dog", "roter hund"]
     assert open_captions(table, "de").texts == ["roter hund"]

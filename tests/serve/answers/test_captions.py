@@ -26,7 +26,7 @@ def test_captions_by_their_similarity_with_a_picture_of_the_collection(
     scores = [one["score"] for one in answer["captions"]]
     assert scores == pytest.approx(values[order].tolist(), abs=1e-4)
     assert {one["fits"] for one in answer["captions"]} == {None}
-    assert answer["notes"] == ["left out 1 captions without a word that the model knows"]
+    assert answer["notes"] == ["left out 1 caption without a word that the model knows"]
 
 
 def test_an_uploaded_picture_has_the_same_captions(

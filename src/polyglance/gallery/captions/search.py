@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyglance.core.languages import known_language
 from polyglance.data.dataset import Dataset
 from polyglance.data.images.read import list_images
 from polyglance.data.load import source_path
@@ -80,8 +81,10 @@ def _readable(
 ) -> tuple[CaptionList, list[str]]:
     """The captions that the model can encode, and notes on the others."""
     kept, foreign, unknown = [], 0, 0
-    for number, (text, language) in enumerate(zip(captions.texts, captions.languages, strict=True)):
-        if language is not None and language not in model.languages:
+    codes = {code: _known(model, code) for code in set(captions.languages)}
+    for number, (text, given) in enumerate(zip(captions.texts, captions.languages, strict=True)):
+        language = codes[given]
+        if given is not None and language is None:
             foreign += 1
             continue
         words, missing = model.embedder.read([text], language)[0]
@@ -92,18 +95,30 @@ def _readable(
     notes = []
     if foreign:
         known = ", ".join(model.languages)
-        notes.append(f"left out {foreign} captions in languages the model does not know ({known})")
+        count = "1 caption" if foreign == 1 else f"{foreign} captions"
+        notes.append(f"left out {count} in languages the model does not know ({known})")
     if unknown:
-        notes.append(f"left out {unknown} captions without a word that the model knows")
+        count = "1 caption" if unknown == 1 else f"{unknown} captions"
+        notes.append(f"left out {count} without a word that the model knows")
     if not kept:
         raise PolyglanceError(f"no caption can be read: {'; '.join(notes)}")
     found = CaptionList(
         [captions.texts[i] for i in kept],
-        [captions.languages[i] for i in kept],
+        [codes[captions.languages[i]] for i in kept],
         [captions.images[i] for i in kept],
         captions.dataset,
     )
     return found, notes
+
+
+def _known(model: "Model | ExportedModel", language: str | None) -> str | None:
+    """The model's tag for a language; None if it has none."""
+    if language is None:
+        return None
+    try:
+        return known_language(language, model.languages, model.embedder.reads_all)
+    except PolyglanceError:
+        return None
 
 
 def _encode(model: "Model | ExportedModel", captions: CaptionList, show: bool | None) -> np.ndarray:

@@ -15,7 +15,7 @@ import PIL
 from polyglance.core.progress import Bar
 from polyglance.data.images.read import content_key, list_images
 from polyglance.errors import ImageProblem, IndexWarning, PolyglanceError
-from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.gallery import Gallery, none_readable
 from polyglance.gallery.index.lock import exclusive_lock
 from polyglance.gallery.index.store import FOLDER, Entry, Index, Stamp, open_index
 from polyglance.numerics.similarity import normalise
@@ -234,8 +234,7 @@ def _gallery(
     bad.sort(key=lambda key: key not in fresh)  # those reported before come last
     problems = [*problems, *((found[key][0], known[key].problem) for key in bad)]
     if not good:
-        path, reason = problems[0]
-        raise PolyglanceError(f"no image could be read (the first: {path}, {reason})")
+        raise none_readable(problems)
     vectors = np.frombuffer(b"".join(known[key].vector for key in good), "<f2")
     return Gallery(
         [found[key][0] for key in good],

@@ -21,6 +21,7 @@ from polyglance.runtime.conversion.portable import (
 from polyglance.runtime.conversion.precision import store_as
 from polyglance.runtime.conversion.trace import to_onnx
 from polyglance.runtime.encoding.tables import Bits, store_table
+from polyglance.runtime.folders import model_folder
 from polyglance.runtime.manifest import (
     BACKBONE,
     EMBEDDER,
@@ -81,12 +82,13 @@ def export_model(
             better results in twice the time.
     """
     target = Path(out)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise PolyglanceError(f"{target}: already exists and is not empty; choose another folder")
+    check_new(target)
     if precision not in ("fp32", "fp16", "int8"):
         raise PolyglanceError(f"precision '{precision}': must be fp32, fp16 or int8")
-    trained_on = "" if isinstance(model, Model) else origin_of_run(Path(model))
-    model = model if isinstance(model, Model) else Model.load(model)
+    trained_on = ""
+    if not isinstance(model, Model):
+        folder = model_folder(model)
+        trained_on, model = origin_of_run(folder), Model.load(folder)
     network, bits = portable_network(model), table_bits or BITS[precision]
     embedder, sentence = model.embedder, network.text
     if isinstance(sentence, SentenceTower):
@@ -133,6 +135,12 @@ def export_model(
         manifest = manifest.model_copy(update={"id": manifest.digest()})
         write_json(folder / FILE, manifest.model_dump(mode="json"))
     return manifest
+
+
+def check_new(target: Path) -> None:
+    """Raise an error unless an output folder is new or empty."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise PolyglanceError(f"{target}: already exists and is not empty; choose another folder")
 
 
 class _Writer:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from polyglance.core.languages import known_language
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.candidates import DIGITS
 from polyglance.gallery.exact import best_first
@@ -19,8 +20,11 @@ LONGEST = 2000
 def best_captions(served: Served, request: CaptionRequest) -> Captions:
     """The captions of a request's list, best first."""
     model, language = served.collection.model, request.language
-    if language is not None and language not in model.languages:
-        raise Problem(422, f"the model knows {', '.join(model.languages)}, not '{language}'")
+    if language is not None:
+        try:
+            language = known_language(language, model.languages, model.embedder.reads_all)
+        except PolyglanceError as error:
+            raise Problem(422, str(error)) from None
     image = _image_vector(served, request)
     texts = list(dict.fromkeys(checked(text, LONGEST) for text in request.captions))
     read = model.embedder.read(texts, language)
@@ -46,10 +50,15 @@ def best_captions(served: Served, request: CaptionRequest) -> Captions:
             )
             for one in best_first(values, request.limit)
         ],
-        notes=[f"left out {left_out} captions without a word that the model knows"]
-        if left_out
-        else [],
+        notes=_notes(left_out),
     )
+
+
+def _notes(left_out: int) -> list[str]:
+    if not left_out:
+        return []
+    count = "1 caption" if left_out == 1 else f"{left_out} captions"
+    return [f"left out {count} without a word that the model knows"]
 
 
 def _image_vector(served: Served, request: CaptionRequest) -> np.ndarray:

@@ -4,6 +4,7 @@ import base64
 
 import numpy as np
 
+from polyglance.core.languages import known_language
 from polyglance.errors import PolyglanceError
 from polyglance.runtime import ExportedModel
 from polyglance.serve.encoding.engine import Engine
@@ -25,8 +26,11 @@ def embed_texts(engine: Engine, request: EmbeddingRequest) -> Embeddings:
     _check(model, request)
     texts = [checked(text, LONGEST) for text in request.inputs]
     language = request.language
-    if language is not None and language not in model.languages:
-        raise Problem(422, f"the model knows {', '.join(model.languages)}, not '{language}'")
+    if language is not None:
+        try:
+            language = known_language(language, model.languages, model.embedder.reads_all)
+        except PolyglanceError as error:
+            raise Problem(422, str(error)) from None
     try:
         found = engine.texts(texts, language)
     except PolyglanceError as error:

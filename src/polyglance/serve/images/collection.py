@@ -19,7 +19,7 @@ from polyglance.gallery.scoring import Scorer
 from polyglance.library import Library
 from polyglance.library.media.thumbnails import SIDE, content_type, make_thumbnail
 from polyglance.library.registered import library_of, registered
-from polyglance.runtime import ExportedModel, load, shipped
+from polyglance.runtime import ExportedModel, load, model_folder
 from polyglance.serve.images.facts import FactTable, facts_of_files, facts_of_library, read_head
 from polyglance.serve.images.names import Names
 
@@ -192,7 +192,7 @@ def _model(folder: Path, model: str | Path | ExportedModel | None) -> ExportedMo
     if isinstance(model, ExportedModel):
         return model
     own = library_model(folder) if model is None else None
-    return own or load(shipped() if model is None else model)
+    return own or load(model_folder(model))
 
 
 def _library(folder: Path) -> Library | None:

@@ -67,7 +67,9 @@ class SearchParameters(Filters):
     limit: int = Field(PAGE, ge=1, le=LARGEST_PAGE, description="images per page")
     cursor: str | None = Field(None, max_length=LONGEST_CURSOR, description="of the previous page")
     language: str | None = Field(
-        None, max_length=20, description="language of the sentence; by default detected by script"
+        None,
+        max_length=20,
+        description="language of the sentence; not needed by the included model",
     )
     everything: bool = Field(False, description="also return images that do not match")
 

@@ -85,6 +85,8 @@ class Embedder(ABC):
     """Its variants of `text.embedder`."""
     empty: ClassVar[int | None] = None
     """The id of a text without known words, if it has one."""
+    reads_all: ClassVar[bool] = False
+    """Whether it reads every language, also those that it was not trained on."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe

@@ -43,6 +43,7 @@ class SubwordEmbedder(Embedder):
     """
 
     variants = (SubwordsEmbedderRecipe,)
+    reads_all = True
 
     def __init__(self, recipe: Recipe, pieces: Pieces | None, fresh: bool = False) -> None:
         """`fresh` if the model starts from the sentence encoder's pretrained weights."""
@@ -177,6 +178,8 @@ class SubwordEmbedder(Embedder):
 
     def add_words(self, language: str, words: Sequence[str], pivot: str) -> Embedder:
         raise PolyglanceError(
-            "a model with subwords reads every language, so none needs to be added; to improve "
-            "one, train on captions in it: polyglance train --from MODEL --data …"
+            "a model with subwords reads every language, so it has no words to add; to improve "
+            "one, train on captions in it: polyglance train --from MODEL --data DATA, and if you "
+            "have only a lexicon, on its words beside captions in other languages: polyglance data "
+            "words FILE, then --set sampling.text_files=[FILE]"
         )

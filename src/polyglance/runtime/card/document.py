@@ -2,25 +2,45 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from polyglance.core.languages import language_name
+from polyglance.core.shipped import BASE
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, check_recipe, load_recipe, recipe_names
 from polyglance.runtime.background import read_background
-from polyglance.runtime.card_languages import listed_languages
+from polyglance.runtime.card.facts import (
+    CardFacts,
+    gather_facts,
+    keep_facts,
+    read_reports,
+    stored_facts,
+)
+from polyglance.runtime.card.languages import listed_languages
+from polyglance.runtime.card.measured import bias_lines, evaluation_lines, speed_lines
+from polyglance.runtime.folders import RUN, model_folder
 from polyglance.runtime.manifest import is_exported, read_manifest
-from polyglance.runtime.opening import RUN
 from polyglance.runtime.origin import origin
 from polyglance.storage.files import has_file, read_json, read_jsonl
 
 METRICS, EVALUATION = "metrics.jsonl", "evaluation.json"
 """A run's validations, and an evaluation stored with a model."""
-SHOWN = {"image_to_text": "image → text", "text_to_image": "text → image"}
 UNRECORDED = "not recorded; add them with `polyglance card --licence`"
+
+SHOWS = (
+    "It knows only what its training images and captions show, and has their biases: who and what "
+    "is shown, and how it is described"
+)
+UNMEASURED = ". This card does not measure them."
+CONTAMINATION = (
+    "Contamination: its text encoder starts from the multilingual Universal Sentence Encoder, "
+    "which was trained on SNLI among other corpora, and SNLI's premises are captions of Flickr30k. "
+    "Results on Flickr30k and on data made from it, such as Flickr8k and Multi30K, may be higher "
+    "than on other images."
+)
 
 
 @dataclass(frozen=True)
@@ -34,45 +54,94 @@ class ModelFacts:
     drawings: bool
     limits: Sequence[str]
     data: str
+    stored: CardFacts = field(default_factory=CardFacts)
 
 
 def model_card(
+    model: str | Path | None = None,
+    evaluations: Sequence[str | Path] = (),
+    licences: Sequence[str] = (),
+    name: str | None = None,
+    data: str | Path | None = None,
+    speed: str | Path | None = None,
+    biases: str | Path | None = None,
+) -> str:
+    """A card in Markdown; unknown facts are listed as such.
+
+    Facts that `keep_card` stored in an export are used unless others are passed.
+
+    Args:
+        model: the folder of a run or an exported model; None or "base" is the included model.
+        evaluations: JSON files of `polyglance evaluate --json`, of captions or names; by default
+            the folder's `evaluation.json`.
+        licences: of the data and of pretrained parts, one line each.
+        name: the card's title; the recipe's by default.
+        data: the dataset that it was trained on, to group languages by their kind of text:
+            captions, sentences without images, or names of things.
+        speed: JSON of `benchmarks/runtime.py`.
+        biases: JSON of `benchmarks/biases.py`.
+    """
+    folder = model_folder(model)
+    facts = _facts(folder)
+    given = gather_facts(facts.recipe, evaluations, licences, name, data, speed, biases)
+    known = given.over(facts.stored)
+    reports = known.evaluations
+    if not reports and has_file(folder / EVALUATION):
+        reports = read_reports(folder / EVALUATION)
+    parts = [
+        [f"# {known.name or _title(facts)}", "", *_summary(facts)],
+        ["## Model", "", *_table(facts.rows)],
+        [
+            "## Languages",
+            "",
+            *listed_languages(facts.recipe, facts.languages, known.languages, known.missing),
+        ],
+        ["## Data and licences", "", *_data(facts, known.licences)],
+        ["## Evaluation", "", *_evaluations(reports, folder)],
+    ]
+    if known.speed:
+        parts.append(["## Speed and memory", "", *speed_lines(known.speed)])
+    if known.biases:
+        parts.append(["## Biases", "", *bias_lines(known.biases)])
+    limits = [*facts.limits, SHOWS + ("." if known.biases else UNMEASURED)]
+    parts += [
+        ["## Limits", "", *(f"- {line}" for line in limits)],
+        ["## How to reproduce it", "", *_reproduce(facts)],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def keep_card(
     model: str | Path,
     evaluations: Sequence[str | Path] = (),
     licences: Sequence[str] = (),
     name: str | None = None,
     data: str | Path | None = None,
-) -> str:
-    """A card in Markdown; unknown facts are listed as such.
+    speed: str | Path | None = None,
+    biases: str | Path | None = None,
+) -> None:
+    """Store a card's facts in an exported model's folder, for its later cards.
+
+    Facts that are stored already are kept unless others are passed. See `model_card`.
 
     Args:
-        model: the folder of a run or an exported model.
-        evaluations: JSON files of `polyglance evaluate --json`; by default the folder's
-            `evaluation.json`.
-        licences: of the data and of pretrained parts, one line each.
-        name: the card's title; the recipe's by default.
-        data: the dataset that it was trained on, to group languages by their kind of text:
-            captions, sentences without images, or names of things.
+        model: the folder of an exported model.
+        evaluations: JSON files of `polyglance evaluate --json`.
+        licences: one line each.
+        name: the card's title.
+        data: the dataset that it was trained on.
+        speed: JSON of `benchmarks/runtime.py`.
+        biases: JSON of `benchmarks/biases.py`.
     """
     folder = Path(model)
-    facts = _of_export(folder) if is_exported(folder) else _of_run(folder)
-    files = [Path(one) for one in evaluations]
-    if not files and has_file(folder / EVALUATION):
-        files = [folder / EVALUATION]
-    parts = [
-        [f"# {name or facts.recipe.name}", "", *_summary(facts)],
-        ["## Model", "", *_table(facts.rows)],
-        [
-            "## Languages",
-            "",
-            *listed_languages(facts.recipe, facts.languages, None if data is None else Path(data)),
-        ],
-        ["## Data and licences", "", *_data(facts, licences)],
-        ["## Evaluation", "", *_evaluations(files, folder)],
-        ["## Limits", "", *(f"- {line}" for line in facts.limits)],
-        ["## How to reproduce it", "", *_reproduce(facts)],
-    ]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    read_manifest(folder)
+    facts = _facts(folder)
+    given = gather_facts(facts.recipe, evaluations, licences, name, data, speed, biases)
+    keep_facts(folder, given.over(facts.stored))
+
+
+def _facts(folder: Path) -> ModelFacts:
+    return _of_export(folder) if is_exported(folder) else _of_run(folder)
 
 
 def _of_export(folder: Path) -> ModelFacts:
@@ -98,7 +167,10 @@ def _of_export(folder: Path) -> ModelFacts:
         limits.append(f"It has no image network: {manifest.without_backbone}.")
     unknown = "Not recorded in the export; see the card of the run it was made from."
     known = manifest.trained_on or unknown
-    return ModelFacts(folder, recipe, manifest.languages, rows, manifest.drawings, limits, known)
+    stored = stored_facts(folder, manifest)
+    return ModelFacts(
+        folder, recipe, manifest.languages, rows, manifest.drawings, limits, known, stored
+    )
 
 
 def _of_run(folder: Path) -> ModelFacts:
@@ -133,8 +205,31 @@ def _common(recipe: Recipe, dim: int, similarity: str) -> dict[str, str]:
     }
 
 
+def _title(facts: ModelFacts) -> str:
+    """The recipe's name, and what was done with that model afterwards."""
+    transfer, name = facts.recipe.transfer, facts.recipe.name
+    if transfer is None:
+        return name
+    if transfer.tune:
+        return f"{name}, fine-tuned"
+    added = ", ".join(language_name(code) for code in facts.recipe.data.languages or ())
+    return f"{name} with {added}" if transfer.keep and added else name
+
+
+def _made_from(recipe: Recipe) -> str:
+    """A sentence on the model that this one was made from; empty if there is none."""
+    if recipe.transfer is None:
+        return ""
+    source = recipe.transfer.source
+    parent = f"`{BASE}`, the included model" if source == BASE else f"`{Path(source).name}`"
+    if recipe.transfer.tune:
+        return f"Made from {parent}, by training it further on the data below."
+    return f"Made from {parent}, by adding words of another language."
+
+
 def _summary(facts: ModelFacts) -> list[str]:
-    lines = [facts.recipe.summary] if facts.recipe.summary else []
+    lines = [_made_from(facts.recipe) or facts.recipe.summary]
+    lines = [line for line in lines if line]
     use = (
         "Finds images by sentences and sentences by images: both are embedded in one joint "
         "space. Intended for searching image collections; it does not identify people, and its "
@@ -148,7 +243,10 @@ def _table(rows: Mapping[str, str]) -> list[str]:
 
 
 def _data(facts: ModelFacts, licences: Sequence[str]) -> list[str]:
-    return [facts.data, "", *(f"- {one}" for one in licences or [f"Licences: {UNRECORDED}."])]
+    lines = list(licences) or [f"Licences: {UNRECORDED}."]
+    if facts.recipe.text.encoder.kind == "sentence":
+        lines.append(CONTAMINATION)
+    return [facts.data, "", *(f"- {one}" for one in lines)]
 
 
 def _limits(recipe: Recipe, languages: Sequence[str], drawings: bool) -> list[str]:
@@ -161,57 +259,16 @@ def _limits(recipe: Recipe, languages: Sequence[str], drawings: bool) -> list[st
         found.append("Words outside its training captions are unknown to it, and reported.")
     if len(languages) == 1:
         found.append("It knows one language.")
-    found.append(
-        "It knows only what its training images and captions show, and has their biases: who and "
-        "what is shown, and how it is described. This card does not measure them."
-    )
     return found
 
 
-def _evaluations(files: Sequence[Path], folder: Path) -> list[str]:
-    lines: list[str] = []
-    for path in files:
-        for report in _reports(path):
-            lines += [*_scores(report, path), ""]
-    if not lines and (found := _validation(folder)):
-        return [found]
-    return lines[:-1] or [
-        "None is stored; run `polyglance evaluate MODEL --data DATA --json evaluation.json`."
+def _evaluations(reports: Sequence[Mapping[str, Any]], folder: Path) -> list[str]:
+    if lines := evaluation_lines(reports):
+        return lines
+    return [
+        _validation(folder)
+        or "None is stored; run `polyglance evaluate MODEL --data DATA --json evaluation.json`."
     ]
-
-
-def _reports(path: Path) -> list[dict[str, Any]]:
-    value = read_json(path)
-    found = value.get("runs", [value]) if isinstance(value, dict) else []
-    if not found or not all(isinstance(one, dict) and "languages" in one for one in found):
-        raise PolyglanceError(f"{path}: not an evaluation; write one with 'evaluate --json'")
-    return found
-
-
-def _scores(report: Mapping[str, Any], path: Path) -> Iterator[str]:
-    yield (
-        f"Split `{report['split']}` of `{report['dataset']}`, {report['photographs']:,} images, "
-        f"in percent, with 95 % intervals where available:"
-    )
-    yield ""
-    ways = [f"{way} R@{k}" for way in SHOWN.values() for k in (1, 5, 10)]
-    yield f"| language | {' | '.join(ways)} | mR |"
-    yield f"| --- |{' ---: |' * (len(ways) + 1)}"
-    try:
-        for code, entry in report["languages"].items():
-            cells = [f"{entry[way][f'r{k}']:.1f}" for way in SHOWN for k in (1, 5, 10)]
-            yield f"| {language_name(code)} | {' | '.join(cells)} | {_with_interval(entry)} |"
-        for label, entry in report.get("averages", {}).items():
-            cells = [f"{entry[way][f'r{k}']:.1f}" for way in SHOWN for k in (1, 5, 10)]
-            yield f"| mean ({label}) | {' | '.join(cells)} | {_with_interval(entry)} |"
-    except (KeyError, TypeError) as error:
-        raise PolyglanceError(f"{path}: damaged evaluation ({error!r}); write it again") from None
-
-
-def _with_interval(entry: Mapping[str, Any]) -> str:
-    pair = entry.get("intervals", {}).get("mr")
-    value = f"{entry['mr']:.1f}"
-    return value if pair is None else f"{value} ({pair[0]:.1f}–{pair[1]:.1f})"
 
 
 def _validation(folder: Path) -> str:
@@ -232,8 +289,19 @@ def _reproduce(facts: ModelFacts) -> list[str]:
         options = " ".join(f"--set {shlex.quote(one)}" for one in changes)
         command = f"polyglance train {recipe.name} --data DATA --out RUN {options}".rstrip()
         return ["```sh", command, "```"]
+    first = ["The recipe is not included in the package. As JSON:"]
+    if recipe.transfer is not None and recipe.transfer.tune:
+        source = shlex.quote(recipe.transfer.source)
+        command = f"polyglance train --from {source} --data DATA --out RUN"
+        first = [
+            "```sh",
+            command,
+            "```",
+            "",
+            "With `--set` for what differs from this recipe:",
+        ]
     return [
-        "The recipe is not included in the package. As JSON:",
+        *first,
         "",
         "```json",
         json.dumps(recipe.model_dump(mode="json"), ensure_ascii=False, indent=2),
