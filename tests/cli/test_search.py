@@ -108,7 +108,7 @@ def test_a_dataset_folder_with_imported_features(run, toy, tmp_path):
     [
         (["empty", "dog"], "empty: there are no images"),
         (["nowhere", "dog"], "nowhere: no such folder"),
-        (["one.png", "dog"], r"one.png: is an image, .* a folder, such as '\.';.*--captions FILE"),
+        (["one.png", "dog"], r"one.png: is an image, not a folder.* search '\.',.*--captions FILE"),
         (["one.png"], "one.png: is an image, .* --like one.png"),
         (["unnamed", "dog"], "unnamed: is an image"),
         (["none.jpg", "dog"], "none.jpg: no such image"),

@@ -13,7 +13,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.runtime import export_model, load
 from polyglance.runtime.card import keep_card, model_card
-from polyglance.runtime.card.document import Facts, _data, _reproduce, _summary, _title
+from polyglance.runtime.card.document import ModelFacts, _data, _reproduce, _summary, _title
 from tests.runtime.trained import trained
 
 
@@ -132,7 +132,6 @@ def test_languages_by_what_was_trained_on_in_them(tmp_path):
         "data.more": ["/elsewhere/more.jsonl"],
         "sampling.text_only": False,
         "sampling.text_files": ["pairs.jsonl"],
-        "sampling.text_shares": [],
         "sampling.beside": {"data": "emoji"},
         "naming.concepts": "concepts.jsonl",
     }
@@ -142,7 +141,7 @@ def test_languages_by_what_was_trained_on_in_them(tmp_path):
         "With captions of images, 3: German (`de`, 1), English (`en`, 2), Turkish (`tr`, 1).",
         "With sentences but no captions, 1: Swahili (`sw`, 1).",
         "With names of things only, 2: Persian (`fa`, 2), Thai (`th`, 2).",
-        "Not counted, as they are not beside the data: emoji/captions.jsonl.gz.",
+        "Not counted, as they were not found next to the data: emoji/captions.jsonl.gz.",
     ]
     plain = "\n".join(listed_languages(recipe, ["en", "swh", "sw"], {}))
     assert plain.startswith("2: English (`en`), Swahili (`sw`).")
@@ -201,14 +200,14 @@ def test_facts_are_kept_in_an_export(made, tmp_path):
 
 def test_a_sentence_encoder_names_its_contamination(model_folder):
     recipe = load_recipe("sentence-nce")
-    facts = Facts(Path(), recipe, [], {}, False, [], "Trained on `x`.")
+    facts = ModelFacts(Path(), recipe, [], {}, False, [], "Trained on `x`.")
     assert "SNLI's premises are captions of Flickr30k" in "\n".join(_data(facts, []))
     assert "SNLI" not in model_card(model_folder)
 
 
 def test_a_fine_tuned_model_names_its_parent():
     transfer = {"transfer.source": "base", "transfer.tune": True}
-    facts = Facts(Path(), load_recipe("polyglance-base", transfer), [], {}, False, [], "")
+    facts = ModelFacts(Path(), load_recipe("polyglance-base", transfer), [], {}, False, [], "")
     assert _title(facts) == "polyglance-base, fine-tuned"
     summary = "\n".join(_summary(facts))
     assert "Made from `base`, the included model, by training it further" in summary
