@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.gallery.results import HARDLY_KNOWN
 from polyglance.numerics.similarity import normalise
 from polyglance.runtime import Background, add_background, calibrate, load
-from polyglance.runtime.calibration_words import agreement, calibration_words
+from polyglance.runtime.calibration_words import agreement, calibration_words, translated_words
 from polyglance.runtime.fit_probability import (
     ALARM,
     FREQUENT,
@@ -27,6 +28,7 @@ from polyglance.runtime.fit_probability import (
     typical_matches,
 )
 from polyglance.runtime.match_probability import MatchProbability, nearness
+from polyglance.text.lexicon import Lexicon
 from tests.runtime.trained import trained
 
 GIVEN = MatchProbability(2.0, np.array([0.5, -1.0, 0.25]), np.array([3.0, 1.0, 2.0, -0.5]))
@@ -188,6 +190,38 @@ def frequent_world(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, Words
     unknown = near(fixed.normal(size=(60, 26)) * [*[0.7] * 24, 0, 0] + 3 * single + 2 * odd, 0.2)
     nonsense = near(fixed.normal(size=(60, 26)) * [*[1.0] * 24, 0, 0] + 4 * odd, 0.2)
     return normalise(pictures), captions, image_of, Words(words, has, has, unknown, nonsense)
+
+
+def test_english_words_are_translated_into_languages_without_captions(tmp_path):
+    lexicon = tmp_path / "lexicon.tsv"
+    lines = ["1\ten\tDog", "1\tfi\tkoira|hauva", "1\tde\tHund", "2\ten\tcat", "2\tit\tgatto"]
+    lexicon.write_text("\n".join(lines) + "\n", "utf-8")
+    opened, words = Lexicon.open(lexicon), [("en", "dog"), ("de", "katze"), ("en", "cat")]
+    found = translated_words(words, ["en", "de"], opened, Random(0))
+    assert found == ["hauva", "gatto"]  # of equally good ones the first by spelling
+    assert translated_words(words, ["en", "de"], None, Random(0)) == []
+    assert translated_words(words, ["en", "it", "fi"], opened, Random(0)) == ["Hund"]
+
+
+def test_translated_words_are_taken_to_be_known():
+    """Words of other languages, which alone would look like unknown ones."""
+    pictures, captions, image_of, words = frequent_world(0)
+    generator = np.random.default_rng(5)
+    single, odd, other = np.eye(26)[[24, 25, 20]]
+    foreign = 0.2 * generator.normal(size=(60, 26)) + 3 * single + 2 * odd + 4 * other
+    foreign, held_out = np.split(normalise(foreign), 2)
+
+    def share_known(translated: np.ndarray | None) -> tuple[float, float]:
+        own = replace(words, translated=translated)
+        made = calibrate(pictures, captions, image_of, words=own)
+        return made.knows(held_out).mean(), made.knows(words.unknown).mean()
+
+    without, unknown = share_known(None)
+    with_them, still_unknown = share_known(foreign)
+    assert without < 0.5
+    assert with_them > 0.9
+    assert still_unknown < 0.5
+    assert share_known(foreign[:19]) == (without, unknown)  # too few
 
 
 def test_a_text_that_is_hardly_known_is_said_to_be(run, pictures, model_folder, tmp_path):

@@ -83,6 +83,12 @@ def export_command(
     split: Annotated[
         str, typer.Option(help="Split of --background; must not be used in training.")
     ] = "val",
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(
+            help="lexicon.tsv.gz, to calibrate single words in languages without captions, too."
+        ),
+    ] = None,
     whole: Annotated[
         bool,
         typer.Option(
@@ -101,10 +107,13 @@ def export_command(
     from polyglance.data import load_dataset
     from polyglance.runtime import add_background, background_of, load, model_folder
     from polyglance.text.embedders.subwords.texts import piece_texts
+    from polyglance.text.lexicon import Lexicon
 
     if texts and pieces is None:
         raise PolyglanceError("--texts needs --pieces")
-    reject_unused_options(context, ["split"], "--background DATA", background is not None)
+    unused = ["split", "lexicon"]
+    reject_unused_options(context, unused, "--background DATA", background is not None)
+    words = None if lexicon is None else Lexicon.open(lexicon)
     data = None if background is None else _held_out(load_dataset(background, cache), split)
     if onnx is None:
         if data is None:
@@ -116,7 +125,7 @@ def export_command(
                 "--precision, --table-bits, --pieces and --whole create a new export: pass --onnx"
             )
         model = model_folder(model)
-        found = background_of(load(model), data, cache)
+        found = background_of(load(model), data, cache, lexicon=words)
         _report(found, add_background(model, found), split)
         return
     from polyglance.runtime import export_model
@@ -132,7 +141,7 @@ def export_command(
     else:
         from polyglance.runtime.conversion.calibrated import export_with_background
 
-        made, found = export_with_background(write, onnx, data, cache)
+        made, found = export_with_background(write, onnx, data, cache, words)
         _report(found, made, split)
     size = sum(path.stat().st_size for path in onnx.rglob("*") if path.is_file()) / 2**20
     typer.echo(f"exported: {made.recipe_name}, {made.precision}, {size:.1f} MB, id {made.id[:16]}")

@@ -22,6 +22,7 @@ from polyglance.numerics.similarity import normalise, scores
 from polyglance.runtime.fit_probability import (
     ALARM,
     LACKING,
+    LEAST,
     NONSENSE,
     QueryTexts,
     Trials,
@@ -232,6 +233,8 @@ def _with_chance(
         "unknown": words.unknown,
         "nonsense": words.nonsense,
     }
+    if words.translated is not None and len(words.translated) >= LEAST:
+        parts["translated"] = words.translated
     vectors = normalise(np.concatenate(list(parts.values())))
     kinds = np.repeat(list(parts), [len(part) for part in parts.values()])
     # Captions of the same image are in the same half.

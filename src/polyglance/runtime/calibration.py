@@ -10,6 +10,7 @@ from polyglance.errors import PolyglanceError, PolyglanceWarning
 from polyglance.runtime.background import Background, calibrate
 from polyglance.runtime.fit_probability import Words
 from polyglance.runtime.model import ExportedModel
+from polyglance.text.lexicon import Lexicon
 
 CAPTIONS = 6000
 """Largest number of captions; more do not change the threshold."""
@@ -21,6 +22,7 @@ def background_of(
     dataset: Dataset,
     cache: Path | None = None,
     show_progress: bool | None = None,
+    lexicon: Lexicon | None = None,
 ) -> Background:
     """Images and sentences of a dataset that a model was not trained on, and a threshold.
 
@@ -31,6 +33,8 @@ def background_of(
         dataset: such as `load_dataset(DATA).split("val")`.
         cache: folder for features; None is the XDG cache.
         show_progress: None shows progress in a terminal only.
+        lexicon: translates single words into languages without captions, so that the model is
+            taken to know its words in these, too.
     """
     languages = [code for code in dataset.languages if code in model.languages]
     if not languages:
@@ -42,11 +46,13 @@ def background_of(
         warnings.simplefilter("ignore", PolyglanceWarning)  # about words and unreadable images
         images = model.encode_dataset(dataset, cache, show_progress)
         texts = _encode(model, [table.texts[i] for i in rows], [table.languages[i] for i in rows])
-        words = _words(model, table, len(dataset.images))
+        words = _words(model, table, len(dataset.images), lexicon)
     return calibrate(images, texts, table.image[rows], model.similarity_name, SEED, words)
 
 
-def _words(model: ExportedModel, table: CaptionTable, images: int) -> Words | None:
+def _words(
+    model: ExportedModel, table: CaptionTable, images: int, lexicon: Lexicon | None
+) -> Words | None:
     """Embeddings of single words of the captions, and of texts whose words are in no caption.
 
     None if the model needs to know the language: words outside all captions have none.
@@ -56,16 +62,17 @@ def _words(model: ExportedModel, table: CaptionTable, images: int) -> Words | No
     vocabulary = list(model.embedder.common_words(model.languages))
     from polyglance.runtime.calibration_words import calibration_words  # slow to import
 
-    found = calibration_words(table, images, vocabulary, SEED)
-    vectors, unknown, nonsense = (
+    found = calibration_words(table, images, vocabulary, SEED, lexicon)
+    vectors, unknown, nonsense, translated = (
         model.encode_text(texts, show_progress=False)
         for texts in (
             found.words,
             _readable(model, found.unknown),
             _readable(model, found.nonsense),
+            _readable(model, found.translated),
         )
     )
-    return Words(vectors, found.has, found.shares, unknown, nonsense)
+    return Words(vectors, found.has, found.shares, unknown, nonsense, translated)
 
 
 def _readable(model: ExportedModel, texts: list[str]) -> list[str]:

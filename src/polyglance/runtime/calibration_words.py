@@ -1,7 +1,7 @@
 """Queries for calibration from a dataset's captions: single words, and nonsense."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -9,6 +9,7 @@ import numpy as np
 import regex
 
 from polyglance.data.dataset import CaptionTable
+from polyglance.text.lexicon import Lexicon, SharedSynsets
 from polyglance.text.tokenizers import get_tokenizer
 
 WORDS, UNKNOWN, STRANGE = 2000, 1100, 900
@@ -42,23 +43,31 @@ PHRASES = {
     "zh": "{}的照片",
 }
 """How people ask for a thing, by language."""
+TRANSLATED = 3
+"""Languages without captions in which an English word is also asked for, with a lexicon."""
 _LETTERS = regex.compile(r"[\p{L}\p{M}]{2,}")
 
 
 @dataclass(frozen=True)
 class CalibrationWords:
     """Words, alone or in phrases, and which images [N, W] have them in any or in several captions;
-    single words in no caption, also in phrases; and texts of several such words."""
+    single words in no caption, also in phrases; texts of several such words; and translations of
+    words into languages without captions."""
 
     words: list[str]
     has: np.ndarray
     shares: np.ndarray
     unknown: list[str]
     nonsense: list[str]
+    translated: list[str]
 
 
 def calibration_words(
-    table: CaptionTable, images: int, vocabulary: Sequence[str], seed: int = 0
+    table: CaptionTable,
+    images: int,
+    vocabulary: Sequence[str],
+    seed: int = 0,
+    lexicon: Lexicon | None = None,
 ) -> CalibrationWords:
     """Words of captions, and words in no caption, from a vocabulary or made up.
 
@@ -67,6 +76,7 @@ def calibration_words(
         images: number of images.
         vocabulary: words that a model knows; may be empty.
         seed: of the random selection.
+        lexicon: translates English words into languages without captions; None for none.
     """
     chance, tokenizer = Random(seed), get_tokenizer()
     counts: dict[tuple[str, str], Counter[int]] = {}
@@ -87,6 +97,7 @@ def calibration_words(
             shares[image, column] = _is_shared(times, of_language[image])
     draw = _absent(said, vocabulary, chance)
     columns, phrases = _in_phrases(chosen, chance)
+    translated = translated_words(chosen, captions, lexicon, chance)
     used = [code for code in PHRASES if code in captions]
 
     def unknown() -> str:
@@ -99,6 +110,7 @@ def calibration_words(
         shares[:, columns],
         [unknown() for _ in range(UNKNOWN)],
         [" ".join(draw() for _ in range(chance.randint(2, 6))) for _ in range(STRANGE)],
+        translated,
     )
 
 
@@ -107,6 +119,33 @@ def _in_phrases(words: list[tuple[str, str]], chance: Random) -> tuple[list[int]
     known = [n for n, (code, _) in enumerate(words) if code in PHRASES]
     some = chance.sample(known, int(IN_PHRASES * len(known)))
     return [*range(len(words)), *some], [_phrase(*words[n]) for n in some]
+
+
+def translated_words(
+    words: list[tuple[str, str]],
+    captioned: Collection[str],
+    lexicon: Lexicon | None,
+    chance: Random,
+) -> list[str]:
+    """Translations of English words into languages without captions.
+
+    Args:
+        words: (language, word).
+        captioned: languages with captions.
+        lexicon: with these words; None translates nothing.
+        chance: draws `TRANSLATED` languages for each word.
+    """
+    if lexicon is None or "en" not in lexicon.languages:
+        return []
+    english = lexicon.synsets("en", normalised=True)
+    others = [code for code in lexicon.languages if code not in captioned and code != "en"]
+    shared = {code: SharedSynsets(english, lexicon.synsets(code)) for code in others}
+    found = []
+    for word in (word for code, word in words if code == "en"):
+        offered = {other: own for other in others if (own := shared[other].ranked(word))}
+        for other in chance.sample(sorted(offered), min(TRANSLATED, len(offered))):
+            found.append(offered[other][0])
+    return found
 
 
 def _phrase(language: str, word: str) -> str:

@@ -28,6 +28,8 @@ PER_FREQUENT_WORD = 24
 """Largest number of a frequent word's matching images."""
 PENALTY = 1.0
 """Of the ridge regressions on properties of words; chosen on val, as the other constants."""
+KNOWN_KINDS = ("caption", "word", "translated")
+"""Of texts that the model knows."""
 LEAST = 20
 """Least number of texts of each kind."""
 STEPS = 30
@@ -41,7 +43,8 @@ class Words:
     `vectors` [W, D] are words that several captions of an image share, `has` [N, W] whether an
     image has a caption with the word, and `shares` [N, W] whether several of its captions do. No
     caption has a word of `unknown` [U, D], single words, nor of `nonsense` [S, D], texts of several
-    words.
+    words. Words of `translated` [L, D], in languages without captions, are known, but which images
+    have them is not.
     """
 
     vectors: np.ndarray
@@ -49,6 +52,7 @@ class Words:
     shares: np.ndarray
     unknown: np.ndarray
     nonsense: np.ndarray
+    translated: np.ndarray | None = None
 
     @property
     def enough(self) -> bool:
@@ -202,7 +206,7 @@ def fit_match_probability(
     """Fit probabilities; shares of captions accepted and rejected correctly, by cross-validation.
 
     Args:
-        texts: of the kinds "caption", "word", "unknown" and "nonsense".
+        texts: of the kinds "caption", "word", "unknown", "nonsense" and perhaps "translated".
         trials: of these texts.
     """
     probes = [_probes(texts, half) for half in (0, 1)]
@@ -235,12 +239,12 @@ def _probes(texts: QueryTexts, half: int) -> np.ndarray:
     """[D + 1, 4]: words against captions; captions and words against the rest; the typical score
     of a word's matching images; and the log share of images that have it."""
     own = texts.half == half
-    seen = own & texts.of("caption", "word")
+    seen = own & texts.of(*KNOWN_KINDS)
     typical, share = (own & np.isfinite(values) for values in (texts.typical, texts.share))
     return np.stack(
         [
-            _separate(texts.vectors[seen], texts.of("word")[seen], 3.0),
-            _separate(texts.vectors[own], texts.of("caption", "word")[own], 10.0),
+            _separate(texts.vectors[seen], texts.of("word", "translated")[seen], 3.0),
+            _separate(texts.vectors[own], texts.of(*KNOWN_KINDS)[own], 10.0),
             _predict(texts, texts.typical, typical),
             _predict(texts, texts.share, share),
         ],
@@ -288,7 +292,10 @@ def _coefficients(
     design = np.concatenate([texts.near[:, None], like[:, KNOWING]], 1)[chosen]
     sizes = {kind: (texts.kind[chosen] == kind).sum() for kind in np.unique(texts.kind)}
     weight = np.array([1 / sizes[kind] for kind in texts.kind[chosen]])
-    known = regress(design, texts.of("caption", "word")[chosen], weight)
+    is_known = texts.of(*KNOWN_KINDS)[chosen]
+    for one in (is_known, ~is_known):
+        weight[one] /= weight[one].sum()
+    known = regress(design, is_known, weight)
     own = trials.where(chosen[trials.text])
     offset = -np.logaddexp(0, -(given_known(texts, like, known)[own.text]))
     return known, regress(_features(own, like), own.fits, own.weight, offset)

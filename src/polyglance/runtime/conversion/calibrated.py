@@ -10,6 +10,7 @@ from polyglance.runtime.conversion.export import check_new
 from polyglance.runtime.manifest import Manifest
 from polyglance.runtime.model import load
 from polyglance.storage.staging import staged
+from polyglance.text.lexicon import Lexicon
 
 
 def export_with_background(
@@ -17,6 +18,7 @@ def export_with_background(
     out: str | Path,
     data: Dataset,
     cache: Path | None = None,
+    lexicon: Lexicon | None = None,
 ) -> tuple[Manifest, Background]:
     """Export a model and calibrate the export; without a background, nothing is written.
 
@@ -25,11 +27,12 @@ def export_with_background(
         out: output folder; must be new or empty.
         data: captioned images that the model was not trained on.
         cache: folder for features; None is the XDG cache.
+        lexicon: as for `background_of`.
     """
     target = Path(out)
     check_new(target)
     with staged(target, replace=False) as folder:
         export(folder)
-        found = background_of(load(folder), data, cache)
+        found = background_of(load(folder), data, cache, lexicon=lexicon)
         made = add_background(folder, found)
     return made, found
