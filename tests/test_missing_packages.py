@@ -69,8 +69,15 @@ print(polyglance.load_recipe("nce").name, len(polyglance.load_dataset("generated
     assert done.stdout == "nce 3\n", done.stderr
 
 
+def make_run(folder: Path) -> None:
+    """A run and a folder of images, as far as a search looks at them without torch."""
+    (folder / "images").mkdir()
+    (folder / "run").mkdir()
+    (folder / "run" / "model.json").write_text("{}", "utf-8")
+
+
 def test_a_search_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
+    make_run(tmp_path)
     done = run('import polyglance\npolyglance.search("run", "images", "a dog")', tmp_path)
     assert "ModuleNotFoundError" not in done.stderr
     assert "pip install 'polyglance[train]'" in done.stderr.splitlines()[-1]
@@ -80,7 +87,7 @@ MAIN = "from polyglance.cli import main\nsys.argv = ['polyglance', {}]\nmain()"
 
 
 def test_a_command_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
+    make_run(tmp_path)
     done = run(MAIN.format("'search', '--model', 'run', 'images', 'a dog'"), tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")

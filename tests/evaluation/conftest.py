@@ -79,6 +79,7 @@ def command(tmp_path, monkeypatch):
             return FakeModel(vectors, ["en"], float(noise), int(seed))
 
     monkeypatch.setattr(polyglance.models, "Model", Loader, raising=False)
+    monkeypatch.setattr("polyglance.runtime.opening.check_model_folder", lambda _folder: None)
     app = typer.Typer()
     app.command()(evaluate_command)
 

@@ -62,7 +62,7 @@ def other_field(path: Path) -> None:
         ("embedder/more.json", Path.touch, "more.json: does not belong here"),
         ("embedder/vocabulary.json", damaged, "vocabulary.json: is damaged"),
         (FILE, other_field, "was changed after the export"),
-        (FILE, Path.unlink, "not an exported model"),
+        (FILE, Path.unlink, "not a model"),
     ],
 )
 def test_every_file_is_checked(

@@ -25,7 +25,7 @@ CROPS = 10
 class TenCropping(Preprocessing):
     """Ten crops of size × size of an image whose short side is round(size / crop)."""
 
-    seen: ClassVar[int] = CROPS
+    part_count: ClassVar[int] = CROPS
 
     def parts(self, image: Image.Image) -> list[Image.Image]:
         """Four corners and the centre, then the same mirrored."""
