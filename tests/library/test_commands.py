@@ -126,7 +126,9 @@ def test_a_search_uses_the_library(tmp_path: Path, model: Path) -> None:
         save(folder / f"{number % 2}" / f"{number}.png", number)
     run(tmp_path, "library", "create", "mine", folder, "--model", model)
     index = tmp_path / "cache" / "index"
-    assert found(run(tmp_path, "search", "pictures", folder / "1" / "3.png"))[0] == "3.png"
+    query = save(tmp_path / "queries" / "3.png", 3)
+    assert found(run(tmp_path, "search", "pictures", query))[0] == "3.png"
+    assert "3.png" not in found(run(tmp_path, "search", "pictures", folder / "1" / "3.png"))
     printed = run(tmp_path, "search", "pictures", "dog", "--language", "en")
     assert sorted(found(printed)) == ["0.png", "1.png", "2.png", "3.png"]
     assert {line.split("\t")[1].split("/")[0] for line in printed.splitlines()} == {"pictures"}
@@ -135,7 +137,8 @@ def test_a_search_uses_the_library(tmp_path: Path, model: Path) -> None:
     other = tmp_path / "other"
     run(tmp_path, "search", folder / "1", "dog", "--cache", other)
     assert not (other / "index").exists(), "the library is found with any --cache"
-    new = save(folder / "1" / "5.png", 5)
+    save(folder / "1" / "5.png", 5)
+    new = save(tmp_path / "queries" / "5.png", 5)
     assert found(run(tmp_path, "search", "mine", new))[0] != "5.png", "as it was synced"
     assert found(run(tmp_path, "search", folder / "1", new))[0] == "5.png"
     assert found(run(tmp_path, "search", "mine", new, "--top", 1)) == ["5.png"]
