@@ -20,7 +20,13 @@ class ArgumentError(PolyglanceError):
 
 
 class MissingPackage(PolyglanceError, ImportError):
-    """A package that is not installed, with what to install."""
+    """A package that is not installed, with what to install.
+
+    Args:
+        what: what needs it, at the start of the message.
+        name: of the package; None if the import error has none.
+        extra: of Polyglance that installs it.
+    """
 
     def __init__(self, what: str, name: str | None, extra: str = "train") -> None:
         remedy = "install the training extra with: pip install 'polyglance[train]'"

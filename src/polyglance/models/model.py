@@ -44,6 +44,13 @@ class Model:
     `Model.load(folder).encode_text(["a dog", "ein Hund"])` returns float32 [2, D], normalised. A
     cross-attention model returns `VectorSets` instead; `similarity` compares either. Encoding is
     thread-safe.
+
+    Args:
+        recipe: the system.
+        embedder: maps words to ids; determines the text tower's first layer.
+        feature_dim: dimension F of the images' features.
+        languages: those of the training captions.
+        drawings: whether it is trained on generated drawings, not photographs.
     """
 
     def __init__(

@@ -30,10 +30,14 @@ class CaptionGenerator(nn.Module):
     words before it and the encoder's states, weighted by attention. It is used in training only
     and not saved with the model. Unlike VSRN's code, it does not predict a padding symbol after
     the last word.
+
+    Args:
+        recipe: dimensions and dropout.
+        dim: D, of an image's vectors.
+        words: size of the vocabulary.
     """
 
     def __init__(self, recipe: CaptioningRecipe, dim: int, words: int) -> None:
-        """A generator of `words` words from vectors of dimension `dim`."""
         super().__init__()
         hidden = recipe.hidden
         self.inputs = Linear(dim, hidden)

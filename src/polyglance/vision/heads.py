@@ -46,6 +46,11 @@ class ResidualMLP(nn.Module):
     The tower passes valid vectors only, so its statistics exclude padding; the official code also
     counts the zero rows that pad short sets, which makes a vector depend on the sizes of other
     sets. The paper has F 2048, H 512, D 1024.
+
+    Args:
+        inputs: F.
+        hidden: H.
+        outputs: D.
     """
 
     def __init__(self, inputs: int, hidden: int, outputs: int) -> None:

@@ -17,6 +17,11 @@ class SelfAttention(nn.Module):
     Multi-head attention with residual and LayerNorm, then inputs → hidden → ReLU → hidden without
     them, as in the authors' code.
 
+    Args:
+        recipe: of the text tower.
+        inputs: dimension of a word vector.
+        compat: whether to attend to padding, as the authors' code does.
+
     >>> settings = SelfAttentionRecipe(hidden=16, heads=2, head_dim=4)
     >>> layer = SelfAttention(TextRecipe(encoder=settings), 8, CompatRecipe()).eval()
     >>> layer(torch.randn(9, 8), torch.zeros(3, 5, dtype=torch.long), torch.full((3,), 5))[0].shape

@@ -94,7 +94,13 @@ def _keep(inside: np.ndarray, draw: np.ndarray, rate: np.ndarray | float) -> np.
 
 
 class Augmenter:
-    """The augmentation of a recipe, determined by the seed, the update and the stream."""
+    """The augmentation of a recipe, determined by the seed, the update and the stream.
+
+    Args:
+        recipe: of the whole model.
+        embedder: says which ids of a text may be dropped, and what replaces them.
+        data: the training captions, as ids.
+    """
 
     def __init__(self, recipe: Recipe, embedder: Embedder, data: TrainingData) -> None:
         self.recipe, self.seed = recipe.augment, recipe.training.seed
