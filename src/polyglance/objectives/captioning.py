@@ -35,6 +35,15 @@ class CaptionGenerator(nn.Module):
         recipe: dimensions and dropout.
         dim: D, of an image's vectors.
         words: size of the vocabulary.
+
+    One that prefers no word of four has the loss log 4 for each word after `<start>`:
+
+    >>> generator = CaptionGenerator(CaptioningRecipe(hidden=8, word_dim=4), dim=6, words=4).eval()
+    >>> _ = nn.init.zeros_(generator.output.weight), nn.init.zeros_(generator.output.bias)
+    >>> vectors, lengths = torch.randn(2, 5, 6), torch.tensor([5, 3])
+    >>> ids, sizes = torch.tensor([[1, 3, 2], [1, 2, 0]]), torch.tensor([3, 2])
+    >>> round(generator(vectors, lengths, ids, sizes).item(), 4)  # (2 + 1) / 2 · log 4
+    2.0794
     """
 
     def __init__(self, recipe: CaptioningRecipe, dim: int, words: int) -> None:
