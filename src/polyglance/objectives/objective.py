@@ -14,7 +14,7 @@ from polyglance.objectives.infonce import info_nce
 from polyglance.recipes.schema import HingeRecipe, InfoNceRecipe, LossRecipe
 
 SMALLEST_TEMPERATURE = 0.01
-"""CLIP bounds 1/temperature by 100."""
+"""CLIP bounds 1/temperature by 100 (Radford et al. 2021, §2.5)."""
 
 
 class Objective(nn.Module):

@@ -1,4 +1,4 @@
-"""The generalised pooling operator (Chen et al. 2021, VSE∞) and its variants."""
+"""The generalised pooling operator (Chen et al. 2021, VSE∞; variants: supplement §2.1–2.4)."""
 
 import torch
 from torch import Tensor, nn

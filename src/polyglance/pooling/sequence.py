@@ -66,7 +66,7 @@ class Seq2SeqPool(Pooling):
 
 
 class Reasoning(nn.Module):
-    """One layer of VSRN's graph reasoning (Li et al. 2019): v + BN(W((θ(v)ᵀφ(v) / n) g(v))).
+    """One layer of VSRN's graph reasoning (Li et al. 2019, §3.2): v + BN(W((θ(v)ᵀφ(v) / n) g(v))).
 
     The norm's scale and shift are initially 0, so a new layer is the identity. Its statistics
     cover the valid vectors only.

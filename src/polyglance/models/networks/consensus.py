@@ -1,4 +1,4 @@
-"""Consensus-aware embeddings: concepts that captions share (Wang et al. 2020, CVSE)."""
+"""Consensus-aware embeddings: concepts that captions share (Wang et al. 2020, CVSE, §3)."""
 
 from typing import NamedTuple
 

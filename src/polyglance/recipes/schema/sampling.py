@@ -50,7 +50,7 @@ class JointSampling(_CaptionPairs):
 
 
 class TupleSampling(Variant):
-    """Batches of images with captions in every language they have (Kim et al. 2020, MULE)."""
+    """Batches of images with captions in every language they have (MULE; SMALR, §3.1)."""
 
     kind: Literal["tuples"] = "tuples"
     epoch: Pass = "images"

@@ -1,4 +1,4 @@
-"""A table of words, and graphs of semantic roles of captions (Chen et al. 2020, HGR)."""
+"""A table of words, and graphs of semantic roles of captions (Chen et al. 2020, HGR, §3.1)."""
 
 from collections.abc import Mapping
 from dataclasses import replace

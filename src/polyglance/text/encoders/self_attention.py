@@ -12,7 +12,7 @@ from polyglance.text.encoders.base import encoders
 
 @encoders.register("attention")
 class SelfAttention(nn.Module):
-    """One layer without positions: a caption is a set of words (Liu et al. 2019, §3).
+    """One layer without positions: a caption is a set of words (Liu et al. 2019).
 
     Multi-head attention with residual and LayerNorm, then inputs → hidden → ReLU → hidden without
     them, as in the authors' code.

@@ -1,4 +1,4 @@
-"""Size augmentation: dropping vectors and words in training (Chen et al. 2021, VSE∞)."""
+"""Size augmentation: dropping vectors and words in training (VSE∞, supplement §2.1)."""
 
 import numpy as np
 import torch

@@ -1,6 +1,7 @@
 """EfficientNet-Lite as a trainable torch module; its batch norms stay frozen.
 
-Tan and Le 2019, EfficientNet; the Lite variants have neither squeeze-and-excitation nor swish.
+Tan and Le 2019, EfficientNet, §4 and Table 1; the Lite variants have neither
+squeeze-and-excitation nor swish.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Word vectors from characters: LIWE and charGRU (Wehrmann et al. 2019)."""
+"""Word vectors from characters: LIWE and charGRU (Wehrmann et al. 2019, §3.1 and §4)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -12,7 +12,7 @@ from polyglance.text.embedders.layer import UnseenWords, WordLayer, module_name,
 
 
 class TranslatedWords(WordLayer):
-    """Ids → vectors, mapped by the translator of a translated language (Liu et al. 2019).
+    """Ids → vectors, mapped by the translator of a translated language (Liu et al. 2019, §2).
 
     The vectors are not trained, and saved by the embedder; translators start at random (T1).
 

@@ -1,4 +1,4 @@
-"""Words of all languages as tokens with one numbering (Kim et al. 2020, MULE; SMALR)."""
+"""Words of all languages as tokens with one numbering (Kim et al. 2020, MULE; SMALR, §3.1)."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
