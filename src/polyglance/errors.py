@@ -9,6 +9,13 @@ class PolyglanceError(Exception):
     """A mistake in the input, in one sentence: what is wrong, where, and what to do.
 
     The command line prints it without a traceback and exits with code 2.
+
+    >>> import polyglance
+    >>> try:
+    ...     polyglance.load_dataset("holiday")
+    ... except polyglance.PolyglanceError as error:
+    ...     print(error)
+    holiday: no such dataset; pass a folder, a CSV or Parquet file, or 'generated'
     """
 
 

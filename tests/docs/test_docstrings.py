@@ -1,10 +1,17 @@
-"""Docstrings describe arguments: of functions, constructors and methods with more than two."""
+"""Docstrings describe arguments if there are more than two, and public names have examples."""
 
 import ast
 from collections.abc import Iterator
+from doctest import DocTestFinder
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
+
+import pytest
+
+import polyglance
+from polyglance import objectives, pooling
 
 SOURCES = Path(__file__).parents[2] / "src" / "polyglance"
 EXEMPT = "data/generated/"
@@ -108,3 +115,21 @@ def test_more_than_two_arguments_of_constructors_and_methods_are_described() -> 
                     bare.append(f"{one.module}: {one.tree.name}.{name}: {sorted(missing)}")
     assert found > 200
     assert not bare, "\n".join(bare)
+
+
+@pytest.mark.parametrize("name", polyglance.__all__)
+def test_what_users_call_has_an_example(name: str) -> None:
+    value = getattr(polyglance, name)
+    assert not callable(value) or ">>> " in value.__doc__
+
+
+@pytest.mark.parametrize("package", [objectives, pooling])
+def test_losses_and_poolings_have_examples(package: ModuleType) -> None:
+    named = {name: getattr(package, name) for name in package.__all__}
+    finder = DocTestFinder()  # also in the methods of a class
+    bare = [
+        name
+        for name, value in named.items()
+        if callable(value) and not any(one.examples for one in finder.find(value, name))
+    ]
+    assert not bare
