@@ -89,7 +89,7 @@ class Reasoning(nn.Module):
 
 
 class ReasoningPool(Pooling):
-    """Four layers of graph reasoning, ℓ2 normalisation, then another pooling (VSRN).
+    """Four layers of graph reasoning, ℓ2 normalisation, then another pooling (VSRN, §3.2).
 
     The official code normalises across regions by mistake; here each vector is normalised.
 
@@ -131,7 +131,7 @@ def gcn_mean(dim: int) -> ReasoningPool:
 
 @poolings.register("gcn-seq2seq")
 def gcn_seq2seq(dim: int) -> ReasoningPool:
-    """Graph reasoning, then the last state of a GRU, as in VSRN.
+    """Graph reasoning, then the last state of a GRU, as in VSRN (§3.2 and §3.3).
 
     >>> type(gcn_seq2seq(2).pooling).__name__
     'Seq2SeqPool'
