@@ -9,6 +9,13 @@ class PolyglanceError(Exception):
     """A mistake in the input, in one sentence: what is wrong, where, and what to do.
 
     The command line prints it without a traceback and exits with code 2.
+
+    >>> import polyglance
+    >>> try:
+    ...     polyglance.load_dataset("holiday")
+    ... except polyglance.PolyglanceError as error:
+    ...     print(error)
+    holiday: no such dataset; pass a folder, a CSV or Parquet file, or 'generated'
     """
 
 
@@ -20,7 +27,13 @@ class ArgumentError(PolyglanceError):
 
 
 class MissingPackage(PolyglanceError, ImportError):
-    """A package that is not installed, with what to install."""
+    """A package that is not installed, with what to install.
+
+    Args:
+        what: what needs it, at the start of the message.
+        name: of the package; None if the import error has none.
+        extra: of Polyglance that installs it.
+    """
 
     def __init__(self, what: str, name: str | None, extra: str = "train") -> None:
         remedy = "install the training extra with: pip install 'polyglance[train]'"

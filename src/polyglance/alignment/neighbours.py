@@ -72,7 +72,7 @@ def _partition(scores: np.ndarray, columns: np.ndarray, k: int) -> tuple[np.ndar
 def mean_similarity(
     queries: np.ndarray, pool: np.ndarray, k: int = 10, advance: Advance | None = None
 ) -> np.ndarray:
-    """r(x, Z) [n]: mean of the k largest inner products with the pool (Joulin et al. 2018).
+    """r(x, Z) [n]: mean of the k largest inner products with the pool (Conneau et al. 2018, §2.3).
 
     Args:
         queries: x [n, d].

@@ -1,4 +1,6 @@
-"""RCSLS (Joulin et al. 2018): a linear map trained for CSLS retrieval, with a working rollback.
+"""RCSLS: a linear map trained for CSLS retrieval, with a working rollback.
+
+Joulin et al. 2018; the loss is also in Liu et al. 2019, §2.
 
 The objective is positively homogeneous of degree 1 in M, so without a constraint it is unbounded
 below; stopping after a few iterations is part of the method.

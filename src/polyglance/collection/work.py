@@ -33,7 +33,13 @@ class Counts:
 
 
 class Work:
-    """Embeds the parts of one collection."""
+    """Embeds the parts of one collection.
+
+    Args:
+        folder: of shards.
+        mark: its properties, such as rows per shard and the column with the images.
+        model: embeds the images.
+    """
 
     def __init__(self, folder: Folder, mark: Mark, model: Encoder) -> None:
         self.folder, self.mark, self.model = folder, mark, model

@@ -36,6 +36,12 @@ class _Rate(ProgressColumn):
 class Bar:
     """A progress bar with rate and time left; without a terminal, a line every 15 seconds.
 
+    Args:
+        description: what is being done, shown before the bar.
+        total: number of units.
+        unit: name of a unit, in the rate.
+        show: False shows nothing; None is True.
+
     >>> with Bar("squares", total=3, show=False) as bar:
     ...     bar.advance(3, note="done")
     """

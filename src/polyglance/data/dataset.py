@@ -31,7 +31,12 @@ KINDS = ("independent", "translation", "machine")
 
 @dataclass(frozen=True, slots=True)
 class CaptionedImage:
-    """An image with its file name below `images/`, its split and its captions."""
+    """An image with its file name below `images/`, its split and its captions.
+
+    >>> entry = CaptionedImage("1.jpg", "train", {"en": {"independent": ["a dog", "a pet"]}})
+    >>> entry.captions["en"]["independent"][0]
+    'a dog'
+    """
 
     image: str
     split: str
@@ -99,7 +104,16 @@ GENERATED = "generated.json"
 
 @dataclass(frozen=True)
 class Dataset:
-    """Images with captions, in file order; `image_folder` contains the image files."""
+    """Images with captions, in file order; `image_folder` contains the image files.
+
+    >>> captions = {"en": {"independent": ["a dog"]}, "de": {"translation": ["ein Hund"]}}
+    >>> images = [CaptionedImage(f"{n}.jpg", ("train", "test")[n % 2], captions) for n in range(4)]
+    >>> dataset = Dataset(images, Path("images"), "dogs")
+    >>> len(dataset), dataset.splits, dataset.languages
+    (4, ['train', 'test'], ['de', 'en'])
+    >>> dataset.split("test").captions(["de"]).texts
+    ['ein Hund', 'ein Hund']
+    """
 
     images: list[CaptionedImage]
     image_folder: Path

@@ -20,6 +20,15 @@ def load_dataset(source: str | Path, cache: Path | None = None) -> Dataset:
 
     `generated` is a dataset of rendered images, created once in the folder `cache`, by default
     the XDG cache.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> rows = ["path,caption,language", "beach.jpg,a dog,en", "beach.jpg,ein Hund,de"]
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "photos.csv")
+    ...     _ = table.write_text("\\n".join(rows))
+    ...     dataset = load_dataset(table)
+    >>> dataset.languages, dataset.images[0].captions["de"]
+    (['de', 'en'], {'independent': ['ein Hund']})
     """
     if str(source) == "generated" or str(source).startswith("generated:"):
         from polyglance.data.generated import load_generated

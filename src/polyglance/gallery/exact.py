@@ -54,10 +54,9 @@ def search(
 ) -> SearchResults:
     """Search images with sentences in any language the model knows, or with other images.
 
-    `search("runs/nce", "holiday", "a red house", top=3)[0].hits[0].path`. The `notes` of the
-    results, on unreadable images and unknown words, are also raised as `PolyglanceWarning`. If
-    some queries cannot be answered, their `problem` says why; if none can, an error is raised.
-    Identical files share one rank, as the `copies` of a hit.
+    The `notes` of the results, on unreadable images and unknown words, are also raised as
+    `PolyglanceWarning`. If some queries cannot be answered, their `problem` says why; if none can,
+    an error is raised. Identical files share one rank, as the `copies` of a hit.
 
     Args:
         model: a model, its folder (a run or an exported model), or None for the library's model
@@ -78,6 +77,18 @@ def search(
         cache: folder for features and translations; the XDG cache by default.
         show_progress: None shows progress in a terminal only.
         device: for a model passed as a folder: auto, cpu, cuda, cuda:N or mps.
+
+    >>> import polyglance
+    >>> from PIL import Image
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for colour in ("red", "green", "blue"):
+    ...         Image.new("RGB", (64, 64), colour).save(f"{folder}/{colour}.png")
+    ...     cache = Path(folder, "cache")
+    ...     model, queries = polyglance.load(), ["rot", "a green wall"]
+    ...     found = polyglance.search(model, folder, queries, top=1, everything=True, cache=cache)
+    >>> [result.hits[0].path.name for result in found]
+    ['red.png', 'green.png']
     """
     if top < 1:
         raise PolyglanceError(f"top={top}: must be at least 1")

@@ -44,7 +44,13 @@ class Scores:
 
 
 class Scorer:
-    """Scores images for queries: `Scorer(model, gallery)(query)`."""
+    """Scores images for queries: `Scorer(model, gallery)(query)`.
+
+    Args:
+        model: encodes the queries; must be the one that embedded the gallery.
+        gallery: the images.
+        cache: folder for features of query images; None for the XDG cache.
+    """
 
     def __init__(
         self, model: "Model | ExportedModel", gallery: Gallery, cache: Path | None = None

@@ -137,7 +137,13 @@ def sweep(folder: Folder) -> None:
 
 
 class Shard:
-    """A shard opened for reading."""
+    """A shard opened for reading.
+
+    Args:
+        folder: that contains the shard.
+        name: of the shard, without a suffix.
+        kind: its format, one of `FORMATS`.
+    """
 
     def __init__(self, folder: Folder, name: str, kind: str) -> None:
         self.name, self._kind = name, kind

@@ -41,9 +41,27 @@ SEEN_AT_A_TIME = 16
 class Model:
     """A trained model that embeds images and texts in one space.
 
-    `Model.load(folder).encode_text(["a dog", "ein Hund"])` returns float32 [2, D], normalised. A
-    cross-attention model returns `VectorSets` instead; `similarity` compares either. Encoding is
+    `polyglance.load(folder)` opens the model of a run. Embeddings are float32 [n, D], normalised;
+    those of a cross-attention model are `VectorSets`. `similarity` compares either. Encoding is
     thread-safe.
+
+    Args:
+        recipe: the system.
+        embedder: maps words to ids; determines the text tower's first layer.
+        feature_dim: dimension F of the images' features.
+        languages: those of the training captions.
+        drawings: whether it is trained on generated drawings, not photographs.
+
+    An untrained one:
+
+    >>> from polyglance.recipes import load_recipe
+    >>> from polyglance.text.embedders import TableEmbedder, Vocabulary
+    >>> recipe = load_recipe("nce", {"text.encoder.hidden": 8, "joint.dim": 16})
+    >>> embedder = TableEmbedder(recipe, {"": Vocabulary(["dog", "cat"])})
+    >>> model = Model(recipe, embedder, feature_dim=4, languages=["en"])
+    >>> texts = model.encode_text(["dog", "cat"])
+    >>> texts.shape, model.similarity(texts, texts).shape
+    ((2, 16), (2, 2))
     """
 
     def __init__(

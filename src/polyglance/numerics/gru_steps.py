@@ -106,6 +106,18 @@ class Direction(torch.autograd.Function):
         reverse: bool,
         half: bool,
     ) -> Tensor:
+        """States [total, H], in packed order.
+
+        Args:
+            ctx: torch's context, which keeps what the gradient needs.
+            words: [U, 3H], gate inputs.
+            occurrences: [total], index into `words`; None if `words` has a row for each.
+            weight: [3H, H], recurrent.
+            bias: [3H], recurrent.
+            packing: the order of the occurrences.
+            reverse: whether texts are read from their ends.
+            half: whether matrix products are in bfloat16.
+        """
         gates = words.clone() if occurrences is None else words.index_select(0, occurrences)
         outputs = gates.new_zeros(len(gates) + ROUND, weight.shape[1])
         matrix = weight.bfloat16() if half else weight

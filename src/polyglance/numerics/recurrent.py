@@ -78,6 +78,12 @@ class PackedGRU(nn.GRU):
 
     With `biases=1` the recurrent bias is fixed at 0, as in TensorFlow.
 
+    Args:
+        input_size: dimension of a word vector.
+        hidden_size: dimension of a state, per direction.
+        bidirectional: whether a second GRU reads the words in reverse.
+        biases: 2, or 1 for no recurrent bias.
+
     >>> gru = PackedGRU(4, 3, bidirectional=True)
     >>> words, index = torch.randn(5, 4), torch.tensor([[0, 1, 2], [3, 4, 0]])
     >>> gru.encode(words, index, torch.tensor([3, 2]))[0].shape
@@ -127,7 +133,13 @@ class PackedGRU(nn.GRU):
     def encode_padded(
         self, vectors: Tensor, lengths: Tensor, average: bool = False
     ) -> tuple[Tensor, Packing]:
-        """`encode` for padded sequences [B, T, input]."""
+        """`encode` for padded sequences [B, T, input].
+
+        Args:
+            vectors: [B, T, input].
+            lengths: [B].
+            average: whether to average two directions instead of concatenating them.
+        """
         count, width, _ = vectors.shape
         index = torch.arange(count * width, device=vectors.device).view(count, width)
         return self.encode(vectors.flatten(0, 1), index, lengths.to(vectors.device), average)

@@ -30,10 +30,23 @@ class CaptionGenerator(nn.Module):
     words before it and the encoder's states, weighted by attention. It is used in training only
     and not saved with the model. Unlike VSRN's code, it does not predict a padding symbol after
     the last word.
+
+    Args:
+        recipe: dimensions and dropout.
+        dim: D, of an image's vectors.
+        words: size of the vocabulary.
+
+    One that prefers no word of four has the loss log 4 for each word after `<start>`:
+
+    >>> generator = CaptionGenerator(CaptioningRecipe(hidden=8, word_dim=4), dim=6, words=4).eval()
+    >>> _ = nn.init.zeros_(generator.output.weight), nn.init.zeros_(generator.output.bias)
+    >>> vectors, lengths = torch.randn(2, 5, 6), torch.tensor([5, 3])
+    >>> ids, sizes = torch.tensor([[1, 3, 2], [1, 2, 0]]), torch.tensor([3, 2])
+    >>> round(generator(vectors, lengths, ids, sizes).item(), 4)  # (2 + 1) / 2 · log 4
+    2.0794
     """
 
     def __init__(self, recipe: CaptioningRecipe, dim: int, words: int) -> None:
-        """A generator of `words` words from vectors of dimension `dim`."""
         super().__init__()
         hidden = recipe.hidden
         self.inputs = Linear(dim, hidden)

@@ -1,4 +1,7 @@
-"""Triplet hinge losses on a score matrix (Faghri et al. 2018, VSE++)."""
+"""Triplet hinge losses on a score matrix (Faghri et al. 2018, VSE++).
+
+The sum is also in Liu et al. 2019, §2, the maximum in Kádár et al. 2018, §3.
+"""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""The temperature-scaled symmetric softmax of CLIP (Radford et al. 2021)."""
+"""The temperature-scaled symmetric softmax of CLIP (Radford et al. 2021, §2.3, Figure 3)."""
 
 import torch
 import torch.nn.functional as F

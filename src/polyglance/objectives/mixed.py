@@ -1,4 +1,7 @@
-"""LIWE's mixed loss, which moves gradually from all negatives to the hardest."""
+"""LIWE's mixed loss, which moves gradually from all negatives to the hardest.
+
+Wehrmann et al. 2019, Eq. 4–5.
+"""
 
 import torch
 from torch import Tensor
@@ -8,7 +11,7 @@ from polyglance.objectives.objective import SumHinge, objectives
 from polyglance.recipes.schema import MixedHingeRecipe
 
 EPSILON = 0.991
-"""For captions against images; for captions against captions the authors use 0.91."""
+"""For captions against images (supplement §1); the code has 0.91 for captions against captions."""
 
 
 def hard_weight(step: int, epsilon: float = EPSILON) -> float:

@@ -1,4 +1,7 @@
-"""Neighbourhood losses: sentences about an image are close (Wang et al. 2018, EmbN; MULE)."""
+"""Neighbourhood losses: sentences about an image are close.
+
+Wang et al. 2018, EmbN; MULE; SMALR, §3.3.
+"""
 
 import torch
 from torch import Tensor

@@ -14,11 +14,24 @@ from polyglance.objectives.infonce import info_nce
 from polyglance.recipes.schema import HingeRecipe, InfoNceRecipe, LossRecipe
 
 SMALLEST_TEMPERATURE = 0.01
-"""CLIP bounds 1/temperature by 100."""
+"""CLIP bounds 1/temperature by 100 (Radford et al. 2021, §2.5)."""
 
 
 class Objective(nn.Module):
-    """Maps a batch's scores [B, B] to a loss."""
+    """Maps a batch's scores [B, B] to a loss.
+
+    A subclass defines `loss`. With `mask_same_image`, pairs of the same image are not negatives.
+
+    >>> from polyglance.recipes.schema import SumHingeRecipe
+    >>> class Negatives(Objective):
+    ...     def loss(self, scores, ignore, warming_up):
+    ...         return scores.masked_fill(ignore, 0).sum()
+    ...
+    >>> objective = Negatives(SumHingeRecipe(mask_same_image=True))
+    >>> scores = torch.tensor([[9.0, 1.0], [2.0, 9.0]])
+    >>> [float(objective(scores, torch.tensor(images))) for images in ([5, 6], [5, 5])]
+    [3.0, 0.0]
+    """
 
     def __init__(self, recipe: LossRecipe) -> None:
         super().__init__()
@@ -65,12 +78,23 @@ objectives: Registry[Callable[[Any], Objective]] = Registry("loss")
 
 
 def build_objective(recipe: LossRecipe) -> Objective:
-    """The objective of a recipe's loss section."""
+    """The objective of a recipe's loss section.
+
+    >>> from polyglance.recipes.schema import MaxHingeRecipe
+    >>> objective = build_objective(MaxHingeRecipe(margin=0.5))
+    >>> scores = torch.tensor([[0.9, 0.6], [0.3, 0.8]])
+    >>> round(float(objective(scores, torch.arange(2))), 4)  # 0.2 for an image, 0.3 for a caption
+    0.5
+    """
     return objectives.get(recipe.kind)(recipe)
 
 
 def same_image(image: Tensor) -> Tensor:
-    """[B, B] bool: pairs of rows and columns with the same image."""
+    """[B, B] bool: pairs of rows and columns with the same image.
+
+    >>> same_image(torch.tensor([7, 8, 7])).int().tolist()
+    [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    """
     return image[:, None] == image[None, :]
 
 

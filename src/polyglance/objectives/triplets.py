@@ -60,6 +60,10 @@ def mean_by_language(values: Tensor, has: Tensor) -> Tensor:
     """Values [L, B, k] of images that have a language [L, B] → mean over L of the means.
 
     Languages without images do not count.
+
+    >>> has = torch.tensor([[True, True], [True, False], [False, False]])
+    >>> float(mean_by_language(torch.tensor([[[1.0], [3.0]], [[6.0], [9.0]], [[9.0], [9.0]]]), has))
+    4.0
     """
     count = has.sum(1)
     sums = (values * has.unsqueeze(2)).sum((1, 2)) / values.shape[2]

@@ -14,6 +14,14 @@ class Pooling(nn.Module):
     """Pools [B, K, D] with lengths [B] ≥ 1 to [B, D]; vectors past a length are ignored.
 
     Half-precision vectors are summed in float32, and the result has the vectors' type.
+
+    A subclass defines `forward`:
+
+    >>> class Sum(Pooling):
+    ...     def forward(self, vectors, lengths):
+    ...         return (vectors * valid(vectors, lengths).unsqueeze(2)).sum(1)
+    >>> Sum(1)(torch.tensor([[[3.0], [1.0], [9.0]]]), torch.tensor([2])).tolist()
+    [[4.0]]
     """
 
     def __init__(self, dim: int) -> None:
@@ -60,5 +68,9 @@ def build_pooling(name: str, dim: int) -> Pooling:
 
 
 def valid(vectors: Tensor, lengths: Tensor) -> Tensor:
-    """Mask [B, K] of the vectors [B, K, …] that are within the lengths [B]."""
+    """Mask [B, K] of the vectors [B, K, …] that are within the lengths [B].
+
+    >>> valid(torch.zeros(2, 3, 1), torch.tensor([1, 3])).int().tolist()
+    [[1, 0, 0], [1, 1, 1]]
+    """
     return torch.arange(vectors.shape[1], device=vectors.device) < lengths.unsqueeze(1)

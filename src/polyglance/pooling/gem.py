@@ -12,7 +12,7 @@ SMALLEST_POWER = 0.01
 
 @poolings.register("gem")
 class GeMPool(Pooling):
-    """(mean x^p)^(1/p) with a learned p, initially 3 (Radenović et al. 2018).
+    """(mean x^p)^(1/p) with a learned p, initially 3 (Radenović et al. 2018, §3.2, Eq. 3).
 
     Values below 1e-6 count as 1e-6, so it suits non-negative features. Computed with
     logarithms, because x^p overflows float32 even for moderate p.

@@ -1,4 +1,4 @@
-"""Coefficient generators of GPO, which score every rank (VSE∞, supplement §2.4)."""
+"""Coefficient generators of GPO, which score every rank (VSE∞, supplement §2.1–2.4)."""
 
 import torch
 from torch import Tensor, nn

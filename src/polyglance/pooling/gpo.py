@@ -1,4 +1,4 @@
-"""The generalised pooling operator (Chen et al. 2021, VSE∞) and its variants."""
+"""The generalised pooling operator (Chen et al. 2021, VSE∞; variants: supplement §2.1–2.4)."""
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,10 @@ def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
     """Softmax of scores [L, M, …] / 0.1 over M within lengths [L], in float32; 0 past them.
 
     The official mask, −10000 / 0.1, overflows float16; −∞ exists in every type.
+
+    >>> scores = torch.tensor([[0.0, 0.1098612, 9.0]])  # 0.1 · log 3
+    >>> [round(share, 4) for share in masked_softmax(scores, torch.tensor([2]))[0].tolist()]
+    [0.25, 0.75, 0.0]
     """
     ranks = torch.arange(scores.shape[1], device=scores.device)
     mask = ranks < lengths.to(scores.device).unsqueeze(1)
@@ -35,7 +39,14 @@ def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def weigh(ranked: Tensor, weights: Tensor) -> Tensor:
-    """Sorted values [B, D, M] with weights [B, M], or [B, M, D] → sums [B, D]."""
+    """Sorted values [B, D, M] with weights [B, M], or [B, M, D] → sums [B, D].
+
+    >>> ranked = torch.tensor([[[5.0, 1.0], [4.0, 2.0]]])
+    >>> weigh(ranked, torch.tensor([[0.25, 0.75]])).tolist()
+    [[2.0, 2.5]]
+    >>> weigh(ranked, torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])).tolist()
+    [[5.0, 2.0]]
+    """
     weights = weights.to(ranked.dtype)
     # A matrix product would be as fast, but the layout of its gradient slows down the sort's.
     by_rank = weights.unsqueeze(1) if weights.dim() == 2 else weights.transpose(1, 2)

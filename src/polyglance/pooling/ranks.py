@@ -61,7 +61,7 @@ numbered["kmax"] = KMaxPool
 
 @poolings.register("fspool")
 class FSPool(Pooling):
-    """Featurewise sort pooling (Zhang et al. 2020): Σ_k w_d(k / (n−1)) · (k-th largest of d).
+    """Featurewise sort pooling (Zhang et al. 2020, §3): Σ_k w_d(k / (n−1)) · (k-th largest of d).
 
     w_d is piecewise linear with knots drawn from N(0, 1), without a softmax.
 

@@ -66,7 +66,7 @@ class Seq2SeqPool(Pooling):
 
 
 class Reasoning(nn.Module):
-    """One layer of VSRN's graph reasoning (Li et al. 2019): v + BN(W((θ(v)ᵀφ(v) / n) g(v))).
+    """One layer of VSRN's graph reasoning (Li et al. 2019, §3.2): v + BN(W((θ(v)ᵀφ(v) / n) g(v))).
 
     The norm's scale and shift are initially 0, so a new layer is the identity. Its statistics
     cover the valid vectors only.
@@ -89,7 +89,7 @@ class Reasoning(nn.Module):
 
 
 class ReasoningPool(Pooling):
-    """Four layers of graph reasoning, ℓ2 normalisation, then another pooling (VSRN).
+    """Four layers of graph reasoning, ℓ2 normalisation, then another pooling (VSRN, §3.2).
 
     The official code normalises across regions by mistake; here each vector is normalised.
 
@@ -131,7 +131,7 @@ def gcn_mean(dim: int) -> ReasoningPool:
 
 @poolings.register("gcn-seq2seq")
 def gcn_seq2seq(dim: int) -> ReasoningPool:
-    """Graph reasoning, then the last state of a GRU, as in VSRN.
+    """Graph reasoning, then the last state of a GRU, as in VSRN (§3.2 and §3.3).
 
     >>> type(gcn_seq2seq(2).pooling).__name__
     'Seq2SeqPool'

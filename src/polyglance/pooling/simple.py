@@ -48,7 +48,11 @@ class LastPool(Pooling):
 
 
 def last(vectors: Tensor, lengths: Tensor) -> Tensor:
-    """The last valid vectors [B, D] of [B, K, D]."""
+    """The last valid vectors [B, D] of [B, K, D].
+
+    >>> last(torch.tensor([[[3.0], [1.0]], [[4.0], [9.0]]]), torch.tensor([2, 1])).tolist()
+    [[1.0], [4.0]]
+    """
     return vectors[torch.arange(vectors.shape[0], device=vectors.device), lengths - 1]
 
 

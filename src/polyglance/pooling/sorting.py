@@ -25,6 +25,10 @@ def descending(vectors: Tensor, lengths: Tensor) -> Tensor:
     """vectors [B, K, D], lengths [B] → [B, D, M], M the largest length, in float32 or float64.
 
     Entry k is the k-th largest valid value of the dimension, and 0 past the length.
+
+    >>> sets = torch.tensor([[[1.0, 6.0], [3.0, 5.0]], [[7.0, 8.0], [9.0, 9.0]]])
+    >>> descending(sets, torch.tensor([2, 1])).tolist()
+    [[[3.0, 1.0], [6.0, 5.0]], [[7.0, 0.0], [8.0, 0.0]]]
     """
     if torch.jit.is_tracing():  # M is K: a trace cannot depend on the lengths
         return _plain(to_float32(vectors), ~valid(vectors, lengths).unsqueeze(1))

@@ -21,7 +21,11 @@ PACKAGE = "polyglance.recipes"
 
 
 def recipe_names() -> list[str]:
-    """Names of the packaged recipes."""
+    """Names of the packaged recipes.
+
+    >>> {"nce", "vsepp"} <= set(recipe_names())
+    True
+    """
     return list(document_names(PACKAGE))
 
 

@@ -28,6 +28,15 @@ def open_model(
         place: folder of an exported model or a run; None or "base" is the included model.
         trust: whether a run's files may name networks to download and paths outside the folder.
         device: for a run: auto, cpu, cuda, cuda:N or mps.
+
+    >>> import polyglance
+    >>> model = polyglance.load()
+    >>> texts = model.encode_text(["a dog", "ein Hund", "a red car"])
+    >>> texts.shape
+    (3, 512)
+    >>> near, far = model.similarity(texts[:1], texts[1:])[0]
+    >>> bool(near > far)
+    True
     """
     folder = model_folder(place)
     if is_exported(folder):

@@ -6,7 +6,13 @@ from typing import Any
 
 
 class Problem(Exception):
-    """An answer other than 200: an HTTP status, one sentence, and additional headers."""
+    """An answer other than 200: an HTTP status, one sentence, and additional headers.
+
+    Args:
+        status: of HTTP.
+        message: one sentence.
+        headers: in addition to the usual ones.
+    """
 
     def __init__(
         self, status: int, message: str, headers: Mapping[str, str] = MappingProxyType({})

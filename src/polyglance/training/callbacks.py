@@ -25,6 +25,17 @@ class Callback:
     """Base class for training callbacks; every method does nothing by default.
 
     An exception ends the training; it can be resumed from the last checkpoint.
+
+    `polyglance.train(recipe, dataset, out, callbacks=[ShowRecall()])` calls
+
+    >>> class ShowRecall(Callback):
+    ...     def on_evaluation(self, trainer, row):
+    ...         print(f"epoch {row['epoch']}: rsum {row['rsum']:.0f}")
+
+    after every evaluation:
+
+    >>> ShowRecall().on_evaluation(None, {"epoch": 2, "rsum": 311.4, "mr": {"en": 51.9}})
+    epoch 2: rsum 311
     """
 
     def on_start(self, trainer: "Trainer") -> None:

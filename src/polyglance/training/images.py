@@ -39,7 +39,13 @@ class Pixels(NamedTuple):
 
 
 class StepImages:
-    """Features of the images of an update, from a store."""
+    """Features of the images of an update, from a store.
+
+    Args:
+        model: the model to train.
+        features: of its images.
+        augmenter: drops vectors of sets; None for no augmentation.
+    """
 
     decodes = False
     """Whether preparing a batch is slow enough to be done ahead in threads."""
@@ -95,7 +101,15 @@ class StepImages:
 
 
 class NetworkImages(StepImages):
-    """Images for the network in the tower, which runs once per image and update."""
+    """Images for the network in the tower, which runs once per image and update.
+
+    Args:
+        model: the model to train.
+        files: its images.
+        augmenter: drops cells of grids; None for no augmentation.
+        updates_per_epoch: updates per epoch, by which stages are thawed.
+        stream: separates the random crops of datasets.
+    """
 
     decodes = True
 

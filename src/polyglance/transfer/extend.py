@@ -102,6 +102,27 @@ def add_language(
         cache: folder for features and word vectors.
         resume: resume a killed training on `pairs`.
         device: auto, cpu, cuda, cuda:N or mps.
+
+    With a dictionary, French words get the vectors of English ones:
+
+    >>> import polyglance
+    >>> from tempfile import TemporaryDirectory
+    >>> from polyglance.text.embedders import TableEmbedder, Vocabulary
+    >>> sizes = {"text.encoder.hidden": 8, "joint.dim": 16}
+    >>> recipe = polyglance.load_recipe("nce", {"image.feature": "imported/mine", **sizes})
+    >>> embedder = TableEmbedder(recipe, {"": Vocabulary(["dog", "cat"])})
+    >>> model = polyglance.Model(recipe, embedder, feature_dim=4, languages=["en"])
+    >>> with TemporaryDirectory() as folder:
+    ...     model.save(Path(folder, "old"))
+    ...     _ = Path(folder, "fr-en.txt").write_text("chat cat")
+    ...     transfer = {"dictionary": f"{folder}/fr-en.txt"}
+    ...     added = polyglance.add_language(f"{folder}/old", "fr", f"{folder}/new", transfer)
+    ...     extended = polyglance.load(f"{folder}/new")
+    >>> added.words, extended.languages
+    (1, ['en', 'fr'])
+    >>> difference = extended.encode_text("chat", "fr") - extended.encode_text("cat", "en")
+    >>> bool((abs(difference) < 1e-5).all())
+    True
     """
     place = choose_device(device)
     if not is_empty_run(Path(out)):

@@ -90,6 +90,42 @@ def train_recipe(
         show_progress: None shows progress bars in a terminal for long operations.
         callbacks: called at the events of the training.
         device: auto, cpu, cuda, cuda:N or mps.
+
+    From a table of one's own photos, as in the tutorial:
+
+        dataset = polyglance.load_dataset("my-photos.csv")
+        polyglance.train(polyglance.load_recipe("nce"), dataset, "runs/mine")
+
+    From features of one's own, here a colour for each image:
+
+    >>> import numpy as np
+    >>> import polyglance
+    >>> from tempfile import TemporaryDirectory
+    >>> from polyglance.data import save_folder
+    >>> from polyglance.vision.extraction.store import FeatureStore
+    >>> captions = [f"a {colour} wall" for colour in ("red", "green", "blue")] * 5
+    >>> splits = ["train"] * 12 + ["val"] * 3
+    >>> images = [
+    ...     polyglance.CaptionedImage(f"{n}.jpg", split, {"en": {"independent": [caption]}})
+    ...     for n, (split, caption) in enumerate(zip(splits, captions))
+    ... ]
+    >>> changes = {
+    ...     "image.feature": "imported/colour",
+    ...     "text": {"embedder": {"word_dim": 8, "min_count": 1}, "encoder.hidden": 8},
+    ...     "joint.dim": 8,
+    ...     "training": {"batch_size": 4, "lr": 0.02, "epochs": 20},
+    ... }
+    >>> recipe = polyglance.load_recipe("nce", changes)
+    >>> with TemporaryDirectory() as folder:
+    ...     save_folder(Path(folder, "walls"), images)
+    ...     path = Path(folder, "walls", "features", "colour")
+    ...     with FeatureStore.create(path, 3, "global", "imported/colour") as store:
+    ...         store.append_many((one.image, np.eye(3)[[n % 3]]) for n, one in enumerate(images))
+    ...     dataset = polyglance.load_dataset(f"{folder}/walls")
+    ...     cache = Path(folder, "cache")
+    ...     result = polyglance.train(recipe, dataset, f"{folder}/run", cache=cache)
+    >>> result.model.languages, result.progress.best  # the largest rsum
+    (['en'], 600.0)
     """
     out = Path(out)
     start: CreateModel = fresh_model

@@ -1,4 +1,4 @@
-"""Fixed vectors of other languages in front of a trained encoder: T1 and T2 of Liu et al. 2019."""
+"""Fixed vectors of other languages in front of a trained encoder: T1, T2 (Liu et al. 2019, §3)."""
 
 from collections.abc import Sequence
 from pathlib import Path

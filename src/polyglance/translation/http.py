@@ -23,6 +23,12 @@ class HttpTranslator(Translator):
     """`http://HOST:PORT`: posts `{q, source, target}` to `/translate` (LibreTranslate).
 
     Temporary failures are retried after 1, 2, 4 … seconds, or as the server requests.
+
+    Args:
+        url: address of the service.
+        timeout: seconds to wait for an answer.
+        retries: after temporary failures.
+        first_wait: seconds before the first retry; doubled every time.
     """
 
     def __init__(

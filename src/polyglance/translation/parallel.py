@@ -17,7 +17,13 @@ Row = dict[str, str]
 
 
 class ParallelTexts(Translator):
-    """Looks texts up among parallel sentences."""
+    """Looks texts up among parallel sentences.
+
+    Args:
+        name: for messages and reports.
+        identity: changes with the content, as the key of stored translations.
+        rows: language → sentence, for each group of translations.
+    """
 
     keeps = False
 

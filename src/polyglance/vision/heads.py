@@ -41,11 +41,16 @@ def xavier_linear(inputs: int, outputs: int) -> Linear:
 class ResidualMLP(nn.Module):
     """Linear(F→D) plus Linear(F→H)–BN–ReLU–Linear(H→D), VSE∞'s head of regions.
 
-    Chen et al. 2021, supplementary material; `lib/encoders.py` of the official code.
+    Chen et al. 2021, supplement §1.1; `lib/encoders.py` of the official code.
 
     The tower passes valid vectors only, so its statistics exclude padding; the official code also
     counts the zero rows that pad short sets, which makes a vector depend on the sizes of other
     sets. The paper has F 2048, H 512, D 1024.
+
+    Args:
+        inputs: F.
+        hidden: H.
+        outputs: D.
     """
 
     def __init__(self, inputs: int, hidden: int, outputs: int) -> None:

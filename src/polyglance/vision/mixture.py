@@ -21,6 +21,11 @@ class ClassMixture(nn.Module):
 
     The classifier is frozen and saved with the model, so that a model does not need its backbone's
     package; until `use` sets one, all classes are equally probable.
+
+    Args:
+        settings: number of classes C and how they are mixed.
+        inputs: F, dimension of a feature.
+        outputs: D, dimension of a class vector.
     """
 
     weight: Tensor  # [C, F]

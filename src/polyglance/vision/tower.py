@@ -14,7 +14,13 @@ from polyglance.vision.set_attention import SetAttention
 
 
 class ImageTower(nn.Module):
-    """A head on every vector, then a pooling if an image is a set of vectors."""
+    """A head on every vector, then a pooling if an image is a set of vectors.
+
+    Args:
+        recipe: of the image tower.
+        feature_dim: F, dimension of a feature.
+        dim: D, of the joint space.
+    """
 
     mean: Tensor
     scale: Tensor

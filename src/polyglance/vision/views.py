@@ -34,6 +34,11 @@ class Views:
     """Output of a network's first stages for V views of n images, float16 [n, V, …].
 
     The first views are those of evaluation, the others are random crops as in training.
+
+    Args:
+        network: whose settings have the number of views V.
+        files: the images.
+        seed: of the random crops.
     """
 
     def __init__(self, network: ImageNetwork, files: ImageFiles, seed: int) -> None:
@@ -57,7 +62,13 @@ class Views:
             self._kept[first] = np.load(path, mmap_mode="r")
 
     def read(self, first: int, rows: np.ndarray, views: np.ndarray) -> Tensor:
-        """Output of the first `first` stages for one view [B] of each of the images `rows` [B]."""
+        """Output of a network's first stages for one view of each image.
+
+        Args:
+            first: number of stages.
+            rows: [B], the images.
+            views: [B], the view of each.
+        """
         kept = self._kept[first]
         found = np.stack([kept[row, view] for row, view in zip(rows, views, strict=True)])
         return torch.from_numpy(found.astype(np.float32))

@@ -29,6 +29,12 @@ class Perturber:
 
     The result for a text depends on the seed, but not on the model or on other texts. See
     docs/evaluation.md for the kinds.
+
+    Args:
+        perturbation: the kind and rate of the changes.
+        known: the words of the captions, by language.
+        lexicon: file of words by meaning; None for $POLYGLANCE_LEXICON.
+        seed: of the random choices.
     """
 
     def __init__(

@@ -95,6 +95,21 @@ class Report:
     """Results of one model on one split.
 
     `images` are the file names of the split, in its order; `notes` are messages for the user.
+
+    >>> from polyglance.data import CaptionedImage, Dataset
+    >>> from polyglance.evaluation import evaluate
+    >>> class Lengths:
+    ...     def encode_text(self, texts, language=None, **_):
+    ...         return np.eye(9)[[len(text) for text in texts]]
+    ...     def encode_dataset(self, dataset, **_):
+    ...         return np.eye(9)[[len(one.image) for one in dataset.images]]
+    ...
+    >>> captions = [{"en": {"independent": [text]}, "de": {"independent": ["Tier"]}}
+    ...     for text in ("cat", "bird")]
+    >>> images = [CaptionedImage(one["en"]["independent"][0], "test", one) for one in captions]
+    >>> report = evaluate(Lengths(), Dataset(images, Path(), "animals"), bootstrap=0)
+    >>> report.images, report["en"].metrics.image_to_text.r1, report["de"].metrics.image_to_text.r1
+    (['cat', 'bird'], 100.0, 50.0)
     """
 
     model: str

@@ -41,7 +41,10 @@ MOST_IMAGES = 1024
 class TranslatedTexts:
     """Embeddings of texts in several languages, [n, L]; images have one view.
 
-    `present` [n, L] marks the existing views; the others have the embedding of another view.
+    Args:
+        parts: L embeddings [n, D], one per view.
+        present: [n, L] bool, whether a view exists; if not, its embedding is that of another view.
+        language: of the texts, "" for images.
     """
 
     def __init__(
@@ -84,6 +87,12 @@ class Translated:
 
     `evaluate(Translated(model, make_translator("captions:DATA"), ["en", "de"]), dataset)`
     evaluates CLC-A.
+
+    Args:
+        model: encodes the translations.
+        translator: translates the queries.
+        targets: languages to translate to.
+        cache: folder for translations and features; None for the XDG cache.
     """
 
     languages = None

@@ -29,7 +29,13 @@ class Loaded:
         self.index, self.table, self._order = ExactIndex(vectors), table, order
 
     def search(self, query: np.ndarray, top: int, where: Filter) -> list[Found]:
-        """The best `top` rows for a normalised query [D]."""
+        """The best rows for a query.
+
+        Args:
+            query: [D], normalised.
+            top: largest number of rows.
+            where: restricts the search.
+        """
         from polyglance.library.stores.columns import to_records
         from polyglance.library.stores.conditions import to_mask
 

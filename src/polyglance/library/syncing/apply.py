@@ -79,7 +79,15 @@ def _copied(record: Record, file: File, number: int) -> Record:
 
 
 class Embedding:
-    """Embeds files and writes them in groups."""
+    """Embeds files and writes them in groups.
+
+    Args:
+        library: to write to.
+        numbers: number files of equal content.
+        captions: returns the captions of each path.
+        failed: called with a file, the reason, and whether the file is unreadable rather than
+            changing.
+    """
 
     def __init__(
         self,

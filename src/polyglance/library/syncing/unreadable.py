@@ -48,7 +48,13 @@ class Unreadable:
         return found is not None and found.stamp == stamp and found.reader == self.reader
 
     def add(self, path: str, stamp: Stamp, reason: str) -> None:
-        """Record a problem."""
+        """Record a problem.
+
+        Args:
+            path: of the file.
+            stamp: its size and time of change when it was read.
+            reason: why it cannot be read.
+        """
         self._known[path] = Problem(stamp, reason, self.reader)
         self._changed = True
 

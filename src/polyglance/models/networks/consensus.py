@@ -1,4 +1,4 @@
-"""Consensus-aware embeddings: concepts that captions share (Wang et al. 2020, CVSE)."""
+"""Consensus-aware embeddings: concepts that captions share (Wang et al. 2020, CVSE, §3)."""
 
 from typing import NamedTuple
 
@@ -63,6 +63,11 @@ class Consensus(nn.Module):
     The labels of a text are the concepts among its own words. The authors use those of all five
     captions of its image, which leaks the image's other captions (Chen et al. 2021, VSE∞,
     supplement §1.1).
+
+    Args:
+        recipe: of the consensus.
+        dim: of the joint space.
+        embedder: whose vocabulary has the concepts.
     """
 
     concepts: Tensor

@@ -1,4 +1,4 @@
-"""HGR: matches events, actions and entities of captions with frames (Chen et al. 2020)."""
+"""HGR: matches events, actions and entities of captions with frames (Chen et al. 2020, §3)."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""IMRAM: iterative attention with a memory that refines the query (Chen et al. 2020)."""
+"""IMRAM: iterative attention with a memory that refines the query (Chen et al. 2020, §3)."""
 
 import torch
 from torch import Tensor, nn

@@ -19,7 +19,13 @@ from polyglance.vision.tower import ImageTower
 
 
 class Network(nn.Module):
-    """An image tower and a text tower, and scores of their outputs."""
+    """An image tower and a text tower, and scores of their outputs.
+
+    Args:
+        recipe: of the whole model.
+        feature_dim: dimension of the images' features.
+        embedder: maps words to ids; determines the text tower's first layer.
+    """
 
     def __init__(self, recipe: Recipe, feature_dim: int, embedder: Embedder) -> None:
         super().__init__()

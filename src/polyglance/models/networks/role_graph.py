@@ -36,7 +36,14 @@ class RoleLayer(nn.Module):
 
 
 class RoleReasoning(nn.Module):
-    """States of words → vectors of the sentence, of each action and of each entity."""
+    """States of words → vectors of the sentence, of each action and of each entity.
+
+    Args:
+        dim: D, of states and of nodes.
+        roles: number of semantic roles.
+        layers: number of graph layers.
+        dropout: probability, in each layer.
+    """
 
     def __init__(self, dim: int, roles: int, layers: int, dropout: float) -> None:
         super().__init__()

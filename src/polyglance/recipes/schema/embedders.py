@@ -27,7 +27,7 @@ class TableEmbedderRecipe(EmbedderRecipe):
 
 
 class RolesEmbedderRecipe(TableEmbedderRecipe):
-    """A table of words, and semantic roles of captions from a file (Chen et al. 2020, HGR)."""
+    """A table of words, and semantic roles of captions from a file (HGR, §3.1)."""
 
     kind: Literal["roles"] = "roles"  # type: ignore[assignment]
     ends: bool = Field(False, description="must be false: positions in graphs count words only")
@@ -126,7 +126,7 @@ class SubwordsEmbedderRecipe(EmbedderRecipe):
 
 
 class VectorsEmbedderRecipe(EmbedderRecipe):
-    """Fixed word vectors of each language, with translators (Liu et al. 2019)."""
+    """Fixed word vectors of each language, with translators (Liu et al. 2019, §2)."""
 
     kind: Literal["vectors"] = "vectors"
     word_dim: int = Field(300, gt=0, description="dimension of a word vector")
@@ -217,7 +217,7 @@ RareRecipe = Annotated[DropRare | LatentRare | DictionaryRare, UnionByKind()]
 
 
 class UniversalEmbedderRecipe(EmbedderRecipe):
-    """Words of all languages in one space (Kim et al. 2020, MULE; Burns et al. 2020, SMALR).
+    """Words of all languages in one space (Kim et al. 2020, MULE; Burns et al. 2020, SMALR, §3.1).
 
     Frequent words have their own vectors, mapped to the shared space by a linear layer of their
     language; `rare` determines the treatment of the others. Words that are not in the training

@@ -24,7 +24,7 @@ class MlpHead(_HiddenHead):
 
 
 class ResidualMlpHead(_HiddenHead):
-    """A linear layer plus an MLP with batch normalisation (Chen et al. 2021, VSE∞)."""
+    """A linear layer plus an MLP with batch normalisation (VSE∞, supplement §1.1)."""
 
     kind: Literal["residual-mlp"] = "residual-mlp"
 
@@ -36,7 +36,7 @@ class BatchNormMlpHead(_HiddenHead):
 
 
 class ClassesHead(Variant):
-    """A linear layer plus a mixture of class vectors (ConSE, Norouzi et al. 2014)."""
+    """A linear layer plus a mixture of class vectors (ConSE, Norouzi et al. 2014, Eq. 3)."""
 
     kind: Literal["classes"] = "classes"
     classes: int = Field(1000, gt=0, description="number of classes of the backbone's classifier")
@@ -57,7 +57,7 @@ HeadRecipe = Annotated[
 
 
 class BackboneRecipe(Section):
-    """The image network in the tower, trained with it (Chen et al. 2021, VSE∞, grid rows).
+    """The image network in the tower, trained with it (VSE∞, grid rows; supplement §1.1).
 
     Its batch norm stays frozen. Images are decoded during training.
     """
@@ -102,7 +102,7 @@ class BackboneRecipe(Section):
         0.0,
         ge=0,
         description="weight of KL(original ‖ current class probabilities), so that the network "
-        "does not forget its classes (Li and Hoiem 2016); with head.kind=classes and views",
+        "does not forget its classes (Li and Hoiem 2016, §3); with head.kind=classes and views",
     )
     depthwise: bool = Field(
         True,

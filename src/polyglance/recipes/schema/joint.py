@@ -21,7 +21,7 @@ class OrderRecipe(Variant):
 
 
 class ScanRecipe(Variant):
-    """Stacked cross-attention (Lee et al. 2018, SCAN)."""
+    """Stacked cross-attention (Lee et al. 2018, SCAN, §3.1)."""
 
     kind: Literal["scan"] = "scan"
     direction: Literal["t2i", "i2t"] = Field(
@@ -36,7 +36,7 @@ class ScanRecipe(Variant):
 
 
 class ImramRecipe(Variant):
-    """Cross-attention in several steps with a memory (Chen et al. 2020, IMRAM)."""
+    """Cross-attention in several steps with a memory (Chen et al. 2020, IMRAM, §3)."""
 
     kind: Literal["imram"] = "imram"
     direction: Literal["t2i", "i2t", "both"] = Field(
@@ -47,7 +47,7 @@ class ImramRecipe(Variant):
 
 
 class HgrRecipe(Variant):
-    """Events, actions and entities, each compared with frames (Chen et al. 2020, HGR)."""
+    """Events, actions and entities, each compared with frames (Chen et al. 2020, HGR, §3)."""
 
     kind: Literal["hgr"] = "hgr"
     smooth: float = Field(4.0, gt=0, description="inverse temperature λ of the attention")

@@ -36,13 +36,13 @@ class WarmedRecipe(LossRecipe):
 
 
 class SumHingeRecipe(HingeRecipe):
-    """Sum of hinges (Kiros et al. 2014, VSE)."""
+    """Sum of hinges (Kiros et al. 2014, VSE; Liu et al. 2019, §2)."""
 
     kind: Literal["sum-hinge"] = "sum-hinge"
 
 
 class MaxHingeRecipe(WarmedRecipe, HingeRecipe):
-    """Max of hinges (Faghri et al. 2018, VSE++)."""
+    """Max of hinges (Faghri et al. 2018, VSE++; Kádár et al. 2018, §3)."""
 
     kind: Literal["max-hinge"] = "max-hinge"
 
@@ -60,7 +60,7 @@ class MixedHingeRecipe(WarmedRecipe, HingeRecipe):
 
 
 class InfoNceRecipe(LossRecipe):
-    """Symmetric softmax with a temperature (Radford et al. 2021, CLIP)."""
+    """Symmetric softmax with a temperature (Radford et al. 2021, CLIP, §2.3)."""
 
     kind: Literal["infonce"] = "infonce"
     temperature: float = Field(0.06, gt=0, description="initial temperature")
@@ -87,7 +87,7 @@ AnyLossRecipe = Annotated[
 
 
 class CaptioningRecipe(Section):
-    """An additional loss: generating captions from an image's vectors (Li et al. 2019)."""
+    """An additional loss: generating captions from an image's vectors (VSRN, §3.4, Eq. 9)."""
 
     weight: float = Field(1.0, gt=0, description="weight of the mean captioning loss")
     hidden: int = Field(512, gt=0, description="dimension of the encoder's and decoder's states")
@@ -105,7 +105,7 @@ class NamingRecipe(Section):
 
 
 class ConsensusRecipe(Section):
-    """Consensus-aware embeddings with concepts that captions share (Wang et al. 2020, CVSE)."""
+    """Consensus-aware embeddings with concepts that captions share (Wang et al. 2020, CVSE, §3)."""
 
     concepts: int = Field(300, gt=1, description="number of concepts, the most frequent words")
     label_share: float = Field(

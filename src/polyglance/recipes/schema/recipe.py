@@ -38,7 +38,13 @@ IN_PIECES = ("pieces", "subwords", "transformer")
 
 
 class Recipe(Section):
-    """A named system, described as data."""
+    """A named system, described as data.
+
+    >>> import polyglance
+    >>> recipe = polyglance.load_recipe("vsepp", {"loss.margin": 0.1})
+    >>> recipe.loss.kind, recipe.loss.margin, recipe.joint.dim
+    ('max-hinge', 0.1, 1024)
+    """
 
     name: str = Field(description="name of the recipe")
     paper: str = Field(description="source of the system")

@@ -50,7 +50,7 @@ class JointSampling(_CaptionPairs):
 
 
 class TupleSampling(Variant):
-    """Batches of images with captions in every language they have (Kim et al. 2020, MULE)."""
+    """Batches of images with captions in every language they have (MULE; SMALR, §3.1)."""
 
     kind: Literal["tuples"] = "tuples"
     epoch: Pass = "images"
@@ -152,7 +152,7 @@ def masks_words(sampling: SamplingRecipe) -> bool:
 
 
 class AugmentRecipe(Section):
-    """Size augmentation in training (Chen et al. 2021, VSE∞, §4.2; rates of the official code)."""
+    """Size augmentation in training (VSE∞, supplement §2.1; rates of the official code)."""
 
     vector_drop: float = Field(
         0.0, ge=0, lt=1, description="probability of dropping a vector of a set"

@@ -46,7 +46,7 @@ class BiGruRecipe(_HiddenStates):
 
 
 class SelfAttentionRecipe(_HiddenStates):
-    """One layer of self-attention without positions (Liu et al. 2019)."""
+    """One layer of self-attention without positions (code of Liu et al. 2019)."""
 
     kind: Literal["attention"] = "attention"
     heads: int = Field(6, gt=0, description="attention heads")

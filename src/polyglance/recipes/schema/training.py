@@ -86,7 +86,7 @@ class TrainingRecipe(Section):
 
 
 class TransferRecipe(Section):
-    """Starting from a trained model (Liu et al. 2019; docs/transfer.md)."""
+    """Starting from a trained model (T1 and T2 of Liu et al. 2019, §3; docs/transfer.md)."""
 
     source: str = Field(
         description="folder of the source model: a run, or an exported model; base for the "

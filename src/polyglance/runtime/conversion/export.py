@@ -80,6 +80,22 @@ def export_model(
         texts: see `pieces`.
         whole: use both the whole image, squashed, and its centre, and average the two vectors:
             better results in twice the time.
+
+    With a model without an image network:
+
+    >>> import polyglance
+    >>> from tempfile import TemporaryDirectory
+    >>> from polyglance.text.embedders import TableEmbedder, Vocabulary
+    >>> sizes = {"text.encoder.hidden": 8, "joint.dim": 16}
+    >>> recipe = polyglance.load_recipe("nce", {"image.feature": "imported/mine", **sizes})
+    >>> embedder = TableEmbedder(recipe, {"": Vocabulary(["dog", "cat"])})
+    >>> model = polyglance.Model(recipe, embedder, feature_dim=4, languages=["en"])
+    >>> with TemporaryDirectory() as folder:
+    ...     manifest = polyglance.export(model, f"{folder}/exported", precision="int8")
+    ...     polyglance.load(f"{folder}/exported").encode_text(["dog"]).shape
+    (1, 16)
+    >>> manifest.dim, manifest.languages, manifest.precision
+    (16, ['en'], 'int8')
     """
     target = Path(out)
     check_new(target)

@@ -21,6 +21,11 @@ class TextGraph(nn.Module):
     """Rows of words [B, T] with lengths [B] → embeddings [B, D]; word vectors are stored.
 
     Rows beyond the table are words without an id, whose vectors [U, W] are passed with the call.
+
+    Args:
+        network: with the layers after the tower.
+        tower: without its word layer.
+        table: [n, W], word vectors.
     """
 
     table: Tensor
@@ -31,6 +36,13 @@ class TextGraph(nn.Module):
         self.register_buffer("table", table)
 
     def forward(self, words: Tensor, lengths: Tensor, unseen: Tensor | None = None) -> Tensor:
+        """Embeddings [B, D].
+
+        Args:
+            words: [B, T], rows of the table, or beyond it of `unseen`.
+            lengths: [B], words of each text.
+            unseen: [U, W], vectors of words without an id; None if all have one.
+        """
         if unseen is None:
             return self.network.to_joint_space(self.tower.from_words(self.table, words, lengths))
         known = len(self.table)
@@ -50,6 +62,13 @@ class SentenceGraph(nn.Module):
         self.network, self.tower = network, tower
 
     def forward(self, pieces: Tensor, lengths: Tensor, words: Tensor | None = None) -> Tensor:
+        """Embeddings [B, D].
+
+        Args:
+            pieces: [B, T, P], vectors of pieces.
+            lengths: [B], pieces of each text.
+            words: [B, W], sums of the vectors of hashed subwords; None if the model has none.
+        """
         encoder = self.tower.encoder
         sentences = encoder.dense(encoder.ngrams(pieces, lengths))
         return self.network.to_joint_space(self.tower.join(sentences, words))

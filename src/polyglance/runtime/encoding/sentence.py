@@ -15,7 +15,13 @@ from polyglance.text.embedders.subwords.pieces import UNKNOWN
 
 
 class SentenceSide:
-    """Ids of pieces and hashed subwords → embeddings."""
+    """Ids of pieces and hashed subwords → embeddings.
+
+    Args:
+        folder: of the exported model.
+        files: names of its files, and dimensions of its tables.
+        embedder: splits texts into pieces.
+    """
 
     def __init__(self, folder: Path, files: SentenceFiles, embedder: Embedder) -> None:
         path = folder / files.tables

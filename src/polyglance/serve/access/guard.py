@@ -96,7 +96,13 @@ class _Exchange:
 
 
 class Guard:
-    """Wraps the application: hosts, token, rates, sizes, headers, errors, log and metrics."""
+    """Wraps the application: hosts, token, rates, sizes, headers, errors, log and metrics.
+
+    Args:
+        app: the application.
+        access: who may use it, and how often.
+        metrics: counts requests.
+    """
 
     def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:
         self.app, self.access, self.metrics = app, access, metrics

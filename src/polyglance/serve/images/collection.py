@@ -47,7 +47,13 @@ class Brief(NamedTuple):
 
 
 class Collection:
-    """Images by id, and their scorer; thread-safe."""
+    """Images by id, and their scorer; thread-safe.
+
+    Args:
+        model: encodes queries.
+        gallery: the images, all with files.
+        roots: served folders, to which shown paths are relative.
+    """
 
     def __init__(self, model: ExportedModel, gallery: Gallery, roots: list[str]) -> None:
         if not gallery.has_files:

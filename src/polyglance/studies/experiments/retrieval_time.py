@@ -1,4 +1,4 @@
-"""Time of a text query (Chen et al. 2021, Figure 3).
+"""Time of a text query (Chen et al. 2021, Figure 3 and supplement §1.3).
 
 What does not depend on the text is precomputed: one embedding per image for VSE, a set of vectors
 for SCAN and IMRAM, which use cross-attention. Methods are timed in turn, so that other load on

@@ -1,4 +1,4 @@
-"""A table of words, and graphs of semantic roles of captions (Chen et al. 2020, HGR)."""
+"""A table of words, and graphs of semantic roles of captions (Chen et al. 2020, HGR, §3.1)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,6 +28,11 @@ class GraphTable:
 
     `spans` [G, V + E, T] bool are the words of each node, `roles` [G, V + E] their roles, and
     `edges` [G, 1 + V + E, 1 + V + E] bool the nodes (columns) from which a node gets messages.
+
+    Args:
+        graphs: G of them, by caption.
+        settings: largest numbers of verbs V and entities E of a caption.
+        most: T, words of a caption; later ones are cut off.
     """
 
     def __init__(
@@ -61,6 +66,12 @@ class RolesEmbedder(TableEmbedder):
 
     A caption's words are those of the graph's sentence, since its positions refer to them. A
     caption without a graph is an error: roles are read from a file.
+
+    Args:
+        recipe: of the whole model.
+        vocabularies: by language, or under "" for all.
+        graphs: by caption; None for no caption.
+        source: the file they were read from.
     """
 
     variants = (RolesEmbedderRecipe,)

@@ -41,6 +41,12 @@ class PieceEmbedder(Embedder):
 
     With `pieces`, the ids are for a transformer encoder, which has its own vectors; `transformer`
     passes the outputs of a frozen one to another encoder.
+
+    Args:
+        recipe: of the whole model.
+        tokenizer: of Hugging Face.
+        config: of the pretrained encoder.
+        folder: with the tokenizer, and in training the encoder's weights.
     """
 
     variants = (PiecesEmbedderRecipe, TransformerEmbedderRecipe)

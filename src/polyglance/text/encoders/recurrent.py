@@ -11,7 +11,13 @@ from polyglance.text.encoders.base import encoders
 @encoders.register("gru")
 @encoders.register("bigru")
 class GruEncoder(PackedGRU):
-    """States of a GRU; two directions are averaged or concatenated (Kádár et al. 2018, §3)."""
+    """States of a GRU; two directions are averaged or concatenated (Kádár et al. 2018, §3).
+
+    Args:
+        recipe: of the text tower.
+        inputs: dimension of a word vector.
+        compat: whether to ignore lengths, as some authors' code does.
+    """
 
     part = "gru"
 

@@ -12,10 +12,15 @@ from polyglance.text.encoders.base import encoders
 
 @encoders.register("attention")
 class SelfAttention(nn.Module):
-    """One layer without positions: a caption is a set of words (Liu et al. 2019, §3).
+    """One layer without positions: a caption is a set of words.
 
-    Multi-head attention with residual and LayerNorm, then inputs → hidden → ReLU → hidden without
-    them, as in the authors' code.
+    The encoder in the code of Liu et al. 2019: multi-head attention with residual and LayerNorm,
+    then inputs → hidden → ReLU → hidden without them.
+
+    Args:
+        recipe: of the text tower.
+        inputs: dimension of a word vector.
+        compat: whether to attend to padding, as the authors' code does.
 
     >>> settings = SelfAttentionRecipe(hidden=16, heads=2, head_dim=4)
     >>> layer = SelfAttention(TextRecipe(encoder=settings), 8, CompatRecipe()).eval()

@@ -70,7 +70,10 @@ towers: Registry[Callable[[Recipe, Embedder], Tower]] = Registry("text tower")
 class TextTower(Tower):
     """Word vectors, an encoder, a pooling, and optionally a projection.
 
-    `added` has the words of languages that were added later.
+    Args:
+        recipe: of the whole model.
+        words: maps ids to vectors.
+        added: vectors of the words of languages that were added later; None without.
     """
 
     def __init__(self, recipe: Recipe, words: WordLayer, added: AddedRows | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A pretrained transformer as text tower (Chen et al. 2021, VSE∞ with BERT)."""
+"""A pretrained transformer as text tower (Chen et al. 2021, VSE∞ with BERT, supplement §1.1)."""
 
 from torch import Tensor, nn
 

@@ -15,7 +15,7 @@ from polyglance.text.vectors.corpus import count_keys
 from polyglance.text.vectors.word_vectors import WordVectors
 
 SMOOTHING = 0.75
-"""Exponent of context counts, as in word2vec (Levy et al. 2015)."""
+"""Exponent of context counts, as in word2vec (Levy et al. 2015, §3.2)."""
 ITERATIONS = 4
 
 

@@ -78,7 +78,15 @@ def _absorb(
 
 
 class SubwordVectors:
-    """A fastText model with its matrix [words + buckets, d], memory-mapped or in memory."""
+    """A fastText model with its matrix [words + buckets, d], memory-mapped or in memory.
+
+    Args:
+        words: as bytes, since some files have words that are not UTF-8.
+        matrix: [words + buckets, d].
+        buckets: rows of hashed n-grams; 0 for whole words only.
+        shortest: letters of the shortest n-grams.
+        longest: letters of the longest n-grams.
+    """
 
     def __init__(
         self,

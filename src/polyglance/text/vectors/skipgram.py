@@ -36,7 +36,16 @@ class VectorSettings:
 
 
 class TrainedVectors(SubwordVectors):
-    """Newly trained vectors, which can be saved as fastText's `.bin`."""
+    """Newly trained vectors, which can be saved as fastText's `.bin`.
+
+    Args:
+        words: the vocabulary.
+        counts: [words], occurrences of each.
+        matrix: [words + BUCKETS, d], input vectors.
+        output: [words, d], output vectors, which fastText's file also has.
+        settings: of the training.
+        ngrams: letters of the shortest and of the longest n-grams.
+    """
 
     def __init__(
         self,

@@ -22,7 +22,13 @@ class TokenScores(nn.Module):
 
     @abstractmethod
     def scores_of(self, language: int, words: Tensor, tokens: Tensor) -> Tensor:
-        """Scores [u, c] of the given tokens [u, c] for words [u, dim]."""
+        """Scores [u, c] of the given tokens [u, c] for words [u, dim].
+
+        Args:
+            language: index of the language.
+            words: [u, dim], word vectors.
+            tokens: [u, c], candidates for each word.
+        """
 
     def best(self, language: int, words: Tensor, count: int) -> Tensor:
         """The best tokens of words, best first: [u, count].
@@ -71,7 +77,15 @@ class TokenScores(nn.Module):
 
 
 class LayerScores(TokenScores):
-    """A linear layer per language from word vectors to scores, as in the paper."""
+    """A linear layer per language from word vectors to scores, as in the paper.
+
+    Args:
+        languages: number of languages.
+        dim: of a word vector.
+        tokens: N, number of latent tokens.
+        size: dimension of a token's vector.
+        generator: for initial weights.
+    """
 
     def __init__(
         self, languages: int, dim: int, tokens: int, size: int, generator: torch.Generator
@@ -95,6 +109,12 @@ class KeyScores(TokenScores):
     Words are already in one space; a layer per language, initially the identity, may rotate them.
     Token vectors start as a random projection of their keys, so that close keys have close
     vectors.
+
+    Args:
+        languages: number of languages.
+        keys: [N, dim], initial keys of the latent tokens.
+        size: dimension of a token's vector.
+        generator: for the random projection.
     """
 
     def __init__(self, languages: int, keys: Tensor, size: int, generator: torch.Generator) -> None:

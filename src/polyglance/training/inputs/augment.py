@@ -1,4 +1,4 @@
-"""Size augmentation: dropping vectors and words in training (Chen et al. 2021, VSE∞)."""
+"""Size augmentation: dropping vectors and words in training (VSE∞, supplement §2.1)."""
 
 import numpy as np
 import torch
@@ -94,7 +94,13 @@ def _keep(inside: np.ndarray, draw: np.ndarray, rate: np.ndarray | float) -> np.
 
 
 class Augmenter:
-    """The augmentation of a recipe, determined by the seed, the update and the stream."""
+    """The augmentation of a recipe, determined by the seed, the update and the stream.
+
+    Args:
+        recipe: of the whole model.
+        embedder: says which ids of a text may be dropped, and what replaces them.
+        data: the training captions, as ids.
+    """
 
     def __init__(self, recipe: Recipe, embedder: Embedder, data: TrainingData) -> None:
         self.recipe, self.seed = recipe.augment, recipe.training.seed

@@ -9,13 +9,17 @@ class ByLanguage:
     Owner number i has the groups `first[i] : first[i] + count[i]`, one per language; group g has
     the texts `rows[start[g] : start[g] + size[g]]`, in language `language[g]`.
 
+    Args:
+        rows: [n], texts.
+        owner: [n], the image or meaning that each belongs to.
+        languages: n, of each text.
+
     >>> found = ByLanguage(np.arange(4), np.array([7, 5, 7, 7]), ["de", "de", "en", "de"])
     >>> found.owners.tolist(), found.count.tolist(), found.language.tolist(), found.size.tolist()
     ([5, 7], [1, 2], ['de', 'de', 'en'], [1, 2, 1])
     """
 
     def __init__(self, rows: np.ndarray, owner: np.ndarray, languages: list[str]) -> None:
-        """Texts `rows` [n], and the owner [n] and language [n] of each."""
         codes, number = np.unique(np.array(languages, dtype=str), return_inverse=True)
         order = np.lexsort((number, owner))
         self.rows = rows[order]

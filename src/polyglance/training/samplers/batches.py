@@ -46,12 +46,18 @@ def bucketed_batches(
 
 
 class BatchOrder:
-    """Batches of rows, or of pairs of rows; every pass is shuffled with a seed of its own."""
+    """Batches of rows, or of pairs of rows; every pass is shuffled with a seed of its own.
+
+    Args:
+        rows: [n], or [n, 2] for pairs.
+        lengths: [n], for batches of similar lengths.
+        recipe: batch size, buckets and seed.
+        stream: separates the random orders of samplers.
+    """
 
     def __init__(
         self, rows: np.ndarray, lengths: np.ndarray, recipe: TrainingRecipe, stream: int
     ) -> None:
-        """Rows [n] or [n, 2] with lengths [n]; `stream` separates the passes of samplers."""
         self.rows, self.lengths = rows, lengths
         self.recipe, self.stream = recipe, stream
         self._pass = (-1, [np.empty(0, np.int64)])

@@ -9,10 +9,14 @@ class CaptionsByImage:
     """Rows sorted by image, so that the captions of an image are contiguous.
 
     The captions of image number i are `rows[first[i] : first[i] + count[i]]`.
+
+    Args:
+        rows: captions, of one language.
+        image: [n], image of each of all captions.
+        images: [m], those to index.
     """
 
     def __init__(self, rows: np.ndarray, image: np.ndarray, images: np.ndarray) -> None:
-        """Captions `rows` of a language; `image` [n] of all captions; `images` [m] to index."""
         self.rows = rows[np.argsort(image[rows], kind="stable")]
         self.first = np.searchsorted(image[self.rows], images)
         self.count = np.searchsorted(image[self.rows], images, side="right") - self.first

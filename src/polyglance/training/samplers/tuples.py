@@ -1,4 +1,7 @@
-"""Batches of images with captions in all languages that they have (Kim et al. 2020, MULE)."""
+"""Batches of images with captions in all languages that they have.
+
+Kim et al. 2020, MULE; Burns et al. 2020, SMALR, §3.1.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -49,6 +49,11 @@ class Constraints(nn.Module):
     """The adversary, masked-word predictors and anchors that a recipe has.
 
     With one language there is neither adversary nor predictor.
+
+    Args:
+        recipe: with tuple sampling.
+        layers: the word layers.
+        languages: number of languages.
     """
 
     def __init__(self, recipe: Recipe, layers: Sequence[WordLayer], languages: int) -> None:

@@ -73,6 +73,11 @@ class ImagesStep(Step):
     """Mean loss of images with each column of captions, plus the additional losses.
 
     Images are embedded once, and all columns of captions together.
+
+    Args:
+        model: to train.
+        data: its captions and images.
+        sampler: of the batches.
     """
 
     unit = "images"

@@ -25,7 +25,13 @@ from polyglance.training.steps.naming import Names, build_naming
 @steps.register("languages")
 @steps.register("joint")
 class TermsStep(Step):
-    """A weighted sum of losses on score matrices."""
+    """A weighted sum of losses on score matrices.
+
+    Args:
+        model: to train.
+        data: its captions and images.
+        sampler: of the batches.
+    """
 
     unit = "captions"
     splits = True

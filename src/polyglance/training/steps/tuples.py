@@ -29,7 +29,13 @@ MASKS = 608
 
 @steps.register("tuples")
 class TuplesStep(Step):
-    """The loss of a batch of images with captions in all languages."""
+    """The loss of a batch of images with captions in all languages.
+
+    Args:
+        model: to train.
+        data: its captions and images.
+        sampler: of the batches, which knows the languages.
+    """
 
     unit = "images"
     splits = True

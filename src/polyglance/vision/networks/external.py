@@ -23,7 +23,15 @@ TorchOutput = tuple[Any, Any]
 
 
 class TorchBackbone:
-    """Any torch network in evaluation mode; `identity` contains a hash of its weights."""
+    """Any torch network in evaluation mode; `identity` contains a hash of its weights.
+
+    Args:
+        name: for the identity.
+        module: the network.
+        preprocessing: of its images.
+        run: from pixels [b, 3, size, size] to pooled vectors and grids.
+        unused: suffixes of parameters that do not change the output, left out of the hash.
+    """
 
     def __init__(
         self,

@@ -34,7 +34,13 @@ Network = Callable[[np.ndarray], np.ndarray]
 
 
 class LiteBackbone:
-    """EfficientNet-Lite; the network is loaded with the first batch."""
+    """EfficientNet-Lite; the network is loaded with the first batch.
+
+    Args:
+        lite: the variant.
+        cache: folder for weights and their ONNX conversion.
+        engine: "torch", or "auto" for ONNX Runtime if it is installed.
+    """
 
     def __init__(self, lite: Lite, cache: Path, engine: str = "auto") -> None:
         self.lite, self.cache, self.engine = lite, cache, engine

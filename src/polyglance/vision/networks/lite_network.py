@@ -1,6 +1,7 @@
 """EfficientNet-Lite as a trainable torch module; its batch norms stay frozen.
 
-Tan and Le 2019, EfficientNet; the Lite variants have neither squeeze-and-excitation nor swish.
+Tan and Le 2019, EfficientNet, §4 and Table 1; the Lite variants have neither
+squeeze-and-excitation nor swish.
 """
 
 import math
@@ -34,6 +35,14 @@ class Convolution(nn.Module):
 
     The norm is folded into the kernel at every run, which saves a pass over the activations; the
     unfolded kernel is what is trained.
+
+    Args:
+        inputs: channels.
+        outputs: channels.
+        kernel: height and width.
+        stride: 2 halves the grid.
+        groups: that channels are divided into; as many as channels is depthwise.
+        active: whether ReLU6 follows.
     """
 
     mean: Tensor
@@ -107,7 +116,15 @@ class Convolution(nn.Module):
 
 
 class Block(nn.Module):
-    """An inverted residual block: expansion, depthwise convolution, projection."""
+    """An inverted residual block: expansion, depthwise convolution, projection.
+
+    Args:
+        inputs: channels.
+        outputs: channels.
+        kernel: height and width of the depthwise kernel.
+        stride: of the depthwise convolution.
+        expansion: hidden channels per input channel.
+    """
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int, expansion: int) -> None:
         super().__init__()

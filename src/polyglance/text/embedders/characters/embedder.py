@@ -1,4 +1,4 @@
-"""Word vectors from characters: LIWE and charGRU (Wehrmann et al. 2019)."""
+"""Word vectors from characters: LIWE and charGRU (Wehrmann et al. 2019, §3.1 and §4)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,8 +45,10 @@ FILE = "alphabet.json"
 class CharacterEmbedder(Embedder):
     """Word vectors from characters; only words without any known character are unknown.
 
-    `tables` has the alphabet and the forms trained on, under "" for all languages or per language;
-    `vectors` are pretrained ones, used in addition to those from characters.
+    Args:
+        recipe: of the whole model.
+        tables: the alphabet and the forms trained on, under "" for all languages or per language.
+        vectors: pretrained ones, used in addition to those from characters; None without.
     """
 
     variants = (LiweEmbedderRecipe, CharGruEmbedderRecipe)

@@ -78,6 +78,11 @@ def character_ids(
 class FormTable:
     """Forms with an id: `<pad>`, `<start>`, `<end>`, `<unk>`, then `forms`, in order.
 
+    Args:
+        alphabet: the letters with an id.
+        word_length: letters of a form, padded or cut.
+        forms: with an id; others are spelt when they occur.
+
     >>> table = FormTable(Alphabet("adgo"), 5, [Form("a", FIRST), Form("dog", LAST)])
     >>> table.ids[Form("dog", LAST)]
     5

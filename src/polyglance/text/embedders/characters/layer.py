@@ -22,6 +22,12 @@ class CharacterLayer(WordLayer):
     In training, every distinct word of a batch is embedded once. Without gradients, words are
     cached; new weights or a change of mode clear the cache. As a fused optimizer does not update
     version counters, nothing is cached after a pass with gradients until the mode changes.
+
+    Args:
+        network: maps characters to vectors.
+        forms: [n, L], characters of the forms with an id.
+        vectors: pretrained ones; None without.
+        rows: [n], row of each form in `vectors`, −1 for none; None without vectors.
     """
 
     forms: Tensor
@@ -35,7 +41,6 @@ class CharacterLayer(WordLayer):
         vectors: WordVectors | None = None,
         rows: np.ndarray | None = None,
     ) -> None:
-        """`forms` [n, L] has the known forms' characters, `rows` [n] their rows in `vectors`."""
         super().__init__(network.dim + (0 if vectors is None else vectors.dim))
         self.embedder = network
         self.cache: LRU[Tensor] = LRU(CACHED_WORDS)

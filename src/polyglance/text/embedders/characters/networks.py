@@ -23,6 +23,13 @@ class CharacterNetwork(nn.Module):
     Padding has no vector, and words of padding only are excluded from statistics. With
     `pad_statistics`, padding counts as a letter and such words are included, as in the authors'
     code.
+
+    Args:
+        alphabet: number of letters, with the specials.
+        dim: dimension of a word's vector.
+        char_dim: dimension of a letter's vector.
+        word_length: letters of a word.
+        pad_statistics: whether padding counts as a letter.
     """
 
     def __init__(
@@ -80,6 +87,9 @@ class Liwe(CharacterNetwork):
 
     `layers` are the paper's (f1, f2), followed by the layer to `dim`. With `counts`, embedding each
     distinct word once gives the same loss and gradients as embedding every occurrence.
+
+    Args:
+        layers: dimensions f1 and f2.
 
     >>> Liwe(alphabet=101, layers=(128, 256))(torch.ones(2, 5, dtype=torch.int64)).shape
     torch.Size([2, 300])

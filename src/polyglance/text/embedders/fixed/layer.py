@@ -12,16 +12,20 @@ from polyglance.text.embedders.layer import UnseenWords, WordLayer, module_name,
 
 
 class TranslatedWords(WordLayer):
-    """Ids → vectors, mapped by the translator of a translated language (Liu et al. 2019).
+    """Ids → vectors, mapped by the translator of a translated language (Liu et al. 2019, §2).
 
     The vectors are not trained, and saved by the embedder; translators start at random (T1).
+
+    Args:
+        matrix: [n, dim], word vectors.
+        owners: [n], the language index of each; −1 for none.
+        languages: in the order of these indices, and whether a language is translated.
     """
 
     table: Tensor
     owners: Tensor
 
     def __init__(self, matrix: np.ndarray, owners: np.ndarray, languages: Mapping[str, bool]):
-        """Vectors [n, dim], the language index of each, and whether languages are translated."""
         super().__init__(matrix.shape[1])
         self.register_buffer("table", torch.from_numpy(matrix), persistent=False)
         self.register_buffer("owners", torch.from_numpy(owners), persistent=False)

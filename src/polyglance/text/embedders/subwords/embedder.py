@@ -40,13 +40,17 @@ class SubwordEmbedder(Embedder):
     """Texts as written → ids of pieces (below `first`) and of hashed subwords (from `first`).
 
     `text.max_length` limits both the pieces and the words whose subwords are read.
+
+    Args:
+        recipe: of the whole model.
+        pieces: the vocabulary of pieces; None with hashed subwords only.
+        fresh: whether the model starts from the sentence encoder's pretrained weights.
     """
 
     variants = (SubwordsEmbedderRecipe,)
     reads_all = True
 
     def __init__(self, recipe: Recipe, pieces: Pieces | None, fresh: bool = False) -> None:
-        """`fresh` if the model starts from the sentence encoder's pretrained weights."""
         super().__init__(recipe)
         assert isinstance(recipe.text.embedder, SubwordsEmbedderRecipe)
         self.settings = recipe.text.embedder

@@ -1,4 +1,4 @@
-"""Reads SentencePiece's unigram vocabularies without the package (Kudo 2018)."""
+"""Reads SentencePiece's unigram vocabularies without the package (Kudo 2018, §3.2)."""
 
 import struct
 from collections.abc import Iterator

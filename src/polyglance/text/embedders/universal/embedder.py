@@ -1,4 +1,4 @@
-"""Words of all languages as tokens with one numbering (Kim et al. 2020, MULE; SMALR)."""
+"""Words of all languages as tokens with one numbering (Kim et al. 2020, MULE; SMALR, §3.1)."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,6 +41,12 @@ class UniversalEmbedder(Embedder):
 
     Several words may share a token: a latent one, or the pivot's word that rare words are
     translated to. `first` is available only in training.
+
+    Args:
+        recipe: of the whole model.
+        tables: word → token, by language.
+        layout: the numbering of the tokens.
+        first: their initial vectors; None for random ones.
     """
 
     variants = (UniversalEmbedderRecipe,)

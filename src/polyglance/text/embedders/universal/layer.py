@@ -18,6 +18,13 @@ class UniversalWords(WordLayer):
     A language's own tokens are rows of its table, projected by its linear layer; latent tokens are
     rows of a table that all languages share; the mask, if any, is a vector. With `only`, there are
     only the tokens of one language.
+
+    Args:
+        layout: the numbering of the tokens.
+        own_dim: dimension of a language's own tokens.
+        dim: W, of the universal space.
+        mask: whether there is a mask token, after all others.
+        only: the language whose tokens to have; "" for all.
     """
 
     edges: Tensor
@@ -107,7 +114,13 @@ class UniversalWords(WordLayer):
 
 
 class StoredWords(WordLayer):
-    """Stored universal vectors of `tokens` tokens from `first` on, and of `NOTHING`."""
+    """Stored universal vectors of `tokens` tokens from `first` on, and of `NOTHING`.
+
+    Args:
+        first: first token.
+        tokens: number of tokens.
+        dim: of their vectors.
+    """
 
     table: Tensor
 
