@@ -79,6 +79,7 @@ def test_a_library_without_any_picture_left_finds_none(kept: Kept) -> None:
     assert kept.reloader.look()
     answer = kept.found(tag="sea", folder="x", to="2020")
     assert (answer["hits"], answer["pictures"], answer["enough"]) == ([], 0, False)
+    assert (answer["reason"], answer["message"]) == ("empty", "there are no images to search")
     assert kept.client.get("/v1/facets").json()["folders"] == []
     assert kept.client.get(picture["image"]).status_code == 404
 

@@ -17,6 +17,9 @@ _HIT: JsonDict = {
 }
 
 
+Reason = Literal["empty", "filtered", "no_match", "hardly_known"]
+
+
 class Hit(BaseModel):
     """An image found."""
 
@@ -57,6 +60,12 @@ class Found(BaseModel):
         description="whether any image matches; null if the model has no threshold",
     )
     message: str | None = Field(None, description="set if no image matches")
+    reason: Reason | None = Field(
+        None,
+        description="why no image matches: there are none (`empty`), the filters leave none "
+        "(`filtered`), none looks like the query (`no_match`), or, in addition, the model hardly "
+        "knows its words (`hardly_known`)",
+    )
     notes: list[str] = Field(description="such as words that the model does not know")
     pictures: int = Field(description="how many were searched, after filtering")
 

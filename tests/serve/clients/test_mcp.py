@@ -108,7 +108,9 @@ async def check_images(client: Client) -> None:
 
 
 async def check_refusals(client: Client, pictures: Path) -> None:
-    assert "nothing to search for" in await refused(client, "search_pictures")
+    for query in ("", "-dog"):
+        said = await refused(client, "search_pictures", query=query)
+        assert "nothing to search for; pass a sentence in 'query'" in said
     assert "knows none of the words" in await refused(client, "search_pictures", query="zebra")
     assert "not a date" in await refused(client, "search_pictures", query="dog", since="May")
     assert "limit" in await refused(client, "search_pictures", query="dog", limit=1000)

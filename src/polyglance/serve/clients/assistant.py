@@ -91,6 +91,10 @@ class Assistant:
             )
             request = SearchRequest(query, like, given, everything=everything, where=where)
             found = searching.search(self._served, request, limit, None)
+        except searching.NothingAsked:
+            raise PolyglanceError(
+                "there is nothing to search for; pass a sentence in 'query', or 'like'"
+            ) from None
         except Problem as problem:
             raise PolyglanceError(problem.message) from None
         images = [

@@ -92,9 +92,15 @@ function clear(message = "") {
 function tell(found) {
   const count = hits().length;
   $("more").hidden = !found.cursor;
-  $("closest").hidden = count > 0 || asked.everything || found.enough !== false;
-  const said = count ? word("found").replace("{n}", count.toLocaleString(language())) : word("nothing");
-  $("status").textContent = [said, ...found.notes].join(" · ");
+  $("closest").hidden = count > 0 || asked.everything || !["no_match", "hardly_known"].includes(found.reason);
+  const said = count ? [word("found").replace("{n}", count.toLocaleString(language()))] : nothing(found.reason);
+  $("status").textContent = [...said, ...found.notes].join(" · ");
+}
+
+function nothing(reason) {
+  if (reason === "empty") return [word("empty")];
+  if (reason === "filtered") return [word("filtered")];
+  return reason === "hardly_known" ? [word("nothing"), word("hardly")] : [word("nothing")];
 }
 
 // What is not part of a search waits until nobody types: browsers take long to change an address.
