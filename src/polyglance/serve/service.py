@@ -25,6 +25,8 @@ class Service:
         """For requests with an image: some are decoded while others are encoded together."""
         self.batches = Lane(1, BATCHES)
         """For requests with many images, one at a time."""
+        self.texts = Lane(2, BATCHES)
+        """For requests with many texts, which would otherwise occupy the threads of searches."""
         self.metrics.images.set_function(lambda: len(self._now.collection))
 
     @property
@@ -57,6 +59,7 @@ class Service:
         """Stop threads and processes."""
         self.images.close()
         self.batches.close()
+        self.texts.close()
         self._now.engine.close()
 
     def _engine(self, model: ExportedModel) -> Engine:
