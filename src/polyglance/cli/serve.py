@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from polyglance.errors import needed_by
+from polyglance.errors import PolyglanceError, needed_by
 
 
 def serve_command(
@@ -75,6 +75,14 @@ def serve_command(
             "or yes).",
         ),
     ] = None,
+    watch: Annotated[
+        bool | None,
+        typer.Option(
+            "--watch/--no-watch",
+            help="Also sync the library when its folders change (default: $POLYGLANCE_WATCH, "
+            "or no).",
+        ),
+    ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
@@ -96,6 +104,7 @@ def serve_command(
     from polyglance.serve.run import check_access, run
     from polyglance.serve.service import Service
     from polyglance.serve.settings import serve_settings
+    from polyglance.serve.syncing import LibraryWatch, check_watchable
     from polyglance.storage.files import cache_dir
 
     if demo:
@@ -109,10 +118,16 @@ def serve_command(
         allow_origin=allow_origin or None,
         log_queries=log_queries,
         reload=reload,
+        watch=watch,
     )
     check_access(own.host, own.token)
-    access = Access(own.token, own.rate, check_origins(own.allow_origin), own.log_queries)
+    origins = check_origins(own.allow_origin)
+    access = Access(own.token, own.rate, origins, own.log_queries, own.host)
     found = served_place(own.place)
+    if own.watch:
+        if not own.reload:
+            raise PolyglanceError("--watch has no effect with --no-reload; leave out one of them")
+        check_watchable(found)
     seen = mark_of(found)
     service = Service(open_collection(found, model, cache))
     count = len(service.now.collection)
@@ -122,4 +137,11 @@ def serve_command(
     def ready(address: str) -> None:
         typer.echo(f"{count} images at {address} (Ctrl-C to stop)")
 
-    run(service, own.host, own.port, access, ready)
+    syncing = LibraryWatch(found, model) if own.watch else None
+    try:
+        if syncing is not None:
+            syncing.start()
+        run(service, own.host, own.port, access, ready)
+    finally:
+        if syncing is not None:
+            syncing.close()

@@ -55,6 +55,10 @@ class Service:
         if before.engine is not engine:
             before.engine.retire()
 
+    def reload_failed(self) -> None:
+        """Count a failed reload."""
+        self.metrics.failed_reloads.inc()
+
     def close(self) -> None:
         """Stop threads and processes."""
         self.images.close()

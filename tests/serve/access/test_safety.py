@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from polyglance.errors import PolyglanceError
 from polyglance.serve import Collection, make_app
-from polyglance.serve.access.guard import HEADERS
+from polyglance.serve.access.guard import HEADERS, Access
 from polyglance.serve.queries.uploads import LARGEST_BODY
 from polyglance.serve.run import check_access
 
@@ -38,6 +38,21 @@ def test_other_machines_need_a_token(host: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_this_machine_needs_none(host: str) -> None:
     check_access(host, None)
+
+
+def test_the_service_answers_to_the_address_that_it_listens_on(collection: Collection) -> None:
+    for listening, header in (
+        ("127.0.0.2", "127.0.0.2:8000"),
+        ("0:0:0:0:0:0:0:1", "[::1]:8000"),
+        ("0:0:0:0:0:0:0:1", "[0:0:0:0:0:0:0:1]"),
+    ):
+        check_access(listening, None)
+        client = TestClient(make_app(collection, access=Access(host=listening)))
+        assert client.get("/v1/health", headers={"host": header}).status_code == 200
+        assert client.get("/v1/health", headers={"host": "localhost"}).status_code == 200
+        refused = client.get("/v1/health", headers={"host": "127.0.0.3"})
+        assert refused.status_code == 421
+        assert listening in message(refused)
 
 
 def test_with_a_token_nothing_but_health_and_the_page_is_open(collection: Collection) -> None:

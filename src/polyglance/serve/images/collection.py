@@ -65,8 +65,9 @@ class Collection:
         for place, rows in enumerate(self.places):
             self.place_of_row[rows] = place
         self._reading = threading.Lock()
-        self._head = lru_cache(HEADS)(lambda place: read_head(self.path(place)))
-        self._made = lru_cache(THUMBNAILS)(self._make)
+        # Neither refers to the collection: it is freed as soon as it is replaced.
+        self._head = lru_cache(HEADS)(read_head)
+        self._made = lru_cache(THUMBNAILS)(_thumbnail)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -99,7 +100,7 @@ class Collection:
     def brief(self, place: int) -> Brief:
         """Metadata of an image; all None if its file is gone and no library has it."""
         if self.library is None:
-            head = self._head(place)
+            head = self._head(self.path(place))
             moment = None if head.taken is None else head.taken.isoformat()
             return Brief(head.width or None, head.height or None, moment)
         facts = self.facts
@@ -122,7 +123,7 @@ class Collection:
         """A thumbnail; None if the file is gone or unreadable."""
         kept = None if self.library is None else self.library.thumbnails.get(self.ids[place])
         try:
-            data = self._made(place) if kept is None else kept
+            data = self._made(self.path(place)) if kept is None else kept
         except ImageProblem:
             return None
         return File(data, content_type(data))
@@ -144,9 +145,10 @@ class Collection:
             kind = str(image.format)
         return "JPEG" if kind == "MPO" else kind
 
-    def _make(self, place: int) -> bytes:
-        with reading(self.path(place), SIDE // 2) as image:
-            return make_thumbnail(image)
+
+def _thumbnail(path: Path) -> bytes:
+    with reading(path, SIDE // 2) as image:
+        return make_thumbnail(image)
 
 
 def _as_jpeg(image: Image.Image) -> bytes:
