@@ -7,12 +7,12 @@ from pathlib import Path
 from PIL import Image
 from pydantic import BaseModel, Field
 
-from polyglance.data.images.read import reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.serve.answers import searching
 from polyglance.serve.answers.searching import SearchRequest
 from polyglance.serve.encoding.engine import Engine, Served
 from polyglance.serve.images.collection import Collection, File
+from polyglance.serve.images.decoding import decoding
 from polyglance.serve.problems import Problem
 from polyglance.serve.queries.filters import EVERYTHING, Where
 from polyglance.serve.queries.uploads import LARGEST_BODY
@@ -161,7 +161,7 @@ def _path(collection: Collection, name: str) -> str:
 
 def _large(collection: Collection, place: int) -> File | None:
     try:
-        with reading(collection.path(place), LARGE // 2) as image:
+        with decoding(collection.path(place), collection.ids[place], LARGE // 2) as image:
             image.thumbnail((LARGE, LARGE), Image.Resampling.LANCZOS)
             image.info.clear()
             buffer = io.BytesIO()

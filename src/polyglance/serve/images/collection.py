@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from polyglance.data.images.read import open_image, reading
+from polyglance.data.images.read import open_image
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.gallery import Gallery, open_gallery
 from polyglance.gallery.library import library_model
@@ -20,6 +20,7 @@ from polyglance.library import Library
 from polyglance.library.media.thumbnails import SIDE, content_type, make_thumbnail
 from polyglance.library.registered import library_of, registered
 from polyglance.runtime import ExportedModel, load, model_folder
+from polyglance.serve.images.decoding import decoding, is_image
 from polyglance.serve.images.facts import FactTable, facts_of_files, facts_of_library, read_head
 from polyglance.serve.images.names import Names
 
@@ -27,6 +28,8 @@ HEADS = 100_000
 """Files whose sizes and dates are cached for a folder without a library."""
 THUMBNAILS = 2000
 """Thumbnails, about 15 kB each, cached for a folder without a library."""
+LARGE = 1024
+"""Pixels of the shorter side that suffice for a RAW file: half its resolution is quick."""
 SHOWN = {"JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF"}
 """Formats that browsers can show."""
 
@@ -123,22 +126,25 @@ class Collection:
         """A thumbnail; None if the file is gone or unreadable."""
         kept = None if self.library is None else self.library.thumbnails.get(self.ids[place])
         try:
-            data = self._made(self.path(place)) if kept is None else kept
+            data = self._made(self.path(place), self.ids[place]) if kept is None else kept
         except ImageProblem:
             return None
         return File(data, content_type(data))
 
     def image(self, place: int) -> File | None:
-        """The file, or a JPEG if browsers cannot show its format; None if it is gone."""
+        """The file, or a JPEG if browsers cannot show its format; None if it is gone.
+
+        Of a RAW file or a video that cannot be decoded any more, the thumbnail.
+        """
         path = self.path(place)
         try:
-            kind = self._format(path)
+            kind = self._format(path) if is_image(path) else ""
             if kind in SHOWN:
                 return File(path.read_bytes(), f"image/{kind.lower()}")
-            with reading(path) as image:
+            with decoding(path, self.ids[place], None if kind else LARGE) as image:
                 return File(_as_jpeg(image), "image/jpeg")
         except (ImageProblem, OSError):
-            return None
+            return self.thumbnail(place) if path.exists() and not is_image(path) else None
 
     def _format(self, path: Path) -> str:
         with path.open("rb") as handle, open_image(path, handle) as image:
@@ -146,8 +152,8 @@ class Collection:
         return "JPEG" if kind == "MPO" else kind
 
 
-def _thumbnail(path: Path) -> bytes:
-    with reading(path, SIDE // 2) as image:
+def _thumbnail(path: Path, name: str) -> bytes:
+    with decoding(path, name, SIDE // 2) as image:
         return make_thumbnail(image)
 
 
