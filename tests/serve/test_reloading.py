@@ -104,6 +104,11 @@ def test_changes_are_awaited_until_none_follows(kept: Kept, monkeypatch) -> None
     assert kept.reloader.look(patient=True)
 
 
+def test_a_sync_without_changes_is_none(kept: Kept) -> None:
+    sync(kept.library, show_progress=False)
+    assert not kept.reloader.look()
+
+
 def test_a_replaced_collection_is_freed_at_once(kept: Kept) -> None:
     name = kept.found()["hits"][0]["id"]
     for path in ("thumbnails", "images"):

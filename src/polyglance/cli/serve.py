@@ -99,7 +99,12 @@ def serve_command(
     from polyglance.data.photographs import gather
     from polyglance.serve.access.guard import Access
     from polyglance.serve.access.origins import check_origins
-    from polyglance.serve.images.collection import open_collection, served_place
+    from polyglance.serve.images.collection import (
+        Collection,
+        check_place,
+        open_collection,
+        served_place,
+    )
     from polyglance.serve.reloading import Reloader, mark_of
     from polyglance.serve.run import check_access, run
     from polyglance.serve.service import Service
@@ -128,20 +133,24 @@ def serve_command(
         if not own.reload:
             raise PolyglanceError("--watch has no effect with --no-reload; leave out one of them")
         check_watchable(found)
-    seen = mark_of(found)
-    service = Service(open_collection(found, model, cache))
-    count = len(service.now.collection)
-    if own.reload:
-        Reloader(service, found, model, cache, seen=seen).start()
+    check_place(found)
+    marks = []
+
+    def opened() -> Collection:
+        marks.append(mark_of(found))
+        return open_collection(found, model, cache)
+
+    service = Service(opened)
+    watched = LibraryWatch(found, model)
 
     def ready(address: str) -> None:
-        typer.echo(f"{count} images at {address} (Ctrl-C to stop)")
+        typer.echo(f"{len(service.now.collection)} images at {address} (Ctrl-C to stop)")
+        if own.reload:
+            Reloader(service, found, model, cache, seen=marks[0]).start()
+        if own.watch:
+            watched.start()
 
-    syncing = LibraryWatch(found, model) if own.watch else None
     try:
-        if syncing is not None:
-            syncing.start()
         run(service, own.host, own.port, access, ready)
     finally:
-        if syncing is not None:
-            syncing.close()
+        watched.close()

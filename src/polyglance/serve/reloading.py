@@ -139,12 +139,12 @@ def mark_of(place: Path) -> str:
 
 
 def _library_marks(place: Path) -> Iterator[str]:
-    """Modification times of the settings and of the store's folders, where every write adds a file.
+    """The settings, and modification times of the store's folders, where every write adds a file.
 
-    Not of the library's own folder, where readers create SQLite files.
+    Not those of the library's own folder, where readers create SQLite files, and of the settings,
+    which every sync writes.
     """
-    facts = os.stat(place / FILE)
-    yield f"{facts.st_mtime_ns} {facts.st_ino}"
+    yield (place / FILE).read_text(encoding="utf-8")
     for folder, inner, _ in os.walk(place):
         inner.sort()
         if folder != str(place):

@@ -193,6 +193,10 @@ class Readiness(BaseModel):
     """Whether the service is ready for requests."""
 
     ready: bool
+    indexed: int | None = Field(
+        None, description="images indexed so far, while a folder is indexed or a library synced"
+    )
+    to_index: int | None = Field(None, description="their number")
 
 
 class Fault(BaseModel):

@@ -60,7 +60,8 @@ class LibraryWatch:
         """End the process; what it was doing is done by the next sync."""
         self._ended.set()
         self.process.close()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def _follow(self) -> None:
         while not self._ended.is_set():

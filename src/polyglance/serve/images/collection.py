@@ -178,8 +178,7 @@ def open_collection(
         show_progress: of the indexing; None shows a bar in a terminal.
     """
     folder = served_place(place)
-    if not folder.is_dir():
-        raise PolyglanceError(f"{folder}: no such folder; pass a library or a folder of images")
+    check_place(folder)
     loaded = _model(folder, model)
     gallery = open_gallery(loaded, folder, cache, show_progress)
     library = _library(folder)
@@ -194,6 +193,12 @@ def open_collection(
 def served_place(place: str | Path | None) -> Path:
     """The library or folder to serve; None is the most recently created library."""
     return _last_library() if place is None else Path(place)
+
+
+def check_place(folder: Path) -> None:
+    """Raise if a folder does not exist."""
+    if not folder.is_dir():
+        raise PolyglanceError(f"{folder}: no such folder; pass a library or a folder of images")
 
 
 def _model(folder: Path, model: str | Path | ExportedModel | None) -> ExportedModel:
