@@ -9,8 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from polyglance.library import Library, sync
-from polyglance.serve import make_app, open_collection
-from polyglance.serve import reloading
+from polyglance.serve import make_app, open_collection, reloading
 from polyglance.serve.reloading import Reloader, mark_of
 from polyglance.serve.service import Service
 from tests.everyday.conftest import write_picture

@@ -59,7 +59,9 @@ class Service:
     def now(self) -> Served:
         """The collection and engine for a new request; a problem until it is opened."""
         if self._now is None:
-            done = "" if self.progress is None else f" ({self.progress[0]:,} of {self.progress[1]:,})"
+            done = (
+                "" if self.progress is None else f" ({self.progress[0]:,} of {self.progress[1]:,})"
+            )
             raise Problem(
                 503,
                 f"the images are still being indexed{done}; try again in {LATER} s",

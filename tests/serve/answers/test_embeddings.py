@@ -95,7 +95,11 @@ def test_pictures_as_the_model_encodes_them(
     ("body", "status", "said"),
     [
         ({"input": []}, 422, "input"),
-        ({"input": ["dog"] * 2049}, 422, "'input': has 2,049 inputs; a request may have at most 2,048"),
+        (
+            {"input": ["dog"] * 2049},
+            422,
+            "'input': has 2,049 inputs; a request may have at most 2,048",
+        ),
         ({"input": [[1, 2], [3]]}, 422, "'input': arrays of tokens are not supported"),
         ({"input": [1, 2, 3]}, 422, "'input': arrays of tokens are not supported"),
         ({"input": ["dog", None]}, 422, "'input': must be a text, or a list of texts"),

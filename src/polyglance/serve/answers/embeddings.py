@@ -69,7 +69,8 @@ def _check(model: ExportedModel, request: EmbeddingRequest) -> None:
         )
     if model.similarity_name != "cosine":
         raise Problem(
-            422, f"embeddings of this model cannot be shortened; leave out 'dimensions' ({model.dim})"
+            422,
+            f"embeddings of this model cannot be shortened; leave out 'dimensions' ({model.dim})",
         )
 
 

@@ -84,9 +84,7 @@ def search(served: Served, request: SearchRequest, limit: int, cursor: str | Non
     if not len(files):
         reason: Reason = "filtered" if len(collection) else "empty"
         message = FILTERED if len(collection) else EMPTY
-        return Found(
-            hits=[], enough=False, message=message, reason=reason, notes=notes, pictures=0
-        )
+        return Found(hits=[], enough=False, message=message, reason=reason, notes=notes, pictures=0)
     scores = collection.scorer(query, _page(collection, request, files, limit, seen))
     values = np.round(scores.values[collection.firsts].astype(np.float64), DIGITS)
     shown, enough = files, None

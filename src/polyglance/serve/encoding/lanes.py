@@ -1,4 +1,4 @@
-"""Queues for requests with images or many texts, so that they do not occupy the threads of searches."""
+"""Queues for large requests, so that they do not occupy the threads of searches."""
 
 import asyncio
 import threading
