@@ -49,6 +49,18 @@ def test_one_command_keeps_itself_current(tmp_path: Path, library: Library) -> N
     assert [one["pictures"] for one in events if one["event"] == "reloaded"][-1] == 2
 
 
+def test_an_empty_library_is_filled(tmp_path: Path, model_folder: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    library = Library.create(tmp_path / "mine", model_folder)
+    library.change(folders=[str(tmp_path / "pictures")])
+    assert "there are no images in this folder" in refusal(tmp_path, library.folder, "--port", 0)
+    with served(tmp_path, library.folder, "--watch") as (address, _):
+        search = f"{address}v1/search?q=dog"
+        assert json.loads(get(search)[1])["reason"] == "empty"
+        write_picture(tmp_path / "pictures" / "1.png", 1)
+        until(lambda: json.loads(get(search)[1])["pictures"] == 1)
+
+
 def test_a_process_that_ends_is_started_again(tmp_path: Path, library: Library) -> None:
     watched = LibraryWatch(library.folder, again=0.1)
     watched.start()

@@ -138,7 +138,7 @@ def serve_command(
 
     def opened() -> Collection:
         marks.append(mark_of(found))
-        return open_collection(found, model, cache)
+        return open_collection(found, model, cache, empty=own.watch)
 
     service = Service(opened)
     watched = LibraryWatch(found, model)

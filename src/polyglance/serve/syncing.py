@@ -31,7 +31,11 @@ def check_watchable(place: Path) -> None:
             f"{place}: not a library; leave out --watch, as a served folder is read again anyway "
             "when it changes"
         )
-    check_changeable(Library.open(place))
+    library = Library.open(place)
+    try:
+        check_changeable(library)
+    finally:
+        library.close()
 
 
 class LibraryWatch:

@@ -113,8 +113,7 @@ class Collection:
 
     def emptied(self) -> "Collection":
         """The collection of the same library after all its images are gone."""
-        gallery = Gallery([], np.empty((0, self.model.dim), np.float32), [], unit=True)
-        found = Collection(self.model, gallery, self.roots)
+        found = Collection(self.model, _no_images(self.model), self.roots)
         found.library = self.library
         return found
 
@@ -168,6 +167,7 @@ def open_collection(
     model: str | Path | ExportedModel | None = None,
     cache: Path | None = None,
     show_progress: bool | None = None,
+    empty: bool = False,
 ) -> Collection:
     """The images of a library or a folder, which is indexed first.
 
@@ -176,12 +176,16 @@ def open_collection(
         model: an exported model or its folder; None is the library's, or the included one.
         cache: location of indexes; the XDG cache by default.
         show_progress: of the indexing; None shows a bar in a terminal.
+        empty: also open a library without images, to which some may be added.
     """
     folder = served_place(place)
     check_place(folder)
     loaded = _model(folder, model)
-    gallery = open_gallery(loaded, folder, cache, show_progress)
     library = _library(folder)
+    if empty and library is not None and library.store.count() == 0:
+        gallery = _no_images(loaded)
+    else:
+        gallery = open_gallery(loaded, folder, cache, show_progress)
     roots = [os.path.abspath(folder)]
     if library is not None:
         roots += library.settings.folders
@@ -193,6 +197,10 @@ def open_collection(
 def served_place(place: str | Path | None) -> Path:
     """The library or folder to serve; None is the most recently created library."""
     return _last_library() if place is None else Path(place)
+
+
+def _no_images(model: ExportedModel) -> Gallery:
+    return Gallery([], np.empty((0, model.dim), np.float32), [], unit=True)
 
 
 def check_place(folder: Path) -> None:
