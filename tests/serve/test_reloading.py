@@ -1,6 +1,7 @@
 """A library that changes while it is served."""
 
 import gc
+import json
 import os
 import weakref
 from pathlib import Path
@@ -106,6 +107,15 @@ def test_changes_are_awaited_until_none_follows(kept: Kept, monkeypatch) -> None
 def test_a_sync_without_changes_is_none(kept: Kept) -> None:
     sync(kept.library, show_progress=False)
     assert not kept.reloader.look()
+
+
+def test_a_sync_of_a_store_that_is_elsewhere_is_noticed_by_the_settings(tmp_path: Path) -> None:
+    for address, noticed in (("milvus://localhost/pictures", True), ("", False)):
+        file = tmp_path / "library.json"
+        file.write_text(json.dumps({"address": address}), encoding="utf-8")
+        before = mark_of(tmp_path)
+        os.utime(file, (1, 1))
+        assert (mark_of(tmp_path) != before) is noticed
 
 
 def test_a_replaced_collection_is_freed_at_once(kept: Kept) -> None:

@@ -11,8 +11,9 @@ import pytest
 
 pytest.importorskip("lancedb")
 pytest.importorskip("watchfiles")
+from polyglance.errors import PolyglanceError
 from polyglance.library import Library, sync
-from polyglance.serve.syncing import LibraryWatch
+from polyglance.serve.syncing import LibraryWatch, check_watchable
 from tests.everyday.conftest import write_picture
 from tests.serve.test_command import get, refusal, served
 
@@ -65,18 +66,22 @@ def test_a_process_that_ends_is_started_again(tmp_path: Path, library: Library) 
     watched = LibraryWatch(library.folder, again=0.1)
     watched.start()
     try:
-        until(lambda: watched.process.process is not None)
-        first = watched.process.process
+        until(lambda: running(watched) is not None)
+        first = running(watched)
         assert first is not None
-        assert first.pid is not None
-        os.kill(first.pid, signal.SIGKILL)
+        os.kill(first, signal.SIGKILL)
         write_picture(tmp_path / "pictures" / "1.png", 1)
         until(lambda: count(library) == 2)
+        assert running(watched) not in (None, first)
     finally:
-        second = watched.process.process
         watched.close()
-    assert second is not None
-    assert second is not first
+    assert running(watched) is None
+
+
+def running(watched: LibraryWatch) -> int | None:
+    """The process's id, once it is started."""
+    process = watched.process.process
+    return None if process is None else process.pid
 
 
 def test_what_cannot_be_watched_is_refused(
@@ -84,4 +89,9 @@ def test_what_cannot_be_watched_is_refused(
 ) -> None:
     said = refusal(tmp_path, pictures, "--model", model_folder, "--watch")
     assert "not a library; leave out --watch" in said
+    pytest.importorskip("milvus_lite")
+    other = Library.create(tmp_path / "other", model_folder, str(tmp_path / "rows.db"))
+    other.close()
+    with pytest.raises(PolyglanceError, match="only one process can open"):
+        check_watchable(other.folder)
     assert "--no-reload" in refusal(tmp_path, library.folder, "--watch", "--no-reload")

@@ -1,5 +1,6 @@
 """Reloads a library or folder that changes while the service runs."""
 
+import json
 import logging
 import os
 import threading
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from polyglance.errors import PolyglanceError
+from polyglance.library.library import THUMBNAILS
 from polyglance.library.settings import FILE, is_library
 from polyglance.library.syncing.scan import scan
 from polyglance.serve.access.logs import log_event
@@ -142,13 +144,28 @@ def _library_marks(place: Path) -> Iterator[str]:
     """The settings, and modification times of the store's folders, where every write adds a file.
 
     Not those of the library's own folder, where readers create SQLite files, and of the settings,
-    which every sync writes.
+    which every sync writes; except for a store that is elsewhere, of whose changes only these tell.
     """
-    yield (place / FILE).read_text(encoding="utf-8")
+    settings = (place / FILE).read_text(encoding="utf-8")
+    yield settings
+    if _is_elsewhere(settings):
+        for name in (FILE, THUMBNAILS, f"{THUMBNAILS}-wal"):
+            if (place / name).exists():
+                facts = os.stat(place / name)
+                yield f"{name} {facts.st_mtime_ns} {facts.st_size}"
     for folder, inner, _ in os.walk(place):
         inner.sort()
         if folder != str(place):
             yield f"{folder} {os.stat(folder).st_mtime_ns}"
+
+
+def _is_elsewhere(settings: str) -> bool:
+    """Whether a library's store is not in its folder: in Milvus, or shards."""
+    try:
+        found = json.loads(settings)
+    except ValueError:  # reported when it is opened
+        return False
+    return isinstance(found, dict) and bool(found.get("address") or found.get("shards"))
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from polyglance.errors import PolyglanceError, needed_by
 from polyglance.library import Library
 from polyglance.library.library import check_changeable
 from polyglance.library.settings import is_library
+from polyglance.library.stores.milvus_address import Address
 from polyglance.library.syncing.watch import watch
 from polyglance.serve.access.logs import log_event
 
@@ -34,6 +35,12 @@ def check_watchable(place: Path) -> None:
     library = Library.open(place)
     try:
         check_changeable(library)
+        address = library.settings.address
+        if address and Address.of(address).file is not None:
+            raise PolyglanceError(
+                f"{place}: its embeddings are in a file of milvus-lite, which only one process can "
+                "open at a time; leave out --watch"
+            )
     finally:
         library.close()
 
@@ -53,7 +60,7 @@ class LibraryWatch:
         """
         self.again = again
         self.process = ChildProcess(_work, library, model)
-        self._ended = threading.Event()
+        self._ended, self._starting = threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._follow, name="library watch", daemon=True)
 
     def start(self) -> None:
@@ -63,14 +70,18 @@ class LibraryWatch:
     def close(self) -> None:
         """End the process; what it was doing is done by the next sync."""
         self._ended.set()
-        self.process.close()
+        with self._starting:
+            self.process.close()
         if self._thread.is_alive():
             self._thread.join()
 
     def _follow(self) -> None:
         while not self._ended.is_set():
             try:
-                pipe, _ = self.process.pipe()
+                with self._starting:
+                    if self._ended.is_set():
+                        return
+                    pipe, _ = self.process.pipe()
                 while True:
                     log_event(**json.loads(pipe.recv_bytes()))
             except (EOFError, OSError):

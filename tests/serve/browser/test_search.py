@@ -172,7 +172,9 @@ def test_a_service_that_is_busy_is_asked_again(many: str, opened: Opened) -> Non
 
     page.route("**/v1/search?*", busy)
     page.locator("#q").fill("dog")
-    expect(page.locator("#status")).to_have_text("Der Dienst ist beschäftigt; die Ergebnisse folgen")
+    expect(page.locator("#status")).to_have_text(
+        "Der Dienst ist beschäftigt; die Ergebnisse folgen"
+    )
     expect(page.locator("#grid li")).to_have_count(40)
 
 
